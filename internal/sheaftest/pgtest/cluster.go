@@ -1,0 +1,295 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Mode is a way to stop a cluster.
+type Mode syscall.Signal
+
+const (
+	Fast      = Mode(syscall.SIGINT)  // connections are closed, open transactions rolled back
+	Immediate = Mode(syscall.SIGQUIT) // a crash that PostgreSQL knows of: the next start recovers from the log
+	Kill      = Mode(syscall.SIGKILL) // a crash that it does not know of
+)
+
+// superuser is the role every URL of a cluster names.
+const superuser = "postgres"
+
+// settings make a cluster quick to start and cheap to run beside others. Writes are not flushed to the disk, which
+// only a power cut would show: what was committed still survives Stop in every Mode.
+var settings = []string{
+	"fsync=off",
+	"full_page_writes=off",
+	"shared_buffers=32MB",
+	"max_connections=200",
+	"max_wal_size=256MB",
+	"autovacuum=on",
+	"listen_addresses=127.0.0.1",
+	"logging_collector=off",
+}
+
+// A Cluster is a PostgreSQL server of the test's own. Its methods are for one goroutine at a time.
+type Cluster struct {
+	bin      string // the folder of initdb and postgres
+	dir      string // ours alone: data, the unix socket, the server's log
+	password string
+	port     int
+	attr     *syscall.SysProcAttr
+	reaper   *reaper
+	server   int // process id, 0 while stopped
+}
+
+// Start returns a running cluster of the test's own, which goes away when the test ends. Without PostgreSQL the test
+// is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := Launch()
+	if err != nil {
+		unavailable(t, err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+	return c
+}
+
+// Launch returns a running cluster outside of any test. It lives until Close, or until this process ends in whatever
+// way. The error is ErrNotInstalled when the machine has no PostgreSQL.
+func Launch() (*Cluster, error) {
+	bin, err := findBinaries()
+	if err != nil {
+		return nil, err
+	}
+	owner, err := serverOwner()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "sheaf-pg-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		bin:      bin,
+		dir:      dir,
+		password: rand.Text(),
+		// A session of its own keeps a Ctrl-C in the terminal away: the reaper decides when the server stops.
+		attr: &syscall.SysProcAttr{Credential: owner, Setsid: true},
+	}
+	if err := c.create(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// create makes the cluster's files and starts it for the first time.
+func (c *Cluster) create() (err error) {
+	if c.attr.Credential != nil {
+		if err := os.Chown(c.dir, int(c.attr.Credential.Uid), int(c.attr.Credential.Gid)); err != nil {
+			return err
+		}
+	}
+	if c.reaper, err = startReaper(c.dir, c.attr); err != nil {
+		return err
+	}
+	if err := c.initdb(); err != nil {
+		return err
+	}
+	// Another process may take the free port before the server does: then take another.
+	for range 5 {
+		if c.port, err = freePort(); err != nil {
+			return err
+		}
+		if err = c.Restart(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same over Restart.
+func (c *Cluster) URL() string {
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(superuser, c.password),
+		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)),
+		Path:     "/postgres",
+		RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// SocketURL returns the same as URL over the unix socket, where no password is asked.
+func (c *Cluster) SocketURL() string {
+	query := url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}
+	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
+}
+
+// Stop ends the server and returns when it is gone. A stopped cluster stays stopped.
+func (c *Cluster) Stop(mode Mode) error {
+	if c.server == 0 {
+		return nil
+	}
+	if err := syscall.Kill(c.server, syscall.Signal(mode)); err != nil {
+		return fmt.Errorf("signal PostgreSQL: %w", err)
+	}
+	_, err := c.collect(0)
+	return err
+}
+
+// collect asks for the server's end, with the options of wait4, and tells whether it has come. It is not os/exec that
+// waits, since that takes a goroutine for as long as the server runs, which would be a leak to the tests that look
+// for leaks.
+func (c *Cluster) collect(options int) (ended bool, err error) {
+	pid, err := syscall.Wait4(c.server, nil, options, nil)
+	for errors.Is(err, syscall.EINTR) {
+		pid, err = syscall.Wait4(c.server, nil, options, nil)
+	}
+	if err != nil {
+		return false, fmt.Errorf("wait for PostgreSQL: %w", err)
+	}
+	if pid == 0 {
+		return false, nil
+	}
+	c.server = 0
+	c.reaper.watch(0)
+	return true, nil
+}
+
+// Restart stops the server if it runs, starts it on the same address with the same data, and returns when it takes
+// connections.
+func (c *Cluster) Restart() error {
+	if err := c.Stop(Fast); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	for {
+		err := c.start(ctx)
+		if err == nil || !c.orphaned() || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// start runs the server and waits until it takes connections or has ended.
+func (c *Cluster) start(ctx context.Context) error {
+	log, err := os.Create(c.logFile())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := []string{"-D", c.dataDir(), "-k", c.dir, "-p", strconv.Itoa(c.port)}
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	cmd := c.command("postgres", args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.server = cmd.Process.Pid
+	c.reaper.watch(c.server)
+	return errors.Join(cmd.Process.Release(), c.ready(ctx))
+}
+
+// ready waits until the server takes connections. A server that does not get there is stopped.
+func (c *Cluster) ready(ctx context.Context) error {
+	for {
+		err := c.ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(c.failure(err), c.Stop(Kill))
+		}
+		if ended, waitErr := c.collect(syscall.WNOHANG); ended || waitErr != nil {
+			return errors.Join(c.failure(err), waitErr)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (c *Cluster) ping(ctx context.Context) error {
+	// Over the socket in our own folder, so that it cannot be another server that answers on the port.
+	conn, err := pgx.Connect(ctx, c.SocketURL())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// orphaned tells whether the last start failed because processes of a killed server still hold its memory.
+func (c *Cluster) orphaned() bool {
+	log, _ := os.ReadFile(c.logFile())
+	return bytes.Contains(log, []byte("pre-existing shared memory block"))
+}
+
+// failure adds what the server wrote.
+func (c *Cluster) failure(err error) error {
+	log, _ := os.ReadFile(c.logFile())
+	return fmt.Errorf("PostgreSQL did not start: %w\n%s", err, log)
+}
+
+// Close stops the server and removes its files.
+func (c *Cluster) Close() error {
+	err := c.Stop(Immediate)
+	if c.reaper == nil {
+		return errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return errors.Join(err, c.reaper.finish())
+}
+
+// initdb makes the data folder. Its collation is deliberately not C: a query that sorts text by our order has to say
+// COLLATE "C", and a test finds out when it does not.
+func (c *Cluster) initdb() error {
+	password := filepath.Join(c.dir, "password")
+	if err := os.WriteFile(password, []byte(c.password+"\n"), 0o644); err != nil { // the folder is 0700
+		return err
+	}
+	cmd := c.command("initdb", "-D", c.dataDir(), "-U", superuser, "--pwfile", password, "--no-sync",
+		"--auth-local=trust", "--auth-host=password", "--encoding=UTF8",
+		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// command prepares one of PostgreSQL's programs, to run as the owner of the files.
+func (c *Cluster) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(c.bin, program), args...)
+	cmd.Dir = c.dir
+	cmd.SysProcAttr = c.attr
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	return cmd
+}
+
+func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "data") }
+func (c *Cluster) logFile() string { return filepath.Join(c.dir, "log") }
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}

@@ -1,0 +1,97 @@
+// Package pgtest gives tests a real PostgreSQL: a database of their own on a cluster shared by the whole run, or a
+// throwaway cluster they may stop and kill. It starts the installed binaries and never touches a cluster that was
+// already running on the machine, except the one named by SHEAF_TEST_POSTGRES_URL.
+//
+// A test package needs no TestMain: whatever way the process ends, its cluster is stopped and its files removed.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
+	EnvURL = "SHEAF_TEST_POSTGRES_URL"
+
+	// EnvRequire, set to 1, turns the skip of a test that misses PostgreSQL into a failure.
+	EnvRequire = "SHEAF_TEST_REQUIRE"
+)
+
+// timeout bounds every single act on a cluster: far beyond what any of them takes on a busy machine.
+const timeout = time.Minute
+
+// URL returns the URL of a new, empty database, which is dropped when the test ends, open connections or not. The
+// first call in a process starts a cluster, unless SHEAF_TEST_POSTGRES_URL names one. Without PostgreSQL the test is
+// skipped, or fails if SHEAF_TEST_REQUIRE is 1.
+func URL(t testing.TB) string {
+	t.Helper()
+	server, err := shared()
+	if err != nil {
+		unavailable(t, err)
+	}
+	name := "sheaf_test_" + strings.ToLower(rand.Text())
+	// template0 takes no connections, so any number of tests can copy it at once.
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+		t.Fatalf("create the test's database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execute(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return withDatabase(server, name)
+}
+
+// shared returns the superuser's URL of the cluster that the tests of this process have in common.
+var shared = sync.OnceValues(func() (string, error) {
+	if given := os.Getenv(EnvURL); given != "" {
+		return given, nil
+	}
+	c, err := Launch()
+	if err != nil {
+		return "", err
+	}
+	return c.URL(), nil
+})
+
+// unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a failure.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrNotInstalled) || os.Getenv(EnvRequire) == "1" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+// execute runs one statement on a connection of its own.
+func execute(server, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// withDatabase returns the server's URL with another database in it.
+func withDatabase(server, name string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic(fmt.Sprintf("pgtest: pgx took an address that is no URL; %s must be one", EnvURL))
+	}
+	u.Path = "/" + name
+	return u.String()
+}
