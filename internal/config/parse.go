@@ -1,0 +1,303 @@
+package config
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Every parser here returns an error that reads "FAULT; REMEDY", where the fault is about the value.
+
+func parseAddr(value string) (string, error) {
+	_, port, err := net.SplitHostPort(value)
+	if err != nil {
+		return "", fmt.Errorf("%q is not host:port; write for example 127.0.0.1:8080 or [::1]:8080", value)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("%q has no port from 0 to 65535; write for example 127.0.0.1:8080", value)
+	}
+	return value, nil
+}
+
+func parseAddrOrOff(value string) (string, error) {
+	if value == "" || value == "off" {
+		return "", nil
+	}
+	return parseAddr(value)
+}
+
+func parseFolder(value string) (string, error) {
+	if value == "" {
+		return "", errors.New("is empty; name a folder, it is made when it does not exist")
+	}
+	if info, err := os.Stat(value); err == nil && !info.IsDir() {
+		return "", fmt.Errorf("%q is not a folder; name a folder, it is made when it does not exist", value)
+	}
+	return value, nil
+}
+
+// maskURL returns the URL with its passwords masked. No error repeats any part of the value, and neither may an error
+// of net/url be wrapped: they quote what they stumbled upon, which can be the password.
+func maskURL(value string, schemes ...string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
+		return "", fmt.Errorf("is not a %s:// URL; write %s://USER:PASSWORD@HOST:PORT/NAME, with special characters "+
+			"of the password percent-encoded", schemes[0], schemes[0])
+	}
+	// A bare / ? or # in a password ends the authority early: what is left of the password would pass for a path.
+	_, rest, _ := strings.Cut(value, "://")
+	if end := strings.IndexAny(rest, "/?#"); u.Fragment != "" || end >= 0 && strings.Contains(rest[end:], "@") {
+		return "", errors.New("has a '#', or an '@' after the host; percent-encode special characters (%23, %40, %2F)")
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), redacted)
+	}
+	u.RawQuery = maskQuery(u.RawQuery)
+	return u.String(), nil
+}
+
+// maskQuery masks the passwords that PostgreSQL's URLs may carry as parameters.
+func maskQuery(raw string) string {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return redacted // whatever was not understood may be a password
+	}
+	found := false
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "pass") {
+			query.Set(name, redacted)
+			found = true
+		}
+	}
+	if !found {
+		return raw
+	}
+	return query.Encode()
+}
+
+// parseMasterKey accepts both alphabets of base64, with or without padding. Its errors do not repeat the value.
+func parseMasterKey(value string) (SecretBytes, error) {
+	if value == "" {
+		return nil, nil
+	}
+	const remedy = "give 32 random bytes in base64, as `openssl rand -base64 32` makes them"
+	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(value, "="))
+	key, err := base64.RawStdEncoding.Strict().DecodeString(plain)
+	if err != nil {
+		return nil, errors.New("is not base64; " + remedy)
+	}
+	if len(key) != 32 {
+		return nil, fmt.Errorf("holds %d bytes, not 32; %s", len(key), remedy)
+	}
+	return key, nil
+}
+
+func parsePublicURL(value string) (*url.URL, error) {
+	if value == "" {
+		return nil, nil
+	}
+	const remedy = "write for example https://sheaf.example.com"
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return nil, errors.New("is not a URL; " + remedy) // not quoted: it may have a password in it
+	case u.User != nil:
+		return nil, errors.New("has a user in it; " + remedy)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q does not begin with http:// or https://; %s", value, remedy)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q has no host; %s", value, remedy)
+	case strings.ContainsAny(value, "?#"):
+		return nil, fmt.Errorf("%q has a query or a fragment; %s", value, remedy)
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+	return u, nil
+}
+
+func oneOf[T ~string](choices ...T) func(string) (T, error) {
+	return func(value string) (T, error) {
+		if !slices.Contains(choices, T(value)) {
+			names := strings.Trim(fmt.Sprint(choices), "[]")
+			return "", fmt.Errorf("%q is not known; choose one of: %s", value, strings.ReplaceAll(names, " ", ", "))
+		}
+		return T(value), nil
+	}
+}
+
+// String returns the limits in the form of the flag.
+func (r RateLimit) String() string { return fmt.Sprintf("pro=%d,business=%d", r.Pro, r.Business) }
+
+// parseRateLimit leaves a plan that is not named at its default.
+func parseRateLimit(value string) (RateLimit, error) {
+	limit := RateLimit{Pro: 100, Business: 500}
+	plans := map[string]*int{"pro": &limit.Pro, "business": &limit.Business}
+	var problems []error
+	for item := range strings.SplitSeq(value, ",") {
+		plan, number, _ := strings.Cut(item, "=")
+		plan, number = strings.TrimSpace(plan), strings.TrimSpace(number)
+		n, err := strconv.ParseInt(number, 10, 32)
+		target, open := plans[plan]
+		switch {
+		case !open:
+			problems = append(problems, fmt.Errorf("%q names no plan, or one for the second time; write for example pro=100,business=500", item))
+			continue
+		case err != nil || n < 0:
+			problems = append(problems, fmt.Errorf("%q has no whole number from 0; write for example %s=100, or %s=0 for no limit", item, plan, plan))
+		default:
+			*target = int(n)
+		}
+		delete(plans, plan)
+	}
+	return limit, errors.Join(problems...)
+}
+
+func parseDuration(value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a duration; write a number and a unit, for example 500ms, 10s or 720h", value)
+	}
+	return d, nil
+}
+
+// durationBetween accepts least and most themselves; 0 as most is no limit.
+func durationBetween(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		d, err := parseDuration(value)
+		switch {
+		case err != nil:
+			return 0, err
+		case d < least:
+			return 0, fmt.Errorf("%q is too short; give at least %v", value, least)
+		case most > 0 && d > most:
+			return 0, fmt.Errorf("%q is too long; give at most %v", value, most)
+		}
+		return d, nil
+	}
+}
+
+func parseRetryDelays(value string) ([]time.Duration, error) {
+	const remedy = "give the three delays before attempts 2 to 4, for example 1s,10s,60s"
+	items := strings.Split(value, ",")
+	if len(items) != 3 {
+		return nil, fmt.Errorf("%q has %d values, not 3; %s", value, len(items), remedy)
+	}
+	var delays []time.Duration
+	var problems []error
+	for _, item := range items {
+		d, err := parseDuration(strings.TrimSpace(item))
+		if err == nil && d <= 0 {
+			err = fmt.Errorf("%q is not above zero; %s", item, remedy)
+		}
+		delays, problems = append(delays, d), append(problems, err)
+	}
+	return delays, errors.Join(problems...)
+}
+
+// parsePrefixes also accepts single addresses. IPv4 prefixes written as IPv6 become IPv4, because netip never matches
+// the one with the other.
+func parsePrefixes(value string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	var problems []error
+	for item := range strings.SplitSeq(value, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(item)
+		if addr, addrErr := netip.ParseAddr(item); addrErr == nil && addr.Zone() == "" {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%q is not a CIDR; write for example 10.0.0.0/8 or fd00::/8", item))
+			continue
+		}
+		if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, errors.Join(problems...)
+}
+
+func readCertificates(path string) ([]*x509.Certificate, error) {
+	if path == "" {
+		return nil, nil
+	}
+	rest, err := readSmallFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read (%w); name a readable file of PEM certificates", err)
+	}
+	var certificates []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%q has a broken certificate (%w); name a file of PEM certificates", path, err)
+		}
+		certificates = append(certificates, certificate)
+	}
+	if len(certificates) == 0 {
+		return nil, fmt.Errorf("%q has no certificate in it; name a file of PEM certificates", path)
+	}
+	return certificates, nil
+}
+
+// parseHeaderName refuses the headers that a delivery already carries, or that the connection needs.
+func parseHeaderName(value string) (string, error) {
+	const remedy = "write for example X-Service-Signature"
+	if len(value) > 100 || !isToken(value) {
+		return "", fmt.Errorf("%q is not a header's name; %s", value, remedy)
+	}
+	name := strings.ToLower(value)
+	for _, prefix := range []string{"content-", "proxy-", "x-forwarded-", "webhook-"} {
+		if strings.HasPrefix(name, prefix) {
+			return "", fmt.Errorf("%q is taken: %s* headers have another meaning; %s", value, prefix, remedy)
+		}
+	}
+	if slices.Contains([]string{
+		"host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "accept-encoding", "date",
+		"user-agent", "cookie", "expect", "forwarded", "authorization", "idempotency-key", "x-idempotency-key",
+	}, name) {
+		return "", fmt.Errorf("%q is taken: this header has another meaning; %s", value, remedy)
+	}
+	return value, nil
+}
+
+// isToken reports whether the value is a token of RFC 9110, section 5.6.2.
+func isToken(value string) bool {
+	return value != "" && !strings.ContainsFunc(value, func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') &&
+			!strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+func parseLogLevel(value string) (slog.Level, error) {
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
+	level, ok := levels[value]
+	if !ok {
+		return 0, fmt.Errorf("%q is not known; choose one of: debug, info, warn, error", value)
+	}
+	return level, nil
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"crypto/x509"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// StoreSettings says where the data is.
+type StoreSettings struct {
+	Data        string // folder of the SQLite file and the master key; need not exist yet
+	DatabaseURL Secret // of PostgreSQL; empty: use SQLite in Data
+}
+
+// Settings is everything that `sheaf serve` can be told. When Load returned no error, every value is usable as it is.
+type Settings struct {
+	StoreSettings
+
+	Addr               string      // host:port to listen on
+	RedisURL           Secret      // empty: limits are this process's own
+	MasterKey          SecretBytes // 32 bytes; nil: use the file in Data
+	PublicURL          *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
+	FirstRun           FirstRun
+	RateLimit          RateLimit
+	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
+	WebhookTimeout     time.Duration       // 1ms to 5m
+	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
+	WebhookCAFile      string              // empty: none
+	WebhookCAs         []*x509.Certificate // the certificates in WebhookCAFile
+	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
+	Retention          time.Duration       // at least MinRetention
+	MetricsAddr        string              // host:port; empty: no metrics
+	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
+	TrustedProxy       []netip.Prefix      // masked; never IPv4 written as IPv6
+	LogFormat          LogFormat
+	LogLevel           slog.Level
+
+	described []Setting
+}
+
+// FirstRun says where the first start puts its key and its set-up link.
+type FirstRun string
+
+// The values of FirstRun.
+const (
+	FirstRunPrint FirstRun = "print" // on standard output
+	FirstRunFile  FirstRun = "file"  // in a file in the data folder
+	FirstRunNone  FirstRun = "none"  // nothing is made
+)
+
+// LogFormat says how log lines are written.
+type LogFormat string
+
+// The values of LogFormat.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// RateLimit is the number of requests per minute that one key may make, by the plan of its workspace; 0 is no limit.
+type RateLimit struct {
+	Pro, Business int
+}
+
+// MinRetention is the shortest time that events and deliveries can be kept. It is this low so that removal can be
+// watched; nobody wants it in production.
+const MinRetention = time.Second
+
+// Setting is one line of `sheaf config`.
+type Setting struct {
+	Name   string // of the flag, without dashes
+	Value  string // as it is in force; empty for none; secrets read `redacted`, of a URL only the password does
+	Source string // "flag", "environment SHEAF_ADDR", "file sheaf.conf", "file from SHEAF_MASTER_KEY_FILE", "default"
+}
+
+// Describe returns every setting, always in the same order. A value that Load complained of is shown as it was given,
+// a wrong secret as `redacted`.
+func (s *Settings) Describe() []Setting {
+	return slices.Clone(s.described)
+}
+
+// setting is how one setting is found, judged and kept.
+type setting struct {
+	name   string
+	value  string // the default
+	secret bool   // may come from a file named by SHEAF_…_FILE; never repeated in a problem
+	list   bool   // may be given several times
+	// set keeps the value and returns it as Describe shows it, or an error "FAULT; REMEDY"; several are joined.
+	set func(s *Settings, value string) (shown string, err error)
+}
+
+// table lists every setting but `config`, in the order of Describe.
+var table = []setting{
+	{name: "addr", value: "127.0.0.1:8080", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.Addr, v, parseAddr)
+	}},
+	{name: "data", value: "./data", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.Data, v, parseFolder)
+	}},
+	{name: "database-url", secret: true, set: func(s *Settings, v string) (string, error) {
+		s.DatabaseURL = Secret(v)
+		return maskURL(v, "postgres", "postgresql")
+	}},
+	{name: "redis-url", secret: true, set: func(s *Settings, v string) (string, error) {
+		s.RedisURL = Secret(v)
+		return maskURL(v, "redis", "rediss")
+	}},
+	{name: "master-key", secret: true, set: func(s *Settings, v string) (shown string, err error) {
+		if s.MasterKey, err = parseMasterKey(v); s.MasterKey != nil {
+			shown = redacted
+		}
+		return shown, err
+	}},
+	{name: "public-url", set: func(s *Settings, v string) (shown string, err error) {
+		if s.PublicURL, err = parsePublicURL(v); s.PublicURL != nil {
+			shown = s.PublicURL.String()
+		}
+		return shown, err
+	}},
+	{name: "first-run", value: "print", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.FirstRun, v, oneOf(FirstRunPrint, FirstRunFile, FirstRunNone))
+	}},
+	{name: "rate-limit", value: "pro=100,business=500", set: func(s *Settings, v string) (shown string, err error) {
+		s.RateLimit, err = parseRateLimit(v)
+		return s.RateLimit.String(), err // with the plans that v does not name
+	}},
+	{name: "webhook-retry-delays", value: "1s,10s,60s", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)
+	}},
+	{name: "webhook-timeout", value: "10s", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.WebhookTimeout, v, durationBetween(time.Millisecond, 5*time.Minute))
+	}},
+	{name: "webhook-allow-cidr", list: true, set: func(s *Settings, v string) (string, error) {
+		return keep(&s.WebhookAllowCIDR, v, parsePrefixes)
+	}},
+	{name: "webhook-ca-file", set: func(s *Settings, v string) (string, error) {
+		s.WebhookCAFile = v
+		return keep(&s.WebhookCAs, v, readCertificates)
+	}},
+	{name: "signature-header", value: "X-Service-Signature", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.SignatureHeader, v, parseHeaderName)
+	}},
+	{name: "retention", value: "720h", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.Retention, v, durationBetween(MinRetention, 0))
+	}},
+	{name: "metrics-addr", value: "off", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.MetricsAddr, v, parseAddrOrOff)
+	}},
+	{name: "tls-cert", set: func(s *Settings, v string) (string, error) {
+		s.TLSCert = v
+		return v, nil // judged together with its key
+	}},
+	{name: "tls-key", set: func(s *Settings, v string) (string, error) {
+		s.TLSKey = v
+		return v, nil
+	}},
+	{name: "trusted-proxy", list: true, set: func(s *Settings, v string) (string, error) {
+		return keep(&s.TrustedProxy, v, parsePrefixes)
+	}},
+	{name: "log-format", value: "text", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.LogFormat, v, oneOf(LogText, LogJSON))
+	}},
+	{name: "log-level", value: "info", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.LogLevel, v, parseLogLevel)
+	}},
+}
+
+// keep parses the value into field and shows it as it was given.
+func keep[T any](field *T, value string, parse func(string) (T, error)) (shown string, err error) {
+	*field, err = parse(value)
+	return value, err
+}
