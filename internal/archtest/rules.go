@@ -1,0 +1,79 @@
+package archtest
+
+// A rule says which other parts of the module a part may import. A part is a folder with all below it, except
+// folders that have a rule of their own. Within a part imports are free.
+type rule struct {
+	part     string
+	may      []string // other parts, by the names of their rules
+	stdOnly  bool     // and nothing from outside the module, the standard library apart
+	anything bool
+	why      string
+}
+
+const (
+	leaf = "it is a leaf, known by those above it and knowing none of them"
+	edge = "an edge talks to the layers below it, never to another edge"
+	kit  = "it is for tests alone"
+)
+
+// rules has a line for every part of the module. A new package gets its line here first: that is the moment to ask
+// where it belongs.
+var rules = []rule{
+	{part: "cmd", anything: true, why: "it wires everything"},
+
+	{part: "internal/httpapi", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/strict",
+		"internal/ratewindow", "internal/obs", "internal/icon"}},
+	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon"}},
+	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/obs"}},
+	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
+
+	{part: "internal/app", why: "the rules stand on the store and know no edge",
+		may: []string{"internal/store", "internal/sheaf", "internal/guard"}},
+	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
+		may: []string{"internal/sheaf"}},
+	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
+
+	{part: "internal/config", why: leaf},
+	{part: "internal/guard", why: leaf},
+	{part: "internal/icon", why: leaf},
+	{part: "internal/lifecycle", why: leaf},
+	{part: "internal/obs", why: leaf},
+	{part: "internal/ratewindow", why: leaf},
+	{part: "internal/strict", why: leaf},
+
+	{part: "client", why: "it is public: a user's program builds with it alone"},
+	{part: "webhook", why: "it is public: a receiver's program builds with it alone"},
+
+	{part: "internal/archtest", why: kit},
+	{part: "internal/sheaftest", anything: true, why: kit},
+	{part: "internal/store/storetest", why: kit, may: []string{"internal/store", "internal/sheaf", "internal/sheaftest"}},
+	{part: "scripts", why: kit, may: []string{"internal/sheaftest"}},
+	{part: "test", why: kit, may: []string{"client", "webhook", "internal/sheaftest"}},
+}
+
+// forTests lists the parts that a file of the program must not import, whatever its own rule says.
+var forTests = []string{"internal/archtest", "internal/sheaftest", "internal/store/storetest", "scripts", "test"}
+
+// drivers lists the modules that talk to a database, and driverUsers the parts that may.
+var (
+	drivers = []string{"database/sql", "github.com/jackc/pgx", "github.com/pressly/goose", "modernc.org/sqlite",
+		"zombiezen.com/go/sqlite"}
+	driverUsers = []string{"internal/store", "internal/sheaftest"}
+)
+
+// An exemption lets one file, or the files of one part, use the real clock or math/rand.
+type exemption struct{ path, why string }
+
+var clockExempt = []exemption{
+	{"cmd", "it hands the clock to everybody else"},
+	{"scripts", "no part of the program"},
+	{"internal/sheaftest", "it waits for real processes and makes certificates that real TLS judges"},
+	{"internal/deliver/send.go", "an attempt happens in the real time of sockets and deadlines"},
+	{"internal/deliver/attempt_conn.go", "it measures the phases of an attempt, in the real time of sockets"},
+	{"webhook/options.go", "the default of a receiver, which is not our program; it can give another clock"},
+}
+
+var randExempt = []exemption{
+	{"cmd", "it hands the randomness to everybody else"},
+	{"internal/sheaftest", "test data from a fixed seed"},
+}
