@@ -1,0 +1,146 @@
+// Package app holds the rules: what a caller may do, and what then happens. It
+// has one file a noun; every method takes a Caller and first asks the gate in
+// authorize.go. Each change decides and acts in one transaction of the store.
+//
+// It knows neither HTTP nor SQL.
+package app
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// App is the rules over one store. It is safe for concurrent use.
+type App struct {
+	store  *store.Store
+	now    func() time.Time
+	random io.Reader
+}
+
+// Config is what the rules need from outside.
+type Config struct {
+	Store  *store.Store
+	Now    func() time.Time // the clock
+	Random io.Reader        // for identifiers and secrets; cryptographically strong
+}
+
+// New returns the rules over a store.
+func New(c Config) *App {
+	return &App{store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random}
+}
+
+// keepAnswers is for how long a repetition gets the first answer.
+const keepAnswers = 24 * time.Hour
+
+// Once asks that a request has one effect however often it is sent. Seal turns
+// what a method returns into the answer that a repetition gets; it must leave
+// out what is shown once.
+type Once struct {
+	store.Once
+	Seal func(result any) store.Answer
+}
+
+// Replay is the error by which a method says that it was asked before and did
+// nothing now: the answer is the first one.
+type Replay struct{ Answer store.Answer }
+
+// Error says what the replay is.
+func (*Replay) Error() string { return "the request was answered before" }
+
+// work is one transaction on one workspace, whose row it holds.
+type work struct {
+	*store.Tx
+	app    *App
+	caller Caller
+	now    time.Time
+	ws     sheaf.Workspace
+	events []sheaf.Event
+	before sheaf.Workspace
+}
+
+// write runs act in one transaction that holds the workspace, with the events
+// it emits and the caller's idempotency key.
+func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, error)) (T, error) {
+	var out T
+	err := a.store.Write(ctx, func(tx *store.Tx) error {
+		ws, err := tx.LockWorkspace(c.Workspace)
+		if err != nil {
+			return err
+		}
+		w := &work{Tx: tx, app: a, caller: c, now: a.now(), ws: ws, before: ws}
+		if err := w.replay(); err != nil {
+			return err
+		}
+		if out, err = act(w); err != nil {
+			return err
+		}
+		return w.finish(out)
+	})
+	return out, err
+}
+
+// read runs act in one snapshot.
+func read[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (T, error) {
+	var out T
+	err := a.store.Read(ctx, func(r *store.Reader) (err error) {
+		out, err = act(r)
+		return err
+	})
+	return out, err
+}
+
+// replay returns a Replay when the request was answered before.
+func (w *work) replay() error {
+	if w.caller.Once == nil {
+		return nil
+	}
+	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Once, w.now.Add(-keepAnswers))
+	if found {
+		return &Replay{answer}
+	}
+	return err
+}
+
+// finish keeps the events, the counters and the answer.
+func (w *work) finish(out any) error {
+	if err := w.AppendEvents(&w.ws, w.events); err != nil {
+		return err
+	}
+	if w.ws != w.before {
+		if err := w.SaveWorkspace(w.ws); err != nil {
+			return err
+		}
+	}
+	if w.caller.Once == nil {
+		return nil
+	}
+	return w.Remember(w.ws.ID, w.caller.Once.Once, w.caller.Once.Seal(out), w.now)
+}
+
+// emit adds an event about a resource that this transaction changed.
+func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
+	w.ws.Version++
+	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
+}
+
+func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload []byte) sheaf.Event {
+	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.now,
+		UserID: user, ResourceID: id, Payload: payload}
+	if !w.ws.Personal {
+		e.Workspace = &w.ws.ID
+	}
+	w.events = append(w.events, e.Event())
+	return w.events[len(w.events)-1]
+}
+
+// nextNumber counts a creation.
+func (w *work) nextNumber() int64 {
+	w.ws.LastNumber++
+	return w.ws.LastNumber
+}
+
+func (a *App) newID() string { return sheaf.NewUUID(a.now(), a.random) }

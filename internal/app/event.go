@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Events returns a page of the workspace's log in commit order. An After that
+// the log does not have is NotFound, never an empty page.
+func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.Page[sheaf.Event], error) {
+	if err := c.Authorize(sheaf.EventsRead); err != nil {
+		return sheaf.Page[sheaf.Event]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
+		after, err := position(r, c.Workspace, f.After)
+		if err != nil {
+			return sheaf.Page[sheaf.Event]{}, err
+		}
+		return r.Events(c.Workspace, f, after)
+	})
+}
+
+// position returns the number of the event, 0 for none.
+func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, error) {
+	if id == "" {
+		return 0, nil
+	}
+	e, err := r.Event(ws, id)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return 0, &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+			Text: "after: this event is unknown or no longer kept: start from since"}
+	}
+	return e.Number, err
+}
+
+// Event returns one event, or NotFound.
+func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Event, error) {
+	if err := c.Authorize(sheaf.EventsRead); err != nil {
+		return sheaf.Event{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Event, error) {
+		return r.Event(c.Workspace, id)
+	})
+}
+
+// NewEvent is what another part of the service reports.
+type NewEvent struct {
+	Type       sheaf.EventType
+	ResourceID string
+	Payload    []byte // a JSON object, kept as it was sent
+	User       *sheaf.UserID
+}
+
+// PublishEvent adds an event of a part that lives elsewhere: media, generation,
+// share. A user who is no member of the workspace is NotFound.
+func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
+	if err := c.Authorize(sheaf.EventsWrite); err != nil {
+		return sheaf.Event{}, err
+	}
+	switch {
+	case !in.Type.Known():
+		return sheaf.Event{}, sheaf.Invalidf("type %q is unknown: use one of media.*, generation.* or share.*", sheaf.Clip(string(in.Type)))
+	case !in.Type.Elsewhere():
+		return sheaf.Event{}, sheaf.Invalidf("type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
+	case len(in.Payload) > sheaf.MaxPayload:
+		return sheaf.Event{}, sheaf.Invalidf("payload has %d bytes, at most %d are allowed: send less, or a link to the rest", len(in.Payload), sheaf.MaxPayload)
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Event, error) {
+		user := c.User
+		if in.User != nil {
+			user = *in.User
+			if member, err := w.IsMember(w.ws.ID, user); err != nil {
+				return sheaf.Event{}, err
+			} else if !member {
+				return sheaf.Event{}, sheaf.Missing("user")
+			}
+		}
+		return w.emitRaw(in.Type, in.ResourceID, user, in.Payload), nil
+	})
+}

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Folders returns a page of the caller's folders.
+func (a *App) Folders(ctx context.Context, c Caller, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
+	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
+		return sheaf.Page[sheaf.Folder]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) {
+		return r.Folders(c.Workspace, f)
+	})
+}
+
+// Folder returns one folder, or NotFound.
+func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Folder, error) {
+	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
+		return sheaf.Folder{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Folder, error) {
+		return r.Folder(c.Workspace, id)
+	})
+}
+
+// CreateFolder adds a folder. Its parent must exist (NotFound), be of the same
+// type and not at the deepest level (Invalid); the plan must include the type
+// (PLAN_REQUIRED).
+func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Folder{}, err
+	}
+	entity, err := checkNewFolder(in)
+	if err != nil {
+		return sheaf.Folder{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
+		f := in.Apply(sheaf.Folder{EntityType: entity, ParentID: in.ParentID.Pointer(), Color: sheaf.DefaultFolderColor})
+		if f.Depth, err = w.depthUnder(f.ParentID, entity); err != nil {
+			return f, err
+		}
+		if err := w.ws.Plan.AllowFolders(entity); err != nil {
+			return f, err
+		}
+		f.ID, f.Number, f.Revision = sheaf.FolderID(a.newID()), w.nextNumber(), 1
+		f.CreatedAt, f.UpdatedAt = w.now, w.now
+		w.emit(sheaf.FolderCreated, string(f.ID), &f)
+		return f, w.InsertFolder(w.ws.ID, f)
+	})
+}
+
+func checkNewFolder(in sheaf.FolderChange) (sheaf.EntityType, error) {
+	if !in.Name.Set {
+		return "", sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+	}
+	if !in.EntityType.Given() {
+		return "", sheaf.Invalidf("entity_type is required: project or branding")
+	}
+	if err := in.Check(); err != nil {
+		return "", err
+	}
+	return sheaf.ParseEntityType(in.EntityType.Value)
+}
+
+// depthUnder returns the level of a folder under that parent.
+func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int, error) {
+	if parent == nil {
+		return 1, nil
+	}
+	p, err := w.Folder(w.ws.ID, *parent)
+	if err != nil {
+		return 0, err
+	}
+	if p.EntityType != entity {
+		return 0, sheaf.Invalidf("parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity)
+	}
+	return p.Depth + 1, checkDepth(p.Depth + 1)
+}
+
+func checkDepth(depth int) error {
+	if depth > sheaf.MaxDepth {
+		return sheaf.Invalidf("parent_id: folders nest at most %d levels: choose a parent nearer to the root", sheaf.MaxDepth)
+	}
+	return nil
+}
+
+// UpdateFolder changes the fields that were sent. What changes nothing leaves
+// no trace.
+func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Folder{}, err
+	}
+	if in.Empty() {
+		return sheaf.Folder{}, sheaf.Invalidf("nothing to change: send at least one of name, color, sort_order")
+	}
+	if err := in.Check(); err != nil {
+		return sheaf.Folder{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
+		before, err := w.Folder(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		if err := match.Check(before.Revision); err != nil {
+			return before, err
+		}
+		if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
+			return before, err
+		}
+		return w.changeFolder(before, in.Apply(before))
+	})
+}
+
+// changeFolder writes f where it differs from what it was.
+func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
+	if sheaf.SameFields(&before, &f) {
+		return before, nil
+	}
+	f.Revision++
+	f.UpdatedAt = w.after(before.UpdatedAt)
+	w.emit(sheaf.FolderUpdated, string(f.ID), &sheaf.Updated{Before: &before, After: &f})
+	return f, w.UpdateFolder(w.ws.ID, f)
+}
+
+// MoveFolder puts the folder, and all below it, under another, or with nil at
+// the root level. A cycle, another type and a fourth level are Invalid.
+func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Folder{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
+		before, err := w.Folder(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		tree, err := w.Subtree(w.ws.ID, before)
+		if err != nil {
+			return before, err
+		}
+		depth, err := w.depthOfMoved(tree, parent)
+		if err := firstMissing(err, match.Check(before.Revision)); err != nil {
+			return before, err
+		}
+		if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
+			return before, err
+		}
+		return w.moveTree(tree, parent, depth)
+	})
+}
+
+// depthOfMoved returns the level of the tree's top under that parent.
+func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
+	top := tree[0]
+	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {
+		return 0, sheaf.Invalidf("parent_id names the folder itself or one below it: choose a folder outside of it")
+	}
+	depth, err := w.depthUnder(parent, top.EntityType)
+	if err != nil {
+		return 0, err
+	}
+	height := 0
+	for _, f := range tree {
+		height = max(height, f.Depth-top.Depth)
+	}
+	return depth, checkDepth(depth + height)
+}
+
+// moveTree moves the top; what is below it changes its depth alone, which is
+// derived and no event.
+func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) (sheaf.Folder, error) {
+	top := tree[0]
+	by := depth - top.Depth
+	moved := top
+	moved.ParentID, moved.Depth = parent, depth
+	moved, err := w.changeFolder(top, moved)
+	if err != nil || by == 0 {
+		return moved, err
+	}
+	for _, f := range tree[1:] {
+		f.Depth += by
+		if err := w.UpdateFolder(w.ws.ID, f); err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// DeleteFolder removes the folder and all below it. Their projects move to the
+// root level; no document changes.
+func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		top, err := w.Folder(w.ws.ID, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := match.Check(top.Revision); err != nil {
+			return struct{}{}, err
+		}
+		tree, err := w.Subtree(w.ws.ID, top)
+		if err != nil {
+			return struct{}{}, err
+		}
+		// Children first: no folder is removed under another.
+		for _, f := range slices.Backward(tree) {
+			if err := w.removeFolder(f); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func (w *work) removeFolder(f sheaf.Folder) error {
+	projects, err := w.UnfileProjects(w.ws.ID, f.ID, w.now)
+	if err != nil {
+		return err
+	}
+	for _, before := range projects {
+		p := before
+		p.FolderID, p.UpdatedAt = nil, w.after(before.UpdatedAt)
+		w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
+	}
+	w.emit(sheaf.FolderDeleted, string(f.ID), &f)
+	return w.DeleteFolder(w.ws.ID, f.ID)
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Keys returns a page of the workspace's live keys.
+func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sheaf.Key], error) {
+	if err := c.Authorize(sheaf.KeysRead); err != nil {
+		return sheaf.Page[sheaf.Key]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Key], error) {
+		return r.Keys(c.Workspace, a.now(), p)
+	})
+}
+
+// NewKey is what a key is made of.
+type NewKey struct {
+	Name      string
+	Scopes    sheaf.Scopes
+	ExpiresAt *time.Time
+}
+
+// check returns the first fault of the fields themselves.
+func (k NewKey) check(now time.Time) error {
+	if err := sheaf.CheckName("name", k.Name, sheaf.MaxKeyName); err != nil {
+		return err
+	}
+	if k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
+		return sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
+	}
+	return nil
+}
+
+// CreateKey makes a key for the caller's user. It grants only scopes that the
+// caller's own key holds, and no later expiry (Forbidden); the plan bounds how
+// many live ones there are (KEY_LIMIT_REACHED).
+func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
+	if err := c.Authorize(sheaf.KeysWrite); err != nil {
+		return sheaf.NewKey{}, err
+	}
+	if err := in.check(a.now()); err != nil {
+		return sheaf.NewKey{}, err
+	}
+	for _, s := range in.Scopes {
+		if !c.Key.Scopes.Has(s) {
+			return sheaf.NewKey{}, sheaf.Forbiddenf("scopes: this key lacks %s itself, so it cannot grant it: leave it out, or use a key that has it", s)
+		}
+	}
+	if own := c.Key.ExpiresAt; own != nil && (in.ExpiresAt == nil || in.ExpiresAt.After(*own)) {
+		return sheaf.NewKey{}, sheaf.Forbiddenf("expires_at must not be later than %s, when this key itself expires", own.Format(sheaf.TimeFormat))
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.NewKey, error) {
+		return w.makeKey(c.User, in)
+	})
+}
+
+// makeKey adds a key within the plan's limit.
+func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
+	live, err := w.LiveKeys(w.ws.ID, w.now)
+	if err != nil {
+		return sheaf.NewKey{}, err
+	}
+	if most := w.ws.Plan.MaxKeys(); live >= int64(most) {
+		return sheaf.NewKey{}, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeKeyLimit, Text: keyLimitText(w.ws.Plan, most)}
+	}
+	secret := sheaf.NewSecretKey(w.app.random)
+	hash, _ := sheaf.HashKey(secret)
+	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
+		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber()}
+	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
+}
+
+func keyLimitText(p sheaf.Plan, most int) string {
+	if most == 0 {
+		return "the free plan has no API keys: upgrade the workspace to Pro or Business"
+	}
+	return sheaf.Invalidf("the %s plan allows %d API keys: revoke one, or upgrade the plan", p, most).Text
+}
+
+// RevokeKey ends a key at once, or returns NotFound.
+func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
+	if err := c.Authorize(sheaf.KeysWrite); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		return struct{}{}, w.RevokeKey(w.ws.ID, id, w.now)
+	})
+	return err
+}
+
+// Me returns the user whose key the caller uses.
+func (a *App) Me(ctx context.Context, c Caller) (sheaf.User, error) {
+	return read(ctx, a, func(r *store.Reader) (sheaf.User, error) {
+		return r.User(c.User)
+	})
+}

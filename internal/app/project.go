@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Projects returns a page of the caller's projects.
+func (a *App) Projects(ctx context.Context, c Caller, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
+	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
+		return sheaf.Page[sheaf.Project]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
+		return r.Projects(c.Workspace, f)
+	})
+}
+
+// Project returns one project with its newest documents, or NotFound.
+func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.ProjectDetail, error) {
+	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
+		return sheaf.ProjectDetail{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (d sheaf.ProjectDetail, err error) {
+		if d.Project, err = r.Project(c.Workspace, id); err != nil {
+			return d, err
+		}
+		d.Documents, err = r.NewestDocuments(c.Workspace, id, sheaf.MaxEmbedded)
+		return d, err
+	})
+}
+
+// CreateProject adds a project. Its folder must exist (NotFound) and hold
+// projects (Invalid).
+func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Project{}, err
+	}
+	if !in.Name.Set {
+		return sheaf.Project{}, sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+	}
+	if err := in.Check(); err != nil {
+		return sheaf.Project{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+		p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
+		if err := w.mayHoldProjects(p.FolderID); err != nil {
+			return p, err
+		}
+		p.ID, p.Number, p.Revision = sheaf.ProjectID(a.newID()), w.nextNumber(), 1
+		p.CreatedAt, p.UpdatedAt = w.now, w.now
+		w.ws.Projects++
+		w.emit(sheaf.ProjectCreated, string(p.ID), &p)
+		return p, w.InsertProject(w.ws.ID, p)
+	})
+}
+
+// mayHoldProjects returns an error unless the folder is the root level, or
+// exists and holds projects.
+func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
+	if id == nil {
+		return nil
+	}
+	f, err := w.Folder(w.ws.ID, *id)
+	if err == nil && f.EntityType != sheaf.ProjectFolder {
+		err = sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType)
+	}
+	return err
+}
+
+// UpdateProject changes the fields that were sent. What changes nothing leaves
+// no trace.
+func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Project{}, err
+	}
+	if in.Empty() {
+		return sheaf.Project{}, sheaf.Invalidf("nothing to change: send at least one of name, description, icon, color, folder_id, sort_order, visibility")
+	}
+	if err := in.Check(); err != nil {
+		return sheaf.Project{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+		return w.changeProject(id, in, match)
+	})
+}
+
+// MoveProject puts the project into a folder, or with nil at the root level.
+func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, folder *sheaf.FolderID, match sheaf.Match) (sheaf.Project, error) {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return sheaf.Project{}, err
+	}
+	in := sheaf.ProjectChange{FolderID: sheaf.Nil[sheaf.FolderID]()}
+	if folder != nil {
+		in.FolderID = sheaf.Some(*folder)
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+		return w.changeProject(id, in, match)
+	})
+}
+
+func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
+	before, err := w.Project(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	p := in.Apply(before)
+	if err := firstMissing(w.mayHoldProjects(in.FolderID.Pointer()), match.Check(before.Revision)); err != nil {
+		return p, err
+	}
+	if sheaf.SameFields(&before, &p) {
+		return before, nil
+	}
+	p.Revision++
+	p.UpdatedAt = w.after(before.UpdatedAt)
+	w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
+	return p, w.UpdateProject(w.ws.ID, before, p)
+}
+
+// DeleteProject removes the project for good. Its documents stay, in no project.
+func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
+	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		p, err := w.Project(w.ws.ID, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := match.Check(p.Revision); err != nil {
+			return struct{}{}, err
+		}
+		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
+		return struct{}{}, w.removeProject(p)
+	})
+	return err
+}
+
+func (w *work) removeProject(p sheaf.Project) error {
+	unlinked, err := w.UnlinkDocuments(w.ws.ID, p.ID, w.now)
+	if err != nil {
+		return err
+	}
+	for _, before := range unlinked {
+		d := before
+		d.ProjectID, d.UpdatedAt = nil, w.after(before.UpdatedAt)
+		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
+	}
+	w.ws.Projects--
+	return w.DeleteProject(w.ws.ID, p)
+}

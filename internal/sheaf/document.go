@@ -1,0 +1,95 @@
+package sheaf
+
+import "time"
+
+// Document is what projects group.
+type Document struct {
+	ID          DocumentID
+	Title       string
+	Description *string
+	ProjectID   *ProjectID
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+
+	Number   int64      // counts creations in the workspace: the order of ties
+	Revision int64      // rises when the document's own fields change
+	Deleted  *time.Time // softly: gone from every list and count
+}
+
+// Fields appends the document as lists, answers and events show it.
+func (d *Document) Fields(o *Object) {
+	o.Text("id", string(d.ID))
+	o.Text("title", d.Title)
+	o.OptText("description", d.Description)
+	o.OptText("project_id", (*string)(d.ProjectID))
+	o.Time("created_at", d.CreatedAt)
+	o.Time("updated_at", d.UpdatedAt)
+}
+
+// embedded is a document as it stands in its project's answer.
+type embedded Document
+
+func (d *embedded) Fields(o *Object) {
+	o.Text("id", string(d.ID))
+	o.Text("title", d.Title)
+	o.OptText("description", d.Description)
+	o.Time("created_at", d.CreatedAt)
+	o.Time("updated_at", d.UpdatedAt)
+}
+
+// DocumentFilter narrows a list of documents; the zero value narrows nothing.
+type DocumentFilter struct {
+	Project Opt[ProjectID] // null: in no project
+	Query   string
+	Sort    DocumentSort
+	Paging
+}
+
+// DocumentSort is the first key of a list's order; creation breaks ties.
+type DocumentSort string
+
+// The orders of documents.
+const (
+	DocumentsByCreated DocumentSort = "created_at"
+	DocumentsByUpdated DocumentSort = "updated_at"
+	DocumentsByTitle   DocumentSort = "title"
+)
+
+// DocumentChange is what a client sends to create or change a document.
+type DocumentChange struct {
+	Title       Opt[string]
+	Description Opt[string]
+	ProjectID   Opt[ProjectID]
+}
+
+// Empty reports whether no writable field was sent.
+func (c DocumentChange) Empty() bool {
+	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set)
+}
+
+// Check returns the first fault of the fields that were sent.
+func (c DocumentChange) Check() error {
+	if c.Title.Null {
+		return Invalidf("title must not be null: give it 1 to %d characters", MaxName)
+	}
+	if c.Title.Set {
+		if err := CheckName("title", c.Title.Value, MaxName); err != nil {
+			return err
+		}
+	}
+	return CheckLength("description", c.Description.Value, MaxDescription)
+}
+
+// Apply returns d with the fields that were sent.
+func (c DocumentChange) Apply(d Document) Document {
+	if c.Title.Set {
+		d.Title = c.Title.Value
+	}
+	if c.Description.Set {
+		d.Description = c.Description.Pointer()
+	}
+	if c.ProjectID.Set {
+		d.ProjectID = c.ProjectID.Pointer()
+	}
+	return d
+}

@@ -1,0 +1,108 @@
+package sheaf
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is the sort of a refusal. The edges translate it: httpapi into a status.
+type Kind int
+
+// The kinds. Internal is what an error has that no rule returned.
+const (
+	Internal Kind = iota
+	Invalid
+	Unauthorized
+	Forbidden
+	NotFound
+	MethodNotAllowed
+	Conflict
+	PreconditionFailed
+	TooLarge
+	RateLimited
+	Unavailable
+)
+
+// Code is the stable word by which a program tells refusals apart.
+type Code string
+
+// The codes of the contract, and below the blank line those added to it.
+const (
+	CodeValidation   Code = "VALIDATION_ERROR"
+	CodeUnauthorized Code = "UNAUTHORIZED"
+	CodeForbidden    Code = "FORBIDDEN"
+	CodePlanRequired Code = "PLAN_REQUIRED"
+	CodeKeyLimit     Code = "KEY_LIMIT_REACHED"
+	CodeNotFound     Code = "NOT_FOUND"
+	CodeTooLarge     Code = "PAYLOAD_TOO_LARGE"
+	CodeRateLimited  Code = "RATE_LIMITED"
+	CodeInternal     Code = "INTERNAL_ERROR"
+
+	CodeMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
+	CodeIdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	CodePreconditionFailed  Code = "PRECONDITION_FAILED"
+	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
+	CodeUnavailable         Code = "UNAVAILABLE"
+)
+
+// Error is a refusal by a rule. Text is shown to the person who caused it: it
+// says what is wrong, with which field, scope or limit, and what to do. Any
+// other error is internal, logged once at the edge and never shown.
+type Error struct {
+	Kind Kind
+	Code Code
+	Text string
+	// RetryAfter is when trying again may help; zero when the edge decides.
+	RetryAfter time.Duration
+	// Cause is logged and never shown; it is set on Unavailable alone.
+	Cause error
+}
+
+// Error returns the text, with the cause for the log.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return e.Text + ": " + e.Cause.Error()
+	}
+	return e.Text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// KindOf returns the kind of err, Internal when no rule made it.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Invalidf refuses an input: VALIDATION_ERROR.
+func Invalidf(format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}
+}
+
+// Missing refuses an identifier that leads nowhere, or into another workspace;
+// the text is the same for both.
+func Missing(noun string) *Error {
+	return &Error{Kind: NotFound, Code: CodeNotFound,
+		Text: noun + " not found: it does not exist, was deleted, or this key has no access to it"}
+}
+
+// Forbiddenf refuses for want of a scope or a role.
+func Forbiddenf(format string, args ...any) *Error {
+	return &Error{Kind: Forbidden, Code: CodeForbidden, Text: fmt.Sprintf(format, args...)}
+}
+
+// PlanRequiredf refuses what the workspace's plan does not include.
+func PlanRequiredf(format string, args ...any) *Error {
+	return &Error{Kind: Forbidden, Code: CodePlanRequired, Text: fmt.Sprintf(format, args...)}
+}
+
+// UnavailableError says that the store cannot do it now: cause is for the log.
+func UnavailableError(cause error) *Error {
+	return &Error{Kind: Unavailable, Code: CodeUnavailable, Cause: cause,
+		Text: "the service cannot reach its store at the moment: repeat the request in a few seconds, a POST with the same Idempotency-Key"}
+}

@@ -1,0 +1,120 @@
+package sheaf
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// EventType says what happened.
+type EventType string
+
+// The types of events. WebhookTest is in no log: the test endpoint alone sends it.
+const (
+	DocumentCreated     EventType = "document.created"
+	DocumentUpdated     EventType = "document.updated"
+	DocumentDeleted     EventType = "document.deleted"
+	ProjectCreated      EventType = "project.created"
+	ProjectUpdated      EventType = "project.updated"
+	ProjectDeleted      EventType = "project.deleted"
+	FolderCreated       EventType = "folder.created"
+	FolderUpdated       EventType = "folder.updated"
+	FolderDeleted       EventType = "folder.deleted"
+	MediaUploaded       EventType = "media.uploaded"
+	GenerationStarted   EventType = "generation.started"
+	GenerationCompleted EventType = "generation.completed"
+	GenerationFailed    EventType = "generation.failed"
+	ShareCreated        EventType = "share.created"
+	ShareUpdated        EventType = "share.updated"
+	ShareDeleted        EventType = "share.deleted"
+	WebhookTest         EventType = "webhook.test"
+)
+
+// EventTypes are all types, in the order in which they are shown.
+var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
+	ProjectCreated, ProjectUpdated, ProjectDeleted, FolderCreated, FolderUpdated, FolderDeleted,
+	MediaUploaded, GenerationStarted, GenerationCompleted, GenerationFailed,
+	ShareCreated, ShareUpdated, ShareDeleted, WebhookTest}
+
+// Known reports whether t is one of EventTypes.
+func (t EventType) Known() bool { return slices.Contains(EventTypes, t) }
+
+// Elsewhere reports whether t happens in a part that lives outside this
+// service, which alone may be reported through POST /api/v1/events.
+func (t EventType) Elsewhere() bool {
+	switch t.Resource() {
+	case "media", "generation", "share":
+		return t.Known()
+	}
+	return false
+}
+
+// Resource is the resource_type of the event.
+func (t EventType) Resource() string {
+	if t == WebhookTest {
+		return "webhook_subscription"
+	}
+	noun, _, _ := strings.Cut(string(t), ".")
+	return noun
+}
+
+// MaxPayload bounds the payload of an event that another part reports, in bytes.
+const MaxPayload = 262_144
+
+// Event is something that happened, stored once. Body is its envelope: the
+// bytes that the log shows and every delivery carries.
+type Event struct {
+	ID         EventID
+	Number     int64 // in commit order within the workspace, without a gap
+	Type       EventType
+	ResourceID string
+	At         time.Time
+	Body       []byte
+}
+
+// Envelope are the fields around a payload.
+type Envelope struct {
+	ID         EventID
+	Type       EventType
+	At         time.Time
+	UserID     UserID
+	Workspace  *WorkspaceID // nil for a personal workspace
+	ResourceID string
+	Payload    []byte // a JSON object
+}
+
+// Fields appends the envelope.
+func (e *Envelope) Fields(o *Object) {
+	o.Text("id", string(e.ID))
+	o.Text("type", string(e.Type))
+	o.Time("timestamp", e.At)
+	o.Text("user_id", string(e.UserID))
+	o.OptText("workspace_id", (*string)(e.Workspace))
+	o.Text("resource_type", e.Type.Resource())
+	o.Text("resource_id", e.ResourceID)
+	o.Raw("payload", e.Payload)
+}
+
+// Event returns the event with its envelope encoded.
+func (e *Envelope) Event() Event {
+	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(nil, e)}
+}
+
+// Updated is the payload of an *.updated event: the record as it is, and under
+// "previous" the old values of the fields that changed.
+type Updated struct{ Before, After Record }
+
+// Fields appends the record and what it was.
+func (u *Updated) Fields(o *Object) {
+	u.After.Fields(o)
+	o.Raw("previous", AppendPrevious(nil, u.Before, u.After))
+}
+
+// EventFilter narrows the log; the zero value narrows nothing.
+type EventFilter struct {
+	Type     EventType
+	Resource string
+	Since    *time.Time // inclusive
+	After    EventID    // strictly later
+	Paging
+}

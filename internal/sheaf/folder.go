@@ -1,0 +1,115 @@
+package sheaf
+
+import "time"
+
+// EntityType is what a folder holds.
+type EntityType string
+
+// The types of folders.
+const (
+	ProjectFolder  EntityType = "project"
+	BrandingFolder EntityType = "branding"
+)
+
+// ParseEntityType returns the type of that name.
+func ParseEntityType(s string) (EntityType, error) {
+	switch t := EntityType(s); t {
+	case ProjectFolder, BrandingFolder:
+		return t, nil
+	}
+	return "", Invalidf("entity_type must be project or branding, not %q", Clip(s))
+}
+
+// The bounds of folders.
+const (
+	MaxDepth           = 3 // a folder at the root is at level 1
+	DefaultFolderColor = "#6b7280"
+)
+
+// Folder holds projects or brandings, and folders of its own type.
+type Folder struct {
+	ID           FolderID
+	Name         string
+	EntityType   EntityType
+	ParentID     *FolderID
+	Color        string
+	SortOrder    int32
+	Depth        int
+	ProjectCount int64 // direct children, kept with the projects
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+
+	Number   int64 // counts creations in the workspace: the order of ties
+	Revision int64 // rises when the folder's own fields change
+}
+
+// Fields appends the folder as lists, answers and events show it.
+func (f *Folder) Fields(o *Object) {
+	o.Text("id", string(f.ID))
+	o.Text("name", f.Name)
+	o.Text("entity_type", string(f.EntityType))
+	o.OptText("parent_id", (*string)(f.ParentID))
+	o.Text("color", f.Color)
+	o.Int("sort_order", int64(f.SortOrder))
+	o.Derived("depth", int64(f.Depth))
+	o.Derived("project_count", f.ProjectCount)
+	o.Time("created_at", f.CreatedAt)
+	o.Time("updated_at", f.UpdatedAt)
+}
+
+// FolderFilter narrows a list of folders; the zero value narrows nothing.
+type FolderFilter struct {
+	EntityType EntityType
+	Parent     Opt[FolderID] // null: root level
+	Sort       ProjectSort
+	Paging
+}
+
+// FolderChange is what a client sends to create or change a folder. EntityType
+// and ParentID count on create alone.
+type FolderChange struct {
+	Name       Opt[string]
+	Color      Opt[string]
+	SortOrder  Opt[int32]
+	EntityType Opt[string]
+	ParentID   Opt[FolderID]
+}
+
+// Empty reports whether no field that PATCH writes was sent.
+func (c FolderChange) Empty() bool { return !(c.Name.Set || c.Color.Set || c.SortOrder.Set) }
+
+// Check returns the first fault of the fields that were sent.
+func (c FolderChange) Check() error {
+	switch {
+	case c.Name.Null:
+		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+	case c.SortOrder.Null:
+		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+	}
+	if c.Name.Set {
+		if err := CheckName("name", c.Name.Value, MaxName); err != nil {
+			return err
+		}
+	}
+	if c.Color.Given() {
+		return CheckColor(c.Color.Value)
+	}
+	return nil
+}
+
+// Apply returns f with the fields that were sent; a null color is the default.
+func (c FolderChange) Apply(f Folder) Folder {
+	if c.Name.Set {
+		f.Name = c.Name.Value
+	}
+	if c.Color.Set {
+		f.Color = DefaultFolderColor
+		if c.Color.Given() {
+			f.Color = c.Color.Value
+		}
+	}
+	if c.SortOrder.Set {
+		f.SortOrder = c.SortOrder.Value
+	}
+	return f
+}

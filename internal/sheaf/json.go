@@ -1,0 +1,230 @@
+package sheaf
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Record is what the API shows: it appends its own fields, in their order.
+type Record interface{ Fields(o *Object) }
+
+// AppendJSON appends r as a JSON object. Strings are not HTML-escaped, so that
+// a receiver that re-encodes a payload gets the same bytes.
+func AppendJSON(b []byte, r Record) []byte {
+	o := Object{buf: append(b, '{')}
+	r.Fields(&o)
+	return append(o.buf, '}')
+}
+
+// Object appends the members of one JSON object. It is written by hand because
+// a page of 50 costs 95 µs this way and 165 µs with encoding/json.
+type Object struct {
+	buf   []byte
+	count int
+	// spans are the members seen, kept only when they will be compared.
+	spans []span
+	track bool
+}
+
+type span struct {
+	name       string
+	start, end int // of the value in buf
+	derived    bool
+}
+
+func (o *Object) name(name string) {
+	if o.count > 0 {
+		o.buf = append(o.buf, ',')
+	}
+	o.count++
+	o.buf = append(o.buf, '"')
+	o.buf = append(o.buf, name...)
+	o.buf = append(o.buf, '"', ':')
+	if o.track {
+		o.spans = append(o.spans, span{name: name, start: len(o.buf)})
+	}
+}
+
+func (o *Object) done() {
+	if o.track {
+		o.spans[len(o.spans)-1].end = len(o.buf)
+	}
+}
+
+// Text appends a string.
+func (o *Object) Text(name, v string) {
+	o.name(name)
+	o.buf = AppendText(o.buf, v)
+	o.done()
+}
+
+// OptText appends a string, or null.
+func (o *Object) OptText(name string, v *string) {
+	if v == nil {
+		o.Null(name)
+		return
+	}
+	o.Text(name, *v)
+}
+
+// Null appends null.
+func (o *Object) Null(name string) {
+	o.name(name)
+	o.buf = append(o.buf, "null"...)
+	o.done()
+}
+
+// Int appends a whole number.
+func (o *Object) Int(name string, v int64) {
+	o.name(name)
+	o.buf = strconv.AppendInt(o.buf, v, 10)
+	o.done()
+}
+
+// Derived appends a number that is counted from other records, and so is not
+// one of this record's own fields.
+func (o *Object) Derived(name string, v int64) {
+	o.Int(name, v)
+	if o.track {
+		o.spans[len(o.spans)-1].derived = true
+	}
+}
+
+// Bool appends true or false.
+func (o *Object) Bool(name string, v bool) {
+	o.name(name)
+	o.buf = strconv.AppendBool(o.buf, v)
+	o.done()
+}
+
+// Time appends a timestamp.
+func (o *Object) Time(name string, t time.Time) {
+	o.name(name)
+	o.buf = AppendTime(o.buf, t)
+	o.done()
+}
+
+// OptTime appends a timestamp, or null.
+func (o *Object) OptTime(name string, t *time.Time) {
+	if t == nil {
+		o.Null(name)
+		return
+	}
+	o.Time(name, *t)
+}
+
+// Texts appends an array of strings.
+func (o *Object) Texts(name string, vs []string) {
+	o.name(name)
+	o.buf = append(o.buf, '[')
+	for i, v := range vs {
+		if i > 0 {
+			o.buf = append(o.buf, ',')
+		}
+		o.buf = AppendText(o.buf, v)
+	}
+	o.buf = append(o.buf, ']')
+	o.done()
+}
+
+// Raw appends JSON that is already encoded.
+func (o *Object) Raw(name string, v []byte) {
+	o.name(name)
+	o.buf = append(o.buf, v...)
+	o.done()
+}
+
+// Record appends another record as a member.
+func (o *Object) Record(name string, r Record) {
+	o.name(name)
+	o.buf = AppendJSON(o.buf, r)
+	o.done()
+}
+
+// AppendPrevious appends, as an object, the values that fields of before had
+// and that after has changed; derived fields are left out.
+func AppendPrevious(b []byte, before, after Record) []byte {
+	was, is := tracked(before), tracked(after)
+	o := Object{buf: append(b, '{')}
+	for i, w := range was.spans {
+		n := is.spans[i]
+		if !w.derived && !bytes.Equal(was.buf[w.start:w.end], is.buf[n.start:n.end]) {
+			o.Raw(w.name, was.buf[w.start:w.end])
+		}
+	}
+	return append(o.buf, '}')
+}
+
+// SameFields reports whether the two have equal own fields.
+func SameFields(a, b Record) bool {
+	return string(AppendPrevious(nil, a, b)) == "{}"
+}
+
+func tracked(r Record) Object {
+	o := Object{track: true}
+	r.Fields(&o)
+	return o
+}
+
+// TimeFormat is how every timestamp is written: UTC with milliseconds.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// AppendTime appends t in quotes.
+func AppendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, TimeFormat)
+	return append(b, '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendText appends s as a JSON string: quotes, backslashes and control
+// characters escaped, everything else as it is. Invalid UTF-8, which no input
+// check lets through, becomes U+FFFD.
+func AppendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(b, s[start:i]...)
+				b = append(b, "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		b = appendEscape(b, c)
+		i++
+		start = i
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}

@@ -1,0 +1,26 @@
+package sheaf
+
+// Opt is a field that a client may leave out, send as null, or send with a
+// value: PATCH treats the three differently.
+type Opt[T any] struct {
+	Set   bool // the field was sent
+	Null  bool // it was sent as null; Value is then the zero value
+	Value T
+}
+
+// Some is a field that was sent with a value.
+func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
+
+// Nil is a field that was sent as null.
+func Nil[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
+
+// Given reports whether the field was sent with a value.
+func (o Opt[T]) Given() bool { return o.Set && !o.Null }
+
+// Pointer returns the value, or nil when it is null or was not sent.
+func (o Opt[T]) Pointer() *T {
+	if !o.Given() {
+		return nil
+	}
+	return &o.Value
+}

@@ -1,0 +1,65 @@
+package sheaf
+
+// Plan is what a workspace has paid for.
+type Plan string
+
+// The plans.
+const (
+	Free     Plan = "free"
+	Pro      Plan = "pro"
+	Business Plan = "business"
+)
+
+// ParsePlan returns the plan of that name.
+func ParsePlan(s string) (Plan, error) {
+	switch p := Plan(s); p {
+	case Free, Pro, Business:
+		return p, nil
+	}
+	return "", Invalidf("plan must be free, pro or business, not %q", s)
+}
+
+// Paid reports whether the plan opens the API.
+func (p Plan) Paid() bool { return p == Pro || p == Business }
+
+// MaxKeys is how many live keys a workspace may have.
+func (p Plan) MaxKeys() int {
+	switch p {
+	case Pro:
+		return 5
+	case Business:
+		return 25
+	}
+	return 0
+}
+
+// MaxSubscriptions is how many webhook subscriptions a workspace may have.
+func (p Plan) MaxSubscriptions() int {
+	switch p {
+	case Pro:
+		return 3
+	case Business:
+		return 20
+	}
+	return 0
+}
+
+// AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that
+// type: project folders need Pro, branding folders Business.
+func (p Plan) AllowFolders(t EntityType) error {
+	if p == Business || p == Pro && t == ProjectFolder {
+		return nil
+	}
+	if t == ProjectFolder {
+		return PlanRequiredf("project folders need the Pro or Business plan, this workspace is on %s: upgrade it to use folders", p)
+	}
+	return PlanRequiredf("branding folders need the Business plan, this workspace is on %s: upgrade it to use them", p)
+}
+
+// AllowAPI returns PLAN_REQUIRED on a plan without API access.
+func (p Plan) AllowAPI() error {
+	if p.Paid() {
+		return nil
+	}
+	return PlanRequiredf("API access needs the Pro or Business plan, this workspace is on %s: upgrade it to use the API", p)
+}

@@ -1,0 +1,153 @@
+package sheaf
+
+import "time"
+
+// Private is the only visibility there is.
+const Private = "private"
+
+// Project groups documents. Its own fields are what a client may write.
+type Project struct {
+	ID            ProjectID
+	Name          string
+	Description   *string
+	Icon          *string
+	Color         *string
+	FolderID      *FolderID
+	SortOrder     int32
+	Visibility    string
+	DocumentCount int64 // kept with the documents, in their transactions
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+
+	Number   int64 // counts creations in the workspace: the order of ties
+	Revision int64 // rises when the project's own fields change
+}
+
+// Fields appends the project as lists, answers and events show it.
+func (p *Project) Fields(o *Object) {
+	o.Text("id", string(p.ID))
+	o.Text("name", p.Name)
+	o.OptText("description", p.Description)
+	o.OptText("icon", p.Icon)
+	o.OptText("color", p.Color)
+	o.OptText("folder_id", (*string)(p.FolderID))
+	o.Int("sort_order", int64(p.SortOrder))
+	o.Text("visibility", p.Visibility)
+	o.Derived("document_count", p.DocumentCount)
+	o.Time("created_at", p.CreatedAt)
+	o.Time("updated_at", p.UpdatedAt)
+}
+
+// ProjectDetail is one project with the documents changed last, at most
+// MaxEmbedded of them.
+type ProjectDetail struct {
+	Project
+	Documents []Document
+}
+
+// MaxEmbedded is how many documents stand in a project's own answer.
+const MaxEmbedded = 100
+
+// Fields appends the project, then its documents in their short form.
+func (d *ProjectDetail) Fields(o *Object) {
+	d.Project.Fields(o)
+	list := []byte{'['}
+	for i := range d.Documents {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = AppendJSON(list, (*embedded)(&d.Documents[i]))
+	}
+	o.Raw("documents", append(list, ']'))
+}
+
+// ProjectFilter narrows a list of projects; the zero value narrows nothing.
+type ProjectFilter struct {
+	Folder Opt[FolderID] // null: root level
+	Query  string
+	Sort   ProjectSort
+	Paging
+}
+
+// ProjectSort is the first key of a list's order; creation breaks ties.
+type ProjectSort string
+
+// The orders of projects and folders.
+const (
+	ByOrder   ProjectSort = "sort_order"
+	ByName    ProjectSort = "name"
+	ByCreated ProjectSort = "created_at"
+	ByUpdated ProjectSort = "updated_at"
+)
+
+// ProjectChange is what a client sends to create or change a project.
+type ProjectChange struct {
+	Name        Opt[string]
+	Description Opt[string]
+	Icon        Opt[string]
+	Color       Opt[string]
+	FolderID    Opt[FolderID]
+	SortOrder   Opt[int32]
+	Visibility  Opt[string]
+}
+
+// Empty reports whether no writable field was sent.
+func (c ProjectChange) Empty() bool {
+	return !(c.Name.Set || c.Description.Set || c.Icon.Set || c.Color.Set ||
+		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set)
+}
+
+// Check returns the first fault of the fields that were sent.
+func (c ProjectChange) Check() error {
+	switch {
+	case c.Name.Null:
+		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+	case c.SortOrder.Null:
+		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+	case c.Visibility.Null || c.Visibility.Set && c.Visibility.Value != Private:
+		return Invalidf("visibility must be %q, the only one there is", Private)
+	}
+	if c.Name.Set {
+		if err := CheckName("name", c.Name.Value, MaxName); err != nil {
+			return err
+		}
+	}
+	if err := CheckLength("description", c.Description.Value, MaxDescription); err != nil {
+		return err
+	}
+	if c.Icon.Given() {
+		if err := CheckName("icon", c.Icon.Value, MaxIcon); err != nil {
+			return err
+		}
+	}
+	if c.Color.Given() {
+		return CheckColor(c.Color.Value)
+	}
+	return nil
+}
+
+// Apply returns p with the fields that were sent.
+func (c ProjectChange) Apply(p Project) Project {
+	if c.Name.Set {
+		p.Name = c.Name.Value
+	}
+	if c.Description.Set {
+		p.Description = c.Description.Pointer()
+	}
+	if c.Icon.Set {
+		p.Icon = c.Icon.Pointer()
+	}
+	if c.Color.Set {
+		p.Color = c.Color.Pointer()
+	}
+	if c.FolderID.Set {
+		p.FolderID = c.FolderID.Pointer()
+	}
+	if c.SortOrder.Set {
+		p.SortOrder = c.SortOrder.Value
+	}
+	if c.Visibility.Set {
+		p.Visibility = c.Visibility.Value
+	}
+	return p
+}

@@ -1,0 +1,62 @@
+package sheaf
+
+import (
+	"slices"
+	"strings"
+)
+
+// Scope is a right that a key is granted. A write scope does not imply read.
+type Scope string
+
+// The scopes. EventsRead and WebhooksWrite expose all of a workspace's content.
+const (
+	ProjectsRead   Scope = "projects:read"
+	ProjectsWrite  Scope = "projects:write"
+	DocumentsRead  Scope = "documents:read"
+	DocumentsWrite Scope = "documents:write"
+	WebhooksRead   Scope = "webhooks:read"
+	WebhooksWrite  Scope = "webhooks:write"
+	EventsRead     Scope = "events:read"
+	EventsWrite    Scope = "events:write"
+	KeysRead       Scope = "keys:read"
+	KeysWrite      Scope = "keys:write"
+)
+
+// AllScopes are the scopes in the order in which they are shown.
+var AllScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite,
+	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
+
+// Scopes is a set of scopes in the order of AllScopes.
+type Scopes []Scope
+
+// Has reports whether s is in the set.
+func (ss Scopes) Has(s Scope) bool { return slices.Contains(ss, s) }
+
+// Strings returns the scopes as texts.
+func (ss Scopes) Strings() []string {
+	out := make([]string, len(ss))
+	for i, s := range ss {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// ParseScopes returns the named scopes, each once, in the order of AllScopes.
+// No scope, or an unknown one, is invalid.
+func ParseScopes(names []string) (Scopes, error) {
+	if len(names) == 0 {
+		return nil, Invalidf("scopes must name at least one of %s", strings.Join(AllScopes.Strings(), ", "))
+	}
+	for _, n := range names {
+		if !AllScopes.Has(Scope(n)) {
+			return nil, Invalidf("scopes: %q is unknown: choose from %s", Clip(n), strings.Join(AllScopes.Strings(), ", "))
+		}
+	}
+	var out Scopes
+	for _, s := range AllScopes {
+		if slices.Contains(names, string(s)) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,55 @@
+package sheaf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds of texts, in Unicode code points.
+const (
+	MaxName        = 200
+	MaxDescription = 2000
+	MaxIcon        = 100
+	MaxQuery       = 200
+	MaxKeyName     = 100
+)
+
+// CheckName returns an error unless the text has 1 to max characters, not all
+// of them white space. field is how the error calls it.
+func CheckName(field, s string, max int) error {
+	if strings.TrimFunc(s, unicode.IsSpace) == "" {
+		return Invalidf("%s must not be empty: give it 1 to %d characters", field, max)
+	}
+	return CheckLength(field, s, max)
+}
+
+// CheckLength returns an error when the text has more than max characters.
+func CheckLength(field, s string, max int) error {
+	if n := utf8.RuneCountInString(s); n > max {
+		return Invalidf("%s has %d characters, at most %d are allowed: shorten it", field, n, max)
+	}
+	return nil
+}
+
+// CheckColor returns an error unless s is #RRGGBB.
+func CheckColor(s string) error {
+	ok := len(s) == 7 && s[0] == '#'
+	for i := 1; ok && i < len(s); i++ {
+		c := s[i] | 0x20
+		ok = '0' <= s[i] && s[i] <= '9' || 'a' <= c && c <= 'f'
+	}
+	if !ok {
+		return Invalidf("color must be a hex color such as #6b7280, not %q", Clip(s))
+	}
+	return nil
+}
+
+// Clip shortens s for an error's text.
+func Clip(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}

@@ -1,0 +1,53 @@
+package sheaf
+
+import "time"
+
+// Workspace is the tenant: it has a plan and owns everything else.
+type Workspace struct {
+	ID        WorkspaceID
+	Name      string
+	Plan      Plan
+	Personal  bool // one user's own: its events carry no workspace
+	CreatedAt time.Time
+
+	// What its transactions count. They change under the workspace's lock.
+	Version       int64 // rises when a project, folder or document changes
+	LastNumber    int64 // the newest creation number
+	LastEvent     int64 // the newest event's number
+	Projects      int64
+	Documents     int64 // without the deleted ones
+	Subscriptions int64
+}
+
+// Fields appends the workspace as GET /api/v1/me shows it.
+func (w *Workspace) Fields(o *Object) {
+	o.Text("id", string(w.ID))
+	o.Text("name", w.Name)
+	o.Bool("personal", w.Personal)
+}
+
+// Role is what a member may do in the console; a key's scopes alone govern the API.
+type Role string
+
+// The roles.
+const (
+	Owner  Role = "owner"
+	Admin  Role = "admin"
+	Member Role = "member"
+)
+
+// User is a person.
+type User struct {
+	ID           UserID
+	Email        *string
+	Name         string
+	PasswordHash string // empty while no password is set
+	CreatedAt    time.Time
+}
+
+// Fields appends the user as GET /api/v1/me shows them.
+func (u *User) Fields(o *Object) {
+	o.Text("id", string(u.ID))
+	o.OptText("email", u.Email)
+	o.Text("name", u.Name)
+}

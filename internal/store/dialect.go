@@ -1,0 +1,24 @@
+package store
+
+// dialect is all that the engines disagree on, each with its reason.
+type dialect struct {
+	postgres bool
+}
+
+// forUpdate locks the rows that are read. SQLite has one writer, so whatever a
+// transaction reads is locked already.
+func (d dialect) forUpdate() string {
+	if d.postgres {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// contains is true when the text in column has the text of the parameter in it.
+// The standard's POSITION is not in SQLite, and LIKE would need escapes.
+func (d dialect) contains(column string) string {
+	if d.postgres {
+		return "strpos(" + column + ", ?) > 0"
+	}
+	return "instr(" + column + ", ?) > 0"
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const documentColumns = `id, title, description, project_id, created_at, updated_at, number, revision, deleted_at`
+
+func scanDocument(r *row) sheaf.Document {
+	return sheaf.Document{
+		ID: sheaf.DocumentID(r.text()), Title: r.text(), Description: r.optText(), ProjectID: optText[sheaf.ProjectID](r),
+		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(), Deleted: r.optTime(),
+	}
+}
+
+const selectDocument = `
+SELECT ` + documentColumns + `
+FROM documents
+WHERE workspace_id = $1 AND id = $2`
+
+// Document returns the workspace's document, or NotFound when there is none or
+// it is deleted.
+func (r *Reader) Document(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Document, error) {
+	d, err := r.AnyDocument(ws, id)
+	if err == nil && d.Deleted != nil {
+		return sheaf.Document{}, sheaf.Missing("document")
+	}
+	return d, err
+}
+
+// AnyDocument is Document, and finds deleted ones too.
+func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Document, error) {
+	d, found, err := one(r, selectDocument, scanDocument, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("document")
+	}
+	return d, err
+}
+
+// Documents returns a page of the workspace's documents without the deleted.
+func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
+	l := listing{columns: documentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
+	l.where.and("workspace_id = ?", ws)
+	l.where.and("deleted_at IS NULL")
+	switch {
+	case f.Project.Null:
+		l.where.and("project_id IS NULL")
+	case f.Project.Set:
+		l.where.and("project_id = ?", f.Project.Value)
+	}
+	if f.Query != "" {
+		q := fold(f.Query)
+		l.where.and("("+r.d.contains("title_folded")+" OR "+r.d.contains("description_folded")+")", q, q)
+	}
+	if err := r.documentTotal(&l, ws, f); err != nil {
+		return sheaf.Page[sheaf.Document]{}, err
+	}
+	return list(r, l, f.Paging, scanDocument)
+}
+
+// documentTotal takes the total from a counter where there is one.
+func (r *Reader) documentTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (err error) {
+	switch {
+	case f.Query != "" || f.Project.Null:
+	case f.Project.Set:
+		l.total, err = r.count(`SELECT document_count FROM projects WHERE workspace_id = $1 AND id = $2`, ws, f.Project.Value)
+	default:
+		l.total, err = r.count(`SELECT documents FROM workspaces WHERE id = $1`, ws)
+	}
+	return err
+}
+
+func documentOrder(s sheaf.DocumentSort) []string {
+	switch s {
+	case sheaf.DocumentsByUpdated:
+		return []string{"updated_at", "number"}
+	case sheaf.DocumentsByTitle:
+		return []string{"title_folded", "number"}
+	}
+	return []string{"number"}
+}
+
+const selectNewest = `
+SELECT ` + documentColumns + `
+FROM documents
+WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL
+ORDER BY updated_at DESC, number DESC
+LIMIT $3`
+
+// NewestDocuments returns the project's documents, newest change first.
+func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int) ([]sheaf.Document, error) {
+	return all(r, selectNewest, scanDocument, ws, project, most)
+}
+
+const insertDocument = `
+INSERT INTO documents (workspace_id, id, project_id, title, title_folded, description, description_folded,
+  number, revision, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+// InsertDocument adds a document; its project's count rises.
+func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document) error {
+	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("insert document %s: %w", d.ID, err)
+	}
+	return tx.countDocuments(ws, d.ProjectID, +1)
+}
+
+const updateDocument = `
+UPDATE documents
+SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
+  revision = $8, updated_at = $9, deleted_at = $10
+WHERE workspace_id = $1 AND id = $2`
+
+// UpdateDocument writes a document's own fields and whether it is deleted; the
+// projects' counts follow.
+func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
+	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+		d.Revision, d.UpdatedAt, d.Deleted)
+	if err != nil {
+		return fmt.Errorf("update document %s: %w", d.ID, err)
+	}
+	if before.Deleted == nil {
+		if err := tx.countDocuments(ws, before.ProjectID, -1); err != nil {
+			return err
+		}
+	}
+	if d.Deleted == nil {
+		return tx.countDocuments(ws, d.ProjectID, +1)
+	}
+	return nil
+}
+
+const selectLinked = `
+SELECT ` + documentColumns + `
+FROM documents
+WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL
+ORDER BY number`
+
+const unlinkDocuments = `
+UPDATE documents
+SET project_id = NULL, revision = revision + 1,
+  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL`
+
+const unlinkDeleted = `
+UPDATE documents
+SET project_id = NULL
+WHERE workspace_id = $1 AND project_id = $2`
+
+// UnlinkDocuments takes the documents out of the project, deleted ones too, and
+// returns those that are not deleted as they were.
+func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time) ([]sheaf.Document, error) {
+	before, err := all(&tx.Reader, selectLinked, scanDocument, ws, project)
+	if err != nil {
+		return nil, err
+	}
+	if len(before) > 0 {
+		if err := tx.exec(unlinkDocuments, ws, project, now); err != nil {
+			return nil, err
+		}
+	}
+	return before, tx.exec(unlinkDeleted, ws, project)
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const eventColumns = `id, number, type, resource_id, at, body`
+
+func scanEvent(r *row) sheaf.Event {
+	return sheaf.Event{ID: sheaf.EventID(r.text()), Number: r.int(), Type: sheaf.EventType(r.text()),
+		ResourceID: r.text(), At: r.time(), Body: []byte(r.text())}
+}
+
+const insertEvents = `
+INSERT INTO events (workspace_id, number, id, type, resource_id, at, body)`
+
+// AppendEvents adds events to the log of a workspace that this transaction
+// locked, and numbers them.
+func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(events))
+	for i := range events {
+		e := &events[i]
+		w.LastEvent++
+		e.Number = w.LastEvent
+		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, e.ResourceID, e.At, string(e.Body)}
+	}
+	if err := tx.insertRows(insertEvents, 7, rows); err != nil {
+		return fmt.Errorf("append events: %w", err)
+	}
+	tx.note.Events = true
+	return nil
+}
+
+const selectEvent = `
+SELECT ` + eventColumns + `
+FROM events
+WHERE workspace_id = $1 AND id = $2`
+
+// Event returns the workspace's event, or NotFound.
+func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, error) {
+	e, found, err := one(r, selectEvent, scanEvent, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("event")
+	}
+	return e, err
+}
+
+// Events returns a page of the workspace's log, in commit order. after is the
+// number behind which it begins.
+func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
+	l := listing{columns: eventColumns, table: "events", order: []string{"number"}, total: -1}
+	l.where.and("workspace_id = ?", ws)
+	if after > 0 {
+		l.where.and("number > ?", after)
+	}
+	if f.Type != "" {
+		l.where.and("type = ?", f.Type)
+	}
+	if f.Resource != "" {
+		l.where.and("resource_id = ?", f.Resource)
+	}
+	if f.Since != nil {
+		l.where.and("at >= ?", f.Since)
+	}
+	if err := r.eventTotal(&l, ws, f, after); err != nil {
+		return sheaf.Page[sheaf.Event]{}, err
+	}
+	return list(r, l, f.Paging, scanEvent)
+}
+
+// eventTotal needs no counting without filters, as the numbers have no gap
+// above the oldest that is kept.
+func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
+	if f.Type != "" || f.Resource != "" || f.Since != nil {
+		return nil
+	}
+	const ends = `
+SELECT COALESCE(MIN(number), 1), COALESCE(MAX(number), 0)
+FROM events
+WHERE workspace_id = $1`
+	_, _, err := one(r, ends, func(w *row) bool {
+		first, last := w.int(), w.int()
+		l.total = last - max(first-1, after)
+		return true
+	}, ws)
+	return err
+}
+
+const oldEvents = `
+DELETE FROM events
+WHERE (workspace_id, number) IN (
+  SELECT workspace_id, number
+  FROM events
+  WHERE at < $1
+  ORDER BY at
+  LIMIT $2)`
+
+// DeleteEvents removes at most that many events from before a time, oldest
+// first, and returns how many it removed.
+func (tx *Tx) DeleteEvents(before time.Time, most int) (int64, error) {
+	return tx.changed(oldEvents, before, most)
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const folderColumns = `id, name, entity_type, parent_id, color, sort_order, depth, project_count,
+  created_at, updated_at, number, revision`
+
+func scanFolder(r *row) sheaf.Folder {
+	return sheaf.Folder{
+		ID: sheaf.FolderID(r.text()), Name: r.text(), EntityType: sheaf.EntityType(r.text()), ParentID: optText[sheaf.FolderID](r),
+		Color: r.text(), SortOrder: int32(r.int()), Depth: int(r.int()), ProjectCount: r.int(),
+		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(),
+	}
+}
+
+const selectFolder = `
+SELECT ` + folderColumns + `
+FROM folders
+WHERE workspace_id = $1 AND id = $2`
+
+// Folder returns the workspace's folder, or NotFound.
+func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, error) {
+	f, found, err := one(r, selectFolder, scanFolder, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("folder")
+	}
+	return f, err
+}
+
+// Folders returns a page of the workspace's folders.
+func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
+	l := listing{columns: folderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
+	l.where.and("workspace_id = ?", ws)
+	if f.EntityType != "" {
+		l.where.and("entity_type = ?", f.EntityType)
+	}
+	byFolder(&l.where, "parent_id", f.Parent)
+	return list(r, l, f.Paging, scanFolder)
+}
+
+const selectChildren = `
+SELECT ` + folderColumns + `
+FROM folders
+WHERE workspace_id = $1 AND parent_id = $2
+ORDER BY sort_order, number`
+
+// Subtree returns the folder and all below it, parents before their children.
+func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder, error) {
+	tree := []sheaf.Folder{top}
+	for i := 0; i < len(tree); i++ {
+		children, err := all(r, selectChildren, scanFolder, ws, tree[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		tree = append(tree, children...)
+	}
+	return tree, nil
+}
+
+const insertFolder = `
+INSERT INTO folders (workspace_id, id, entity_type, parent_id, name, name_folded, color, sort_order, depth,
+  project_count, number, revision, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+// InsertFolder adds a folder.
+func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
+	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, fold(f.Name), f.Color, f.SortOrder, f.Depth,
+		f.ProjectCount, f.Number, f.Revision, f.CreatedAt, f.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("insert folder %s: %w", f.ID, err)
+	}
+	return nil
+}
+
+const updateFolder = `
+UPDATE folders
+SET parent_id = $3, name = $4, name_folded = $5, color = $6, sort_order = $7, depth = $8, revision = $9, updated_at = $10
+WHERE workspace_id = $1 AND id = $2`
+
+// UpdateFolder writes a folder's own fields, and its depth.
+func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
+	err := tx.exec(updateFolder, ws, f.ID, f.ParentID, f.Name, fold(f.Name), f.Color, f.SortOrder, f.Depth, f.Revision, f.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("update folder %s: %w", f.ID, err)
+	}
+	return nil
+}
+
+const deleteFolder = `
+DELETE FROM folders
+WHERE workspace_id = $1 AND id = $2`
+
+// DeleteFolder removes a folder that nothing is in.
+func (tx *Tx) DeleteFolder(ws sheaf.WorkspaceID, id sheaf.FolderID) error {
+	if err := tx.exec(deleteFolder, ws, id); err != nil {
+		return fmt.Errorf("delete folder %s: %w", id, err)
+	}
+	return nil
+}

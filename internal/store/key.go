@@ -1,0 +1,129 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number`
+
+func scanKey(r *row) sheaf.Key {
+	return sheaf.Key{
+		ID: sheaf.KeyID(r.text()), Name: r.text(), Prefix: r.text(), Scopes: splitScopes(r.text()), UserID: sheaf.UserID(r.text()),
+		ExpiresAt: r.optTime(), LastUsedAt: r.optTime(), CreatedAt: r.time(), RevokedAt: r.optTime(), Number: r.int(),
+	}
+}
+
+func splitScopes(s string) sheaf.Scopes {
+	var out sheaf.Scopes
+	for name := range strings.SplitSeq(s, ",") {
+		out = append(out, sheaf.Scope(name))
+	}
+	return out
+}
+
+const selectCredential = `
+SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
+  w.id, w.name, w.plan, w.personal, w.version
+FROM api_keys k
+JOIN workspaces w ON w.id = k.workspace_id
+WHERE k.hash = $1 AND k.revoked_at IS NULL`
+
+func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
+	c, found, err := one(r, selectCredential, func(w *row) sheaf.Credential {
+		return sheaf.Credential{Key: scanKey(w), Workspace: sheaf.WorkspaceID(w.text()), Name: w.text(),
+			Plan: sheaf.Plan(w.text()), Personal: w.bool(), Version: w.int()}
+	}, hash[:])
+	if err == nil && !found {
+		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked"}
+	}
+	return c, err
+}
+
+const insertKey = `
+INSERT INTO api_keys (workspace_id, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+// InsertKey adds a key, known by the hash of its secret.
+func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
+	tx.note.Credentials = true
+	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
+		k.ExpiresAt, k.Number, k.CreatedAt)
+	if err != nil {
+		return fmt.Errorf("insert key %s: %w", k.ID, err)
+	}
+	return nil
+}
+
+// LiveKeys counts the keys of the workspace that open something at that time.
+func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
+	w := liveKeys(ws, now)
+	return r.count("SELECT COUNT(*) FROM api_keys "+w.sql(), w.args...)
+}
+
+func liveKeys(ws sheaf.WorkspaceID, now time.Time) conditions {
+	var w conditions
+	w.and("workspace_id = ?", ws)
+	w.and("revoked_at IS NULL")
+	w.and("(expires_at IS NULL OR expires_at > ?)", now)
+	return w
+}
+
+// Keys returns a page of the workspace's live keys, oldest first.
+func (r *Reader) Keys(ws sheaf.WorkspaceID, now time.Time, p sheaf.Paging) (sheaf.Page[sheaf.Key], error) {
+	return list(r, listing{columns: keyColumns, table: "api_keys", where: liveKeys(ws, now), order: []string{"number"}, total: -1}, p, scanKey)
+}
+
+const revokeKey = `
+UPDATE api_keys
+SET revoked_at = $3
+WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
+
+// RevokeKey ends a live key, or returns NotFound.
+func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) error {
+	tx.note.Credentials = true
+	n, err := tx.changed(revokeKey, ws, id, now)
+	if err == nil && n == 0 {
+		err = sheaf.Missing("key")
+	}
+	return err
+}
+
+// KeyByID returns a key and its workspace, for the operator, who names no
+// workspace, or NotFound.
+func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {
+	_, found, err := one(r, `SELECT `+keyColumns+`, workspace_id FROM api_keys WHERE id = $1`, func(w *row) bool {
+		k, ws = scanKey(w), sheaf.WorkspaceID(w.text())
+		return true
+	}, id)
+	if err == nil && !found {
+		err = sheaf.Missing("key")
+	}
+	return ws, k, err
+}
+
+const touchKey = `
+UPDATE api_keys
+SET last_used_at = $3
+WHERE workspace_id = $1 AND id = $2`
+
+// KeyUse is when a key was last used.
+type KeyUse struct {
+	Workspace sheaf.WorkspaceID
+	Key       sheaf.KeyID
+	At        time.Time
+}
+
+// TouchKeys writes when keys were used. It announces nothing: no request
+// depends on it.
+func (tx *Tx) TouchKeys(uses []KeyUse) error {
+	for _, u := range uses {
+		if err := tx.exec(touchKey, u.Workspace, u.Key, u.At); err != nil {
+			return fmt.Errorf("touch key %s: %w", u.Key, err)
+		}
+	}
+	return nil
+}

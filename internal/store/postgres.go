@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// writeTimeout bounds a whole transaction; no client's leaving does.
+	writeTimeout = 30 * time.Second
+	// maxReruns bounds how often a transaction that PostgreSQL undid is tried.
+	maxReruns = 10
+)
+
+// postgresEngine is one PostgreSQL database, which any number of nodes share.
+type postgresEngine struct {
+	pool     *pgxpool.Pool
+	url      string
+	log      *slog.Logger
+	announce func(Note)
+}
+
+func openPostgres(ctx context.Context, url string, log *slog.Logger, announce func(Note)) (engine, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+	}
+	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = 16
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("the PostgreSQL address cannot be used: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", config.ConnConfig.Host, err)
+	}
+	return &postgresEngine{pool: pool, url: url, log: log, announce: announce}, nil
+}
+
+func (e *postgresEngine) dialect() dialect { return dialect{postgres: true} }
+
+func (e *postgresEngine) close() error {
+	e.pool.Close()
+	return nil
+}
+
+func (e *postgresEngine) read(ctx context.Context, fn func(*Reader) error) error {
+	return e.on(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", func(c *postgresConn) error {
+		defer c.c.Exec(c.ctx, "ROLLBACK")
+		return fn(&Reader{conn: c, d: e.dialect()})
+	})
+}
+
+// on runs fn on a connection of the pool, after begin.
+func (e *postgresEngine) on(ctx context.Context, begin string, fn func(*postgresConn) error) error {
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return sheaf.UnavailableError(err)
+	}
+	defer c.Release()
+	conn := &postgresConn{ctx: ctx, c: c.Conn()}
+	if begin != "" {
+		if _, err := conn.exec(begin, nil); err != nil {
+			return err
+		}
+	}
+	return fn(conn)
+}
+
+func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	for n := 1; ; n++ {
+		err := e.once(ctx, fn)
+		if !rerun(err) {
+			return err
+		}
+		if n == maxReruns {
+			return sheaf.UnavailableError(err)
+		}
+	}
+}
+
+// once runs fn in one transaction. From its first statement to the answer of
+// COMMIT no client's leaving can cancel it.
+func (e *postgresEngine) once(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return sheaf.UnavailableError(err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	tx := &Tx{Reader: Reader{d: e.dialect()}}
+	err := e.on(ctx, "BEGIN", func(c *postgresConn) error {
+		tx.conn = c
+		if err := safely(fn, tx); err != nil {
+			c.c.Exec(ctx, "ROLLBACK")
+			return err
+		}
+		return c.commit()
+	})
+	if err == nil {
+		e.announce(tx.note)
+	}
+	return err
+}
+
+func (e *postgresEngine) credential(ctx context.Context, hash sheaf.KeyHash) (c sheaf.Credential, err error) {
+	err = e.on(ctx, "", func(conn *postgresConn) error {
+		c, err = (&Reader{conn: conn, d: e.dialect()}).credential(hash)
+		return err
+	})
+	return c, err
+}
+
+// postgresConn is a connection of pgx' native API.
+type postgresConn struct {
+	ctx context.Context
+	c   *pgx.Conn
+}
+
+func (c *postgresConn) query(sql string, args []any, each func(*row) error) error {
+	rows, err := c.c.Query(c.ctx, sql, plainAll(args)...)
+	if err != nil {
+		return postgresError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(&row{raw: rows.RawValues()}); err != nil {
+			return err
+		}
+	}
+	return postgresError(rows.Err())
+}
+
+func (c *postgresConn) exec(sql string, args []any) (int64, error) {
+	tag, err := c.c.Exec(c.ctx, sql, plainAll(args)...)
+	return tag.RowsAffected(), postgresError(err)
+}
+
+// commit returns nil only when the server said that the transaction is
+// committed: it answers ROLLBACK to the COMMIT of a failed one.
+func (c *postgresConn) commit() error {
+	tag, err := c.c.Exec(c.ctx, "COMMIT")
+	if err != nil {
+		return postgresError(err)
+	}
+	if tag.String() != "COMMIT" {
+		return fmt.Errorf("commit: the server answered %q", tag.String())
+	}
+	return nil
+}
+
+func plainAll(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		out[i] = plain(a)
+	}
+	return out
+}
+
+// isClosed reports whether the connection went away under the statement.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed")
+}
+
+func (e *postgresEngine) watch(ctx context.Context, _ func(Note)) error {
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const projectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, document_count,
+  created_at, updated_at, number, revision`
+
+func scanProject(r *row) sheaf.Project {
+	return sheaf.Project{
+		ID: sheaf.ProjectID(r.text()), Name: r.text(), Description: r.optText(), Icon: r.optText(), Color: r.optText(),
+		FolderID: optText[sheaf.FolderID](r), SortOrder: int32(r.int()), Visibility: r.text(), DocumentCount: r.int(),
+		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(),
+	}
+}
+
+const selectProject = `
+SELECT ` + projectColumns + `
+FROM projects
+WHERE workspace_id = $1 AND id = $2`
+
+// Project returns the workspace's project, or NotFound.
+func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Project, error) {
+	p, found, err := one(r, selectProject, scanProject, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("project")
+	}
+	return p, err
+}
+
+// Projects returns a page of the workspace's projects.
+func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
+	l := listing{columns: projectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
+	l.where.and("workspace_id = ?", ws)
+	byFolder(&l.where, "folder_id", f.Folder)
+	if f.Query != "" {
+		q := fold(f.Query)
+		l.where.and("("+r.d.contains("name_folded")+" OR "+r.d.contains("description_folded")+")", q, q)
+	}
+	if err := r.projectTotal(&l, ws, f); err != nil {
+		return sheaf.Page[sheaf.Project]{}, err
+	}
+	return list(r, l, f.Paging, scanProject)
+}
+
+// projectTotal takes the total from a counter where there is one.
+func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (err error) {
+	switch {
+	case f.Query != "" || f.Folder.Null:
+	case f.Folder.Set:
+		l.total, err = r.count(`SELECT project_count FROM folders WHERE workspace_id = $1 AND id = $2`, ws, f.Folder.Value)
+	default:
+		l.total, err = r.count(`SELECT projects FROM workspaces WHERE id = $1`, ws)
+	}
+	return err
+}
+
+// byFolder adds the filter of a parent: an id, null for the root level, or none.
+func byFolder(w *conditions, column string, parent sheaf.Opt[sheaf.FolderID]) {
+	switch {
+	case parent.Null:
+		w.and(column + " IS NULL")
+	case parent.Set:
+		w.and(column+" = ?", parent.Value)
+	}
+}
+
+// projectOrder is the order of projects and of folders.
+func projectOrder(s sheaf.ProjectSort) []string {
+	switch s {
+	case sheaf.ByName:
+		return []string{"name_folded", "number"}
+	case sheaf.ByCreated:
+		return []string{"number"}
+	case sheaf.ByUpdated:
+		return []string{"updated_at", "number"}
+	}
+	return []string{"sort_order", "number"}
+}
+
+const insertProject = `
+INSERT INTO projects (workspace_id, id, folder_id, name, name_folded, description, description_folded, icon, color,
+  sort_order, visibility, document_count, number, revision, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+
+// InsertProject adds a project; its folder's count rises.
+func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
+	err := tx.exec(insertProject, ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+		p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("insert project %s: %w", p.ID, err)
+	}
+	return tx.countProjects(ws, p.FolderID, +1)
+}
+
+const updateProject = `
+UPDATE projects
+SET folder_id = $3, name = $4, name_folded = $5, description = $6, description_folded = $7, icon = $8, color = $9,
+  sort_order = $10, visibility = $11, revision = $12, updated_at = $13
+WHERE workspace_id = $1 AND id = $2`
+
+// UpdateProject writes a project's own fields; the folders' counts follow.
+func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
+	err := tx.exec(updateProject, ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+		p.Icon, p.Color, p.SortOrder, p.Visibility, p.Revision, p.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("update project %s: %w", p.ID, err)
+	}
+	if sameID(before.FolderID, p.FolderID) {
+		return nil
+	}
+	if err := tx.countProjects(ws, before.FolderID, -1); err != nil {
+		return err
+	}
+	return tx.countProjects(ws, p.FolderID, +1)
+}
+
+func sameID[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+const countProjects = `
+UPDATE folders
+SET project_count = project_count + $3
+WHERE workspace_id = $1 AND id = $2`
+
+func (tx *Tx) countProjects(ws sheaf.WorkspaceID, folder *sheaf.FolderID, by int64) error {
+	if folder == nil {
+		return nil
+	}
+	return tx.exec(countProjects, ws, folder, by)
+}
+
+const deleteProject = `
+DELETE FROM projects
+WHERE workspace_id = $1 AND id = $2`
+
+// DeleteProject removes a project from which the documents were unlinked.
+func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
+	if err := tx.exec(deleteProject, ws, p.ID); err != nil {
+		return fmt.Errorf("delete project %s: %w", p.ID, err)
+	}
+	return tx.countProjects(ws, p.FolderID, -1)
+}
+
+const unfileProjects = `
+UPDATE projects
+SET folder_id = NULL, revision = revision + 1,
+  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+WHERE workspace_id = $1 AND folder_id = $2`
+
+const selectFiled = `
+SELECT ` + projectColumns + `
+FROM projects
+WHERE workspace_id = $1 AND folder_id = $2
+ORDER BY sort_order, number`
+
+// UnfileProjects moves the folder's direct projects to the root level, and
+// returns them as they were.
+func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, now time.Time) ([]sheaf.Project, error) {
+	before, err := all(&tx.Reader, selectFiled, scanProject, ws, folder)
+	if err != nil || len(before) == 0 {
+		return nil, err
+	}
+	return before, tx.exec(unfileProjects, ws, folder, now)
+}
+
+const countDocuments = `
+UPDATE projects
+SET document_count = document_count + $3
+WHERE workspace_id = $1 AND id = $2`
+
+func (tx *Tx) countDocuments(ws sheaf.WorkspaceID, project *sheaf.ProjectID, by int64) error {
+	if project == nil || by == 0 {
+		return nil
+	}
+	return tx.exec(countDocuments, ws, project, by)
+}

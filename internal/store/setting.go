@@ -1,0 +1,23 @@
+package store
+
+// Setting returns a value that the program keeps for itself; found is false
+// when there is none.
+func (r *Reader) Setting(name string) (value string, found bool, err error) {
+	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).text, name)
+}
+
+// LockSetting is Setting, and holds the value until the transaction ends.
+func (tx *Tx) LockSetting(name string) (value string, found bool, err error) {
+	return one(&tx.Reader, `SELECT value FROM settings WHERE name = $1`+tx.d.forUpdate(), (*row).text, name)
+}
+
+const insertSetting = `
+INSERT INTO settings (name, value)
+VALUES ($1, $2)
+ON CONFLICT (name) DO NOTHING`
+
+// KeepSetting writes the value unless there is one, and reports whether it did.
+func (tx *Tx) KeepSetting(name, value string) (bool, error) {
+	n, err := tx.changed(insertSetting, name, value)
+	return n > 0, err
+}

@@ -1,0 +1,274 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// FileName is the SQLite file in the data folder.
+	FileName = "sheaf.db"
+	// applicationID marks a file as ours: "SHEA" in its header.
+	applicationID = 0x53484541
+	// busyTimeout is how long a transaction waits for another process, such
+	// as the command line beside a server.
+	busyTimeout = 10 * time.Second
+	// watchEvery bounds how late a commit of another process is noticed.
+	watchEvery = 200 * time.Millisecond
+)
+
+// sqliteEngine is one SQLite file: one writer with group commit, and a pool of
+// readers that never wait for it.
+type sqliteEngine struct {
+	path    string
+	log     *slog.Logger
+	writer  *writer
+	readers chan *sqliteConn
+	size    int
+	fresh   *fresh
+	closing sync.Once
+}
+
+func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
+	path := filepath.Join(folder, FileName)
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	w, err := openConn(path, false)
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0))}
+	e.readers = make(chan *sqliteConn, e.size)
+	for range e.size {
+		r, err := openConn(path, true)
+		if err != nil {
+			w.close()
+			e.closeReaders(len(e.readers))
+			return nil, err
+		}
+		e.readers <- r
+	}
+	e.writer = newWriter(w, e.fresh, announce)
+	return e, nil
+}
+
+// checkFile refuses a file that is not ours before anything writes to it.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if os.IsNotExist(err) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the database file cannot be read: %w", err)
+	}
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return damaged(path, err)
+	}
+	defer c.Close()
+	var id, tables int64
+	read := func(sql string, into *int64) error {
+		return sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			*into = s.ColumnInt64(0)
+			return nil
+		}})
+	}
+	if err := read("PRAGMA application_id", &id); err != nil {
+		return damaged(path, err)
+	}
+	if err := read("SELECT COUNT(*) FROM sqlite_schema", &tables); err != nil {
+		return damaged(path, err)
+	}
+	if id != applicationID && tables > 0 {
+		return fmt.Errorf("%s is the database of another program: choose another folder with --data, or move the file away", path)
+	}
+	return checkPages(c, path, info.Size())
+}
+
+// checkPages looks for damage where that takes no noticeable time; larger files
+// are the doctor's.
+func checkPages(c *sqlite.Conn, path string, size int64) error {
+	if size > 16<<20 {
+		return nil
+	}
+	verdict := "ok"
+	err := sqlitex.ExecuteTransient(c, "PRAGMA quick_check(1)", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		verdict = s.ColumnText(0)
+		return nil
+	}})
+	if err != nil {
+		return damaged(path, err)
+	}
+	if verdict != "ok" {
+		return damaged(path, fmt.Errorf("%s", verdict))
+	}
+	return nil
+}
+
+func damaged(path string, err error) error {
+	return fmt.Errorf("%s is damaged or not a database (%w): restore it from a backup, or move it away to start empty", path, err)
+}
+
+// openConn opens one connection. A reader cannot write.
+func openConn(path string, reader bool) (*sqliteConn, error) {
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+	if err != nil {
+		return nil, damaged(path, err)
+	}
+	c.SetInterrupt(nil)
+	c.SetBusyTimeout(busyTimeout)
+	// FULL: at NORMAL a power cut loses commits that were acknowledged.
+	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000"}
+	if reader {
+		pragmas = append(pragmas, "PRAGMA query_only = ON")
+	}
+	for _, p := range pragmas {
+		if err := sqlitex.ExecuteTransient(c, p, nil); err != nil {
+			c.Close()
+			return nil, damaged(path, err)
+		}
+	}
+	return &sqliteConn{c: c, ordinals: map[*sqlite.Stmt][]int{}}, nil
+}
+
+func (e *sqliteEngine) dialect() dialect { return dialect{} }
+
+func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
+	var c *sqliteConn
+	select {
+	case c = <-e.readers:
+	case <-ctx.Done():
+		return sheaf.UnavailableError(ctx.Err())
+	}
+	defer func() { e.readers <- c }()
+	if _, err := c.exec("BEGIN", nil); err != nil {
+		return err
+	}
+	defer c.exec("ROLLBACK", nil)
+	return fn(&Reader{conn: c})
+}
+
+func (e *sqliteEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	return e.writer.do(ctx, fn)
+}
+
+func (e *sqliteEngine) credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
+	return e.fresh.credential(hash, func() (c sheaf.Credential, err error) {
+		err = e.read(ctx, func(r *Reader) error {
+			c, err = r.credential(hash)
+			return err
+		})
+		return c, err
+	})
+}
+
+// watch has nothing to add: the writer itself notices other processes.
+func (e *sqliteEngine) watch(ctx context.Context, _ func(Note)) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (e *sqliteEngine) close() error {
+	var err error
+	e.closing.Do(func() {
+		err = e.writer.close()
+		e.closeReaders(e.size)
+	})
+	return err
+}
+
+func (e *sqliteEngine) closeReaders(n int) {
+	for range n {
+		(<-e.readers).close()
+	}
+}
+
+// sqliteConn is a connection of SQLite's native API.
+type sqliteConn struct {
+	c        *sqlite.Conn
+	ordinals map[*sqlite.Stmt][]int // position → ordinal
+}
+
+func (c *sqliteConn) close() error { return c.c.Close() }
+
+func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error {
+	stmt, err := c.prepare(sql, args)
+	if err != nil {
+		return sqliteError(err)
+	}
+	defer stmt.Reset()
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return sqliteError(err)
+		}
+		if !more {
+			return nil
+		}
+		if err := each(&row{stmt: stmt}); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
+	err := c.query(sql, args, func(*row) error { return nil })
+	return int64(c.c.Changes()), err
+}
+
+func (c *sqliteConn) prepare(sql string, args []any) (*sqlite.Stmt, error) {
+	stmt, err := c.c.Prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	ordinals, ok := c.ordinals[stmt]
+	if !ok {
+		ordinals = readOrdinals(stmt)
+		c.ordinals[stmt] = ordinals
+	}
+	for i, n := range ordinals {
+		bind(stmt, i+1, plain(args[n-1]))
+	}
+	return stmt, nil
+}
+
+// readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered
+// by where it first stands, not by its digit.
+func readOrdinals(stmt *sqlite.Stmt) []int {
+	out := make([]int, stmt.BindParamCount())
+	for i := range out {
+		n, err := strconv.Atoi(stmt.BindParamName(i + 1)[1:])
+		if err != nil {
+			panic("store: a parameter that is not $n")
+		}
+		out[i] = n
+	}
+	return out
+}
+
+func bind(stmt *sqlite.Stmt, at int, v any) {
+	switch v := v.(type) {
+	case nil:
+		stmt.BindNull(at)
+	case string:
+		stmt.BindText(at, v)
+	case int64:
+		stmt.BindInt64(at, v)
+	case []byte:
+		stmt.BindBytes(at, v)
+	}
+}

@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// maxGroup bounds a group, and so how long its first member waits for the last.
+const maxGroup = 256
+
+var errClosed = errors.New("the store is closed")
+
+// writer is the only one that writes to the file. Whoever asks while a commit
+// is under way joins the next group: one transaction, a savepoint each, one
+// fsync. Nobody is answered before COMMIT has returned.
+type writer struct {
+	conn     *sqliteConn
+	fresh    *fresh
+	announce func(Note)
+	jobs     chan *job
+	done     chan struct{}
+	version  int64 // data_version: changes when another process commits
+
+	mu     sync.RWMutex // guards closed, and sending on jobs after it
+	closed bool
+}
+
+// job is one call of Write.
+type job struct {
+	fn   func(*Tx) error
+	tx   *Tx
+	err  error
+	done chan struct{}
+}
+
+func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
+	w := &writer{conn: c, fresh: f, announce: announce, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
+	w.lookAround()
+	go w.run()
+	return w
+}
+
+// do runs fn in the next group. No request's context reaches a statement: in
+// SQLite a cancelled one rolls back the whole group.
+func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+	j := &job{fn: fn, done: make(chan struct{})}
+	if err := w.enqueue(ctx, j); err != nil {
+		return err
+	}
+	<-j.done
+	return j.err
+}
+
+func (w *writer) enqueue(ctx context.Context, j *job) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return sheaf.UnavailableError(errClosed)
+	}
+	select {
+	case w.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return sheaf.UnavailableError(ctx.Err())
+	}
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.jobs)
+	}
+	w.mu.Unlock()
+	<-w.done
+	return w.conn.close()
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return
+			}
+			w.group(j)
+		case <-tick.C:
+			w.lookAround()
+		}
+	}
+}
+
+// lookAround notices the commits of other processes, such as the command line:
+// on this connection data_version changes with theirs alone.
+func (w *writer) lookAround() {
+	now, _, err := one(&Reader{conn: w.conn}, "PRAGMA data_version", (*row).int)
+	if err != nil || now == w.version {
+		return
+	}
+	if w.version != 0 {
+		w.fresh.forget()
+		w.announce(Note{true, true, true, true})
+	}
+	w.version = now
+}
+
+// group runs first and whoever is waiting, and answers them all.
+func (w *writer) group(first *job) {
+	members, err := w.attempt(first)
+	for errors.Is(err, errUndone) {
+		// SQLite threw the whole transaction away under one member, which now
+		// has its error: the others run again, in a new group.
+		members, err = w.again(members)
+	}
+	for _, j := range members {
+		if err != nil && j.err == nil {
+			j.err = err
+		}
+		close(j.done)
+	}
+}
+
+// errUndone is a transaction that SQLite rolled back by itself.
+var errUndone = errors.New("the transaction was rolled back by the engine")
+
+func (w *writer) attempt(first *job) ([]*job, error) {
+	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+		return []*job{first}, err
+	}
+	members := []*job{first}
+	if !w.member(first) {
+		return members, errUndone
+	}
+	// A client that was just answered is about to ask again: let it in.
+	runtime.Gosched()
+	for len(members) < maxGroup {
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return members, w.commit(members)
+			}
+			members = append(members, j)
+			if !w.member(j) {
+				return members, errUndone
+			}
+			continue
+		default:
+		}
+		break
+	}
+	return members, w.commit(members)
+}
+
+// again runs the members that have no error of their own in a new transaction.
+func (w *writer) again(members []*job) ([]*job, error) {
+	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+		return members, err
+	}
+	for _, j := range members {
+		if j.err == nil && !w.member(j) {
+			return members, errUndone
+		}
+	}
+	return members, w.commit(members)
+}
+
+// member runs one job in a savepoint. It returns false when the transaction no
+// longer stands.
+func (w *writer) member(j *job) bool {
+	j.tx = &Tx{Reader: Reader{conn: w.conn}}
+	if _, err := w.conn.exec("SAVEPOINT member", nil); err != nil {
+		j.err = err
+		return !w.conn.c.AutocommitEnabled()
+	}
+	j.err = safely(j.fn, j.tx)
+	if w.conn.c.AutocommitEnabled() {
+		if j.err == nil {
+			j.err = sheaf.UnavailableError(errUndone)
+		}
+		return false
+	}
+	if j.err != nil {
+		j.tx = nil
+		if _, err := w.conn.exec("ROLLBACK TO member", nil); err != nil {
+			return w.abandon(j, err)
+		}
+	}
+	if _, err := w.conn.exec("RELEASE member", nil); err != nil {
+		return w.abandon(j, err)
+	}
+	return true
+}
+
+func (w *writer) abandon(j *job, err error) bool {
+	if j.err == nil {
+		j.err = err
+	}
+	w.rollback()
+	return false
+}
+
+func (w *writer) rollback() {
+	if !w.conn.c.AutocommitEnabled() {
+		w.conn.exec("ROLLBACK", nil)
+	}
+}
+
+// commit makes the group durable, and tells of it.
+func (w *writer) commit(members []*job) error {
+	var note Note
+	touched := map[sheaf.WorkspaceID]int64{}
+	for _, j := range members {
+		if j.err != nil || j.tx == nil {
+			continue
+		}
+		note = note.or(j.tx.note)
+		for id, v := range j.tx.touched {
+			touched[id] = v
+		}
+	}
+	settle := w.fresh.unsettle(touched, note.Credentials)
+	_, err := w.conn.exec("COMMIT", nil)
+	if err != nil {
+		w.rollback()
+		settle(false)
+		return fmt.Errorf("commit: %w", err)
+	}
+	settle(true)
+	w.announce(note)
+	return nil
+}

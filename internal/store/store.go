@@ -1,0 +1,158 @@
+// Package store keeps everything that Sheaf remembers. It is the only room that
+// knows SQL; SQLite and PostgreSQL answer the same texts, and what they disagree
+// on stands in dialect.go.
+//
+// It enforces no rule of the product: callers decide inside one transaction and
+// act in the same. It announces nothing before its commit.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Store is one database, SQLite or PostgreSQL. It is safe for concurrent use.
+type Store struct {
+	engine engine
+	log    *slog.Logger
+
+	mu        sync.RWMutex // guards listeners
+	listeners []func(Note)
+}
+
+// engine is what the two databases do differently.
+type engine interface {
+	// read runs fn in one snapshot.
+	read(ctx context.Context, fn func(*Reader) error) error
+	// write runs fn in one transaction, which is durable when it returns nil.
+	write(ctx context.Context, fn func(*Tx) error) error
+	// credential returns what a key stands for, as of the newest commit.
+	credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error)
+	// watch reports commits of other processes until ctx ends.
+	watch(ctx context.Context, tell func(Note)) error
+	schema(ctx context.Context) (Schema, error)
+	dialect() dialect
+	close() error
+}
+
+// Note says what a commit changed. Others are told after it, never before.
+type Note struct {
+	Events        bool // the log of some workspace grew
+	Deliveries    bool // some delivery may be due
+	Subscriptions bool // some subscription changed
+	Credentials   bool // a key, a plan or a member changed
+}
+
+func (n Note) or(m Note) Note {
+	return Note{n.Events || m.Events, n.Deliveries || m.Deliveries,
+		n.Subscriptions || m.Subscriptions, n.Credentials || m.Credentials}
+}
+
+// Options say which database to open.
+type Options struct {
+	Folder      string // of the SQLite file; used when DatabaseURL is empty
+	DatabaseURL string // postgres://…
+	Log         *slog.Logger
+}
+
+// Open connects to the database and, unless it is foreign, damaged or newer
+// than this program, returns it. It does not migrate: see Migrate.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{log: o.Log}
+	var err error
+	if o.DatabaseURL != "" {
+		s.engine, err = openPostgres(ctx, o.DatabaseURL, o.Log, s.announce)
+	} else {
+		s.engine, err = openSQLite(o.Folder, o.Log, s.announce)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close waits for the transactions under way and closes the database.
+func (s *Store) Close() error { return s.engine.close() }
+
+// Read runs fn in one snapshot: what it reads belongs together. fn must not
+// keep the Reader.
+func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
+	return s.engine.read(ctx, fn)
+}
+
+// Write runs fn in one transaction and returns nil only when its commit is
+// durable; an error from fn rolls back and is returned as it is. fn may run
+// more than once, so it touches the Tx and its own locals alone: no network, no
+// channel, no log. It does not nest.
+//
+// Once fn has begun, the end of ctx does not stop it: Write returns when the
+// outcome is known.
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	return s.engine.write(ctx, fn)
+}
+
+// Credential returns what the key with that hash stands for, as of the newest
+// commit, or Unauthorized. It does not look at the key's expiry.
+func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
+	return s.engine.credential(ctx, hash)
+}
+
+// Watch reports to the listeners what other processes commit, until ctx ends.
+func (s *Store) Watch(ctx context.Context) error { return s.engine.watch(ctx, s.announce) }
+
+// OnCommit adds a listener, which is called after each commit that changed what
+// a Note tells. It must return at once.
+func (s *Store) OnCommit(listen func(Note)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, listen)
+}
+
+func (s *Store) announce(n Note) {
+	if n == (Note{}) {
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, listen := range s.listeners {
+		listen(n)
+	}
+}
+
+// Reader reads in one snapshot. Every method that reads a workspace's rows
+// takes the workspace: no row is read without it.
+type Reader struct {
+	conn conn
+	d    dialect
+}
+
+// Tx is a Reader that also writes.
+type Tx struct {
+	Reader
+	note    Note
+	touched map[sheaf.WorkspaceID]int64 // the version each will have
+}
+
+// The errors of a constraint, for the callers that can say what they mean.
+var (
+	ErrDuplicate = errors.New("a row with this key exists")
+	ErrReference = errors.New("a referenced row does not exist, or is still referenced")
+)
+
+// safely turns a panic in fn into an error, so that it fails alone.
+func safely(fn func(*Tx) error, tx *Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a transaction: %v", p)
+		}
+	}()
+	return fn(tx)
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const userColumns = `id, email, name, password_hash, created_at`
+
+func scanUser(r *row) sheaf.User {
+	return sheaf.User{ID: sheaf.UserID(r.text()), Email: r.optText(), Name: r.text(), PasswordHash: r.text(), CreatedAt: r.time()}
+}
+
+const insertUser = `
+INSERT INTO users (id, email, email_folded, name, password_hash, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)`
+
+// InsertUser adds a user; an e-mail that another has, in any case, is ErrDuplicate.
+func (tx *Tx) InsertUser(u sheaf.User) error {
+	err := tx.exec(insertUser, u.ID, u.Email, foldOpt(u.Email), u.Name, u.PasswordHash, u.CreatedAt)
+	if err != nil {
+		return fmt.Errorf("insert user %s: %w", u.ID, err)
+	}
+	return nil
+}
+
+// User returns the user, or NotFound.
+func (r *Reader) User(id sheaf.UserID) (sheaf.User, error) {
+	return r.user(`SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+}
+
+// UserByEmail returns the user with that e-mail in any case, or NotFound.
+func (r *Reader) UserByEmail(email string) (sheaf.User, error) {
+	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, fold(email))
+}
+
+func (r *Reader) user(sql string, arg any) (sheaf.User, error) {
+	u, found, err := one(r, sql, scanUser, arg)
+	if err == nil && !found {
+		err = sheaf.Missing("user")
+	}
+	return u, err
+}
+
+const updateUser = `
+UPDATE users
+SET email = $2, email_folded = $3, name = $4, password_hash = $5
+WHERE id = $1`
+
+// UpdateUser writes the user's fields; an e-mail that another has is ErrDuplicate.
+func (tx *Tx) UpdateUser(u sheaf.User) error {
+	err := tx.exec(updateUser, u.ID, u.Email, foldOpt(u.Email), u.Name, u.PasswordHash)
+	if err != nil {
+		return fmt.Errorf("update user %s: %w", u.ID, err)
+	}
+	return nil
+}
+
+// AnyPassword reports whether some user can sign in.
+func (r *Reader) AnyPassword() (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM users WHERE password_hash <> ''`)
+	return n > 0, err
+}
+
+// FirstOwner returns the owner of the oldest workspace, or NotFound.
+func (r *Reader) FirstOwner() (sheaf.User, error) {
+	const first = `
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at
+FROM users u
+JOIN members m ON m.user_id = u.id AND m.role = 'owner'
+JOIN workspaces w ON w.id = m.workspace_id
+ORDER BY w.created_at, w.id, m.created_at, u.id
+LIMIT 1`
+	u, found, err := one(r, first, scanUser)
+	if err == nil && !found {
+		err = sheaf.Missing("user")
+	}
+	return u, err
+}
+
+const insertSetupLink = `
+INSERT INTO setup_links (hash, created_at, expires_at)
+VALUES ($1, $2, $3)`
+
+// InsertSetupLink keeps the hash of a one-time link.
+func (tx *Tx) InsertSetupLink(hash []byte, now, expires time.Time) error {
+	return tx.exec(insertSetupLink, hash, now, expires)
+}
+
+// SetupLink reports whether a link with that hash may still be used.
+func (r *Reader) SetupLink(hash []byte, now time.Time) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM setup_links WHERE hash = $1 AND expires_at > $2`, hash, now)
+	return n > 0, err
+}
+
+// UseSetupLinks consumes every link, the used one and older ones.
+func (tx *Tx) UseSetupLinks() error { return tx.exec(`DELETE FROM setup_links`) }

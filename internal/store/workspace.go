@@ -1,0 +1,126 @@
+package store
+
+import (
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
+  projects, documents, subscriptions`
+
+func scanWorkspace(r *row) sheaf.Workspace {
+	return sheaf.Workspace{
+		ID: sheaf.WorkspaceID(r.text()), Name: r.text(), Plan: sheaf.Plan(r.text()), Personal: r.bool(),
+		CreatedAt: r.time(), Version: r.int(), LastNumber: r.int(), LastEvent: r.int(),
+		Projects: r.int(), Documents: r.int(), Subscriptions: r.int(),
+	}
+}
+
+const selectWorkspace = `
+SELECT ` + workspaceColumns + `
+FROM workspaces
+WHERE id = $1`
+
+// Workspace returns the workspace, or NotFound.
+func (r *Reader) Workspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
+	return r.workspace(selectWorkspace, id)
+}
+
+func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, error) {
+	w, found, err := one(r, sql, scanWorkspace, id)
+	if err == nil && !found {
+		err = sheaf.Missing("workspace")
+	}
+	return w, err
+}
+
+// LockWorkspace returns the workspace and holds it until the transaction ends:
+// whatever else changes something in it waits. That serialises limits, folder
+// moves and the numbers of events. Changes of the counters are kept by
+// SaveWorkspace.
+func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
+	return tx.workspace(selectWorkspace+tx.d.forUpdate(), id)
+}
+
+const updateWorkspace = `
+UPDATE workspaces
+SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7
+WHERE id = $1`
+
+// SaveWorkspace keeps the counters of a workspace that this transaction locked.
+func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
+	if tx.touched == nil {
+		tx.touched = map[sheaf.WorkspaceID]int64{}
+	}
+	tx.touched[w.ID] = w.Version
+	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions)
+}
+
+const insertWorkspace = `
+INSERT INTO workspaces (` + workspaceColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+// InsertWorkspace adds an empty workspace.
+func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
+	return tx.exec(insertWorkspace, w.ID, w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0)
+}
+
+const updatePlan = `
+UPDATE workspaces
+SET plan = $2
+WHERE id = $1`
+
+// SetPlan changes the plan of a workspace, or returns NotFound.
+func (tx *Tx) SetPlan(id sheaf.WorkspaceID, p sheaf.Plan) error {
+	tx.note.Credentials = true
+	n, err := tx.changed(updatePlan, id, p)
+	if err == nil && n == 0 {
+		err = sheaf.Missing("workspace")
+	}
+	return err
+}
+
+// Workspaces returns every workspace, oldest first.
+func (r *Reader) Workspaces() ([]sheaf.Workspace, error) {
+	return all(r, `SELECT `+workspaceColumns+` FROM workspaces ORDER BY created_at, id`, scanWorkspace)
+}
+
+const insertMember = `
+INSERT INTO members (workspace_id, user_id, role, created_at)
+VALUES ($1, $2, $3, $4)`
+
+// InsertMember makes the user a member; who already is one gets ErrDuplicate.
+func (tx *Tx) InsertMember(w sheaf.Workspace, u sheaf.User, role sheaf.Role) error {
+	if err := tx.exec(insertMember, w.ID, u.ID, role, w.CreatedAt); err != nil {
+		return fmt.Errorf("insert member %s: %w", u.ID, err)
+	}
+	return nil
+}
+
+const selectOwner = `
+SELECT user_id
+FROM members
+WHERE workspace_id = $1 AND role = 'owner'
+ORDER BY created_at, user_id
+LIMIT 1`
+
+// OwnerOf returns the workspace's first owner, or NotFound.
+func (r *Reader) OwnerOf(id sheaf.WorkspaceID) (sheaf.UserID, error) {
+	u, found, err := one(r, selectOwner, (*row).text, id)
+	if err == nil && !found {
+		err = sheaf.Missing("workspace")
+	}
+	return sheaf.UserID(u), err
+}
+
+const selectMembership = `
+SELECT COUNT(*)
+FROM members
+WHERE workspace_id = $1 AND user_id = $2`
+
+// IsMember reports whether the user belongs to the workspace.
+func (r *Reader) IsMember(w sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
+	n, err := r.count(selectMembership, w, u)
+	return n > 0, err
+}
