@@ -1,0 +1,219 @@
+// Package ratewindow is the exact sliding window behind the rate limit: in no 60 seconds are more requests of one key
+// admitted than its limit. It keeps the admission times of the last 60 seconds, in this process alone; a new Window
+// begins empty. It must not read the clock, start goroutines, or know what a key or a plan is.
+package ratewindow
+
+import (
+	"hash/maphash"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// held is how long an admission occupies its slot: 60 seconds and an instant, so that even a closed interval of
+	// 60 seconds, both ends included, holds no more than the limit.
+	held = int64(60*time.Second) + 1
+
+	second = int64(time.Second)
+
+	shards = 64
+)
+
+// Decision is what became of a request, or would become of the next one.
+type Decision struct {
+	Admitted bool
+	// Limit is the limit that was applied, 0 if there is none.
+	Limit int
+	// Remaining is how many more requests would be admitted now. It is 0 where there is no limit.
+	Remaining int
+	// Reset is the whole number of seconds, rounded up, until one more slot frees; 0 while some remain.
+	Reset int
+	// RetryAfter is, for a refused request, the least whole number of seconds, at least 1, after which a request is
+	// admitted if the limit stays and nobody else asks; else 0.
+	RetryAfter int
+}
+
+// Window admits requests by key. Its methods may be called concurrently and never block for long.
+//
+// Time is what the callers say it is, but never runs backwards: an earlier now counts as the latest one seen, so that
+// a clock that is set back, or callers that overtake each other, admit nothing more. Give it times with a monotonic
+// reading, as time.Now does, and setting the wall clock has no effect.
+//
+// A key costs eight bytes for each admission of a busy minute, twice as much while it grows, never more than for its
+// largest limit, and is forgotten some time after the last of them has expired.
+type Window struct {
+	seed   maphash.Seed
+	origin atomic.Pointer[time.Time] // the first now; times are kept as nanoseconds since
+	shards [shards]shard
+}
+
+// shard is a part of the keys. Its list is in the order of the latest admissions, the longest idle key first.
+type shard struct {
+	mu   sync.Mutex // guards all below, and the keys
+	now  int64      // the latest time seen
+	keys map[string]*key
+	idle list
+
+	_ [64]byte // keeps the locks of neighbours apart
+}
+
+// key is what is known of one key. It exists only while it has admissions.
+type key struct {
+	name       string
+	admissions ring
+	prev, next *key
+}
+
+// New returns an empty Window.
+func New() *Window {
+	w := &Window{seed: maphash.MakeSeed()}
+	for i := range w.shards {
+		w.shards[i].keys = make(map[string]*key)
+	}
+	return w
+}
+
+// Admit decides on a request of the key and, if it is admitted, counts it. Refused requests do not count. The limit
+// may differ from call to call and applies at once to all admissions of the last 60 seconds. A limit of 0 or less
+// admits everything and counts nothing: requests admitted so are unknown to a limit that comes later.
+func (w *Window) Admit(name string, limit int, now time.Time) Decision {
+	if limit <= 0 {
+		return Decision{Admitted: true}
+	}
+	s, at := w.enter(name, now)
+	defer s.mu.Unlock()
+	clamped := s.advance(at)
+	s.forget(2)
+	k := s.find(name)
+	if k != nil && k.admissions.n >= limit {
+		return refused(k, limit, at)
+	}
+	if k == nil {
+		k = s.insert(name)
+	}
+	k.admissions.push(clamped, limit)
+	s.idle.moveToBack(k)
+	return decision(k, limit, at, true)
+}
+
+// Peek says what Admit would say of a request now, with Remaining as it is before that request. It counts nothing.
+func (w *Window) Peek(name string, limit int, now time.Time) Decision {
+	if limit <= 0 {
+		return Decision{Admitted: true}
+	}
+	s, at := w.enter(name, now)
+	defer s.mu.Unlock()
+	s.advance(at)
+	k := s.find(name)
+	if k == nil {
+		return Decision{Admitted: true, Limit: limit, Remaining: limit}
+	}
+	if k.admissions.n >= limit {
+		return refused(k, limit, at)
+	}
+	return decision(k, limit, at, true)
+}
+
+// Sweep forgets every key whose admissions have all expired. Admit does the same little by little, for keys that share
+// a lock with its own; Sweep is for an owner that wants the memory back after the traffic has ended.
+func (w *Window) Sweep(now time.Time) {
+	at := w.since(now)
+	for i := range w.shards {
+		s := &w.shards[i]
+		s.mu.Lock()
+		s.advance(at)
+		s.forget(math.MaxInt)
+		s.mu.Unlock()
+	}
+}
+
+// Len returns the number of keys that are remembered.
+func (w *Window) Len() int {
+	n := 0
+	for i := range w.shards {
+		s := &w.shards[i]
+		s.mu.Lock()
+		n += len(s.keys)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// enter locks the key's shard and turns now into nanoseconds.
+func (w *Window) enter(name string, now time.Time) (*shard, int64) {
+	at := w.since(now)
+	s := &w.shards[maphash.String(w.seed, name)%shards]
+	s.mu.Lock()
+	return s, at
+}
+
+// since returns the nanoseconds from the origin to now. They are at most half of what fits, so that sums fit.
+func (w *Window) since(now time.Time) int64 {
+	origin := w.origin.Load()
+	if origin == nil {
+		origin = w.begin(now)
+	}
+	return min(max(int64(now.Sub(*origin)), math.MinInt64/4), math.MaxInt64/4)
+}
+
+// begin makes now the origin unless another caller was first.
+func (w *Window) begin(now time.Time) *time.Time {
+	w.origin.CompareAndSwap(nil, &now)
+	return w.origin.Load()
+}
+
+// advance moves the shard's time forward and returns it.
+func (s *shard) advance(at int64) int64 {
+	s.now = max(s.now, at)
+	return s.now
+}
+
+// find returns a key without its expired admissions, or nil if it never had any or has none left and was forgotten.
+func (s *shard) find(name string) *key {
+	k := s.keys[name]
+	if k != nil {
+		k.admissions.expire(s.now)
+	}
+	return k
+}
+
+func (s *shard) insert(name string) *key {
+	k := &key{name: strings.Clone(name)} // the caller's string may be part of something large
+	s.keys[k.name] = k
+	s.idle.pushBack(k)
+	return k
+}
+
+// forget drops up to most keys whose admissions have all expired. Two for each request are enough: a request adds at
+// most one key.
+func (s *shard) forget(most int) {
+	for range most {
+		k := s.idle.front
+		if k == nil || k.admissions.newest()+held > s.now {
+			return
+		}
+		s.idle.remove(k)
+		delete(s.keys, k.name)
+	}
+}
+
+func refused(k *key, limit int, at int64) Decision {
+	d := decision(k, limit, at, false)
+	d.RetryAfter = d.Reset
+	return d
+}
+
+// decision reads the state of a key whose expired admissions are gone. Seconds count from the caller's own now: if it
+// lies behind the shard's, the wait is longer by as much.
+func decision(k *key, limit int, at int64, admitted bool) Decision {
+	d := Decision{Admitted: admitted, Limit: limit, Remaining: max(limit-k.admissions.n, 0)}
+	if d.Remaining == 0 {
+		// After a plan has shrunk there may be more admissions than the limit: all but limit-1 have to expire.
+		frees := k.admissions.at(k.admissions.n-limit) + held
+		d.Reset = int((frees - at + second - 1) / second)
+	}
+	return d
+}

@@ -1,0 +1,378 @@
+package strict_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"sheaf.dev/internal/strict"
+)
+
+func TestParseObject_RefusesAndNamesTheField(t *testing.T) {
+	t.Parallel()
+	nest := func(n int) string { return `{"x":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	for _, tc := range []struct{ name, body, field, text string }{
+		{"empty", "", "body", "empty"},
+		{"white space alone", " \r\n\t", "body", "empty"},
+		{"null", "null", "body", "must be a JSON object, not null"},
+		{"array", "[1]", "body", "must be a JSON object, not an array"},
+		{"string", `"a"`, "body", "must be a JSON object, not a string"},
+		{"number", "1", "body", "must be a JSON object, not a number"},
+		{"boolean", "true", "body", "must be a JSON object, not a boolean"},
+		{"form", "name=a", "body", "line 1, column 2"},
+		{"word", "hello", "body", "line 1, column 1"},
+		{"byte order mark", "\ufeff{}", "body", "byte order mark"},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "body", "UTF-8"},
+		{"closing alone", "}", "body", "not valid JSON"},
+		{"open", "{", "body", "ends too early"},
+		{"open after name", `{"a"`, "a", "ends too early"},
+		{"open in string", `{"a":"b`, "a", "ends too early"},
+		{"open in number", `{"a":1`, "body", "ends too early"},
+		{"trailing object", `{"name":"a"} {"name":"b"}`, "body", "more data after"},
+		{"trailing brace", `{}}`, "body", "more data after"},
+		{"trailing comma", `{"a":1,}`, "body", "line 1, column 7"},
+		{"comment", "{\n  // no\n}", "body", "line 2, column 3"},
+		{"single quotes", `{'a':1}`, "body", "line 1, column 2"},
+		{"NaN", `{"a":NaN}`, "a", "line 1, column 6"},
+		{"leading zero", `{"a":01}`, "body", "line 1, column 7"},
+		{"name not a string", `{1:2}`, "body", "name must be a string"},
+		{"duplicate", `{"name":"a","name":"b"}`, "name", "appears twice"},
+		{"duplicate by escape", `{"name":"a","n\u0061me":"b"}`, "name", "appears twice"},
+		{"duplicate below", `{"payload":{"items":[0,{},{"name":1,"name":2}]}}`, "payload.items[2].name", "appears twice"},
+		{"duplicate under digits", `{"0":{"1":[{"2":1,"2":2}]}}`, "0.1[0].2", "appears twice"},
+		{"duplicate odd name", `{"a":{"b c":1,"b c":2}}`, `a["b c"]`, "appears twice"},
+		{"duplicate empty name", `{"":1,"":2}`, `[""]`, "appears twice"},
+		{"duplicate null", `{"a":null,"a":null}`, "a", "appears twice"},
+		{"invalid UTF-8", "{\"name\":\"a\xffb\"}", "name", "UTF-8"},
+		{"invalid UTF-8 in a name", "{\"a\":{\"b\xff\":1}}", "a", "UTF-8"},
+		{"invalid UTF-8 below", "{\"a\":[\"\",\"\xc0\x80\"]}", "a[1]", "UTF-8"},
+		{"UTF-8 of a surrogate", "{\"a\":\"\xed\xa0\x80\"}", "a", "UTF-8"},
+		{"cut UTF-8", "{\"a\":\"\xe2\x82", "a", "UTF-8"},
+		{"lone high surrogate", `{"name":"\ud800"}`, "name", "surrogate"},
+		{"lone low surrogate", `{"name":"x\uDC00y"}`, "name", "surrogate"},
+		{"two high surrogates", `{"a":["\ud800\ud800"]}`, "a[0]", "surrogate"},
+		{"lone surrogate in a name", `{"\ud800":1}`, "body", "surrogate"},
+		{"NUL escape", `{"name":"a\u0000b"}`, "name", "NUL"},
+		{"NUL escape after a backslash", `{"name":"\\\u0000"}`, "name", "NUL"},
+		{"NUL escape below", `{"p":{"i":[{"n":"\u0000"}]}}`, "p.i[0].n", "NUL"},
+		{"NUL escape in a name", `{"p":{"a\u0000":1}}`, `p["a\x00"]`, "NUL"},
+		{"raw NUL", "{\"name\":\"a\x00b\"}", "name", "NUL"},
+		{"raw NUL in a name", "{\"a\x00\":1}", "body", "NUL"},
+		{"raw NUL between", "{\"a\":1\x00}", "body", "NUL"},
+		{"raw NUL after", "{}\x00", "body", "more data after"},
+		{"control character", "{\"a\":\"\n\"}", "a", "control"},
+		{"33 deep", nest(33), "x" + strings.Repeat("[0]", 31), "32 levels"},
+		{"10000 deep", nest(10000), "x" + strings.Repeat("[0]", 31), "32 levels"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := strict.ParseObject([]byte(tc.body))
+			wantFieldError(t, err, tc.field, tc.text)
+		})
+	}
+}
+
+func TestParseObject_FindsDuplicatesAmongManyNames(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 1000, 5000} {
+		for _, twice := range []int{0, n / 2, n - 1} {
+			var b strings.Builder
+			b.WriteString(`{"before":{`)
+			writeMembers(&b, n)
+			b.WriteString(`},"again":[{`)
+			writeMembers(&b, n)
+			body := b.String()
+			if _, err := strict.ParseObject([]byte(body + `}]}`)); err != nil {
+				t.Fatalf("%d different names: %v", n, err)
+			}
+			name := fmt.Sprintf("n%d", twice)
+			_, err := strict.ParseObject([]byte(body + `,"\u006e` + name[1:] + `":0}]}`))
+			wantFieldError(t, err, "again[0]."+name, "appears twice")
+		}
+	}
+}
+
+// writeMembers writes n members, every third name with an escape.
+func writeMembers(b *strings.Builder, n int) {
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if i%3 == 0 {
+			fmt.Fprintf(b, `"\u006e%d":{"n0":0}`, i)
+		} else {
+			fmt.Fprintf(b, `"n%d":{"n0":0}`, i)
+		}
+	}
+}
+
+func wantFieldError(t *testing.T, err error, field, text string) {
+	t.Helper()
+	var fe *strict.FieldError
+	if !errors.As(err, &fe) {
+		t.Fatalf("got error %v, want a FieldError on %s", err, field)
+	}
+	if fe.Field != field || !strings.Contains(fe.Text, text) {
+		t.Fatalf("got field %q, text %q; want field %q and %q in the text", fe.Field, fe.Text, field, text)
+	}
+	if want := "`" + fe.Field + "` " + fe.Text; fe.Error() != want {
+		t.Fatalf("got sentence %q, want %q", fe.Error(), want)
+	}
+}
+
+func TestParseObject_Accepts(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		"{}",
+		" \r\n\t{ } \n",
+		`{"a":"\ud83d\ude00 \\u0000 \/"}`,
+		`{"A":1,"a":2,"ſ":3,"s":4}`,
+		`{"a":{"b":1},"c":{"b":2}}`,
+		`{"x":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`,
+		`{"x":1e400,"y":99999999999999999999999,"z":-0.0}`,
+		"{\"a\":\"\u2028\ufeff\"}",
+	} {
+		if _, err := strict.ParseObject([]byte(body)); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+func TestParseObject_ErrorsStayShortWhateverWasSent(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 1<<20)
+	for _, body := range []string{
+		`{"` + long + `":1,"` + long + `":2}`,
+		strings.Repeat(`{"`+long[:10000]+`":`, 33),
+		strings.Repeat(`{"\u0007\u0007\u0007\u0007\u0007\u0007\u0007\u0007\u0007\u0007":`, 33),
+	} {
+		_, err := strict.ParseObject([]byte(body))
+		if err == nil || len(err.Error()) > 500 {
+			t.Errorf("got an error of %d bytes, want 1 to 500", len(fmt.Sprint(err)))
+		}
+	}
+}
+
+func parse(t testing.TB, body string) strict.Object {
+	t.Helper()
+	o, err := strict.ParseObject([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestObject_ReadsValues(t *testing.T) {
+	t.Parallel()
+	o := parse(t, ` { "t":"a\u00e9\"\n" , "n\u0061me":"x","i":-3,"b":true,"f":false,"l":["a","\u0062"],"e":[],
+		"m":{"z":"1","a\n":"2"},"r":{ "n" : 1.50 , "x":[ ] },"none":null }`)
+	check := func(what string, got, want any, err error) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: error %v, (-want +got)\n%s", what, err, diff)
+		}
+	}
+	text, err := o.Text("t")
+	check("Text", text, strict.Opt[string]{Set: true, Value: "aé\"\n"}, err)
+	text, err = o.Text("name")
+	check("Text of an escaped name", text, strict.Opt[string]{Set: true, Value: "x"}, err)
+	text, err = o.Text("Name")
+	check("Text by another case", text, strict.Opt[string]{}, err)
+	text, err = o.Text("none")
+	check("null", text, strict.Opt[string]{Set: true, Null: true}, err)
+	i, err := o.Int("i", -3, 0)
+	check("Int", i, strict.Opt[int64]{Set: true, Value: -3}, err)
+	b, err := o.Bool("b")
+	check("Bool", b, strict.Opt[bool]{Set: true, Value: true}, err)
+	b, err = o.Bool("f")
+	check("Bool", b, strict.Opt[bool]{Set: true}, err)
+	l, err := o.Texts("l")
+	check("Texts", l, strict.Opt[[]string]{Set: true, Value: []string{"a", "b"}}, err)
+	l, err = o.Texts("e")
+	check("no Texts", l, strict.Opt[[]string]{Set: true, Value: []string{}}, err)
+	m, err := o.TextMap("m")
+	check("TextMap", m, strict.Opt[[]strict.Pair]{Set: true, Value: []strict.Pair{{"z", "1"}, {"a\n", "2"}}}, err)
+	r, err := o.Raw("r")
+	check("Raw", r, strict.Opt[jsontext.Value]{Set: true, Value: jsontext.Value(`{ "n" : 1.50 , "x":[ ] }`)}, err)
+	check("Has", []bool{o.Has("none"), o.Has("name"), o.Has("nome")}, []bool{true, true, false}, nil)
+}
+
+func TestObjectRaw_AppendingDoesNotReachTheBody(t *testing.T) {
+	t.Parallel()
+	o := parse(t, `{"r":{},"n":"kept"}`)
+	r, _ := o.Raw("r")
+	_ = append(r.Value, "overwritten"...)
+	if n, err := o.Text("n"); err != nil || n.Value != "kept" {
+		t.Errorf("got %q, %v, want the text as sent", n.Value, err)
+	}
+}
+
+func TestObject_WrongTypeNamesFieldAndTypes(t *testing.T) {
+	t.Parallel()
+	o := parse(t, `{"s":"a","n":1,"o":{"k":"v","q r":1},"a":["x",null],"b":true,"neg":{"k":null}}`)
+	text := func(_ strict.Opt[string], err error) error { return err }
+	number := func(_ strict.Opt[int64], err error) error { return err }
+	boolean := func(_ strict.Opt[bool], err error) error { return err }
+	texts := func(_ strict.Opt[[]string], err error) error { return err }
+	pairs := func(_ strict.Opt[[]strict.Pair], err error) error { return err }
+	raw := func(_ strict.Opt[jsontext.Value], err error) error { return err }
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{text(o.Text("n")), "`n` must be a string, not a number"},
+		{text(o.Text("a")), "`a` must be a string, not an array"},
+		{number(o.Int("s", 0, 9)), "`s` must be a whole number, not a string"},
+		{number(o.Int("n", 2, 9)), "`n` must be a whole number from 2 to 9"},
+		{number(o.Int("n", 2, math.MaxInt64)), "`n` must be a whole number of at least 2"},
+		{number(o.Int("n", math.MinInt64, 0)), "`n` must be a whole number of at most 0"},
+		{boolean(o.Bool("s")), "`s` must be true or false, not a string"},
+		{texts(o.Texts("s")), "`s` must be an array of strings, not a string"},
+		{texts(o.Texts("a")), "`a[1]` must be a string, not null"},
+		{pairs(o.TextMap("a")), "`a` must be an object of strings, not an array"},
+		{pairs(o.TextMap("o")), "`o[\"q r\"]` must be a string, not a number"},
+		{pairs(o.TextMap("neg")), "`neg.k` must be a string, not null"},
+		{raw(o.Raw("a")), "`a` must be an object, not an array"},
+		{raw(o.Raw("b")), "`b` must be an object, not a boolean"},
+	} {
+		if tc.err == nil || tc.err.Error() != tc.want {
+			t.Errorf("got %v, want %s", tc.err, tc.want)
+		}
+	}
+}
+
+func TestObjectInt_TakesEveryWholeNumberAndNoOther(t *testing.T) {
+	t.Parallel()
+	zeros := strings.Repeat("0", 1_000_000)
+	for number, want := range map[string]int64{
+		"0": 0, "-0": 0, "0.0": 0, "-0e9": 0, "0e99999999999999999999": 0, "1": 1, "1.0": 1, "1e3": 1000, "1E+3": 1000,
+		"100e-2": 1, "1.50e1": 15, "0.001e3": 1, "10.5e1": 105, "9223372036854775807": math.MaxInt64,
+		"-9223372036854775808": math.MinInt64, "922337203685477580.7e1": math.MaxInt64,
+		"1" + zeros + "e-1000000": 1, "0." + zeros + "1e1000001": 1, "7." + zeros: 7,
+	} {
+		got, err := parse(t, `{"n":`+number+`}`).Int("n", math.MinInt64, math.MaxInt64)
+		if err != nil || got.Value != want {
+			t.Errorf("%.40s: got %d, %v, want %d", number, got.Value, err, want)
+		}
+	}
+	for _, number := range []string{
+		"1.5", "1e-1", "0.1", "15e-1", "9223372036854775808", "-9223372036854775809", "1e19", "1e400", "1e99999999999999999999",
+		"1e-99999999999999999999", "1" + zeros, zeros[1:2] + "." + zeros + "1", strings.Repeat("9", 1_000_000),
+	} {
+		_, err := parse(t, `{"n":`+number+`}`).Int("n", math.MinInt64, math.MaxInt64)
+		if err == nil || err.Error() != "`n` must be a whole number" {
+			t.Errorf("%.40s: got %v, want a refusal", number, err)
+		}
+	}
+}
+
+// hostile are bodies of up to 10 MiB that cost a careless reader dearly.
+func hostile() map[string][]byte {
+	const size = 10 << 20
+	members := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	fill := func(before, part, after string) []byte {
+		return []byte(before + strings.Repeat(part, (size-len(before)-len(after))/len(part)) + after)
+	}
+	return map[string][]byte{
+		"200k names":         []byte(`{"x":{` + members(200_000, `"%d":0`) + `}}`),
+		"200k top names":     []byte(`{` + members(200_000, `"%d":0`) + `}`),
+		"750k names":         []byte(`{` + members(750_000, `"%d":0`) + `}`),
+		"500k escaped names": []byte(`{` + members(500_000, `"\u006ea%d":0`) + `}`),
+		"1M digits":          []byte(`{"x":` + strings.Repeat("9", 1_000_000) + `}`),
+		"10M digits":         fill(`{"x":`, "9", `}`),
+		"brackets":           fill(`{"x":`, "[", ``),
+		"empty objects":      fill(`{"x":[0`, ",{}", `]}`),
+		"small objects":      fill(`{"x":[0`, `,{"a":0}`, `]}`),
+		"one string":         fill(`{"x":"`, "a", `"}`),
+		"escapes":            fill(`{"x":"`, `\\`, `"}`),
+		"NULs almost":        fill(`{"x":"`, `\\u0000`, `"}`),
+		"long name":          fill(`{"`, "a", `":0}`),
+		"long names":         []byte(`{` + members(100, `"`+strings.Repeat("a", 100_000)+`%d":0`) + `}`),
+		"white space":        fill(`{`, "\n", `}`),
+		"open string":        fill(`{"x":"`, "a", ``),
+	}
+}
+
+func TestParseObject_HostileBodiesAreCheap(t *testing.T) { // not parallel: it measures allocation
+	if raceEnabled {
+		t.Skip("the race detector costs more than the bodies")
+	}
+	for name, body := range hostile() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		o, err := strict.ParseObject(body)
+		o.Has("name")
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		allocated := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%-20s %5.1f MiB body: %8v, allocated %5.1f MiB, %v", name, float64(len(body))/(1<<20),
+			took.Round(time.Microsecond), float64(allocated)/(1<<20), err)
+		if took > 10*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if allocated > 12*uint64(len(body))+(1<<20) {
+			t.Errorf("%s: allocated %d bytes for a body of %d", name, allocated, len(body))
+		}
+	}
+}
+
+func TestParseObject_LeavesTheBodyAloneAndMayRunConcurrently(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				body := fmt.Appendf(nil, `{"n":"%d-%d","p":{"q":[1,2,"%s"]}}`, i, j, strings.Repeat("x", j))
+				sent := bytes.Clone(body)
+				o, err := strict.ParseObject(body)
+				got, _ := o.Text("n")
+				if err != nil || got.Value != fmt.Sprintf("%d-%d", i, j) || !bytes.Equal(body, sent) {
+					t.Errorf("got %q, %v, body %s", got.Value, err, body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+const smallBody = `{"name":"Quarterly report","description":"Numbers for the third quarter","icon":"chart",` +
+	`"color":"#3366ff","folder_id":"0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b","visibility":"private","sort_order":12}`
+
+func BenchmarkParseObject_SmallCreate(b *testing.B) {
+	body := []byte(smallBody)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		o, err := strict.ParseObject(body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, name := range []string{"name", "description", "icon", "color", "folder_id", "visibility"} {
+			if _, err := o.Text(name); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := o.Int("sort_order", 0, 1000); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package strict_test
+
+const raceEnabled = true
