@@ -9,7 +9,7 @@ import (
 )
 
 // names finds duplicates among the names of the objects that are being read, one inside the other. The decoder could do
-// it, but keeps each name three times: 25 bytes of memory for each byte of a body of many short names. Here a name is
+// it, but keeps each name three times and allocates for each: 15 bytes for a byte of many short names. Here a name is
 // an offset, and its hash slot another four bytes.
 type names struct {
 	body    []byte
