@@ -40,13 +40,19 @@ const keepAnswers = 24 * time.Hour
 // what a method returns into the answer that a repetition gets; it must leave
 // out what is shown once.
 type Once struct {
-	store.Once
-	Seal func(result any) store.Answer
+	Request
+	Seal func(result any) Answer
 }
+
+// Request names such a request, and Answer what it was answered.
+type (
+	Request = store.Once
+	Answer  = store.Answer
+)
 
 // Replay is the error by which a method says that it was asked before and did
 // nothing now: the answer is the first one.
-type Replay struct{ Answer store.Answer }
+type Replay struct{ Answer Answer }
 
 // Error says what the replay is.
 func (*Replay) Error() string { return "the request was answered before" }
@@ -98,7 +104,7 @@ func (w *work) replay() error {
 	if w.caller.Once == nil {
 		return nil
 	}
-	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Once, w.now.Add(-keepAnswers))
+	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-keepAnswers))
 	if found {
 		return &Replay{answer}
 	}
@@ -118,7 +124,7 @@ func (w *work) finish(out any) error {
 	if w.caller.Once == nil {
 		return nil
 	}
-	return w.Remember(w.ws.ID, w.caller.Once.Once, w.caller.Once.Seal(out), w.now)
+	return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)
 }
 
 // emit adds an event about a resource that this transaction changed.

@@ -118,3 +118,6 @@ type EventFilter struct {
 	After    EventID    // strictly later
 	Paging
 }
+
+// Fields appends the envelope's members from the stored bytes.
+func (e *Event) Fields(o *Object) { o.members(e.Body) }

@@ -228,3 +228,6 @@ func appendEscape(b []byte, c byte) []byte {
 	}
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
+
+// members appends the members of an object that is already encoded.
+func (o *Object) members(object []byte) { o.buf = append(o.buf, object[1:len(object)-1]...) }

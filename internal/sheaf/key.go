@@ -124,3 +124,9 @@ type Credential struct {
 	// be answered from a cache.
 	Version int64
 }
+
+// WithoutSecret returns the key as a repetition of the request shows it.
+func (k NewKey) WithoutSecret() NewKey {
+	k.Secret = nil
+	return k
+}

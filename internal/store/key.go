@@ -38,7 +38,7 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 			Plan: sheaf.Plan(w.text()), Personal: w.bool(), Version: w.int()}
 	}, hash[:])
 	if err == nil && !found {
-		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked"}
+		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked: create a new one"}
 	}
 	return c, err
 }

@@ -313,3 +313,7 @@ func noun(kind jsontext.Kind) string {
 	}
 	return ""
 }
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}

@@ -1,12 +1,14 @@
-// Package strict reads what comes from outside: JSON bodies, query strings, ids and times. It accepts exactly what the
+// Package strict reads what comes from outside: JSON bodies, query strings and times. It accepts exactly what the
 // API promises to accept and says of everything else which field is wrong and what to do about it. It knows shapes
-// only: bounds, required fields and other rules of the product belong to its callers. It must not import other
-// packages of this module, read from the network, or keep anything of a request after the caller is done with it.
+// only: bounds, required fields and other rules of the product belong to its callers. It must not read
+// from the network, or keep anything of a request after the caller is done with it.
 package strict
 
 import (
 	"math"
 	"strconv"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // FieldError is the only error of this package's readers of objects and queries: the input is wrong, and a person can
@@ -23,10 +25,7 @@ type FieldError struct {
 func (e *FieldError) Error() string { return "`" + e.Field + "` " + e.Text }
 
 // Opt is a field of a PATCH: absent (the zero value), null (Set and Null), or a value (Set alone).
-type Opt[T any] struct {
-	Set, Null bool
-	Value     T
-}
+type Opt[T any] = sheaf.Opt[T]
 
 // Pair is one member of an object of strings.
 type Pair struct{ Name, Value string }

@@ -1,0 +1,40 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Authenticate returns what an API key stands for, as of the newest commit, or
+// Unauthorized. A text that cannot be a key is refused without a look-up.
+func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential, error) {
+	hash, ok := sheaf.HashKey(secret)
+	if !ok {
+		return sheaf.Credential{}, unauthorized("the API key is malformed or mistyped: copy it whole, it begins with shf_")
+	}
+	c, err := a.store.Credential(ctx, hash)
+	if err != nil {
+		return c, err
+	}
+	if !c.Key.Live(a.now()) {
+		return c, unauthorized("the API key is unknown, expired or revoked: create a new one")
+	}
+	return c, nil
+}
+
+func unauthorized(text string) error {
+	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
+}
+
+// Ready returns nil when the store answers and this program can serve it.
+func (a *App) Ready(ctx context.Context) error { return a.store.Ready(ctx) }
+
+// KeyUse is when a key was last used.
+type KeyUse = store.KeyUse
+
+// TouchKeys writes when keys were used.
+func (a *App) TouchKeys(ctx context.Context, uses []KeyUse) error {
+	return a.store.Write(ctx, func(tx *store.Tx) error { return tx.TouchKeys(uses) })
+}

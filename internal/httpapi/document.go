@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+var documentSorts = map[string]sheaf.DocumentSort{"created_at": sheaf.DocumentsByCreated,
+	"updated_at": sheaf.DocumentsByUpdated, "title": sheaf.DocumentsByTitle}
+
+func (s *Server) listDocuments(x *exchange) (answer, error) {
+	var f sheaf.DocumentFilter
+	var err error
+	if f.Paging, err = x.paging(); err != nil {
+		return answer{}, err
+	}
+	if f.Project, err = queryID[sheaf.ProjectID](x, "project_id"); err != nil {
+		return answer{}, err
+	}
+	if f.Query, err = x.search(); err != nil {
+		return answer{}, err
+	}
+	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at or title"); err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Documents(x.request.Context(), x.caller, f)
+	return pageOf(page), err
+}
+
+func (s *Server) getDocument(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := s.App.Document(x.request.Context(), x.caller, id)
+	return shownDocument(d), err
+}
+
+func documentChange(in strict.Object) (sheaf.DocumentChange, error) {
+	var c collect
+	title, err := in.Text("title")
+	out := sheaf.DocumentChange{Title: field(&c, title, err)}
+	description, err := in.Text("description")
+	out.Description = field(&c, description, err)
+	project, err := bodyID[sheaf.ProjectID](in, "project_id")
+	out.ProjectID = field(&c, project, err)
+	return out, c.err
+}
+
+func createdDocument(d sheaf.Document) answer {
+	a := resource(http.StatusCreated, &d, d.Revision)
+	a.location = "/api/v1/documents/" + string(d.ID)
+	return a
+}
+
+func shownDocument(d sheaf.Document) answer { return resource(http.StatusOK, &d, d.Revision) }
+
+func (s *Server) createDocument(x *exchange, in strict.Object) (answer, error) {
+	change, err := documentChange(in)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, createdDocument, func(c app.Caller) (sheaf.Document, error) {
+		return s.App.CreateDocument(x.request.Context(), c, change)
+	})
+}
+
+func (s *Server) updateDocument(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := documentChange(in)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := s.App.UpdateDocument(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	return shownDocument(d), err
+}
+
+func (s *Server) deleteDocument(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(s.App.DeleteDocument(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+}
+
+func (s *Server) restoreDocument(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, shownDocument, func(c app.Caller) (sheaf.Document, error) {
+		return s.App.RestoreDocument(x.request.Context(), c, id)
+	})
+}

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// statusOf is the only table from kinds to statuses.
+func statusOf(k sheaf.Kind) int {
+	switch k {
+	case sheaf.Invalid:
+		return http.StatusBadRequest
+	case sheaf.Unauthorized:
+		return http.StatusUnauthorized
+	case sheaf.Forbidden:
+		return http.StatusForbidden
+	case sheaf.NotFound:
+		return http.StatusNotFound
+	case sheaf.MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case sheaf.Conflict:
+		return http.StatusConflict
+	case sheaf.PreconditionFailed:
+		return http.StatusPreconditionFailed
+	case sheaf.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case sheaf.RateLimited:
+		return http.StatusTooManyRequests
+	case sheaf.Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+var errPanic = errors.New("a panic")
+
+// defaultRetry is what a client is told to wait when nothing better is known.
+const defaultRetry = 2 * time.Second
+
+// fail answers with an error: a rule's own text, or for what no rule made a
+// 500 that tells nothing but the request's id.
+func (x *exchange) fail(err error) {
+	var replay *app.Replay
+	if errors.As(err, &replay) {
+		a := replay.Answer
+		x.write(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
+		return
+	}
+	e := x.explain(err)
+	switch e.Kind {
+	case sheaf.Unauthorized:
+		x.Header().Set("WWW-Authenticate", "Bearer")
+	case sheaf.Unavailable:
+		x.server.Log.Error("answered that the store is unavailable", "request_id", x.id, "error", err)
+		if e.RetryAfter == 0 {
+			x.retryAfter(defaultRetry)
+		}
+	}
+	if e.RetryAfter > 0 {
+		x.retryAfter(e.RetryAfter)
+	}
+	x.write(answer{status: statusOf(e.Kind), body: errorBody(e)})
+}
+
+func (x *exchange) retryAfter(d time.Duration) {
+	x.Header().Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
+}
+
+// explain returns the error that the client is shown.
+func (x *exchange) explain(err error) *sheaf.Error {
+	var e *sheaf.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var field *strict.FieldError
+	if errors.As(err, &field) {
+		return sheaf.Invalidf("%s", field.Error())
+	}
+	if !errors.Is(err, errPanic) {
+		x.server.Log.Error("failed with an internal error", "request_id", x.id, "error", err)
+	}
+	return &sheaf.Error{Kind: sheaf.Internal, Code: sheaf.CodeInternal,
+		Text: fmt.Sprintf("an unexpected error happened here: repeat the request, and report it with the request id %s if it goes on", x.id)}
+}
+
+type errorRecord struct{ *sheaf.Error }
+
+func (e errorRecord) Fields(o *sheaf.Object) {
+	o.Text("error", e.Text)
+	o.Text("code", string(e.Code))
+}
+
+func errorBody(e *sheaf.Error) []byte { return sheaf.AppendJSON(nil, errorRecord{e}) }
+
+func notFoundRoute() error {
+	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+		Text: "no such address: check the path against the API reference at /docs; paths do not end in a slash"}
+}
+
+// notAllowed answers 405.
+func (x *exchange) notAllowed(allow string) {
+	x.Header().Set("Allow", allow)
+	x.fail(&sheaf.Error{Kind: sheaf.MethodNotAllowed, Code: sheaf.CodeMethodNotAllowed,
+		Text: fmt.Sprintf("%s is not possible here: this address takes %s", x.request.Method, allow)})
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+func (s *Server) listEvents(x *exchange) (answer, error) {
+	f, err := x.eventFilter()
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Events(x.request.Context(), x.caller, f)
+	return pageOf(page), err
+}
+
+func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
+	if f.Paging, err = x.paging(); err != nil {
+		return f, err
+	}
+	if x.query.Has("type") {
+		if f.Type = sheaf.EventType(x.query.Text("type")); !f.Type.Known() {
+			return f, sheaf.Invalidf("type %q is not an event type", sheaf.Clip(string(f.Type)))
+		}
+	}
+	if x.query.Has("resource_id") {
+		id, ok := sheaf.ParseUUID(x.query.Text("resource_id"))
+		if !ok {
+			return f, sheaf.Invalidf("resource_id must be a UUID")
+		}
+		f.Resource = id
+	}
+	if x.query.Has("since") {
+		t, err := strict.Time(x.query.Text("since"))
+		if err != nil {
+			return f, sheaf.Invalidf("since %s", err)
+		}
+		f.Since = &t
+	}
+	if x.query.Has("after") {
+		var ok bool
+		if f.After, ok = sheaf.ParseEventID(x.query.Text("after")); !ok {
+			return f, sheaf.Invalidf("after must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+		}
+		if f.Offset != 0 {
+			return f, sheaf.Invalidf("offset must be 0 with after: take the last event's id as the next after")
+		}
+	}
+	return f, nil
+}
+
+func (s *Server) getEvent(x *exchange) (answer, error) {
+	id, ok := sheaf.ParseEventID(x.request.PathValue("id"))
+	if !ok {
+		return answer{}, sheaf.Invalidf("id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+	}
+	e, err := s.App.Event(x.request.Context(), x.caller, id)
+	return answer{status: http.StatusOK, body: e.Body, etag: resourceTag(1, e.Body)}, err
+}
+
+func publishedEvent(e sheaf.Event) answer {
+	return answer{status: http.StatusAccepted, body: e.Body, location: "/api/v1/events/" + string(e.ID)}
+}
+
+func (s *Server) publishEvent(x *exchange, in strict.Object) (answer, error) {
+	event, err := newEvent(in)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, publishedEvent, func(c app.Caller) (sheaf.Event, error) {
+		return s.App.PublishEvent(x.request.Context(), c, event)
+	})
+}
+
+func newEvent(in strict.Object) (out app.NewEvent, err error) {
+	kind, err := in.Text("type")
+	if err != nil {
+		return out, err
+	}
+	if !kind.Given() {
+		return out, sheaf.Invalidf("type is required: one of media.*, generation.* or share.*")
+	}
+	out.Type = sheaf.EventType(kind.Value)
+	resource, err := bodyID[string](in, "resource_id")
+	if err != nil {
+		return out, err
+	}
+	if !resource.Given() {
+		return out, sheaf.Invalidf("resource_id is required: the UUID of what the event is about")
+	}
+	out.ResourceID = resource.Value
+	payload, err := in.Raw("payload")
+	if err != nil {
+		return out, err
+	}
+	if !payload.Given() {
+		return out, sheaf.Invalidf("payload is required: an object of at most %d bytes", sheaf.MaxPayload)
+	}
+	out.Payload = payload.Value
+	user, err := bodyID[sheaf.UserID](in, "user_id")
+	out.User = user.Pointer()
+	return out, err
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// exchange is one request and its answer. It travels through the mux as the
+// ResponseWriter, so that what was learned before the route is known behind it.
+type exchange struct {
+	http.ResponseWriter
+	server  *Server
+	request *http.Request
+	started time.Time
+	id      string
+	status  int
+
+	credential sheaf.Credential
+	caller     app.Caller
+	limit      ratewindow.Decision
+	query      strict.Query
+	body       []byte
+}
+
+// answer is what a handler returns.
+type answer struct {
+	status   int
+	body     []byte
+	etag     string
+	location string // a path; the base is added
+	page     pageLinks
+	replayed bool
+}
+
+var errDraining = errors.New("the server is stopping")
+
+// WriteHeader notes the status for the log.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes the status for the log.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// write sends the answer, or 304 when the client has it already.
+func (x *exchange) write(a answer) {
+	h := x.Header()
+	if a.etag != "" {
+		h["Etag"] = []string{a.etag}
+	}
+	if a.location != "" {
+		h.Set("Location", x.base()+a.location)
+	}
+	if a.replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	x.setLinks(a.page)
+	if a.etag != "" && a.status == http.StatusOK && x.isRead() && noneMatch(x.request.Header, a.etag) {
+		x.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if a.body == nil {
+		x.WriteHeader(a.status)
+		return
+	}
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	x.WriteHeader(a.status)
+	x.Write(a.body)
+}
+
+var jsonType = []string{"application/json; charset=utf-8"}
+
+func (x *exchange) isRead() bool {
+	return x.request.Method == http.MethodGet || x.request.Method == http.MethodHead
+}
+
+// base is the beginning of every absolute link.
+func (x *exchange) base() string {
+	if u := x.server.PublicURL; u != nil {
+		return u.String()
+	}
+	scheme, host := x.origin()
+	return scheme + "://" + host
+}

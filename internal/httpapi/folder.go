@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+var entityTypes = map[string]sheaf.EntityType{"project": sheaf.ProjectFolder, "branding": sheaf.BrandingFolder}
+
+func (s *Server) listFolders(x *exchange) (answer, error) {
+	var f sheaf.FolderFilter
+	var err error
+	if f.Paging, err = x.paging(); err != nil {
+		return answer{}, err
+	}
+	if f.EntityType, err = choice(x, "entity_type", entityTypes, "project or branding"); err != nil {
+		return answer{}, err
+	}
+	if f.Parent, err = queryID[sheaf.FolderID](x, "parent_id"); err != nil {
+		return answer{}, err
+	}
+	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Folders(x.request.Context(), x.caller, f)
+	return pageOf(page), err
+}
+
+func (s *Server) getFolder(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.FolderID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	f, err := s.App.Folder(x.request.Context(), x.caller, id)
+	return shownFolder(f), err
+}
+
+// folderFields reads what PATCH writes.
+func folderFields(in strict.Object) (sheaf.FolderChange, error) {
+	var c collect
+	name, err := in.Text("name")
+	out := sheaf.FolderChange{Name: field(&c, name, err)}
+	color, err := in.Text("color")
+	out.Color = field(&c, color, err)
+	order, err := int32Of(in, "sort_order")
+	out.SortOrder = field(&c, order, err)
+	return out, c.err
+}
+
+func createdFolder(f sheaf.Folder) answer {
+	a := resource(http.StatusCreated, &f, f.Revision)
+	a.location = "/api/v1/folders/" + string(f.ID)
+	return a
+}
+
+func shownFolder(f sheaf.Folder) answer { return resource(http.StatusOK, &f, f.Revision) }
+
+func (s *Server) createFolder(x *exchange, in strict.Object) (answer, error) {
+	change, err := folderFields(in)
+	if err != nil {
+		return answer{}, err
+	}
+	if change.EntityType, err = in.Text("entity_type"); err != nil {
+		return answer{}, err
+	}
+	if change.ParentID, err = bodyID[sheaf.FolderID](in, "parent_id"); err != nil {
+		return answer{}, err
+	}
+	return once(x, createdFolder, func(c app.Caller) (sheaf.Folder, error) {
+		return s.App.CreateFolder(x.request.Context(), c, change)
+	})
+}
+
+func (s *Server) updateFolder(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.FolderID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := folderFields(in)
+	if err != nil {
+		return answer{}, err
+	}
+	f, err := s.App.UpdateFolder(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	return shownFolder(f), err
+}
+
+func (s *Server) deleteFolder(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.FolderID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(s.App.DeleteFolder(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+}
+
+func (s *Server) moveFolder(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.FolderID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	parent, err := target(in, "parent_id")
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, shownFolder, func(c app.Caller) (sheaf.Folder, error) {
+		return s.App.MoveFolder(x.request.Context(), c, id, parent, matchOf(x.request.Header))
+	})
+}

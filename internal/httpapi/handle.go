@@ -1,0 +1,276 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+const (
+	// maxBody is the largest body that is accepted; one byte more is 413.
+	maxBody = 10 << 20
+	// bodyTimeout bounds how long a client may take to send one.
+	bodyTimeout = 60 * time.Second
+)
+
+// serveAPI makes the checks that come before the route: who asks, on which
+// plan, and how often. The order of all checks is the contract's.
+func (s *Server) serveAPI(x *exchange) {
+	if err := x.authenticate(); err != nil {
+		x.fail(err)
+		return
+	}
+	s.usage.note(&x.caller, x.started)
+	if err := x.credential.Plan.AllowAPI(); err != nil {
+		x.fail(err)
+		return
+	}
+	if err := x.admit(); err != nil {
+		x.fail(err)
+		return
+	}
+	s.mux.ServeHTTP(x, x.request)
+}
+
+type unknownRoute struct{}
+
+func (unknownRoute) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.(*exchange).fail(notFoundRoute())
+}
+
+// methods are the routes of one path.
+type methods map[string]route
+
+// byPath groups the routes, so that a wrong method is told from a wrong path.
+func byPath(routes []route) map[string]methods {
+	out := map[string]methods{}
+	for _, r := range routes {
+		if out[r.path] == nil {
+			out[r.path] = methods{}
+		}
+		out[r.path][r.method] = r
+		if r.method == http.MethodGet {
+			out[r.path][http.MethodHead] = r
+		}
+	}
+	return out
+}
+
+// ServeHTTP makes the checks that come before the call, makes the call, and
+// writes its answer or error.
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := w.(*exchange)
+	x.request = r
+	route, ok := m[r.Method]
+	if !ok {
+		x.notAllowed(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
+		return
+	}
+	a, err := x.run(route)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.write(a)
+}
+
+func (x *exchange) run(r route) (answer, error) {
+	for _, scope := range r.need {
+		if err := x.caller.Authorize(scope); err != nil {
+			return answer{}, err
+		}
+	}
+	if !r.cached {
+		return x.call(r)
+	}
+	key := x.cacheKey()
+	if key == "" {
+		return x.call(r)
+	}
+	if a, ok := x.server.cache.find(key); ok {
+		return a, nil
+	}
+	a, err := x.call(r)
+	if err == nil {
+		x.server.cache.keep(key, a)
+	}
+	return a, err
+}
+
+// call reads what the route takes, and calls it.
+func (x *exchange) call(r route) (answer, error) {
+	if r.takes != nil {
+		if err := x.readBody(); err != nil {
+			return answer{}, err
+		}
+	}
+	var err error
+	if x.query, err = strict.ParseQuery(x.request.URL.RawQuery); err != nil {
+		return answer{}, err
+	}
+	if r.once {
+		if err := x.readIdempotencyKey(); err != nil {
+			return answer{}, err
+		}
+	}
+	if r.takes == nil {
+		return r.do(x)
+	}
+	if err := x.checkContentType(); err != nil {
+		return answer{}, err
+	}
+	body, err := strict.ParseObject(x.body)
+	if err != nil {
+		return answer{}, err
+	}
+	return r.takes(x, body)
+}
+
+// readBody reads the whole body, and never past its bound.
+func (x *exchange) readBody() error {
+	tooLarge := &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
+		Text: "the body is larger than 10 MB (10,485,760 bytes): send less at once"}
+	if x.request.ContentLength > maxBody {
+		return tooLarge
+	}
+	// The connection's deadline is cleared by the server before the next
+	// request; a writer that has none, as in tests, needs none.
+	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(x.started.Add(bodyTimeout))
+	var err error
+	if x.body, err = io.ReadAll(http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxBody)); err != nil {
+		var over *http.MaxBytesError
+		if errors.As(err, &over) {
+			return tooLarge
+		}
+		return sheaf.Invalidf("body: it did not arrive whole: send it again")
+	}
+	return nil
+}
+
+// checkContentType refuses a body that says it is something else than JSON.
+func (x *exchange) checkContentType() error {
+	t := x.request.Header.Get("Content-Type")
+	if t == "" || len(x.body) == 0 {
+		return nil
+	}
+	if media, _, err := mime.ParseMediaType(t); err == nil && media == "application/json" || strings.EqualFold(t, "application/json") {
+		return nil
+	}
+	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))
+}
+
+// readIdempotencyKey notes that the request must have one effect.
+func (x *exchange) readIdempotencyKey() error {
+	values, sent := x.request.Header["Idempotency-Key"]
+	if !sent {
+		return nil
+	}
+	key := values[len(values)-1]
+	printable := !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e })
+	if len(key) < 1 || len(key) > 255 || !printable {
+		return sheaf.Invalidf("Idempotency-Key must be 1 to 255 printable ASCII characters, such as a UUID")
+	}
+	hash := sha256.Sum256(x.body)
+	x.caller.Once = &app.Once{Request: app.Request{Method: x.request.Method, Path: x.request.URL.Path, Key: key, BodyHash: hash[:]}}
+	return nil
+}
+
+// once makes a call whose answer is kept for a repetition. What is shown once
+// is left out there.
+func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, error)) (answer, error) {
+	if x.caller.Once != nil {
+		x.caller.Once.Seal = func(result any) app.Answer {
+			v := result.(T)
+			if s, ok := result.(interface{ WithoutSecret() T }); ok {
+				v = s.WithoutSecret()
+			}
+			a := encode(v)
+			return app.Answer{Status: a.status, Location: a.location, ETag: a.etag, Body: a.body}
+		}
+	}
+	v, err := call(x.caller)
+	if err != nil {
+		return answer{}, err
+	}
+	return encode(v), nil
+}
+
+// pathID returns an identifier of the path in lower case.
+func pathID[T ~string](x *exchange) (T, error) {
+	id, ok := sheaf.ParseUUID(x.request.PathValue("id"))
+	if !ok {
+		return "", sheaf.Invalidf("id in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000")
+	}
+	return T(id), nil
+}
+
+// queryID reads a parameter that is an identifier, or null.
+func queryID[T ~string](x *exchange, name string) (sheaf.Opt[T], error) {
+	if !x.query.Has(name) {
+		return sheaf.Opt[T]{}, nil
+	}
+	text := x.query.Text(name)
+	if text == "null" {
+		return sheaf.Nil[T](), nil
+	}
+	id, ok := sheaf.ParseUUID(text)
+	if !ok {
+		return sheaf.Opt[T]{}, sheaf.Invalidf("%s must be a UUID, or null for those that have none", name)
+	}
+	return sheaf.Some(T(id)), nil
+}
+
+// bodyID reads a field that is an identifier, or null.
+func bodyID[T ~string](in strict.Object, name string) (sheaf.Opt[T], error) {
+	text, err := in.Text(name)
+	if err != nil || !text.Given() {
+		return sheaf.Opt[T]{Set: text.Set, Null: text.Null}, err
+	}
+	id, ok := sheaf.ParseUUID(text.Value)
+	if !ok {
+		return sheaf.Opt[T]{}, sheaf.Invalidf("%s must be a UUID or null", name)
+	}
+	return sheaf.Some(T(id)), nil
+}
+
+// search reads q.
+func (x *exchange) search() (string, error) {
+	if !x.query.Has("q") {
+		return "", nil
+	}
+	q := x.query.Text("q")
+	if q == "" {
+		return "", sheaf.Invalidf("q must have 1 to %d characters, or be left out", sheaf.MaxQuery)
+	}
+	return q, sheaf.CheckLength("q", q, sheaf.MaxQuery)
+}
+
+// resource encodes a single resource with its ETag.
+func resource(status int, r sheaf.Record, revision int64) answer {
+	body := sheaf.AppendJSON(nil, r)
+	return answer{status: status, body: body, etag: resourceTag(revision, body)}
+}
+
+// noContent is the answer to a deletion.
+func noContent(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
+
+// collect returns the first error of several readers, so that a body can be
+// read field by field in one expression each.
+type collect struct{ err error }
+
+func field[T any](c *collect, o sheaf.Opt[T], err error) sheaf.Opt[T] {
+	if c.err == nil {
+		c.err = err
+	}
+	return o
+}

@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// paging reads limit, offset and order.
+func (x *exchange) paging() (sheaf.Paging, error) {
+	limit, err := x.query.Int("limit", sheaf.DefaultLimit, 1, sheaf.MaxLimit)
+	if err != nil {
+		return sheaf.Paging{}, err
+	}
+	offset, err := x.query.Int("offset", 0, 0, math.MaxInt32)
+	if err != nil {
+		return sheaf.Paging{}, err
+	}
+	desc, err := choice(x, "order", map[string]bool{"asc": false, "desc": true}, "asc or desc")
+	return sheaf.Paging{Limit: limit, Offset: offset, Desc: desc}, err
+}
+
+// choice reads a parameter that has few values; absent is the zero value.
+func choice[T any](x *exchange, name string, values map[string]T, wanted string) (T, error) {
+	var none T
+	if !x.query.Has(name) {
+		return none, nil
+	}
+	v, ok := values[x.query.Text(name)]
+	if !ok {
+		return none, sheaf.Invalidf("%s must be %s", name, wanted)
+	}
+	return v, nil
+}
+
+// record is a pointer to a T that can append itself.
+type record[T any] interface {
+	*T
+	sheaf.Record
+}
+
+// pageOf encodes a page in its envelope.
+func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
+	b := []byte(`{"data":[`)
+	for i := range p.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = sheaf.AppendJSON(b, P(&p.Items[i]))
+	}
+	b = append(b, `],"total":`...)
+	b = strconv.AppendInt(b, p.Total, 10)
+	b = append(b, `,"limit":`...)
+	b = strconv.AppendInt(b, int64(p.Limit), 10)
+	b = append(b, `,"offset":`...)
+	b = strconv.AppendInt(b, int64(p.Offset), 10)
+	b = append(b, '}')
+	return answer{status: http.StatusOK, body: b, etag: pageTag(b), page: pageLinks{limit: p.Limit, offset: p.Offset, more: p.More()}}
+}
+
+// pageLinks is what Link needs to know; a limit of 0 is no page.
+type pageLinks struct {
+	limit, offset int
+	more          bool
+}
+
+// setLinks adds Link: next unless this is the last page, prev unless the first.
+func (x *exchange) setLinks(p pageLinks) {
+	if p.limit == 0 {
+		return
+	}
+	var links []string
+	if p.more {
+		links = append(links, x.link(p.limit, p.offset+p.limit, "next"))
+	}
+	if p.offset > 0 {
+		links = append(links, x.link(p.limit, max(0, p.offset-p.limit), "prev"))
+	}
+	if len(links) > 0 {
+		x.Header()["Link"] = []string{strings.Join(links, ", ")}
+	}
+}
+
+// link is the request's own address with another offset.
+func (x *exchange) link(limit, offset int, rel string) string {
+	q, _ := url.ParseQuery(x.request.URL.RawQuery)
+	for name, values := range q {
+		q[name] = values[len(values)-1:]
+	}
+	q.Set("limit", strconv.Itoa(limit))
+	q.Set("offset", strconv.Itoa(offset))
+	return "<" + x.base() + x.request.URL.EscapedPath() + "?" + q.Encode() + `>; rel="` + rel + `"`
+}

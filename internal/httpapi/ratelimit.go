@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// admit asks the sliding window, and puts its state into the answer's headers.
+func (x *exchange) admit() error {
+	limit := x.server.RateLimit(x.credential.Plan)
+	x.limit = x.server.window.Admit(string(x.credential.Key.ID), limit, x.started)
+	if limit == 0 {
+		return nil
+	}
+	h := x.Header()
+	n := strconv.Itoa(limit)
+	h["Ratelimit-Limit"] = []string{n}
+	h["Ratelimit-Remaining"] = []string{strconv.Itoa(x.limit.Remaining)}
+	h["Ratelimit-Reset"] = []string{strconv.Itoa(x.limit.Reset)}
+	h["Ratelimit-Policy"] = []string{n + ";w=60"}
+	if x.limit.Admitted {
+		return nil
+	}
+	wait := x.limit.RetryAfter
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Duration(wait) * time.Second,
+		Text: fmt.Sprintf("rate limit exceeded: this key may make %d requests a minute; retry after %d seconds", limit, wait)}
+}

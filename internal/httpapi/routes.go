@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// route is one operation. need is what a key must be granted: a route is made
+// by one of the functions below, none of which does without.
+type route struct {
+	method, path string
+	need         []sheaf.Scope
+	do           func(*exchange) (answer, error)
+	takes        func(*exchange, strict.Object) (answer, error) // instead of do, with a body
+	cached       bool                                           // the answer depends on projects, folders and documents alone
+	once         bool                                           // heeds an Idempotency-Key
+}
+
+// anyKey is for the routes that every key of a paid plan may use.
+var anyKey = []sheaf.Scope{}
+
+func needs(scopes ...sheaf.Scope) []sheaf.Scope { return scopes }
+
+// cachedGet reads projects, folders or documents and nothing else.
+func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodGet, path: path, need: need, do: do, cached: true}
+}
+
+func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodGet, path: path, need: need, do: do}
+}
+
+func post(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+	return route{method: http.MethodPost, path: path, need: need, takes: takes, once: true}
+}
+
+// act is a POST without a body.
+func act(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodPost, path: path, need: need, do: do, once: true}
+}
+
+func patch(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
+}
+
+func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodDelete, path: path, need: need, do: do}
+}
+
+// routes is the whole surface.
+func (s *Server) routes() []route {
+	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
+	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
+	return []route{
+		cachedGet("/api/v1/projects", read, s.listProjects),
+		post("/api/v1/projects", write, s.createProject),
+		cachedGet("/api/v1/projects/{id}", read, s.getProject),
+		patch("/api/v1/projects/{id}", write, s.updateProject),
+		remove("/api/v1/projects/{id}", write, s.deleteProject),
+		post("/api/v1/projects/{id}/move", write, s.moveProject),
+
+		cachedGet("/api/v1/folders", read, s.listFolders),
+		post("/api/v1/folders", write, s.createFolder),
+		cachedGet("/api/v1/folders/{id}", read, s.getFolder),
+		patch("/api/v1/folders/{id}", write, s.updateFolder),
+		remove("/api/v1/folders/{id}", write, s.deleteFolder),
+		post("/api/v1/folders/{id}/move", write, s.moveFolder),
+
+		cachedGet("/api/v1/documents", docsRead, s.listDocuments),
+		post("/api/v1/documents", docsWrite, s.createDocument),
+		cachedGet("/api/v1/documents/{id}", docsRead, s.getDocument),
+		patch("/api/v1/documents/{id}", docsWrite, s.updateDocument),
+		remove("/api/v1/documents/{id}", docsWrite, s.deleteDocument),
+		act("/api/v1/documents/{id}/restore", docsWrite, s.restoreDocument),
+
+		get("/api/v1/events", needs(sheaf.EventsRead), s.listEvents),
+		post("/api/v1/events", needs(sheaf.EventsWrite), s.publishEvent),
+		get("/api/v1/events/{id}", needs(sheaf.EventsRead), s.getEvent),
+
+		get("/api/v1/api-keys", needs(sheaf.KeysRead), s.listKeys),
+		post("/api/v1/api-keys", needs(sheaf.KeysWrite), s.createKey),
+		remove("/api/v1/api-keys/{id}", needs(sheaf.KeysWrite), s.revokeKey),
+
+		get("/api/v1/me", anyKey, s.me),
+		get("/api/v1/icons", anyKey, s.listIcons),
+	}
+}

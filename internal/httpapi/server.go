@@ -1,0 +1,177 @@
+// Package httpapi is the HTTP edge: it turns requests into calls of app and
+// their results into answers. The whole surface stands in routes.go, every
+// check around a call in handle.go, every status in error.go.
+//
+// It decides nothing about the resources themselves.
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaf"
+)
+
+// Config is what the edge needs.
+type Config struct {
+	App *app.App
+	Log *slog.Logger
+	Now func() time.Time
+	// RateLimit is how many requests a minute a key of that plan may make; 0
+	// is no limit.
+	RateLimit func(sheaf.Plan) int
+	// PublicURL is the base of the links in answers; nil takes the request's.
+	PublicURL *url.URL
+	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
+	TrustedProxy []netip.Prefix
+	// Console serves the pages for people; nil for none.
+	Console Pages
+}
+
+// Pages are what the console serves beside the API.
+type Pages interface {
+	http.Handler
+	Handles(path string) bool
+}
+
+// Server is the API as an http.Handler.
+type Server struct {
+	Config
+	mux      *http.ServeMux
+	window   *ratewindow.Window
+	cache    *pageCache
+	usage    *usage
+	draining atomic.Bool
+	prefix   string // of the request ids that this process makes
+	requests atomic.Uint64
+}
+
+// New returns the API over the rules.
+func New(c Config) *Server {
+	s := &Server{Config: c, mux: http.NewServeMux(), window: ratewindow.New(), cache: newPageCache(cacheBytes), usage: newUsage()}
+	var random [6]byte
+	rand.Read(random[:])
+	s.prefix = hex.EncodeToString(random[:]) + "-"
+	for path, methods := range byPath(s.routes()) {
+		s.mux.Handle(path, methods)
+	}
+	s.mux.Handle("/", unknownRoute{})
+	return s
+}
+
+// Drain turns readiness off, so that a balancer sends no more requests.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Run writes when keys were used, until ctx ends and once more then.
+func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App, s.Log) }
+
+// ServeHTTP answers every request, with a request id, one log line, and JSON
+// also when the handler panics.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r)}
+	w.Header()["X-Request-Id"] = []string{x.id}
+	defer s.finish(x)
+	if !isClean(r.URL) {
+		x.fail(notFoundRoute())
+		return
+	}
+	switch path := r.URL.Path; {
+	case path == "/api" || strings.HasPrefix(path, "/api/"):
+		s.serveAPI(x)
+	case path == "/healthz":
+		s.probe(x, func() error { return nil })
+	case path == "/readyz":
+		s.probe(x, s.ready)
+	case s.Console != nil && s.Console.Handles(path):
+		s.Console.ServeHTTP(x, r)
+	default:
+		x.fail(notFoundRoute())
+	}
+}
+
+// isClean reports whether the path is one that a route may match: mux would
+// redirect the others.
+func isClean(u *url.URL) bool {
+	p := u.Path
+	if p == "" || p[0] != '/' || u.EscapedPath() == "" {
+		return false
+	}
+	if p == "/" {
+		return true
+	}
+	return !strings.Contains(p, "//") && !strings.HasSuffix(p, "/") && !strings.Contains(u.EscapedPath(), "//") &&
+		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
+}
+
+// finish turns a panic into a 500 and writes the log line.
+func (s *Server) finish(x *exchange) {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		s.Log.Error("recovered from a panic", "request_id", x.id, "panic", p, "stack", string(debug.Stack()))
+		if x.status != 0 {
+			panic(http.ErrAbortHandler) // the answer has begun: cut it off
+		}
+		x.fail(errPanic)
+	}
+	s.Log.LogAttrs(x.request.Context(), slog.LevelInfo, "served request",
+		slog.String("method", x.request.Method), slog.String("path", x.request.URL.Path), slog.Int("status", x.status),
+		slog.Duration("duration", s.Now().Sub(x.started)), slog.String("request_id", x.id), slog.String("key_id", string(x.caller.Key.ID)))
+}
+
+func (s *Server) requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); saneID(id) {
+		return id
+	}
+	return s.prefix + strconv.FormatUint(s.requests.Add(1), 10)
+}
+
+func saneID(id string) bool {
+	if len(id) == 0 || len(id) > 128 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if !(c == '.' || c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// probe answers the checks of balancers and supervisors.
+func (s *Server) probe(x *exchange, check func() error) {
+	if x.request.Method != http.MethodGet && x.request.Method != http.MethodHead {
+		x.notAllowed("GET, HEAD")
+		return
+	}
+	if err := check(); err != nil {
+		x.fail(err)
+		return
+	}
+	x.write(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
+}
+
+func (s *Server) ready() error {
+	if s.draining.Load() {
+		return sheaf.UnavailableError(errDraining)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := s.App.Ready(ctx); err != nil {
+		return sheaf.UnavailableError(err)
+	}
+	return nil
+}
