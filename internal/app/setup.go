@@ -1,0 +1,210 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// firstRunSetting says that the first run was, and holds its owner's id.
+	firstRunSetting = "first_run"
+	// setupLinkLives is for how long a set-up link may be used.
+	setupLinkLives = time.Hour
+)
+
+// SetupLink is a one-time link by which a person sets the first password. The
+// token is shown once; its hash is kept.
+type SetupLink struct {
+	Token     string
+	ExpiresAt time.Time
+}
+
+// FirstRun is what the first start of a new installation makes. The key and the
+// link are shown once.
+type FirstRun struct {
+	Workspace OwnedWorkspace
+	Key       string
+	Link      SetupLink
+}
+
+// FirstRun makes a workspace on the business plan, its owner, who has no e-mail
+// yet, a key with every scope, and a set-up link. It does so once in the life
+// of a database, whatever number of nodes ask, and never when somebody has a
+// password: made is false then.
+func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err error) {
+	err = o.app.store.Write(ctx, func(tx *store.Tx) error {
+		first, made = FirstRun{}, false
+		finished, err := tx.AnyPassword()
+		if err != nil || finished {
+			return err
+		}
+		owner := sheaf.User{ID: sheaf.UserID(o.app.newID()), CreatedAt: o.app.now()}
+		if made, err = tx.KeepSetting(firstRunSetting, string(owner.ID)); err != nil || !made {
+			return err
+		}
+		first, err = o.app.firstRun(tx, owner)
+		return err
+	})
+	return first, made && err == nil, err
+}
+
+func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
+	if err := tx.InsertUser(owner); err != nil {
+		return FirstRun{}, err
+	}
+	ws, err := a.insertWorkspace(tx, NewWorkspace{Name: "My workspace", Plan: sheaf.Business}, owner)
+	if err != nil {
+		return FirstRun{}, err
+	}
+	w := &work{Tx: tx, app: a, now: a.now(), ws: ws.Workspace, before: ws.Workspace}
+	key, err := w.makeKey(owner.ID, NewKey{Name: "First key", Scopes: sheaf.AllScopes})
+	if err != nil {
+		return FirstRun{}, err
+	}
+	link, err := a.insertSetupLink(tx)
+	if err != nil {
+		return FirstRun{}, err
+	}
+	return FirstRun{Workspace: ws, Key: *key.Secret, Link: link}, w.finish(nil)
+}
+
+// SetupPending reports whether nobody has a password yet.
+func (a *App) SetupPending(ctx context.Context) (bool, error) {
+	return read(ctx, a, func(r *store.Reader) (bool, error) {
+		finished, err := r.AnyPassword()
+		return !finished, err
+	})
+}
+
+// SetupLink makes a new set-up link in place of older ones. It returns
+// Conflict when somebody has a password already, and NotFound when there is no
+// user whom the link could let in.
+func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
+	var link SetupLink
+	err := o.app.store.Write(ctx, func(tx *store.Tx) error {
+		finished, err := tx.AnyPassword()
+		if err != nil {
+			return err
+		}
+		if finished {
+			return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeValidation,
+				Text: "the set-up is finished, somebody has a password: change one with sheaf user set-password EMAIL"}
+		}
+		if _, err := setupUser(&tx.Reader); err != nil {
+			return err
+		}
+		if err := tx.UseSetupLinks(); err != nil {
+			return err
+		}
+		link, err = o.app.insertSetupLink(tx)
+		return err
+	})
+	return link, err
+}
+
+// CheckSetupLink returns nil while the link may be used, and else NotFound. It
+// does not use it.
+func (a *App) CheckSetupLink(ctx context.Context, token string) error {
+	open, err := read(ctx, a, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
+	if err == nil && !open {
+		err = errSetupLink
+	}
+	return err
+}
+
+// CompleteSetup uses the link: it gives the first owner an e-mail and a
+// password, and ends every other link. It returns NotFound when the link was
+// used or has expired, and Invalid for an e-mail or password that cannot be.
+func (a *App) CompleteSetup(ctx context.Context, token, email, password string) error {
+	if err := checkEmail(email); err != nil {
+		return err
+	}
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	// Hashing is dear, so only who has a link may ask for it.
+	if err := a.CheckSetupLink(ctx, token); err != nil {
+		return err
+	}
+	hash, err := hashPassword(password, a.random)
+	if err != nil {
+		return err
+	}
+	err = a.store.Write(ctx, func(tx *store.Tx) error {
+		if err := a.consumeSetupLink(tx, token); err != nil {
+			return err
+		}
+		u, err := setupUser(&tx.Reader)
+		if err != nil {
+			return err
+		}
+		u.Email, u.PasswordHash = &email, hash
+		return tx.UpdateUser(u)
+	})
+	if errors.Is(err, store.ErrDuplicate) {
+		err = sheaf.Invalidf("e-mail: another user has this address: choose another")
+	}
+	return err
+}
+
+// consumeSetupLink ends every link, if this one may be used. Where two try at
+// once on PostgreSQL, the second waits in UseSetupLinks and then sees the
+// password of the first.
+func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
+	open, err := tx.SetupLink(tokenHash(token), a.now())
+	if err != nil {
+		return err
+	}
+	if err := tx.UseSetupLinks(); err != nil {
+		return err
+	}
+	finished, err := tx.AnyPassword()
+	if err == nil && (finished || !open) {
+		err = errSetupLink
+	}
+	return err
+}
+
+var errSetupLink = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+	Text: "this set-up link was used or has expired: make a new one with sheaf user setup-link"}
+
+// setupUser returns whom the set-up gives a password: the owner that the first
+// run made, or else the first owner there is.
+func setupUser(r *store.Reader) (sheaf.User, error) {
+	id, found, err := r.Setting(firstRunSetting)
+	if err != nil {
+		return sheaf.User{}, err
+	}
+	if found {
+		return r.User(sheaf.UserID(id))
+	}
+	u, err := r.FirstOwner()
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		err = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+			Text: "there is no user to set up: start sheaf serve once, or make one with sheaf workspace create"}
+	}
+	return u, err
+}
+
+func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(a.random, secret); err != nil {
+		return SetupLink{}, fmt.Errorf("make a set-up link: %w", err)
+	}
+	now := a.now()
+	link := SetupLink{Token: base64.RawURLEncoding.EncodeToString(secret), ExpiresAt: now.Add(setupLinkLives)}
+	return link, tx.InsertSetupLink(tokenHash(link.Token), now, link.ExpiresAt)
+}
+
+func tokenHash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
