@@ -129,7 +129,7 @@ func (c *Cluster) URL() string {
 	u := url.URL{
 		Scheme:   "postgres",
 		User:     url.UserPassword(superuser, c.password),
-		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)),
+		Host:     c.address(),
 		Path:     "/postgres",
 		RawQuery: "sslmode=disable",
 	}
@@ -142,7 +142,7 @@ func (c *Cluster) SocketURL() string {
 	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
 }
 
-// Stop ends the server and returns when it is gone. A stopped cluster stays stopped.
+// Stop ends the server and returns when it is gone: its port refuses connections. A stopped cluster stays stopped.
 func (c *Cluster) Stop(mode Mode) error {
 	if c.server == 0 {
 		return nil
@@ -150,8 +150,28 @@ func (c *Cluster) Stop(mode Mode) error {
 	if err := syscall.Kill(c.server, syscall.Signal(mode)); err != nil {
 		return fmt.Errorf("signal PostgreSQL: %w", err)
 	}
-	_, err := c.collect(0)
-	return err
+	if _, err := c.collect(0); err != nil {
+		return err
+	}
+	return c.deaf()
+}
+
+// deaf waits until nobody listens on the port: a process that a killed server had just forked may still do.
+func (c *Cluster) deaf() error {
+	deadline := time.Now().Add(timeout)
+	for {
+		conn, err := net.Dial("tcp", c.address())
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil
+		}
+		if err == nil {
+			err = conn.Close()
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(fmt.Errorf("PostgreSQL is stopped, and yet %s answers", c.address()), err)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // collect asks for the server's end, with the options of wait4, and tells whether it has come. It is not os/exec that
@@ -283,6 +303,7 @@ func (c *Cluster) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+func (c *Cluster) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
 func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) logFile() string { return filepath.Join(c.dir, "log") }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -104,6 +105,21 @@ func TestCluster_KeepsItsAddressAndCommitsOverEveryWayToStop(t *testing.T) {
 	}
 	if got := queryText(t, connect(t, c.SocketURL()), "SELECT count(*)::TEXT FROM kept"); got != "3" {
 		t.Errorf("over the socket: %s rows, want 3", got)
+	}
+}
+
+// A bug once: the garbage collector closed the reaper's pipe as soon as nobody held the cluster.
+func TestLaunch_OutlivesTheLastReferenceToTheCluster(t *testing.T) {
+	c, err := Launch()
+	if err != nil {
+		unavailable(t, err)
+	}
+	address := c.URL()
+	for range 20 {
+		runtime.GC()
+		if err := execute(address, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

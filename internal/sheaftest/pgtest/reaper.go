@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"sync"
 	"syscall"
 )
 
@@ -33,6 +34,10 @@ type reaper struct {
 	pipe io.WriteCloser
 }
 
+// reapers keeps each reaper in reach until it finishes: the garbage collector closes a pipe that nobody refers to, and
+// the server would end in the middle of a test.
+var reapers sync.Map
+
 func startReaper(dir string, attr *syscall.SysProcAttr) (*reaper, error) {
 	cmd := exec.Command("/bin/sh", "-c", reap, "reap", dir)
 	cmd.Dir = "/"
@@ -41,7 +46,9 @@ func startReaper(dir string, attr *syscall.SysProcAttr) (*reaper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reaper{cmd, pipe}, cmd.Start()
+	r := &reaper{cmd, pipe}
+	reapers.Store(r, true)
+	return r, cmd.Start()
 }
 
 // watch tells which process to stop at the end, 0 for none. A reaper that cannot hear it has done its work already.
@@ -49,6 +56,7 @@ func (r *reaper) watch(pid int) { _, _ = fmt.Fprintln(r.pipe, pid) }
 
 // finish lets the reaper do its work, and returns when it is done.
 func (r *reaper) finish() error {
+	reapers.Delete(r)
 	_ = r.pipe.Close()
 	return r.cmd.Wait()
 }
