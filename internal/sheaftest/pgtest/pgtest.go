@@ -40,9 +40,17 @@ func URL(t testing.TB) string {
 	if err != nil {
 		unavailable(t, err)
 	}
+	return create(t, server, emptyTemplate)
+}
+
+// emptyTemplate takes no connections, so any number of tests can copy it at once.
+const emptyTemplate = "template0"
+
+// create returns the URL of a new copy of the template, which is dropped when the test ends.
+func create(t testing.TB, server, template string) string {
+	t.Helper()
 	name := "sheaf_test_" + strings.ToLower(rand.Text())
-	// template0 takes no connections, so any number of tests can copy it at once.
-	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("create the test's database: %v", err)
 	}
 	t.Cleanup(func() {
