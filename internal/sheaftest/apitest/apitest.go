@@ -1,0 +1,194 @@
+// Package apitest is the kit for tests of the whole API: a real HTTP server over a real store, with a clock that the
+// test moves, and a small client. Nothing is shared between two test functions, so that they run beside each other.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// API is a running service of one test.
+type API struct {
+	Server  *httptest.Server
+	Handler *httpapi.Server
+	App     *app.App
+	Store   *store.Store
+	Options store.Options // by which Store was opened
+	Clock   *Clock
+
+	t   testing.TB
+	log logBuffer
+}
+
+// Option changes how the API is set up, before it starts.
+type Option func(*httpapi.Config)
+
+// PlanLimits puts the contract's rate limits in force, which are lifted otherwise.
+func PlanLimits(c *httpapi.Config) {
+	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
+}
+
+// Each runs the test on either engine, as parallel subtests. Without PostgreSQL that one is skipped, except under
+// ./scripts/test.
+func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t, options...))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, Postgres(t, options...))
+	})
+}
+
+// SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
+func SQLite(t testing.TB, options ...Option) *API {
+	t.Helper()
+	return start(t, store.Options{Folder: sqliteFolder(t)}, options)
+}
+
+// Postgres starts the API on a PostgreSQL database.
+func Postgres(t testing.TB, options ...Option) *API {
+	t.Helper()
+	return start(t, store.Options{DatabaseURL: copies.URL(t)}, options)
+}
+
+func start(t testing.TB, o store.Options, options []Option) *API {
+	t.Helper()
+	a := &API{t: t, Options: o, Clock: new(Clock)}
+	log := slog.New(slog.NewJSONHandler(&a.log, nil))
+	a.Options.Log = log
+	s, err := store.Open(context.Background(), a.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Store = s
+	a.App = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader})
+	c := httpapi.Config{App: a.App, Log: log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }}
+	for _, change := range options {
+		change(&c)
+	}
+	a.Handler = httpapi.New(c)
+	a.Server = httptest.NewServer(a.Clock.translate(a.Handler))
+	t.Cleanup(func() {
+		a.Server.Close()
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return a
+}
+
+// Log returns what was logged so far, a JSON object a line.
+func (a *API) Log() string { return a.log.String() }
+
+// WriteUsage writes now when keys were used, which the program does by and by.
+func (a *API) WriteUsage() {
+	a.t.Helper()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.Handler.Run(ended); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// Clock is the time that the API sees: the real one, until the test moves it. It is safe for concurrent use.
+type Clock struct {
+	mu     sync.Mutex // guards both
+	still  time.Time  // zero while it goes on
+	offset time.Duration
+}
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
+}
+
+func (c *Clock) now() time.Time {
+	if !c.still.IsZero() {
+		return c.still
+	}
+	return time.Now().Add(c.offset)
+}
+
+// Set makes the clock stand still at t.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.still = t
+}
+
+// Freeze makes the clock stand still now.
+func (c *Clock) Freeze() { c.Set(c.Now()) }
+
+// Advance moves the clock, whether it stands still or goes on.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.still.IsZero() {
+		c.offset += d
+	} else {
+		c.still = c.still.Add(d)
+	}
+}
+
+func (c *Clock) moved() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.still.IsZero() || c.offset != 0
+}
+
+// translate passes on the deadlines of a moved clock in the real time that sockets go by.
+func (c *Clock) translate(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.moved() {
+			w = &movedWriter{w, c}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+type movedWriter struct {
+	http.ResponseWriter
+	clock *Clock
+}
+
+func (w *movedWriter) SetReadDeadline(t time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(t.Sub(w.clock.Now())))
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *movedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+type logBuffer struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+// Write appends a line.
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String returns all lines.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,199 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself: what went wrong with
+// a request is reported by its Response.
+type Client struct {
+	api    *API
+	header http.Header
+}
+
+// Client returns a client with the key; an empty one sends none.
+func (a *API) Client(key string) *Client {
+	c := &Client{api: a, header: http.Header{}}
+	if key != "" {
+		c.header.Set("Authorization", "Bearer "+key)
+	}
+	return c
+}
+
+// GET asks for a path, which may have a query. Headers are lines such as "If-Match: *"; they replace the client's own.
+func (c *Client) GET(path string, headers ...string) *Response {
+	return c.Do(http.MethodGet, path, nil, headers...)
+}
+
+// POST sends a body as Do does.
+func (c *Client) POST(path string, body any, headers ...string) *Response {
+	return c.Do(http.MethodPost, path, body, headers...)
+}
+
+// PATCH sends a body as Do does.
+func (c *Client) PATCH(path string, body any, headers ...string) *Response {
+	return c.Do(http.MethodPatch, path, body, headers...)
+}
+
+// DELETE removes what is at the path.
+func (c *Client) DELETE(path string, headers ...string) *Response {
+	return c.Do(http.MethodDelete, path, nil, headers...)
+}
+
+// Do makes one request. The body is nil, a string or bytes sent as they are, a reader sent in chunks, or anything else
+// as JSON. A body is announced as application/json unless a header says otherwise. No redirect is followed.
+func (c *Client) Do(method, path string, body any, headers ...string) *Response {
+	req, err := c.request(method, path, body, headers)
+	if err != nil {
+		return &Response{Err: err, what: method + " " + path}
+	}
+	client := *c.api.Server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(req)
+	if err != nil {
+		return &Response{Err: err, what: method + " " + path}
+	}
+	defer res.Body.Close()
+	out := &Response{Status: res.StatusCode, Header: res.Header, what: method + " " + path}
+	if out.Body, out.Err = io.ReadAll(res.Body); out.Err == nil {
+		_ = json.Unmarshal(out.Body, &out.JSON) // nil when it is no object
+	}
+	return out
+}
+
+func (c *Client) request(method, path string, body any, headers []string) (*http.Request, error) {
+	content, err := reader(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(method, c.api.Server.URL+path, content)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header.Clone()
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ":")
+		req.Header.Del(name)
+		if name == "Host" {
+			req.Host = strings.TrimSpace(value)
+		}
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ":")
+		req.Header.Add(name, strings.TrimSpace(value))
+	}
+	return req, nil
+}
+
+func reader(body any) (io.Reader, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return strings.NewReader(b), nil
+	case []byte:
+		return bytes.NewReader(b), nil
+	case io.Reader:
+		return struct{ io.Reader }{b}, nil
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	err := e.Encode(body)
+	return &buf, err
+}
+
+// Response is the answer to one request, read whole. Its methods that take a test end it when the answer is another.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	JSON   map[string]any // nil when the body is no JSON object
+	Err    error          // the request did not come to an answer
+
+	what string
+}
+
+// Want ends the test unless the answer has the status. It returns the answer.
+func (r *Response) Want(t testing.TB, status int) *Response {
+	t.Helper()
+	if r.Err != nil {
+		t.Fatalf("%s: %v", r.what, r.Err)
+	}
+	if r.Status != status {
+		t.Fatalf("%s: got %d %s, want %d", r.what, r.Status, clip(r.Body), status)
+	}
+	return r
+}
+
+// WantError ends the test unless the answer is an error of the one shape, with the status, the code, and each of the
+// parts in its text. It returns the answer.
+func (r *Response) WantError(t testing.TB, status int, code string, parts ...string) *Response {
+	t.Helper()
+	r.Want(t, status)
+	text, _ := r.JSON["error"].(string)
+	if len(r.JSON) != 2 || text == "" || r.JSON["code"] != code {
+		t.Fatalf("%s: got %d %s, want {error, code: %s}", r.what, r.Status, clip(r.Body), code)
+	}
+	if got := r.Header.Get("Content-Type"); got != "application/json; charset=utf-8" {
+		t.Fatalf("%s: an error of Content-Type %q", r.what, got)
+	}
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Fatalf("%s: the text %q does not name %q", r.what, text, part)
+		}
+	}
+	return r
+}
+
+// Text returns a field that must be a string.
+func (r *Response) Text(t testing.TB, field string) string {
+	t.Helper()
+	s, ok := r.JSON[field].(string)
+	if !ok {
+		t.Fatalf("%s: %s is no string in %s", r.what, field, clip(r.Body))
+	}
+	return s
+}
+
+// Items returns the data of a list's envelope.
+func (r *Response) Items(t testing.TB) []map[string]any {
+	t.Helper()
+	data, ok := r.JSON["data"].([]any)
+	if !ok {
+		t.Fatalf("%s: data is no array in %s", r.what, clip(r.Body))
+	}
+	items := make([]map[string]any, len(data))
+	for i, v := range data {
+		if items[i], ok = v.(map[string]any); !ok {
+			t.Fatalf("%s: data[%d] is no object", r.what, i)
+		}
+	}
+	return items
+}
+
+// IDs returns the ids of the items of a list, in their order.
+func (r *Response) IDs(t testing.TB) []string {
+	t.Helper()
+	var ids []string
+	for _, item := range r.Items(t) {
+		ids = append(ids, fmt.Sprint(item["id"]))
+	}
+	return ids
+}
+
+func clip(b []byte) string {
+	if len(b) > 500 {
+		return string(b[:500]) + "…"
+	}
+	return string(b)
+}

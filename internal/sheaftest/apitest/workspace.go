@@ -1,0 +1,97 @@
+package apitest
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Workspace is a tenant of the test.
+type Workspace struct {
+	ID    sheaf.WorkspaceID
+	Owner sheaf.UserID
+	api   *API
+}
+
+// Workspace makes a workspace on that plan; change may alter it first, as to make it personal.
+func (a *API) Workspace(plan sheaf.Plan, change ...func(*app.NewWorkspace)) *Workspace {
+	a.t.Helper()
+	in := app.NewWorkspace{Name: "Acme", Plan: plan}
+	for _, c := range change {
+		c(&in)
+	}
+	ws, err := a.App.Operator().CreateWorkspace(context.Background(), in)
+	if err != nil {
+		a.t.Fatalf("create a workspace: %v", err)
+	}
+	return &Workspace{ID: ws.ID, Owner: ws.Owner, api: a}
+}
+
+// SetPlan changes the plan.
+func (w *Workspace) SetPlan(p sheaf.Plan) {
+	w.api.t.Helper()
+	if _, err := w.api.App.Operator().SetPlan(context.Background(), w.ID, p); err != nil {
+		w.api.t.Fatalf("set the plan: %v", err)
+	}
+}
+
+// Key makes a key with the scopes, or with all of them when none is named. It passes by the plan's limit of keys.
+func (w *Workspace) Key(scopes ...sheaf.Scope) string {
+	w.api.t.Helper()
+	secret, _ := w.NewKey(func(k *sheaf.Key) {
+		if len(scopes) > 0 {
+			k.Scopes = scopes
+		}
+	})
+	return secret
+}
+
+// NewKey makes a key that change may alter first, and returns its secret too. It passes by every rule.
+func (w *Workspace) NewKey(change func(*sheaf.Key)) (secret string, k sheaf.Key) {
+	w.api.t.Helper()
+	now := w.api.Clock.Now().UTC().Truncate(time.Millisecond)
+	secret = sheaf.NewSecretKey(rand.Reader)
+	hash, _ := sheaf.HashKey(secret)
+	k = sheaf.Key{ID: sheaf.KeyID(sheaf.NewUUID(now, rand.Reader)), Name: "test", Prefix: sheaf.KeyHint(secret),
+		Scopes: sheaf.AllScopes, UserID: w.Owner, CreatedAt: now}
+	if change != nil {
+		change(&k)
+	}
+	err := w.api.Store.Write(context.Background(), func(tx *store.Tx) error {
+		ws, err := tx.LockWorkspace(w.ID)
+		if err != nil {
+			return err
+		}
+		ws.LastNumber++
+		k.Number = ws.LastNumber
+		if err := tx.InsertKey(w.ID, k, hash); err != nil {
+			return err
+		}
+		return tx.SaveWorkspace(ws)
+	})
+	if err != nil {
+		w.api.t.Fatalf("make a key: %v", err)
+	}
+	return secret, k
+}
+
+// Revoke ends the key.
+func (w *Workspace) Revoke(id sheaf.KeyID) {
+	w.api.t.Helper()
+	if _, err := w.api.App.Operator().RevokeKey(context.Background(), id); err != nil {
+		w.api.t.Fatalf("revoke a key: %v", err)
+	}
+}
+
+// Client returns a client with the key, or with a new key of all scopes when it is empty.
+func (w *Workspace) Client(key string) *Client {
+	w.api.t.Helper()
+	if key == "" {
+		key = w.Key()
+	}
+	return w.api.Client(key)
+}

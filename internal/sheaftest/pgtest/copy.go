@@ -1,0 +1,54 @@
+package pgtest
+
+import (
+	"crypto/rand"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Copies hands out copies of one prepared database, which is far quicker than to prepare each. Its zero value with
+// Prepare set is ready; it is meant for a package variable.
+type Copies struct {
+	// Prepare fills the empty database at the URL, and leaves no connection open.
+	Prepare func(url string) error
+
+	once     sync.Once
+	template string // its name; empty when every database is prepared by itself
+	err      error
+}
+
+// URL returns the URL of a prepared database of the test's own, dropped when the test ends; it skips as URL does.
+func (c *Copies) URL(t testing.TB) string {
+	t.Helper()
+	server, err := shared()
+	if err != nil {
+		unavailable(t, err)
+	}
+	c.once.Do(func() { c.err = c.makeTemplate(server) })
+	if c.err != nil {
+		t.Fatalf("prepare the template of the tests' databases: %v", c.err)
+	}
+	if c.template != "" {
+		return create(t, server, c.template)
+	}
+	url := create(t, server, emptyTemplate)
+	if err := c.Prepare(url); err != nil {
+		t.Fatalf("prepare the test's database: %v", err)
+	}
+	return url
+}
+
+// makeTemplate makes none on a cluster that outlives this process: nobody would drop it there.
+func (c *Copies) makeTemplate(server string) error {
+	if os.Getenv(EnvURL) != "" {
+		return nil
+	}
+	name := "sheaf_template_" + strings.ToLower(rand.Text())
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+emptyTemplate); err != nil {
+		return err
+	}
+	c.template = name
+	return c.Prepare(withDatabase(server, name))
+}
