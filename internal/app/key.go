@@ -27,9 +27,15 @@ type NewKey struct {
 
 // check returns the first fault of the fields themselves.
 func (k NewKey) check(now time.Time) error {
-	if err := sheaf.CheckName("name", k.Name, sheaf.MaxKeyName); err != nil {
+	if err := k.checkName(); err != nil {
 		return err
 	}
+	return k.checkExpiry(now)
+}
+
+func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf.MaxKeyName) }
+
+func (k NewKey) checkExpiry(now time.Time) error {
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
 		return sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
 	}
@@ -43,7 +49,7 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 	if err := c.Authorize(sheaf.KeysWrite); err != nil {
 		return sheaf.NewKey{}, err
 	}
-	if err := in.check(a.now()); err != nil {
+	if err := in.checkName(); err != nil {
 		return sheaf.NewKey{}, err
 	}
 	for _, s := range in.Scopes {
@@ -55,6 +61,11 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 		return sheaf.NewKey{}, sheaf.Forbiddenf("expires_at must not be later than %s, when this key itself expires", own.Format(sheaf.TimeFormat))
 	}
 	return write(ctx, a, c, func(w *work) (sheaf.NewKey, error) {
+		// Here and not before: a repetition after the key has expired still
+		// gets the first answer.
+		if err := in.checkExpiry(w.now); err != nil {
+			return sheaf.NewKey{}, err
+		}
 		return w.makeKey(c.User, in)
 	})
 }
@@ -93,9 +104,20 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	return err
 }
 
-// Me returns the user whose key the caller uses.
-func (a *App) Me(ctx context.Context, c Caller) (sheaf.User, error) {
-	return read(ctx, a, func(r *store.Reader) (sheaf.User, error) {
-		return r.User(c.User)
+// Identity is who a caller is.
+type Identity struct {
+	Key  sheaf.Key
+	User sheaf.User
+}
+
+// Me returns the key that the caller uses, and its user. The key is read again:
+// the caller's own may have been remembered since before it was last used.
+func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
+	return read(ctx, a, func(r *store.Reader) (me Identity, err error) {
+		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {
+			return me, err
+		}
+		me.User, err = r.User(c.User)
+		return me, err
 	})
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -38,6 +39,10 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 		if err != nil {
 			return f, sheaf.Invalidf("since %s", err)
 		}
+		// Events are timed in milliseconds: what lies between two of them begins with the next.
+		if whole := t.Truncate(time.Millisecond); whole.Before(t) {
+			t = whole.Add(time.Millisecond)
+		}
 		f.Since = &t
 	}
 	if x.query.Has("after") {
@@ -62,7 +67,8 @@ func (s *Server) getEvent(x *exchange) (answer, error) {
 }
 
 func publishedEvent(e sheaf.Event) answer {
-	return answer{status: http.StatusAccepted, body: e.Body, location: "/api/v1/events/" + string(e.ID)}
+	return answer{status: http.StatusAccepted, body: e.Body, etag: resourceTag(1, e.Body),
+		location: "/api/v1/events/" + string(e.ID)}
 }
 
 func (s *Server) publishEvent(x *exchange, in strict.Object) (answer, error) {

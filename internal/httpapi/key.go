@@ -76,14 +76,14 @@ func (s *Server) revokeKey(x *exchange) (answer, error) {
 
 // identity is the answer of GET /api/v1/me.
 type identity struct {
-	x    *exchange
-	user sheaf.User
+	x  *exchange
+	me app.Identity
 }
 
 func (i *identity) Fields(o *sheaf.Object) {
 	c := &i.x.credential
-	o.Record("key", &c.Key)
-	o.Record("user", &i.user)
+	o.Record("key", &i.me.Key)
+	o.Record("user", &i.me.User)
 	o.Record("workspace", &sheaf.Workspace{ID: c.Workspace, Name: c.Name, Personal: c.Personal})
 	o.Text("plan", string(c.Plan))
 	o.Record("rate_limit", rateLimit{i.x})
@@ -98,6 +98,6 @@ func (r rateLimit) Fields(o *sheaf.Object) {
 }
 
 func (s *Server) me(x *exchange) (answer, error) {
-	user, err := s.App.Me(x.request.Context(), x.caller)
-	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &identity{x, user})}, err
+	me, err := s.App.Me(x.request.Context(), x.caller)
+	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &identity{x, me})}, err
 }

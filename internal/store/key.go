@@ -77,6 +77,20 @@ func (r *Reader) Keys(ws sheaf.WorkspaceID, now time.Time, p sheaf.Paging) (shea
 	return list(r, listing{columns: keyColumns, table: "api_keys", where: liveKeys(ws, now), order: []string{"number"}, total: -1}, p, scanKey)
 }
 
+const selectKey = `
+SELECT ` + keyColumns + `
+FROM api_keys
+WHERE workspace_id = $1 AND id = $2`
+
+// Key returns the workspace's key, live or not, or NotFound.
+func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
+	k, found, err := one(r, selectKey, scanKey, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("key")
+	}
+	return k, err
+}
+
 const revokeKey = `
 UPDATE api_keys
 SET revoked_at = $3
