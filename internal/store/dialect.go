@@ -22,3 +22,12 @@ func (d dialect) contains(column string) string {
 	}
 	return "instr(" + column + ", ?) > 0"
 }
+
+// skipLocked locks the rows of a table that are read, and passes over those
+// that another node has locked. SQLite has one writer.
+func (d dialect) skipLocked(table string) string {
+	if d.postgres {
+		return " FOR UPDATE OF " + table + " SKIP LOCKED"
+	}
+	return ""
+}

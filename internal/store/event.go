@@ -18,8 +18,8 @@ const insertEvents = `
 INSERT INTO events (workspace_id, number, id, type, resource_id, at, body)`
 
 // AppendEvents adds events to the log of a workspace that this transaction
-// locked, and numbers them.
-func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
+// locked, numbers them, and adds their deliveries, whose ids newID makes.
+func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func() string) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -34,7 +34,10 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 		return fmt.Errorf("append events: %w", err)
 	}
 	tx.note.Events = true
-	return nil
+	if w.Subscriptions == 0 {
+		return nil
+	}
+	return tx.enqueue(w.ID, events, newID)
 }
 
 const selectEvent = `
@@ -92,13 +95,15 @@ WHERE workspace_id = $1`
 	return err
 }
 
+// oldEvents breaks ties by number: a cascade's events are of one moment, and
+// what stays must have no gap.
 const oldEvents = `
 DELETE FROM events
 WHERE (workspace_id, number) IN (
   SELECT workspace_id, number
   FROM events
   WHERE at < $1
-  ORDER BY at
+  ORDER BY at, number
   LIMIT $2)`
 
 // DeleteEvents removes at most that many events from before a time, oldest

@@ -21,7 +21,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 1
+const Latest = 2
 
 // Schema is the state of a database's tables.
 type Schema struct {

@@ -84,6 +84,25 @@ func (r *row) optTime() *time.Time {
 	return &t
 }
 
+func (r *row) micros() time.Duration { return time.Duration(r.int()) * time.Microsecond }
+
+func (r *row) optInt() *int64 {
+	if r.null() {
+		r.next()
+		return nil
+	}
+	n := r.int()
+	return &n
+}
+
+func (r *row) optBlob() []byte {
+	if r.null() {
+		r.next()
+		return nil
+	}
+	return r.blob()
+}
+
 func (r *row) optText() *string { return optText[string](r) }
 
 // optText reads a nullable text, also of a type of its own such as an id.

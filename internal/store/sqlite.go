@@ -148,6 +148,10 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 func (e *sqliteEngine) dialect() dialect { return dialect{} }
 
 func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
+	// Of two cases that are ready, select takes any.
+	if err := ctx.Err(); err != nil {
+		return sheaf.UnavailableError(err)
+	}
 	var c *sqliteConn
 	select {
 	case c = <-e.readers:

@@ -63,6 +63,10 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 	if w.closed {
 		return sheaf.UnavailableError(errClosed)
 	}
+	// Of two cases that are ready, select takes any.
+	if err := ctx.Err(); err != nil {
+		return sheaf.UnavailableError(err)
+	}
 	select {
 	case w.jobs <- j:
 		return nil
@@ -108,7 +112,7 @@ func (w *writer) lookAround() {
 	}
 	if w.version != 0 {
 		w.fresh.forget()
-		w.announce(Note{true, true, true, true})
+		w.announce(everything)
 	}
 	w.version = now
 }
@@ -222,7 +226,7 @@ func (w *writer) commit(members []*job) error {
 		if j.err != nil || j.tx == nil {
 			continue
 		}
-		note = note.or(j.tx.note)
+		note.add(j.tx.note)
 		for id, v := range j.tx.touched {
 			touched[id] = v
 		}

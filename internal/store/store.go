@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"sheaf.dev/internal/sheaf"
@@ -46,12 +47,32 @@ type Note struct {
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
+	// Lanes are the subscriptions whose deliveries may be due; nil with
+	// Deliveries set: any.
+	Lanes []sheaf.SubscriptionID
 }
 
-func (n Note) or(m Note) Note {
-	return Note{n.Events || m.Events, n.Deliveries || m.Deliveries,
-		n.Subscriptions || m.Subscriptions, n.Credentials || m.Credentials}
+// everything is the note about the commit of another process.
+var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true}
+
+func (n *Note) due(lane sheaf.SubscriptionID) {
+	n.Deliveries = true
+	if !slices.Contains(n.Lanes, lane) {
+		n.Lanes = append(n.Lanes, lane)
+	}
 }
+
+func (n *Note) add(m Note) {
+	n.Events = n.Events || m.Events
+	n.Deliveries = n.Deliveries || m.Deliveries
+	n.Subscriptions = n.Subscriptions || m.Subscriptions
+	n.Credentials = n.Credentials || m.Credentials
+	for _, lane := range m.Lanes {
+		n.due(lane)
+	}
+}
+
+func (n *Note) empty() bool { return !(n.Events || n.Deliveries || n.Subscriptions || n.Credentials) }
 
 // Options say which database to open.
 type Options struct {
@@ -117,7 +138,7 @@ func (s *Store) OnCommit(listen func(Note)) {
 }
 
 func (s *Store) announce(n Note) {
-	if n == (Note{}) {
+	if n.empty() {
 		return
 	}
 	s.mu.RLock()

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Lane is a subscription and how many of its deliveries may be claimed.
+type Lane struct {
+	Subscription sheaf.SubscriptionID
+	Room         int
+}
+
+// Claim is a delivery that this node, and no other, is to attempt now.
+type Claim struct {
+	Workspace    sheaf.WorkspaceID
+	Delivery     sheaf.DeliveryID
+	Subscription sheaf.SubscriptionID
+	Event        sheaf.EventID
+	Body         []byte
+	Attempts     int64 // made before
+	Tries        int64 // of them in this run of the schedule
+	ByHand       bool  // asked for by redeliver: not counted
+	URL          string
+	Sealed       Sealed
+	Token        string
+}
+
+// Claimed is what a claim of several lanes found.
+type Claimed struct {
+	Claims []Claim
+	// Next is when the earliest delivery that waits in a lane that had room
+	// left is due; lanes that none waits in are missing.
+	Next map[sheaf.SubscriptionID]time.Time
+}
+
+// retryShare is the part of a lane that retries may always take, so that first
+// attempts, which go first, cannot starve them.
+const retryShare = 4
+
+// Claim takes due deliveries of the lanes, first attempts before retries, under
+// a lease until which nobody else takes them. A lane whose subscription is gone
+// or inactive yields only what was asked for by hand.
+func (tx *Tx) Claim(lanes []Lane, now, leaseUntil time.Time, token string) (Claimed, error) {
+	out := Claimed{Next: map[sheaf.SubscriptionID]time.Time{}}
+	for _, lane := range lanes {
+		claims, err := tx.claimLane(lane, now, token)
+		if err != nil {
+			return out, fmt.Errorf("claim deliveries of %s: %w", lane.Subscription, err)
+		}
+		out.Claims = append(out.Claims, claims...)
+		if len(claims) < lane.Room {
+			next, found, err := tx.nextDue(lane.Subscription, now)
+			if err != nil {
+				return out, err
+			}
+			if found {
+				out.Next[lane.Subscription] = next
+			}
+		}
+	}
+	return out, tx.lease(out.Claims, leaseUntil, token)
+}
+
+const selectEndpoint = `
+SELECT active, url, ` + sealedColumns + `
+FROM subscriptions
+WHERE id = $1`
+
+type endpoint struct {
+	active bool
+	url    string
+	sealed Sealed
+}
+
+func (tx *Tx) claimLane(lane Lane, now time.Time, token string) ([]Claim, error) {
+	e, found, err := one(&tx.Reader, selectEndpoint, func(r *row) endpoint {
+		return endpoint{r.bool(), r.text(), scanSealed(r)}
+	}, lane.Subscription)
+	if err != nil || !found {
+		return nil, err
+	}
+	first, err := tx.queued(lane, 0, now, e.active)
+	if err != nil {
+		return nil, err
+	}
+	// Retries are looked for only where they can have a place.
+	reserved := (lane.Room + retryShare - 1) / retryShare
+	var retries []Claim
+	if len(first) < lane.Room || lane.Room > 1 {
+		if retries, err = tx.queued(Lane{lane.Subscription, max(reserved, lane.Room-len(first))}, 1, now, e.active); err != nil {
+			return nil, err
+		}
+	}
+	first = first[:min(len(first), lane.Room-min(len(retries), reserved))]
+	claims := append(first, retries[:min(len(retries), lane.Room-len(first))]...)
+	for i := range claims {
+		claims[i].Subscription, claims[i].URL, claims[i].Sealed, claims[i].Token = lane.Subscription, e.url, e.sealed, token
+	}
+	return claims, nil
+}
+
+const selectQueued = `
+SELECT d.workspace_id, d.id, d.event_id, d.attempt_count, d.tries, d.back_state, e.body
+FROM deliveries d
+JOIN events e ON e.workspace_id = d.workspace_id AND e.number = d.event_number
+WHERE d.subscription_id = $1 AND d.state = 'waiting' AND d.retry = $2 AND d.next_attempt_at <= $3`
+
+const queuedOrder = `
+ORDER BY d.next_attempt_at
+LIMIT $4`
+
+func (tx *Tx) queued(lane Lane, retry int, now time.Time, active bool) ([]Claim, error) {
+	sql := selectQueued
+	if !active {
+		sql += " AND d.back_state IS NOT NULL"
+	}
+	return all(&tx.Reader, sql+queuedOrder+tx.d.skipLocked("d"), func(r *row) Claim {
+		c := Claim{Workspace: sheaf.WorkspaceID(r.text()), Delivery: sheaf.DeliveryID(r.text()), Event: sheaf.EventID(r.text()),
+			Attempts: r.int(), Tries: r.int()}
+		c.ByHand = r.optText() != nil
+		c.Body = []byte(r.text())
+		return c
+	}, lane.Subscription, retry, now, lane.Room)
+}
+
+const selectNextDue = `
+SELECT MIN(next_attempt_at)
+FROM deliveries
+WHERE subscription_id = $1 AND state = 'waiting' AND retry = $2 AND next_attempt_at > $3`
+
+func (r *Reader) nextDue(s sheaf.SubscriptionID, now time.Time) (next time.Time, found bool, err error) {
+	for retry := range 2 {
+		t, _, err := one(r, selectNextDue, (*row).optTime, s, retry, now)
+		if err != nil {
+			return next, false, err
+		}
+		if t != nil && (!found || t.Before(next)) {
+			next, found = *t, true
+		}
+	}
+	return next, found, nil
+}
+
+const leaseClaims = `
+UPDATE deliveries
+SET state = 'sending', next_attempt_at = NULL, lease_token = $1, lease_until = $2
+WHERE workspace_id = $3 AND id IN `
+
+// lease marks the claims as being sent.
+func (tx *Tx) lease(claims []Claim, until time.Time, token string) error {
+	for _, group := range groupClaims(claims) {
+		args := []any{token, until, group[0].Workspace}
+		ids := make([]any, len(group))
+		for i, c := range group {
+			ids[i] = c.Delivery
+		}
+		if err := tx.execIn(leaseClaims, args, ids); err != nil {
+			return fmt.Errorf("lease deliveries: %w", err)
+		}
+	}
+	return nil
+}
+
+func groupClaims(claims []Claim) [][]Claim {
+	sorted := slices.Clone(claims)
+	slices.SortStableFunc(sorted, func(a, b Claim) int {
+		switch {
+		case a.Workspace < b.Workspace:
+			return -1
+		case a.Workspace > b.Workspace:
+			return 1
+		}
+		return 0
+	})
+	var out [][]Claim
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && sorted[n].Workspace == sorted[0].Workspace {
+			n++
+		}
+		out = append(out, sorted[:n])
+		sorted = sorted[n:]
+	}
+	return out
+}
+
+const expiredLeases = `
+UPDATE deliveries
+SET state = 'waiting', next_attempt_at = $2, lease_token = NULL, lease_until = NULL
+WHERE state = 'sending' AND lease_until < $1`
+
+// ReleaseExpired gives back what was claimed until before a time: its node has
+// died. The attempt that it may have made is made again.
+func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
+	return tx.changed(expiredLeases, before, now)
+}
+
+const releaseOwn = `
+UPDATE deliveries
+SET state = 'waiting', next_attempt_at = $4, lease_token = NULL, lease_until = NULL
+WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+
+// Release gives back a claim whose attempt was not made.
+func (tx *Tx) Release(c Claim, now time.Time) error {
+	tx.note.due(c.Subscription)
+	return tx.exec(releaseOwn, c.Workspace, c.Delivery, c.Token, now)
+}
+
+// nextLane is a step of a walk over the index of what is waiting: from one
+// subscription to the next, without reading the deliveries between.
+const nextLane = `
+SELECT MIN(subscription_id)
+FROM deliveries
+WHERE state = 'waiting' AND subscription_id > $1`
+
+// WaitingLanes returns the subscriptions that deliveries are waiting for.
+func (r *Reader) WaitingLanes() ([]sheaf.SubscriptionID, error) {
+	var out []sheaf.SubscriptionID
+	last := sheaf.SubscriptionID("")
+	for {
+		next, _, err := one(r, nextLane, optText[sheaf.SubscriptionID], last)
+		if err != nil || next == nil {
+			return out, err
+		}
+		last = *next
+		out = append(out, last)
+	}
+}

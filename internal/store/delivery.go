@@ -1,0 +1,155 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const deliveryColumns = `id, event_id, event_type, subscription_id, state, attempt_count, next_attempt_at,
+  last_status_code, last_error, created_at, finished_at`
+
+func scanDelivery(r *row) sheaf.Delivery {
+	return sheaf.Delivery{
+		ID: sheaf.DeliveryID(r.text()), EventID: sheaf.EventID(r.text()), EventType: sheaf.EventType(r.text()),
+		SubscriptionID: sheaf.SubscriptionID(r.text()), State: sheaf.DeliveryState(r.text()), AttemptCount: r.int(),
+		NextAttemptAt: r.optTime(), LastStatusCode: r.optInt(), LastError: r.optText(), CreatedAt: r.time(), FinishedAt: r.optTime(),
+	}
+}
+
+const insertDeliveries = `
+INSERT INTO deliveries (workspace_id, id, subscription_id, event_number, event_id, event_type, state, attempt_count,
+  tries, retry, next_attempt_at, created_at)`
+
+// enqueue adds a delivery of each event for each subscription that wants it, in
+// the transaction of the events themselves: waiting where it is active, held
+// where it is not.
+func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event, newID func() string) error {
+	subscriptions, err := tx.allSubscriptions(ws)
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	for i := range subscriptions {
+		s := &subscriptions[i]
+		for j := range events {
+			e := &events[j]
+			if !s.Wants(e.Type) {
+				continue
+			}
+			state, due := sheaf.Held, (*time.Time)(nil)
+			if s.Active {
+				state, due = sheaf.Waiting, &e.At
+				tx.note.due(s.ID)
+			}
+			rows = append(rows, []any{ws, newID(), s.ID, e.Number, e.ID, e.Type, state, 0, 0, 0, due, e.At})
+		}
+	}
+	if err := tx.insertRows(insertDeliveries, 12, rows); err != nil {
+		return fmt.Errorf("enqueue deliveries: %w", err)
+	}
+	return nil
+}
+
+const selectDelivery = `
+SELECT ` + deliveryColumns + `
+FROM deliveries
+WHERE workspace_id = $1 AND id = $2
+  AND subscription_id IN (SELECT id FROM subscriptions WHERE workspace_id = $1)`
+
+// Delivery returns the workspace's delivery, or NotFound, also when its
+// subscription is gone.
+func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Delivery, error) {
+	d, found, err := one(r, selectDelivery, scanDelivery, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("delivery")
+	}
+	return d, err
+}
+
+// Deliveries returns a page of the deliveries of a subscription of the
+// workspace, in the order of their events; state "" is every one.
+func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
+	l := listing{columns: deliveryColumns, table: "deliveries", order: []string{"event_number"}, total: -1}
+	l.where.and("workspace_id = ?", ws)
+	l.where.and("subscription_id = ?", s)
+	if state != "" {
+		l.where.and("state = ?", state)
+	}
+	return list(r, l, p, scanDelivery)
+}
+
+const selectByEvent = `
+SELECT ` + deliveryColumns + `
+FROM deliveries
+WHERE workspace_id = $1 AND subscription_id = $2 AND event_number = $3`
+
+// DeliveryOf returns the delivery of an event for a subscription; found is
+// false when there is none.
+func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event int64) (d sheaf.Delivery, found bool, err error) {
+	return one(r, selectByEvent, scanDelivery, ws, s, event)
+}
+
+// EventSubscriptions returns the workspace's subscriptions, oldest first.
+func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
+	return r.allSubscriptions(ws)
+}
+
+const attemptColumns = `number, started_at, duration_us, status_code, error_class, error, remote_address,
+  dns_us, connect_us, tls_us, first_byte_us, body_us, response_body`
+
+func scanAttempt(r *row) sheaf.Attempt {
+	return sheaf.Attempt{
+		Number: r.int(), StartedAt: r.time(), Duration: r.micros(), StatusCode: int(r.int()), Class: r.text(), Error: r.text(),
+		RemoteAddress: r.text(), Timings: sheaf.Timings{DNS: r.micros(), Connect: r.micros(), TLS: r.micros(),
+			FirstByte: r.micros(), Body: r.micros()}, ResponseBody: r.text(),
+	}
+}
+
+const selectAttempts = `
+SELECT ` + attemptColumns + `
+FROM attempts
+WHERE workspace_id = $1 AND delivery_id = $2
+ORDER BY number`
+
+// Attempts returns the attempts of a delivery, the first one first.
+func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.Attempt, error) {
+	return all(r, selectAttempts, scanAttempt, ws, id)
+}
+
+const holdWaiting = `
+UPDATE deliveries
+SET state = 'held', next_attempt_at = NULL
+WHERE workspace_id = $1 AND subscription_id = $2 AND state = 'waiting' AND back_state IS NULL`
+
+// HoldDeliveries makes the waiting deliveries of a subscription held: it has
+// just become inactive. One that somebody asked for by hand goes on.
+func (tx *Tx) HoldDeliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) error {
+	return tx.exec(holdWaiting, ws, s)
+}
+
+const recoverDeliveries = `
+UPDATE deliveries
+SET state = 'waiting', tries = 0, retry = 0, next_attempt_at = $4, finished_at = NULL, back_state = NULL, back_at = NULL
+WHERE workspace_id = $1 AND subscription_id = $2 AND state IN ('failed', 'held') AND created_at >= $3`
+
+// Recover makes the failed and held deliveries of events since then run the
+// whole schedule again, and returns how many they are.
+func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time) (int64, error) {
+	tx.note.due(s)
+	return tx.changed(recoverDeliveries, ws, s, since, now)
+}
+
+const redeliver = `
+UPDATE deliveries
+SET back_state = state, back_at = next_attempt_at, state = 'waiting', retry = 0, next_attempt_at = $3
+WHERE workspace_id = $1 AND id = $2 AND state <> 'sending' AND back_state IS NULL`
+
+// Redeliver asks for one more attempt now, after which an unsuccessful delivery
+// is again what it was. One that is being sent, or asked for already, stays as
+// it is: an attempt is coming.
+func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
+	tx.note.due(d.SubscriptionID)
+	return tx.exec(redeliver, ws, d.ID, now)
+}

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Outcome is what an attempt came to. Retry is when the next one is due; nil
+// when there is none.
+type Outcome struct {
+	Claim
+	Attempt sheaf.Attempt
+	Ended   time.Time
+	Retry   *time.Time
+}
+
+// closes reports whether the delivery has failed for good with this attempt.
+func (o *Outcome) closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o.ByHand }
+
+// Record writes the outcomes of attempts, and what follows for their
+// subscriptions: a delivered one sets failure_count to 0, a failed one raises
+// it, and the tenth in a row deactivates and holds what is waiting. An outcome
+// whose lease somebody else has taken meanwhile is dropped.
+func (tx *Tx) Record(outcomes []Outcome) error {
+	endpoints, err := tx.lockEndpoints(outcomes)
+	if err != nil {
+		return err
+	}
+	var attempts [][]any
+	for i := range outcomes {
+		o := &outcomes[i]
+		kept, err := tx.settle(o, endpoints[o.Subscription])
+		if err != nil {
+			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
+		}
+		if kept {
+			attempts = append(attempts, attemptRow(o))
+		}
+	}
+	return tx.insertRows(insertAttempts, 15, attempts)
+}
+
+// target is a subscription as the outcomes change it.
+type target struct {
+	workspace sheaf.WorkspaceID
+	sheaf.Subscription
+}
+
+const selectFailing = `
+SELECT id
+FROM subscriptions
+WHERE workspace_id = $1 AND id = $2 AND (failure_count > 0 OR active = 0)`
+
+// lockEndpoints reads the subscriptions that the outcomes may change, and holds
+// them: the workspaces of those that may be deactivated first, since whoever
+// writes events holds these; then the subscriptions; each in one order, so that
+// nobody waits in a circle. Those of mere successes are neither held nor returned.
+func (tx *Tx) lockEndpoints(outcomes []Outcome) (map[sheaf.SubscriptionID]*target, error) {
+	workspaces := map[sheaf.WorkspaceID]bool{}
+	touched := map[sheaf.SubscriptionID]sheaf.WorkspaceID{}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.closes() {
+			workspaces[o.Workspace] = true
+		}
+		if !o.Attempt.OK() {
+			touched[o.Subscription] = o.Workspace
+		}
+	}
+	if err := tx.addFailing(outcomes, touched); err != nil {
+		return nil, err
+	}
+	for _, ws := range slices.Sorted(maps.Keys(workspaces)) {
+		if _, err := tx.LockWorkspace(ws); err != nil {
+			return nil, err
+		}
+	}
+	out := map[sheaf.SubscriptionID]*target{}
+	for _, id := range slices.Sorted(maps.Keys(touched)) {
+		s, found, err := one(&tx.Reader, selectSubscription+tx.d.forUpdate(), scanSubscription, touched[id], id)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out[id] = &target{touched[id], s}
+		}
+	}
+	return out, nil
+}
+
+// addFailing adds the subscriptions whose count a success will reset.
+func (tx *Tx) addFailing(outcomes []Outcome, touched map[sheaf.SubscriptionID]sheaf.WorkspaceID) error {
+	seen := map[sheaf.SubscriptionID]bool{}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if !o.Attempt.OK() || o.ByHand || seen[o.Subscription] {
+			continue
+		}
+		seen[o.Subscription] = true
+		_, found, err := one(&tx.Reader, selectFailing, (*row).text, o.Workspace, o.Subscription)
+		if err != nil {
+			return err
+		}
+		if found {
+			touched[o.Subscription] = o.Workspace
+		}
+	}
+	return nil
+}
+
+// settle writes one outcome; kept is false when its lease is no longer ours.
+func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
+	if kept, err = tx.settleDelivery(o, t); err != nil || !kept || t == nil || o.ByHand {
+		return kept, err
+	}
+	return true, tx.judge(o, t)
+}
+
+const settleDelivery = `
+UPDATE deliveries
+SET state = COALESCE($4, back_state), next_attempt_at = COALESCE($5, back_at), retry = $6, tries = $7, attempt_count = $8,
+  last_status_code = $9, last_error = $10, finished_at = CASE WHEN COALESCE($4, back_state) IN ('delivered', 'failed') THEN CAST($11 AS BIGINT) END,
+  lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
+WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+
+// settleDelivery moves the delivery to the state that follows. One that was
+// asked for by hand goes back to where it was, unless it arrived.
+func (tx *Tx) settleDelivery(o *Outcome, t *target) (bool, error) {
+	var state, due any
+	tries := o.Tries + 1
+	inactive := t == nil || !t.Active
+	switch {
+	case o.Attempt.OK():
+		state = sheaf.Delivered
+	case o.ByHand:
+		tries = o.Tries // and state as it was
+	case inactive:
+		state = sheaf.Held
+	case o.Retry != nil:
+		state, due = sheaf.Waiting, *o.Retry
+		tx.note.due(o.Subscription)
+	default:
+		state = sheaf.Failed
+	}
+	n, err := tx.changed(settleDelivery, o.Workspace, o.Delivery, o.Token, state, due, tries > 0, tries, o.Attempts+1,
+		optStatus(o.Attempt.StatusCode), optError(o.Attempt), o.Ended)
+	return n > 0, err
+}
+
+func optStatus(code int) any {
+	if code == 0 {
+		return nil
+	}
+	return code
+}
+
+func optError(a sheaf.Attempt) any {
+	if a.OK() {
+		return nil
+	}
+	return a.Error
+}
+
+// judge applies the failure policy to the subscription.
+func (tx *Tx) judge(o *Outcome, t *target) error {
+	before := t.Subscription
+	switch {
+	case o.Attempt.OK():
+		t.FailureCount, t.LastError = 0, nil
+	case !t.Active:
+		return nil
+	case o.closes():
+		t.FailureCount++
+		t.LastError = &o.Attempt.Error
+	default:
+		t.LastError = &o.Attempt.Error
+	}
+	if t.FailureCount < sheaf.MaxFailures || !t.Active {
+		if sameJudgement(&before, &t.Subscription) {
+			return nil
+		}
+		return tx.UpdateSubscription(t.workspace, t.Subscription)
+	}
+	reason := sheaf.ByFailures
+	t.Active, t.DeactivatedAt, t.DeactivationReason = false, &o.Ended, &reason
+	t.Revision++
+	t.UpdatedAt = o.Ended
+	if err := tx.UpdateSubscription(t.workspace, t.Subscription); err != nil {
+		return err
+	}
+	return tx.HoldDeliveries(t.workspace, t.ID)
+}
+
+func sameJudgement(a, b *sheaf.Subscription) bool {
+	return a.FailureCount == b.FailureCount && sameID(a.LastError, b.LastError)
+}
+
+const insertAttempts = `
+INSERT INTO attempts (workspace_id, delivery_id, ` + attemptColumns + `)`
+
+func attemptRow(o *Outcome) []any {
+	a := &o.Attempt
+	return []any{o.Workspace, o.Delivery, o.Attempts + 1, a.StartedAt, a.Duration.Microseconds(), a.StatusCode, a.Class, a.Error,
+		a.RemoteAddress, a.Timings.DNS.Microseconds(), a.Timings.Connect.Microseconds(), a.Timings.TLS.Microseconds(),
+		a.Timings.FirstByte.Microseconds(), a.Timings.Body.Microseconds(), a.ResponseBody}
+}

@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+func (f *fixture) loadDocument(id sheaf.DocumentID) (sheaf.Document, error) {
+	return try(f, func(r *store.Reader) (sheaf.Document, error) { return r.Document(f.ws.ID, id) })
+}
+
+func (f *fixture) wantDocument(what string, want sheaf.Document) {
+	f.Helper()
+	got := get(f, func(r *store.Reader) (sheaf.Document, error) { return r.AnyDocument(f.ws.ID, want.ID) })
+	same(f, what, got, want)
+}
+
+// change writes d over before.
+func (f *fixture) change(before, d sheaf.Document, documents int64) {
+	f.Helper()
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
+		w.Documents += documents
+		return tx.UpdateDocument(w.ID, before, d)
+	}))
+}
+
+func (f *fixture) wantDocumentCount(id sheaf.ProjectID, want int64) {
+	f.Helper()
+	p, err := f.loadProject(id)
+	f.must(err)
+	if p.DocumentCount != want {
+		f.Errorf("document_count is %d, want %d", p.DocumentCount, want)
+	}
+}
+
+func documentRoundTrip(f *fixture) {
+	one, two := f.project(nil), f.project(nil)
+	d := f.document(func(d *sheaf.Document) { d.Description, d.ProjectID = ptr("About"), &one.ID })
+	f.wantDocument("created", d)
+	f.wantDocumentCount(one.ID, 1)
+	before := d
+	d.Title, d.Description, d.ProjectID, d.Revision, d.UpdatedAt = "Renamed", nil, &two.ID, 2, f.now()
+	f.change(before, d, 0)
+	f.wantDocument("moved", d)
+	f.wantDocumentCount(one.ID, 0)
+	f.wantDocumentCount(two.ID, 1)
+	before = d
+	d.ProjectID = nil
+	f.change(before, d, 0)
+	f.wantDocument("in no project", d)
+	f.wantDocumentCount(two.ID, 0)
+
+	theirs, _ := f.newWorkspace("Theirs")
+	_, err := try(f, func(r *store.Reader) (sheaf.Document, error) { return r.AnyDocument(theirs.ID, d.ID) })
+	f.wantKind(err, sheaf.NotFound)
+}
+
+func documentDeleted(f *fixture) {
+	p := f.project(nil)
+	d := f.document(func(d *sheaf.Document) { d.ProjectID = &p.ID })
+	gone := d
+	gone.Deleted = ptr(f.now())
+	f.change(d, gone, -1)
+	_, err := f.loadDocument(d.ID)
+	f.wantKind(err, sheaf.NotFound)
+	f.wantDocument("deleted", gone)
+	f.wantDocumentCount(p.ID, 0)
+	for _, filter := range []sheaf.DocumentFilter{{}, {Project: sheaf.Some(p.ID)}, {Query: "letter"}} {
+		filter.Limit = 10
+		page := get(f, func(r *store.Reader) (sheaf.Page[sheaf.Document], error) { return r.Documents(f.ws.ID, filter) })
+		if page.Total != 0 || len(page.Items) != 0 {
+			f.Errorf("filter %+v: got %d of %d, want none", filter, len(page.Items), page.Total)
+		}
+	}
+	f.change(gone, d, +1)
+	f.wantDocument("restored", d)
+	f.wantDocumentCount(p.ID, 1)
+}
+
+func documentConstraints(f *fixture) {
+	d := f.document(nil)
+	again := d
+	again.Number = 1000
+	insert := func(tx *store.Tx) error { return tx.InsertDocument(f.ws.ID, again) }
+	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
+	again.ID, again.Number = sheaf.DocumentID(f.id()), d.Number
+	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
+	again.Number, again.ProjectID = 1000, ptr(sheaf.ProjectID(f.id()))
+	f.wantIs(f.store.Write(context.Background(), insert), store.ErrReference)
+	update := func(tx *store.Tx) error {
+		dangling := d
+		dangling.ProjectID = again.ProjectID
+		return tx.UpdateDocument(f.ws.ID, d, dangling)
+	}
+	f.wantIs(f.store.Write(context.Background(), update), store.ErrReference)
+	f.wantDocument("untouched", d)
+}
+
+func documentNewest(f *fixture) {
+	p := f.project(nil)
+	in := func(d *sheaf.Document) { d.ProjectID = &p.ID }
+	one, two, three := f.document(in), f.document(in), f.document(in)
+	f.document(nil)
+	moved := one
+	moved.UpdatedAt = three.UpdatedAt
+	f.change(one, moved, 0)
+	gone := two
+	gone.Deleted = ptr(f.now())
+	f.change(two, gone, -1)
+	for most, want := range map[int][]sheaf.DocumentID{10: {three.ID, one.ID}, 1: {three.ID}} {
+		got := get(f, func(r *store.Reader) ([]sheaf.Document, error) { return r.NewestDocuments(f.ws.ID, p.ID, most) })
+		same(f, "newest change first, ties by creation", ids(got, func(d sheaf.Document) sheaf.DocumentID { return d.ID }), want)
+	}
+}
+
+func documentUnlink(f *fixture) {
+	p := f.project(nil)
+	in := func(d *sheaf.Document) { d.ProjectID = &p.ID }
+	d, gone, elsewhere := f.document(in), f.document(in), f.document(nil)
+	deleted := gone
+	deleted.Deleted = ptr(f.now())
+	f.change(gone, deleted, -1)
+	now := f.now()
+	ahead := f.document(func(d *sheaf.Document) { d.ProjectID, d.UpdatedAt = &p.ID, now })
+	var before []sheaf.Document
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
+		if before, err = tx.UnlinkDocuments(w.ID, p.ID, now); err != nil {
+			return err
+		}
+		w.Projects--
+		return tx.DeleteProject(w.ID, p)
+	}))
+	same(f, "as they were", before, []sheaf.Document{d, ahead})
+	d.ProjectID, d.UpdatedAt, d.Revision = nil, now, 2
+	ahead.ProjectID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
+	deleted.ProjectID = nil
+	f.wantDocument("unlinked", d)
+	f.wantDocument("unlinked, its change later than the last", ahead)
+	f.wantDocument("deleted and unlinked without a trace", deleted)
+	f.wantDocument("not in the project", elsewhere)
+}

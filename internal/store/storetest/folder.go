@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+func (f *fixture) loadFolder(id sheaf.FolderID) (sheaf.Folder, error) {
+	return try(f, func(r *store.Reader) (sheaf.Folder, error) { return r.Folder(f.ws.ID, id) })
+}
+
+func (f *fixture) wantFolder(what string, want sheaf.Folder) {
+	f.Helper()
+	got, err := f.loadFolder(want.ID)
+	f.must(err)
+	same(f, what, got, want)
+}
+
+func folderRoundTrip(f *fixture) {
+	top := f.folder(nil)
+	f.wantFolder("at the root", top)
+	sub := f.folder(func(d *sheaf.Folder) {
+		d.EntityType, d.ParentID, d.Depth, d.Color, d.SortOrder = sheaf.BrandingFolder, &top.ID, 2, "#123456", 9
+	})
+	f.wantFolder("below", sub)
+	sub.ParentID, sub.Depth, sub.Name, sub.Color = nil, 1, "Moved", "#654321"
+	sub.SortOrder, sub.Revision, sub.UpdatedAt = -9, 2, f.now()
+	f.write(func(tx *store.Tx) error { return tx.UpdateFolder(f.ws.ID, sub) })
+	f.wantFolder("moved", sub)
+	f.write(func(tx *store.Tx) error { return tx.DeleteFolder(f.ws.ID, sub.ID) })
+	_, err := f.loadFolder(sub.ID)
+	f.wantKind(err, sheaf.NotFound)
+
+	theirs, _ := f.newWorkspace("Theirs")
+	_, err = try(f, func(r *store.Reader) (sheaf.Folder, error) { return r.Folder(theirs.ID, top.ID) })
+	f.wantKind(err, sheaf.NotFound)
+}
+
+func folderSubtree(f *fixture) {
+	under := func(parent *sheaf.Folder, order int32) sheaf.Folder {
+		return f.folder(func(d *sheaf.Folder) {
+			d.SortOrder = order
+			if parent != nil {
+				d.ParentID, d.Depth = &parent.ID, parent.Depth+1
+			}
+		})
+	}
+	top, beside := under(nil, 0), under(nil, 0)
+	second, first := under(&top, 2), under(&top, 1)
+	leaf := under(&second, 0)
+	under(&beside, 0)
+	tree := get(f, func(r *store.Reader) ([]sheaf.Folder, error) { return r.Subtree(f.ws.ID, top) })
+	same(f, "subtree", ids(tree, func(d sheaf.Folder) sheaf.FolderID { return d.ID }),
+		[]sheaf.FolderID{top.ID, first.ID, second.ID, leaf.ID})
+}
+
+func folderConstraints(f *fixture) {
+	top := f.folder(nil)
+	sub := f.folder(func(d *sheaf.Folder) { d.ParentID, d.Depth = &top.ID, 2 })
+	remove := func(tx *store.Tx) error { return tx.DeleteFolder(f.ws.ID, top.ID) }
+	f.wantIs(f.store.Write(context.Background(), remove), store.ErrReference)
+
+	again := sub
+	again.Number = 1000
+	insert := func(tx *store.Tx) error { return tx.InsertFolder(f.ws.ID, again) }
+	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
+	again.ID, again.ParentID = sheaf.FolderID(f.id()), ptr(sheaf.FolderID(f.id()))
+	f.wantIs(f.store.Write(context.Background(), insert), store.ErrReference)
+
+	f.project(func(p *sheaf.Project) { p.FolderID = &sub.ID })
+	remove = func(tx *store.Tx) error { return tx.DeleteFolder(f.ws.ID, sub.ID) }
+	f.wantIs(f.store.Write(context.Background(), remove), store.ErrReference)
+}
+
+func folderUnfile(f *fixture) {
+	drawer := f.folder(nil)
+	filed := func(p *sheaf.Project) { p.FolderID = &drawer.ID }
+	old, elsewhere := f.project(filed), f.project(nil)
+	now := f.now()
+	ahead := f.project(func(p *sheaf.Project) { p.FolderID, p.UpdatedAt = &drawer.ID, now })
+	var before []sheaf.Project
+	f.write(func(tx *store.Tx) (err error) {
+		if before, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now); err != nil {
+			return err
+		}
+		return tx.DeleteFolder(f.ws.ID, drawer.ID)
+	})
+	same(f, "as they were", before, []sheaf.Project{old, ahead})
+	old.FolderID, old.UpdatedAt, old.Revision = nil, now, 2
+	ahead.FolderID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
+	f.wantProject("unfiled", old)
+	f.wantProject("unfiled, its change later than the last", ahead)
+	f.wantProject("not in the folder", elsewhere)
+}
