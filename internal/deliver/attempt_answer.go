@@ -1,0 +1,154 @@
+package deliver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+const (
+	mask      = "•••"
+	minRedact = 4 // shorter strings occur by chance, and masking them would say more than it hides
+)
+
+// answers holds the buffers answers are read into. One byte more than is kept tells whether there is more.
+var answers = sync.Pool{New: func() any { return new([maxAnswerBody + 1]byte) }}
+
+// readAnswer reads the body up to the limit and closes it. A body that ends within the limit leaves its connection
+// reusable. What was read comes back even with an error. The body of a 101 is the bare connection, on which no
+// deadline works: it is closed unread.
+func readAnswer(resp *http.Response, redact []string) (string, error) {
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == http.NoBody {
+		return "", nil
+	}
+	buf := answers.Get().(*[maxAnswerBody + 1]byte)
+	defer answers.Put(buf)
+	n, err := readFull(resp.Body, buf[:])
+	return answerText(buf[:n], redact), err
+}
+
+// readFull reads until buf is full or the body has ended; neither is an error.
+func readFull(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring a secret's parts
+// together, and before cutting, which could leave a part of one.
+func answerText(b []byte, redact []string) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return cut(redacted(clean(string(b)), redact), maxAnswerBody)
+}
+
+// clean makes text that every database stores.
+func clean(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+}
+
+// cut shortens text to at most n bytes, at a character's boundary.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+type span struct{ from, to int }
+
+// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a secret's beginning at
+// the very end of the text, where reading stopped or the endpoint did.
+func redacted(text string, secrets []string) string {
+	var spans []span
+	for _, secret := range secrets {
+		secret = clean(secret)
+		if len(secret) < minRedact || len(text) < minRedact {
+			continue
+		}
+		for _, s := range spellings(secret, text) {
+			spans = appendSpans(spans, text, s)
+		}
+	}
+	if len(spans) == 0 {
+		return text
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	var out strings.Builder
+	done := 0
+	for i := 0; i < len(spans); {
+		from, to := spans[i].from, spans[i].to
+		for i++; i < len(spans) && spans[i].from <= to; i++ {
+			to = max(to, spans[i].to)
+		}
+		out.WriteString(text[done:from])
+		out.WriteString(mask)
+		done = to
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
+
+// appendSpans adds where s occurs. Occurrences that overlap become one span, so that a text of nothing but s costs no
+// memory.
+func appendSpans(spans []span, text, s string) []span {
+	mine := len(spans)
+	for at := 0; ; {
+		i := strings.Index(text[at:], s)
+		if i < 0 {
+			break
+		}
+		from := at + i
+		if n := len(spans); n > mine && from <= spans[n-1].to {
+			spans[n-1].to = from + len(s)
+		} else {
+			spans = append(spans, span{from, from + len(s)})
+		}
+		at = from + 1
+	}
+	for n := min(len(s)-1, len(text)); n >= minRedact; n-- {
+		if strings.HasSuffix(text, s[:n]) {
+			return append(spans, span{len(text) - n, len(text)})
+		}
+	}
+	return spans
+}
+
+// spellings are the forms of s that text may hold: itself, and what an endpoint that echoes a request as JSON makes of
+// it, which always has a backslash.
+func spellings(s, text string) []string {
+	if !strings.Contains(text, `\`) || !strings.ContainsAny(s, `"\/<>&`) {
+		return []string{s}
+	}
+	all := []string{s}
+	for _, html := range []bool{false, true} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(html)
+		if err := enc.Encode(s); err == nil {
+			quoted := strings.TrimSpace(b.String())
+			all = append(all, quoted[1:len(quoted)-1])
+		}
+	}
+	for _, s := range all {
+		all = append(all, strings.ReplaceAll(s, "/", `\/`)) // as PHP does
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,160 @@
+package deliver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// ErrorClass says in a word why an attempt failed. The words are part of the API; the sentences beside them are not.
+type ErrorClass string
+
+const (
+	// ErrorTimeout: the attempt was not over at its deadline, whichever phase it was in.
+	ErrorTimeout ErrorClass = "timeout"
+	// ErrorBlockedAddress: the guard refused the address, and nothing was sent.
+	ErrorBlockedAddress ErrorClass = "blocked_address"
+	// ErrorTLS: no trusted TLS connection came about.
+	ErrorTLS ErrorClass = "tls"
+	// ErrorConnection: the name, the connection or the answer was broken.
+	ErrorConnection ErrorClass = "connection"
+	// ErrorStatus: the endpoint answered, but not with 2xx.
+	ErrorStatus ErrorClass = "status"
+	// ErrorCanceled: the caller stopped the attempt. It says nothing about the endpoint and should not be counted.
+	ErrorCanceled ErrorClass = "canceled"
+)
+
+// Sentences for people. They are constant on purpose: the texts of net and crypto errors name resolvers, ports and
+// addresses of the network inside.
+const (
+	textCanceled    = "the attempt was stopped before it had ended"
+	textBlocked     = "the endpoint's address is not allowed"
+	textInvalidURL  = "the endpoint's URL is not valid"
+	textNotSent     = "the request could not be sent"
+	textDNS         = "the endpoint's host name could not be resolved"
+	textRefused     = "the endpoint refused the connection"
+	textUnreachable = "no connection to the endpoint could be made"
+	textBroken      = "the endpoint closed the connection before its answer was complete"
+	textMalformed   = "the endpoint's answer is not valid HTTP, or its headers are larger than 32 KB"
+	textHandshake   = "the TLS handshake with the endpoint failed"
+	textNotTLS      = "the endpoint does not speak TLS on this port"
+	textAuthority   = "the certificate is not trusted: it is signed by an unknown authority"
+	textExpired     = "the certificate is not trusted: it has expired or is not valid yet"
+	textHostname    = "the certificate is not trusted: it is for another host name"
+	textCertificate = "the certificate is not trusted"
+)
+
+// outcome judges an attempt by the status (0: none came) and the error of the request or of the answer's body.
+func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error) (ErrorClass, string) {
+	switch {
+	case status != 0 && (status < 200 || status > 299):
+		return ErrorStatus, statusText(status)
+	case err == nil:
+		return "", ""
+	case c.cfg.Blocked(err):
+		return ErrorBlockedAddress, textBlocked
+	case errors.Is(a.caller.Err(), context.Canceled) || errors.Is(err, context.Canceled):
+		return ErrorCanceled, textCanceled
+	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
+		return ErrorTimeout, timeoutText(status, a.deadline.Sub(a.started))
+	}
+	return a.classify(err)
+}
+
+func (a *attempt) classify(err error) (ErrorClass, string) {
+	if handshake, ok := errors.AsType[*handshakeError](err); ok {
+		return classifyHandshake(handshake.err)
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return ErrorConnection, textDNS
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		switch {
+		case isAlert(op):
+			return ErrorTLS, textHandshake // TLS 1.3 refuses a missing client certificate only after the handshake
+		case op.Op == "dial":
+			return classifyDial(err)
+		}
+	}
+	switch {
+	case errors.Is(err, errInvalidURL):
+		return ErrorConnection, textInvalidURL
+	case errors.Is(err, errInvalidStatus):
+		return ErrorConnection, textMalformed
+	case isBroken(err):
+		return ErrorConnection, textBroken
+	case a.answered():
+		return ErrorConnection, textMalformed
+	case a.connected():
+		return ErrorConnection, textBroken
+	}
+	return ErrorConnection, textNotSent
+}
+
+func classifyDial(err error) (ErrorClass, string) {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return ErrorConnection, textRefused
+	}
+	return ErrorConnection, textUnreachable
+}
+
+func classifyHandshake(err error) (ErrorClass, string) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return ErrorTLS, textExpired
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return ErrorTLS, textAuthority
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return ErrorTLS, textHostname
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return ErrorTLS, textCertificate
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return ErrorTLS, textNotTLS
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && isAlert(op) {
+		return ErrorTLS, textHandshake
+	}
+	if isBroken(err) {
+		return ErrorConnection, textBroken
+	}
+	return ErrorTLS, textHandshake
+}
+
+// isAlert reports whether crypto/tls received an alert or sent one; the alert's own type is not exported.
+func isAlert(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
+
+// isBroken reports whether the connection ended, as opposed to carrying something that makes no sense.
+func isBroken(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+}
+
+func statusText(status int) string {
+	text := "the endpoint answered " + strconv.Itoa(status)
+	if status >= 300 && status <= 399 {
+		text += "; redirects are not followed"
+	}
+	return text
+}
+
+func timeoutText(status int, limit time.Duration) string {
+	n, unit := limit.Round(time.Millisecond).Milliseconds(), "ms"
+	if n%1000 == 0 {
+		n, unit = n/1000, "s"
+	}
+	if status != 0 {
+		return fmt.Sprintf("the endpoint's answer did not end within %d %s", n, unit)
+	}
+	return fmt.Sprintf("the endpoint did not answer within %d %s", n, unit)
+}

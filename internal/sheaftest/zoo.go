@@ -1,0 +1,247 @@
+// Package sheaftest is the test kit: what several packages' tests, and the programs that try Sheaf out, need to stand
+// in for the world outside. The product must not import it.
+package sheaftest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Behaviour is one way in which a webhook endpoint can be hostile or broken, under a name that does not change.
+type Behaviour struct {
+	Name string
+	// Serve treats one connection and returns when it is done with it or ctx has ended; the connection is closed
+	// afterwards. A connection that ends makes it return too.
+	Serve func(ctx context.Context, c net.Conn)
+	// Raw means that Serve takes the place of the TLS handshake. Otherwise it gets the connection inside TLS, where
+	// there is TLS.
+	Raw bool
+	// TLS changes the endpoint's TLS configuration before it listens.
+	TLS func(*tls.Config, *CA) error
+}
+
+// Zoo returns all behaviours. Each one would hold or exhaust a careless client.
+func Zoo() []Behaviour {
+	var all []Behaviour
+	for _, part := range [][]Behaviour{slowAnswers, endlessAnswers, interimAnswers, brokenAnswers, oddAnswers, rawAnswers, badTLS} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+// dripEvery is the pace of the behaviours that drip.
+const dripEvery = 20 * time.Millisecond
+
+var slowAnswers = []Behaviour{
+	{Name: "never-answers", Serve: steps(request, hang)},
+	{Name: "never-reads", Serve: steps(hang)},
+	{Name: "header-drip", Serve: steps(request, say("HTTP/1.1 200 OK\r\nX-Drip: "), drip("a"))},
+	{Name: "header-never-ends", Serve: steps(request, say("HTTP/1.1 200 OK\r\nX-Half: a"), hang)},
+	{Name: "early-hints-drip", Serve: steps(request, drip("HTTP/1.1 103 Early Hints\r\n\r\n"))},
+	{Name: "body-never-comes", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), hang)},
+	{Name: "body-drip", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), drip("a"))},
+	{Name: "chunk-drip", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), drip("1\r\na\r\n"))},
+	{Name: "trailer-drip", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Drip: "), drip("a"))},
+	{Name: "error-body-drip", Serve: steps(request, say("HTTP/1.1 500 No\r\nContent-Length: 1000000\r\n\r\n"), drip("a"))},
+}
+
+var endlessAnswers = []Behaviour{
+	{Name: "endless-status-line", Serve: steps(request, say("HTTP/1.1 200 "), flood(strings.Repeat("a", 4096)))},
+	{Name: "endless-headers", Serve: steps(request, say("HTTP/1.1 200 OK\r\n"), flood("X-A: "+strings.Repeat("a", 4096)+"\r\n"))},
+	{Name: "endless-header-value", Serve: steps(request, say("HTTP/1.1 200 OK\r\nX-A: "), flood(strings.Repeat("a", 4096)))},
+	{Name: "endless-body", Serve: steps(request, say("HTTP/1.1 200 OK\r\n\r\n"), flood(strings.Repeat("a", 65536)))},
+	{Name: "endless-chunks", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), flood(strings.Repeat("1\r\na\r\n", 1000)))},
+	{Name: "endless-chunk-extensions", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), flood("1;"+strings.Repeat("e", 3000)+"\r\na\r\n"))},
+	{Name: "endless-trailers", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"), flood("X-A: "+strings.Repeat("a", 4096)+"\r\n"))},
+	{Name: "gzip-bomb", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), gzipBomb)},
+}
+
+var interimAnswers = []Behaviour{
+	{Name: "early-hints-flood", Serve: steps(request, flood(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 50)))},
+	{Name: "continue-flood", Serve: steps(request, flood(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 50)))},
+	{Name: "switching-protocols", Serve: steps(request, say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), hang)},
+	{Name: "switching-protocols-flood", Serve: steps(request, say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), flood(strings.Repeat("a", 65536)))},
+	{Name: "switching-without-upgrade", Serve: steps(request, say("HTTP/1.1 101 Switching Protocols\r\n\r\n"), hang)},
+}
+
+var brokenAnswers = []Behaviour{
+	{Name: "reset-at-once", Serve: steps(reset)},
+	{Name: "reset-after-request", Serve: steps(request, reset)},
+	{Name: "close-without-answer", Serve: steps(request)},
+	{Name: "close-in-headers", Serve: steps(request, say("HTTP/1.1 200 OK\r\nX-Half: a"))},
+	{Name: "reset-in-body", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"), reset)},
+	{Name: "close-in-body", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"))},
+	{Name: "close-in-chunk", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nabc"))},
+	{Name: "bad-chunk-size", Serve: steps(request, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc"), hang)},
+	{Name: "two-content-lengths", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok"), hang)},
+	{Name: "negative-content-length", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok"), hang)},
+	{Name: "not-http", Serve: steps(request, say("220 mail.example ESMTP ready\r\n"), hang)},
+	{Name: "http2-frames", Serve: steps(request, say("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n"), hang)},
+	{Name: "status-000", Serve: steps(request, say("HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n"), hang)},
+	{Name: "header-without-colon", Serve: steps(request, say("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), hang)},
+}
+
+var oddAnswers = []Behaviour{
+	{Name: "redirect-inside", Serve: steps(request, say("HTTP/1.1 307 Moved\r\nLocation: http://169.254.169.254/latest/meta-data/\r\nContent-Length: 0\r\n\r\n"), hang)},
+	{Name: "redirect-to-itself", Serve: steps(request, say("HTTP/1.1 302 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n"), hang)},
+	{Name: "answer-before-body", Serve: steps(hello, say(ok), hang)},
+	{Name: "refusal-before-body", Serve: steps(hello, say("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), hang)},
+	{Name: "two-answers", Serve: steps(request, say(ok+ok), hang)},
+	{Name: "no-content-with-body", Serve: steps(request, say("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"), hang)},
+	{Name: "not-text", Serve: steps(request, say("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\na\x00\xff\xfeb\x00"), hang)},
+	{Name: "status-999", Serve: steps(request, say("HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n"), hang)},
+}
+
+// rawAnswers come where a TLS handshake is expected.
+var rawAnswers = []Behaviour{
+	{Name: "tls-never", Raw: true, Serve: steps(hang)},
+	{Name: "tls-drip", Raw: true, Serve: steps(hello, say("\x16\x03\x03\x40\x00"), drip("\x02"))},
+	{Name: "tls-plain-http", Raw: true, Serve: steps(hello, say("HTTP/1.1 400 Bad Request\r\n\r\n"), hang)},
+	{Name: "tls-reset", Raw: true, Serve: steps(hello, reset)},
+	{Name: "tls-close", Raw: true, Serve: steps(hello)},
+	{Name: "tls-alert", Raw: true, Serve: steps(hello, say("\x15\x03\x03\x00\x02\x02\x28"), hang)},
+	{Name: "tls-warnings-flood", Raw: true, Serve: steps(hello, flood(strings.Repeat("\x15\x03\x03\x00\x02\x01\x5a", 500)))},
+	{Name: "tls-huge-message", Raw: true, Serve: steps(hello, flood("\x16\x03\x03\x40\x00\x02\xff\xff\xff"+strings.Repeat("\x00", 16380)))},
+}
+
+var badTLS = []Behaviour{
+	{Name: "certificate-expired", Serve: steps(request, say(ok), hang), TLS: certificate(func(o *CertOptions) { o.NotAfter = time.Now().Add(-time.Hour) })},
+	{Name: "certificate-not-yet", Serve: steps(request, say(ok), hang), TLS: certificate(func(o *CertOptions) { o.NotBefore = time.Now().Add(time.Hour) })},
+	{Name: "certificate-self-signed", Serve: steps(request, say(ok), hang), TLS: certificate(func(o *CertOptions) { o.SelfSigned = true })},
+	{Name: "certificate-other-host", Serve: steps(request, say(ok), hang), TLS: certificate(func(o *CertOptions) { o.Hosts = []string{"other.example"} })},
+	{Name: "certificate-for-clients", Serve: steps(request, say(ok), hang), TLS: certificate(func(o *CertOptions) { o.ClientOnly = true })},
+	{Name: "certificate-wanted", Serve: steps(request, say(ok), hang), TLS: func(c *tls.Config, _ *CA) error {
+		c.ClientAuth = tls.RequireAnyClientCert
+		c.MaxVersion = tls.VersionTLS12 // in 1.3 the refusal races with the request
+		return nil
+	}},
+	{Name: "tls-1.1-only", Serve: steps(request, say(ok), hang), TLS: func(c *tls.Config, _ *CA) error {
+		c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+		return nil
+	}},
+	{Name: "alpn-other", Serve: steps(request, say(ok), hang), TLS: func(c *tls.Config, _ *CA) error {
+		c.NextProtos = []string{"other"}
+		return nil
+	}},
+}
+
+// A step does something to a connection and reports whether the next one follows.
+type step func(ctx context.Context, c net.Conn) bool
+
+func steps(all ...step) func(context.Context, net.Conn) {
+	return func(ctx context.Context, c net.Conn) {
+		for _, do := range all {
+			if !do(ctx, c) {
+				return
+			}
+		}
+	}
+}
+
+// request reads one whole request.
+func request(_ context.Context, c net.Conn) bool {
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, r.Body)
+	return err == nil
+}
+
+// hello reads what comes first: the beginning of a TLS handshake, or of a request.
+func hello(_ context.Context, c net.Conn) bool {
+	_, err := c.Read(make([]byte, 4096))
+	return err == nil
+}
+
+func say(text string) step {
+	return func(_ context.Context, c net.Conn) bool {
+		_, err := io.WriteString(c, text)
+		return err == nil
+	}
+}
+
+// hang keeps the connection open and does nothing.
+func hang(ctx context.Context, _ net.Conn) bool {
+	<-ctx.Done()
+	return false
+}
+
+// drip sends text again and again, slowly.
+func drip(text string) step {
+	return func(ctx context.Context, c net.Conn) bool {
+		tick := time.NewTicker(dripEvery)
+		defer tick.Stop()
+		for {
+			if _, err := io.WriteString(c, text); err != nil {
+				return false
+			}
+			select {
+			case <-ctx.Done():
+				return false
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// flood sends text again and again, as fast as it is taken.
+func flood(text string) step {
+	b := []byte(text)
+	return func(ctx context.Context, c net.Conn) bool {
+		for ctx.Err() == nil {
+			if _, err := c.Write(b); err != nil {
+				break
+			}
+		}
+		return false
+	}
+}
+
+// reset ends the connection with a TCP reset, where it is TCP.
+func reset(_ context.Context, c net.Conn) bool {
+	raw := c
+	if t, ok := c.(*tls.Conn); ok {
+		raw = t.NetConn()
+	}
+	if t, ok := raw.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = raw.Close()
+	return false
+}
+
+// bomb is 10 MB of zeros in 10 KB.
+var bomb = sync.OnceValue(func() string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	zeros := make([]byte, 64<<10)
+	for range 160 {
+		_, _ = z.Write(zeros)
+	}
+	_ = z.Close()
+	return b.String()
+})
+
+func gzipBomb(ctx context.Context, c net.Conn) bool { return flood(bomb())(ctx, c) }
+
+func certificate(change func(*CertOptions)) func(*tls.Config, *CA) error {
+	return func(cfg *tls.Config, ca *CA) error {
+		o := CertOptions{Hosts: []string{"127.0.0.1", "localhost"}}
+		change(&o)
+		cert, err := ca.Issue(o)
+		cfg.Certificates = []tls.Certificate{cert}
+		return err
+	}
+}

@@ -1,0 +1,203 @@
+package sheaftest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"sync"
+	"time"
+)
+
+// Endpoint is a Behaviour that listens.
+type Endpoint struct {
+	// URL is where it receives, https://127.0.0.1:port/.
+	URL string
+
+	listener net.Listener
+	behave   Behaviour
+	tls      *tls.Config
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+
+	mu    sync.Mutex // guards conns
+	conns map[net.Conn]struct{}
+}
+
+// Listen serves b over TLS on address, with a certificate of ca for 127.0.0.1 and localhost unless b says otherwise.
+// Every connection is treated alone. Close ends it.
+func (b Behaviour) Listen(address string, ca *CA) (*Endpoint, error) {
+	cert, err := ca.Issue(CertOptions{Hosts: []string{"127.0.0.1", "localhost"}})
+	if err != nil {
+		return nil, err
+	}
+	cfg := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	if b.TLS != nil {
+		if err := b.TLS(cfg, ca); err != nil {
+			return nil, err
+		}
+	}
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen as %s: %w", b.Name, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Endpoint{
+		URL:      "https://" + ln.Addr().String() + "/",
+		listener: ln, behave: b, tls: cfg, stop: stop,
+		conns: map[net.Conn]struct{}{},
+	}
+	e.work.Go(func() { e.accept(ctx) })
+	return e, nil
+}
+
+// Close stops listening, closes every connection and waits until all of them are over.
+func (e *Endpoint) Close() {
+	e.stop()
+	_ = e.listener.Close()
+	e.mu.Lock()
+	for c := range e.conns {
+		_ = c.Close()
+	}
+	e.mu.Unlock()
+	e.work.Wait()
+}
+
+func (e *Endpoint) accept(ctx context.Context) {
+	for {
+		c, err := e.listener.Accept()
+		if err != nil {
+			return
+		}
+		if !e.track(ctx, c) {
+			_ = c.Close()
+			return
+		}
+		e.work.Go(func() { e.serve(ctx, c) })
+	}
+}
+
+// track remembers c for Close; it reports false when Close has begun.
+func (e *Endpoint) track(ctx context.Context, c net.Conn) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.conns[c] = struct{}{}
+	return ctx.Err() == nil
+}
+
+func (e *Endpoint) serve(ctx context.Context, c net.Conn) {
+	defer func() {
+		_ = c.Close()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.conns, c)
+	}()
+	if e.behave.Raw {
+		e.behave.Serve(ctx, c)
+		return
+	}
+	t := tls.Server(c, e.tls)
+	if t.HandshakeContext(ctx) == nil {
+		e.behave.Serve(ctx, t)
+	}
+}
+
+// CA is a certificate authority that lives as long as the process.
+type CA struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// NewCA makes a CA.
+func NewCA() (*CA, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "Sheaf test authority"},
+		NotBefore:             time.Now().Add(-24 * time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	return &CA{cert: cert, key: key}, err
+}
+
+// Pool trusts the CA and nobody else.
+func (ca *CA) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	return pool
+}
+
+// Certificate is the CA's own, for a program that writes it to a file.
+func (ca *CA) Certificate() *x509.Certificate { return ca.cert }
+
+// CertOptions describe a server's certificate. Times that are zero mean now, give or take some hours.
+type CertOptions struct {
+	Hosts      []string // names and addresses
+	NotBefore  time.Time
+	NotAfter   time.Time
+	SelfSigned bool // instead of by the CA
+	ClientOnly bool // not for servers
+}
+
+// Issue makes a certificate with a key of its own.
+func (ca *CA) Issue(o CertOptions) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := o.template()
+	parent, signer := ca.cert, ca.key
+	if o.SelfSigned {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func (o CertOptions) template() *x509.Certificate {
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: "Sheaf test endpoint"},
+		NotBefore:    o.NotBefore,
+		NotAfter:     o.NotAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if o.ClientOnly {
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	if template.NotBefore.IsZero() {
+		template.NotBefore = time.Now().Add(-12 * time.Hour)
+	}
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(12 * time.Hour)
+	}
+	for _, host := range o.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return template
+}
