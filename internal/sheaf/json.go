@@ -231,3 +231,19 @@ func appendEscape(b []byte, c byte) []byte {
 
 // members appends the members of an object that is already encoded.
 func (o *Object) members(object []byte) { o.buf = append(o.buf, object[1:len(object)-1]...) }
+
+// OptInt appends a whole number, or null.
+func (o *Object) OptInt(name string, v *int64) {
+	if v == nil {
+		o.Null(name)
+		return
+	}
+	o.Int(name, *v)
+}
+
+// Millis appends a duration in milliseconds, with microseconds behind the point.
+func (o *Object) Millis(name string, d time.Duration) {
+	o.name(name)
+	o.buf = strconv.AppendFloat(o.buf, float64(d.Microseconds())/1000, 'f', -1, 64)
+	o.done()
+}

@@ -43,11 +43,11 @@ func eventRoundTrip(f *fixture) {
 	_, err = try(f, func(r *store.Reader) (sheaf.Event, error) { return r.Event(theirs.ID, log[1].ID) })
 	f.wantKind(err, sheaf.NotFound)
 
-	repeated := func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, []sheaf.Event{log[0]}) }
+	repeated := func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, []sheaf.Event{log[0]}, f.id) }
 	f.wantIs(f.locked(repeated), store.ErrDuplicate)
 	stale := func(tx *store.Tx) error {
 		w := f.ws // whose last event is 0
-		return tx.AppendEvents(&w, []sheaf.Event{f.event(sheaf.FolderCreated, "x")})
+		return tx.AppendEvents(&w, []sheaf.Event{f.event(sheaf.FolderCreated, "x")}, f.id)
 	}
 	f.wantIs(f.store.Write(context.Background(), stale), store.ErrDuplicate)
 }

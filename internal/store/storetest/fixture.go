@@ -213,7 +213,7 @@ func (f *fixture) event(t sheaf.EventType, resource string) sheaf.Event {
 // append adds events to the log and returns them numbered.
 func (f *fixture) append(events ...sheaf.Event) []sheaf.Event {
 	f.Helper()
-	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, events) }))
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, events, f.id) }))
 	return events
 }
 

@@ -1,0 +1,187 @@
+package sheaf
+
+import (
+	"time"
+)
+
+// DeliveryState is where a delivery stands.
+type DeliveryState string
+
+// The states. Waiting is also between attempts; Held waits for its subscription
+// to be active again and for somebody to ask for recovery.
+const (
+	Waiting   DeliveryState = "waiting"
+	Sending   DeliveryState = "sending"
+	Delivered DeliveryState = "delivered"
+	Failed    DeliveryState = "failed"
+	Held      DeliveryState = "held"
+)
+
+// DeliveryStates are all states.
+var DeliveryStates = []DeliveryState{Waiting, Sending, Delivered, Failed, Held}
+
+// Delivery is one event for one subscription.
+type Delivery struct {
+	ID             DeliveryID
+	EventID        EventID
+	EventType      EventType
+	SubscriptionID SubscriptionID
+	State          DeliveryState
+	AttemptCount   int64
+	NextAttemptAt  *time.Time
+	LastStatusCode *int64
+	LastError      *string
+	CreatedAt      time.Time
+	FinishedAt     *time.Time
+}
+
+// Fields appends the delivery as lists and answers show it.
+func (d *Delivery) Fields(o *Object) {
+	o.Text("id", string(d.ID))
+	o.Text("event_id", string(d.EventID))
+	o.Text("event_type", string(d.EventType))
+	o.Text("subscription_id", string(d.SubscriptionID))
+	o.Text("state", string(d.State))
+	o.Int("attempt_count", d.AttemptCount)
+	o.OptTime("next_attempt_at", d.NextAttemptAt)
+	o.OptInt("last_status_code", d.LastStatusCode)
+	o.OptText("last_error", d.LastError)
+	o.Time("created_at", d.CreatedAt)
+	o.OptTime("finished_at", d.FinishedAt)
+}
+
+// DeliveryDetail is a delivery with its attempts.
+type DeliveryDetail struct {
+	Delivery
+	Attempts []Attempt
+}
+
+// Fields appends the delivery and its attempts.
+func (d *DeliveryDetail) Fields(o *Object) {
+	d.Delivery.Fields(o)
+	list := []byte{'['}
+	for i := range d.Attempts {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = AppendJSON(list, &d.Attempts[i])
+	}
+	o.Raw("attempts", append(list, ']'))
+}
+
+// Attempt is one HTTP POST of a delivery. Class and Error are empty when the
+// endpoint took it.
+type Attempt struct {
+	Number        int64
+	StartedAt     time.Time
+	Duration      time.Duration
+	StatusCode    int // 0: no answer
+	Class         string
+	Error         string
+	RemoteAddress string // empty when none, or a special one
+	Timings       Timings
+	ResponseBody  string
+}
+
+// OK reports whether the endpoint took the delivery.
+func (a *Attempt) OK() bool { return a.Class == "" }
+
+// Timings are the phases of an attempt; one that was not reached is zero.
+type Timings struct{ DNS, Connect, TLS, FirstByte, Body time.Duration }
+
+// Fields appends the phases in milliseconds.
+func (t *Timings) Fields(o *Object) {
+	o.Millis("dns_ms", t.DNS)
+	o.Millis("connect_ms", t.Connect)
+	o.Millis("tls_ms", t.TLS)
+	o.Millis("first_byte_ms", t.FirstByte)
+	o.Millis("body_ms", t.Body)
+}
+
+// Fields appends the attempt.
+func (a *Attempt) Fields(o *Object) {
+	o.Int("number", a.Number)
+	o.Time("started_at", a.StartedAt)
+	o.Int("duration_ms", a.Duration.Milliseconds())
+	o.OptInt("status_code", nonZero(int64(a.StatusCode)))
+	o.OptText("error_class", nonEmpty(a.Class))
+	o.OptText("error", nonEmpty(a.Error))
+	o.OptText("remote_address", nonEmpty(a.RemoteAddress))
+	o.Record("timings", &a.Timings)
+	o.Text("response_body", a.ResponseBody)
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func nonZero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// Outgoing is what an attempt sends, and where. Secrets sign it, the newest
+// first.
+type Outgoing struct {
+	EventID EventID
+	URL     string
+	Body    []byte
+	Secrets []string
+	Headers []Header
+}
+
+// TestResult is the answer of the test endpoint.
+type TestResult struct {
+	EventID EventID
+	Attempt Attempt
+}
+
+// Fields appends the result.
+func (t *TestResult) Fields(o *Object) {
+	o.Text("event_id", string(t.EventID))
+	o.Bool("delivered", t.Attempt.OK())
+	o.OptInt("status_code", nonZero(int64(t.Attempt.StatusCode)))
+	o.Int("duration_ms", t.Attempt.Duration.Milliseconds())
+	o.OptText("error", nonEmpty(t.Attempt.Error))
+}
+
+// Fate is what became of an event for one subscription, or why nothing did.
+type Fate struct {
+	SubscriptionID   SubscriptionID
+	SubscriptionName string
+	Delivery         *Delivery
+	Reason           string
+}
+
+// Fields appends the fate.
+func (f *Fate) Fields(o *Object) {
+	o.Text("subscription_id", string(f.SubscriptionID))
+	o.Text("subscription_name", f.SubscriptionName)
+	if f.Delivery == nil {
+		o.Null("delivery")
+	} else {
+		o.Record("delivery", f.Delivery)
+	}
+	o.Text("reason", f.Reason)
+}
+
+// Schedule are the delays before the second and each further attempt.
+type Schedule []time.Duration
+
+// DefaultSchedule is 4 attempts: at once, and 1, 10 and 60 seconds after the
+// one before ended.
+var DefaultSchedule = Schedule{time.Second, 10 * time.Second, time.Minute}
+
+// Next returns the delay before another attempt when so many were made, and
+// false when there is none.
+func (s Schedule) Next(made int64) (time.Duration, bool) {
+	if made < 1 || made > int64(len(s)) {
+		return 0, false
+	}
+	return s[made-1], true
+}

@@ -1,0 +1,226 @@
+package sheaf
+
+import (
+	"encoding/base64"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The bounds of subscriptions.
+const (
+	MaxSubscriptionName = 100
+	MaxURL              = 2048
+	MaxHeaders          = 10
+	MaxHeaderName       = 100
+	MaxHeaderValue      = 1000
+	MaxFailures         = 10 // consecutive failed deliveries that deactivate
+	DefaultGrace        = 86_400 * time.Second
+	MaxGrace            = 604_800 * time.Second
+)
+
+// Why a subscription is inactive.
+const (
+	ByFailures = "failures"
+	ByHand     = "manual"
+)
+
+// Header is one custom header of a subscription's requests.
+type Header struct{ Name, Value string }
+
+// Subscription sends a workspace's events to an endpoint. What must not be read
+// back, its secret and the values of its headers, is kept beside it, sealed.
+type Subscription struct {
+	ID                 SubscriptionID
+	Name               string
+	URL                string
+	Events             []EventType
+	Active             bool
+	FailureCount       int64 // consecutive failed deliveries
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	DeactivatedAt      *time.Time
+	DeactivationReason *string
+	LastError          *string
+	HeldCount          int64 // counted when it is read
+	HeaderNames        []string
+
+	Number      int64 // counts creations in the workspace
+	Revision    int64 // rises when the subscription's own fields change
+	SinceEvent  int64 // the newest event when it was created
+	EventsSince int64 // the newest event when Events was last changed
+}
+
+// Wants reports whether it is subscribed to events of that type.
+func (s *Subscription) Wants(t EventType) bool { return slices.Contains(s.Events, t) }
+
+// Fields appends the subscription as lists and answers show it.
+func (s *Subscription) Fields(o *Object) {
+	o.Text("id", string(s.ID))
+	o.Text("name", s.Name)
+	o.Text("url", s.URL)
+	o.Texts("events", eventNames(s.Events))
+	o.Bool("active", s.Active)
+	o.Derived("failure_count", s.FailureCount)
+	o.Time("created_at", s.CreatedAt)
+	o.Time("updated_at", s.UpdatedAt)
+	o.OptTime("deactivated_at", s.DeactivatedAt)
+	o.OptText("deactivation_reason", s.DeactivationReason)
+	o.OptText("last_error", s.LastError)
+	o.Derived("held_count", s.HeldCount)
+	o.Texts("header_names", s.HeaderNames)
+}
+
+func eventNames(types []EventType) []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = string(t)
+	}
+	return out
+}
+
+// NewSubscription is a subscription with the secret that was just made for it,
+// which is shown once: nil in a repetition of the request.
+type NewSubscription struct {
+	Subscription
+	Secret *string
+}
+
+// Fields appends the subscription and its secret.
+func (s *NewSubscription) Fields(o *Object) {
+	s.Subscription.Fields(o)
+	o.OptText("secret", s.Secret)
+}
+
+// WithoutSecret returns it as a repetition of the request shows it.
+func (s NewSubscription) WithoutSecret() NewSubscription {
+	s.Secret = nil
+	return s
+}
+
+// NewSigningSecret returns the secret of a subscription: "whsec_" and the
+// base64 of 42 random characters, so that there is no padding and the decoded
+// key is printable.
+func NewSigningSecret(random io.Reader) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(RandomBase62(random, 42)))
+}
+
+// SubscriptionChange is what a client sends to create or change a subscription.
+type SubscriptionChange struct {
+	Name    Opt[string]
+	URL     Opt[string]
+	Events  Opt[[]string]
+	Active  Opt[bool]
+	Headers Opt[[]Header]
+}
+
+// Empty reports whether no writable field was sent.
+func (c SubscriptionChange) Empty() bool {
+	return !(c.Name.Set || c.URL.Set || c.Events.Set || c.Active.Set || c.Headers.Set)
+}
+
+// Check returns the first fault of the fields that were sent; the address
+// itself is judged by whoever knows what may be dialled.
+func (c SubscriptionChange) Check() error {
+	switch {
+	case c.Name.Null:
+		return Invalidf("name must not be null: give it 1 to %d characters", MaxSubscriptionName)
+	case c.URL.Null:
+		return Invalidf("url must not be null: give an https:// address")
+	case c.Events.Null:
+		return Invalidf("events must not be null: name at least one event type")
+	case c.Active.Null:
+		return Invalidf("active must be true or false")
+	}
+	if c.Name.Set {
+		if err := CheckName("name", c.Name.Value, MaxSubscriptionName); err != nil {
+			return err
+		}
+	}
+	if c.Events.Set {
+		if _, err := ParseEventTypes(c.Events.Value); err != nil {
+			return err
+		}
+	}
+	return checkHeaders(c.Headers.Value)
+}
+
+// ParseEventTypes returns the named types, each once, in the order of EventTypes.
+func ParseEventTypes(names []string) ([]EventType, error) {
+	if len(names) == 0 {
+		return nil, Invalidf("events must name at least one event type, such as project.created")
+	}
+	for _, n := range names {
+		if n == "*" {
+			return nil, Invalidf("events: * is not possible: name each event type")
+		}
+		if !EventType(n).Known() {
+			return nil, Invalidf("events: %q is not an event type: see the list of event types", Clip(n))
+		}
+	}
+	var out []EventType
+	for _, t := range EventTypes {
+		if slices.Contains(names, string(t)) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+func checkHeaders(headers []Header) error {
+	if len(headers) > MaxHeaders {
+		return Invalidf("headers has %d entries, at most %d are allowed", len(headers), MaxHeaders)
+	}
+	seen := map[string]bool{}
+	for _, h := range headers {
+		lower := strings.ToLower(h.Name)
+		switch {
+		case !isToken(h.Name) || len(h.Name) > MaxHeaderName:
+			return Invalidf("headers: %q is not a header name: use 1 to %d letters, digits and hyphens", Clip(h.Name), MaxHeaderName)
+		case reservedHeader(lower):
+			return Invalidf("headers: %s is set by HTTP or by the service itself: choose another name", h.Name)
+		case seen[lower]:
+			return Invalidf("headers: %s is there twice: header names do not differ by case", h.Name)
+		case len(h.Value) > MaxHeaderValue || !visibleASCII(h.Value):
+			return Invalidf("headers: the value of %s must be at most %d visible ASCII characters", h.Name, MaxHeaderValue)
+		}
+		seen[lower] = true
+	}
+	return nil
+}
+
+func reservedHeader(lower string) bool {
+	switch lower {
+	case "host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "accept-encoding",
+		"user-agent", "cookie", "expect", "forwarded", "idempotency-key", "x-idempotency-key":
+		return true
+	}
+	for _, prefix := range []string{"content-", "proxy-", "x-forwarded-", "webhook-"} {
+		if strings.HasPrefix(lower, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		alnum := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// visibleASCII allows spaces inside, as in "Bearer x", and not at the ends,
+// where HTTP would take them away.
+func visibleASCII(s string) bool {
+	for _, c := range []byte(s) {
+		if c < 0x20 || c > 0x7e {
+			return false
+		}
+	}
+	return strings.TrimSpace(s) == s && s != ""
+}
