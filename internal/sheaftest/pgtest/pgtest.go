@@ -70,13 +70,8 @@ var shared = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kept = c
 	return c.URL(), nil
 })
-
-// kept holds the shared cluster: were it collected as garbage, so would be the pipe on which its reaper hangs, and the
-// server would stop in the middle of a test.
-var kept *Cluster
 
 // unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a failure.
 func unavailable(t testing.TB, err error) {
