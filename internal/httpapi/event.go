@@ -15,7 +15,21 @@ func (s *Server) listEvents(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	page, err := s.App.Events(x.request.Context(), x.caller, f)
-	return pageOf(page), err
+	a := pageOf(page)
+	if f.After != "" {
+		a.page.goOnAfter(page)
+	}
+	return a, err
+}
+
+// goOnAfter links by the last event instead of an offset, which cannot go with
+// after. A reversed page has none: later events are on no further page.
+func (l *pageLinks) goOnAfter(p sheaf.Page[sheaf.Event]) {
+	if p.Desc || len(p.Items) == 0 {
+		l.more = false
+		return
+	}
+	l.after = string(p.Items[len(p.Items)-1].ID)
 }
 
 func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
@@ -57,10 +71,18 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	return f, nil
 }
 
-func (s *Server) getEvent(x *exchange) (answer, error) {
+func (x *exchange) eventID() (sheaf.EventID, error) {
 	id, ok := sheaf.ParseEventID(x.request.PathValue("id"))
 	if !ok {
-		return answer{}, sheaf.Invalidf("id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+		return "", sheaf.Invalidf("id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+	}
+	return id, nil
+}
+
+func (s *Server) getEvent(x *exchange) (answer, error) {
+	id, err := x.eventID()
+	if err != nil {
+		return answer{}, err
 	}
 	e, err := s.App.Event(x.request.Context(), x.caller, id)
 	return answer{status: http.StatusOK, body: e.Body, etag: resourceTag(1, e.Body)}, err

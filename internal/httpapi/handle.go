@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,6 +36,10 @@ func (s *Server) serveAPI(x *exchange) {
 	}
 	if err := x.admit(); err != nil {
 		x.fail(err)
+		return
+	}
+	if !isClean(x.request.URL) {
+		x.fail(notFoundRoute())
 		return
 	}
 	s.mux.ServeHTTP(x, x.request)
@@ -76,12 +79,12 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.notAllowed(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 		return
 	}
-	a, err := x.run(route)
-	if err != nil {
+	switch a, err := x.run(route); {
+	case err == nil:
+		x.write(a)
+	case !errors.Is(err, errStreamed):
 		x.fail(err)
-		return
 	}
-	x.write(a)
 }
 
 func (x *exchange) run(r route) (answer, error) {
@@ -129,6 +132,9 @@ func (x *exchange) call(r route) (answer, error) {
 	if err := x.checkContentType(); err != nil {
 		return answer{}, err
 	}
+	if r.optional && len(x.body) == 0 {
+		x.body = []byte("{}")
+	}
 	body, err := strict.ParseObject(x.body)
 	if err != nil {
 		return answer{}, err
@@ -163,7 +169,8 @@ func (x *exchange) checkContentType() error {
 	if t == "" || len(x.body) == 0 {
 		return nil
 	}
-	if media, _, err := mime.ParseMediaType(t); err == nil && media == "application/json" || strings.EqualFold(t, "application/json") {
+	// Whatever the parameters are, malformed ones too, they change nothing.
+	if media, _, _ := strings.Cut(t, ";"); strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return nil
 	}
 	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))

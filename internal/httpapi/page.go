@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -10,13 +9,17 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// maxOffset is the largest integer that every JSON reader has exactly: offsets
+// are echoed.
+const maxOffset = 1<<53 - 1
+
 // paging reads limit, offset and order.
 func (x *exchange) paging() (sheaf.Paging, error) {
 	limit, err := x.query.Int("limit", sheaf.DefaultLimit, 1, sheaf.MaxLimit)
 	if err != nil {
 		return sheaf.Paging{}, err
 	}
-	offset, err := x.query.Int("offset", 0, 0, math.MaxInt32)
+	offset, err := x.query.Int("offset", 0, 0, maxOffset)
 	if err != nil {
 		return sheaf.Paging{}, err
 	}
@@ -66,6 +69,7 @@ func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
 type pageLinks struct {
 	limit, offset int
 	more          bool
+	after         string // the event behind which the next page begins; empty to go by offset
 }
 
 // setLinks adds Link: next unless this is the last page, prev unless the first.
@@ -74,24 +78,27 @@ func (x *exchange) setLinks(p pageLinks) {
 		return
 	}
 	var links []string
-	if p.more {
-		links = append(links, x.link(p.limit, p.offset+p.limit, "next"))
+	switch {
+	case p.more && p.after != "":
+		links = append(links, x.link("next", p.limit, "after", p.after))
+	case p.more:
+		links = append(links, x.link("next", p.limit, "offset", strconv.Itoa(p.offset+p.limit)))
 	}
 	if p.offset > 0 {
-		links = append(links, x.link(p.limit, max(0, p.offset-p.limit), "prev"))
+		links = append(links, x.link("prev", p.limit, "offset", strconv.Itoa(max(0, p.offset-p.limit))))
 	}
 	if len(links) > 0 {
 		x.Header()["Link"] = []string{strings.Join(links, ", ")}
 	}
 }
 
-// link is the request's own address with another offset.
-func (x *exchange) link(limit, offset int, rel string) string {
+// link is the request's own address with another place to begin at.
+func (x *exchange) link(rel string, limit int, begin, at string) string {
 	q, _ := url.ParseQuery(x.request.URL.RawQuery)
 	for name, values := range q {
 		q[name] = values[len(values)-1:]
 	}
 	q.Set("limit", strconv.Itoa(limit))
-	q.Set("offset", strconv.Itoa(offset))
+	q.Set(begin, at)
 	return "<" + x.base() + x.request.URL.EscapedPath() + "?" + q.Encode() + `>; rel="` + rel + `"`
 }

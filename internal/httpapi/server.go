@@ -53,6 +53,7 @@ type Server struct {
 	window   *ratewindow.Window
 	cache    *pageCache
 	usage    *usage
+	streams  *streams
 	draining atomic.Bool
 	prefix   string // of the request ids that this process makes
 	requests atomic.Uint64
@@ -60,7 +61,7 @@ type Server struct {
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	s := &Server{Config: c, mux: http.NewServeMux(), window: ratewindow.New(), cache: newPageCache(cacheBytes), usage: newUsage()}
+	s := &Server{Config: c, mux: http.NewServeMux(), window: ratewindow.New(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams()}
 	var random [6]byte
 	rand.Read(random[:])
 	s.prefix = hex.EncodeToString(random[:]) + "-"
@@ -71,8 +72,12 @@ func New(c Config) *Server {
 	return s
 }
 
-// Drain turns readiness off, so that a balancer sends no more requests.
-func (s *Server) Drain() { s.draining.Store(true) }
+// Drain turns readiness off, so that a balancer sends no more requests, and
+// ends the event streams.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.streams.stop()
+}
 
 // Run writes when keys were used, until ctx ends and once more then.
 func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App, s.Log) }
@@ -83,13 +88,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r)}
 	w.Header()["X-Request-Id"] = []string{x.id}
 	defer s.finish(x)
-	if !isClean(r.URL) {
-		x.fail(notFoundRoute())
-		return
-	}
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		s.serveAPI(x)
+	case !isClean(r.URL):
+		x.fail(notFoundRoute())
 	case path == "/healthz":
 		s.probe(x, func() error { return nil })
 	case path == "/readyz":

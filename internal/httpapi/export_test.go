@@ -1,0 +1,22 @@
+package httpapi
+
+import "sheaf.dev/internal/sheaf"
+
+// Route is what the tests see of a route.
+type Route struct {
+	Method, Path string
+	Need         []sheaf.Scope // nil: none was declared
+	Body         bool          // it takes one
+}
+
+// Routes returns the whole table.
+func (s *Server) Routes() []Route {
+	var out []Route
+	for _, r := range s.routes() {
+		out = append(out, Route{r.method, r.path, r.need, r.takes != nil})
+	}
+	return out
+}
+
+// MaxBody is the largest body that is accepted.
+const MaxBody = maxBody

@@ -1,0 +1,255 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// needs pins what each route asks of a key. A route that is added, or asks for something else, is to be written here
+// by hand: that is the moment to think about it.
+const needs = `
+GET /api/v1/projects: projects:read
+POST /api/v1/projects: projects:write
+GET /api/v1/projects/{id}: projects:read
+PATCH /api/v1/projects/{id}: projects:write
+DELETE /api/v1/projects/{id}: projects:write
+POST /api/v1/projects/{id}/move: projects:write
+GET /api/v1/folders: projects:read
+POST /api/v1/folders: projects:write
+GET /api/v1/folders/{id}: projects:read
+PATCH /api/v1/folders/{id}: projects:write
+DELETE /api/v1/folders/{id}: projects:write
+POST /api/v1/folders/{id}/move: projects:write
+GET /api/v1/documents: documents:read
+POST /api/v1/documents: documents:write
+GET /api/v1/documents/{id}: documents:read
+PATCH /api/v1/documents/{id}: documents:write
+DELETE /api/v1/documents/{id}: documents:write
+POST /api/v1/documents/{id}/restore: documents:write
+GET /api/v1/events: events:read
+POST /api/v1/events: events:write
+GET /api/v1/events/{id}: events:read
+GET /api/v1/api-keys: keys:read
+POST /api/v1/api-keys: keys:write
+DELETE /api/v1/api-keys/{id}: keys:write
+GET /api/v1/me: any key
+GET /api/v1/icons: any key
+`
+
+func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
+	var got []string
+	for _, r := range httpapi.New(httpapi.Config{}).Routes() {
+		need := "any key"
+		if r.Need == nil {
+			t.Errorf("%s %s declares no scope: give it one, or anyKey", r.Method, r.Path)
+		}
+		if len(r.Need) > 0 {
+			need = strings.Join(sheaf.Scopes(r.Need).Strings(), " ")
+		}
+		got = append(got, fmt.Sprintf("%s %s: %s", r.Method, r.Path, need))
+	}
+	want := strings.Split(strings.TrimSpace(needs), "\n")
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the routes need something else (-want +got):\n%s", diff)
+	}
+}
+
+// anyBody is valid for every route that takes one: fields that a route does not know are ignored.
+const anyBody = `{"name":"n","title":"t","entity_type":"project","folder_id":null,"parent_id":null,
+	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
+	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
+
+// resources makes one of each noun that stands before an {id}, and returns their ids.
+func resources(t *testing.T, c *apitest.Client) map[string]string {
+	t.Helper()
+	made := map[string]string{}
+	for _, noun := range []string{"projects", "folders", "documents", "events", "api-keys"} {
+		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
+	}
+	return made
+}
+
+const unknownID = "0190b0a0-dead-7000-8000-000000000000"
+
+// target returns the route's path with an id of the right noun.
+func target(t *testing.T, r httpapi.Route, ids map[string]string) string {
+	t.Helper()
+	before, _, has := strings.Cut(r.Path, "/{id}")
+	if !has {
+		return r.Path
+	}
+	noun := before[strings.LastIndexByte(before, '/')+1:]
+	id, known := ids[noun]
+	if !known {
+		t.Fatalf("%s: resources makes none of the %s", r.Path, noun)
+	}
+	return strings.Replace(r.Path, "{id}", id, 1)
+}
+
+func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
+	if r.Body {
+		return c.Do(r.Method, path, anyBody)
+	}
+	return c.Do(r.Method, path, nil)
+}
+
+// D8, D11, D50, D51, D52: every route, with every sort of key that opens nothing.
+func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		ids := resources(t, c)
+		untouched := everything(t, c)
+
+		secret, key := ws.NewKey(nil)
+		ws.Revoke(key.ID)
+		past := a.Clock.Now().Add(-time.Second)
+		expired, _ := ws.NewKey(func(k *sheaf.Key) { k.ExpiresAt = &past })
+		badKeys := map[string]string{"no key": "", "garbage": "garbage", "flipped checksum": flipped(ws.Key()), "expired": expired,
+			"revoked": secret, "well-formed, unknown": otherKey()}
+		free := a.Workspace(sheaf.Free).Client("")
+
+		for _, r := range a.Handler.Routes() {
+			t.Run(r.Method+" "+r.Path, func(t *testing.T) {
+				path := target(t, r, ids)
+				for name, bad := range badKeys {
+					got := send(a.Client(bad), r, path).WantError(t, 401, "UNAUTHORIZED")
+					if h := got.Header["Www-Authenticate"]; len(h) != 1 || h[0] != "Bearer" {
+						t.Errorf("%s: WWW-Authenticate is %q", name, h)
+					}
+				}
+				send(free, r, path).WantError(t, 403, "PLAN_REQUIRED", "Pro", "Business")
+				for _, scope := range r.Need {
+					rest := slices.DeleteFunc(slices.Clone(sheaf.AllScopes), func(s sheaf.Scope) bool { return s == scope })
+					send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN", string(scope))
+				}
+			})
+		}
+		if diff := cmp.Diff(untouched, everything(t, c)); diff != "" {
+			t.Errorf("a refused request changed something:\n%s", diff)
+		}
+	})
+}
+
+// D8: another workspace's id answers byte for byte as one that nobody has.
+func TestRoutes_ForeignIDIsAsAnUnknownOne(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		theirs := a.Workspace(sheaf.Business).Client("")
+		foreign := resources(t, theirs)
+		unknown := map[string]string{}
+		for noun, id := range foreign {
+			unknown[noun] = unknownID
+			if strings.HasPrefix(id, sheaf.EventPrefix) {
+				unknown[noun] = sheaf.EventPrefix + unknownID
+			}
+		}
+		untouched := everything(t, theirs)
+		c := a.Workspace(sheaf.Business).Client("")
+		for _, r := range a.Handler.Routes() {
+			if !strings.Contains(r.Path, "{id}") {
+				continue
+			}
+			t.Run(r.Method+" "+r.Path, func(t *testing.T) {
+				want := send(c, r, target(t, r, unknown)).WantError(t, 404, "NOT_FOUND")
+				got := send(c, r, target(t, r, foreign)).WantError(t, 404, "NOT_FOUND")
+				same(t, want, got)
+			})
+		}
+		if diff := cmp.Diff(untouched, everything(t, theirs)); diff != "" {
+			t.Errorf("a request from outside changed something:\n%s", diff)
+		}
+	})
+}
+
+// D8: the same for ids in bodies, and in filters, where they select nothing.
+func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		foreign := resources(t, a.Workspace(sheaf.Business).Client(""))
+		c := a.Workspace(sheaf.Business).Client("")
+		own := resources(t, c)
+		for _, test := range []struct {
+			method, path, body string
+			noun               string // the id stands for %s
+			status             int
+		}{
+			{"POST", "/api/v1/projects", `{"name":"n","folder_id":"%s"}`, "folders", 404},
+			{"PATCH", "/api/v1/projects/" + own["projects"], `{"folder_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/projects/" + own["projects"] + "/move", `{"folder_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/folders", `{"name":"n","entity_type":"project","parent_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/folders/" + own["folders"] + "/move", `{"parent_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/documents", `{"title":"t","project_id":"%s"}`, "projects", 404},
+			{"PATCH", "/api/v1/documents/" + own["documents"], `{"project_id":"%s"}`, "projects", 404},
+			{"GET", "/api/v1/projects?folder_id=%s", "", "folders", 200},
+			{"GET", "/api/v1/folders?parent_id=%s", "", "folders", 200},
+			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
+			{"GET", "/api/v1/events?resource_id=%s", "", "projects", 200},
+			{"GET", "/api/v1/events?after=%s", "", "events", 404},
+		} {
+			t.Run(test.method+" "+test.path, func(t *testing.T) {
+				ask := func(id string) *apitest.Response {
+					path := strings.ReplaceAll(test.path, "%s", id)
+					if test.body == "" {
+						return c.GET(path)
+					}
+					return c.Do(test.method, path, strings.ReplaceAll(test.body, "%s", id))
+				}
+				nobodys := unknownID
+				if test.noun == "events" {
+					nobodys = sheaf.EventPrefix + nobodys
+				}
+				got := ask(foreign[test.noun]).Want(t, test.status)
+				same(t, ask(nobodys).Want(t, test.status), got)
+				if test.status == 200 && (len(got.Items(t)) != 0 || got.JSON["total"] != 0.0) {
+					t.Errorf("got %s, want an empty page", got.Body)
+				}
+			})
+		}
+	})
+}
+
+// same ends the test unless the answers differ in the request's id and the date alone.
+func same(t *testing.T, want, got *apitest.Response) {
+	t.Helper()
+	for _, r := range []*apitest.Response{want, got} {
+		r.Header = maps.Clone(r.Header)
+		r.Header.Del("X-Request-Id")
+		r.Header.Del("Date")
+	}
+	if diff := cmp.Diff(want.Header, got.Header); diff != "" {
+		t.Errorf("the headers differ (-unknown +foreign):\n%s", diff)
+	}
+	if diff := cmp.Diff(string(want.Body), string(got.Body)); diff != "" {
+		t.Errorf("the bodies differ (-unknown +foreign):\n%s", diff)
+	}
+}
+
+// everything returns all that the workspace's lists show, but for the keys: tests make some.
+func everything(t *testing.T, c *apitest.Client) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, path := range []string{"projects", "folders", "documents", "events"} {
+		out[path] = string(c.GET("/api/v1/" + path + "?limit=100").Want(t, 200).Body)
+	}
+	return out
+}
+
+// flipped returns the key with its last character changed.
+func flipped(key string) string {
+	last := byte('x')
+	if key[len(key)-1] == last {
+		last = 'y'
+	}
+	return key[:len(key)-1] + string(last)
+}
