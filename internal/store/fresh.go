@@ -52,7 +52,10 @@ func (f *fresh) keep(hash sheaf.KeyHash, c sheaf.Credential, generation int64) s
 		return c
 	}
 	if len(f.credentials) >= maxCredentials {
+		// The versions go too, and the loaded one may be older than they were.
 		f.reset()
+		c.Version = 0
+		return c
 	}
 	f.credentials[hash] = c
 	if _, known := f.versions[c.Workspace]; !known {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -108,7 +109,11 @@ func migrateSQLite(ctx context.Context, folder string) error {
 	if err := checkFile(path); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	if err := claimFile(path); err != nil {
+		return err
+	}
+	address := "file:" + (&url.URL{Path: path}).EscapedPath()
+	db, err := sql.Open("sqlite", address+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
 	if err != nil {
 		return err
 	}
@@ -145,12 +150,21 @@ func apply(ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if current >= Latest {
-		return nil
+		return compatible(ctx, db)
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate from schema %d to %d: %w", current, Latest, err)
 	}
 	return nil
+}
+
+// compatible returns an error unless this program may serve the schema.
+func compatible(ctx context.Context, db *sql.DB) error {
+	var s Schema
+	if err := db.QueryRowContext(ctx, newestSchema).Scan(&s.Version, &s.Oldest); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	return s.Serves()
 }
 
 // lockFile waits for an exclusive lock on path.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -22,6 +23,8 @@ const (
 	FileName = "sheaf.db"
 	// applicationID marks a file as ours: "SHEA" in its header.
 	applicationID = 0x53484541
+	// smallestPage is the least that an SQLite file has, in bytes.
+	smallestPage = 512
 	// busyTimeout is how long a transaction waits for another process, such
 	// as the command line beside a server.
 	busyTimeout = 10 * time.Second
@@ -44,6 +47,9 @@ type sqliteEngine struct {
 func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
 	path := filepath.Join(folder, FileName)
 	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	if err := createFile(path); err != nil {
 		return nil, err
 	}
 	w, err := openConn(path, false)
@@ -74,28 +80,86 @@ func checkFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("the database file cannot be read: %w", err)
 	}
+	if info.Size() < smallestPage { // SQLite would take it for an empty one
+		return damaged(path, errors.New("it is too short"))
+	}
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return damaged(path, err)
 	}
 	defer c.Close()
-	var id, tables int64
-	read := func(sql string, into *int64) error {
-		return sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			*into = s.ColumnInt64(0)
-			return nil
-		}})
-	}
-	if err := read("PRAGMA application_id", &id); err != nil {
+	id, err := readInt(c, "PRAGMA application_id")
+	if err != nil {
 		return damaged(path, err)
 	}
-	if err := read("SELECT COUNT(*) FROM sqlite_schema", &tables); err != nil {
+	tables, err := readInt(c, "SELECT COUNT(*) FROM sqlite_schema")
+	if err != nil {
 		return damaged(path, err)
 	}
 	if id != applicationID && tables > 0 {
 		return fmt.Errorf("%s is the database of another program: choose another folder with --data, or move the file away", path)
 	}
+	if err := checkSize(c, path, info.Size()); err != nil {
+		return err
+	}
 	return checkPages(c, path, info.Size())
+}
+
+func readInt(c *sqlite.Conn, sql string) (n int64, err error) {
+	err = sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		n = s.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}
+
+// createFile makes the file, unless it is there, its owner's alone: it holds
+// secrets. SQLite gives the log and the index beside it the same mode.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("the database file cannot be opened: %w", err)
+	}
+	return f.Close()
+}
+
+// claimFile makes the file and marks it as ours before anything else is in it:
+// a first start that dies half-way must not leave what looks like the file of
+// another program.
+func claimFile(path string) error {
+	if err := createFile(path); err != nil {
+		return err
+	}
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return damaged(path, err)
+	}
+	defer c.Close()
+	c.SetBusyTimeout(busyTimeout)
+	id, err := readInt(c, "PRAGMA application_id")
+	if err == nil && id != applicationID {
+		err = sqlitex.ExecuteTransient(c, fmt.Sprintf("PRAGMA application_id = %d", applicationID), nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the database file cannot be written: %w", err)
+	}
+	return nil
+}
+
+// checkSize refuses a file that ends within a page, as a copy does that was cut
+// short: SQLite would read zeroes. With a log beside it, that may end it.
+func checkSize(c *sqlite.Conn, path string, size int64) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return nil
+	}
+	page, err := readInt(c, "PRAGMA page_size")
+	if err != nil {
+		return damaged(path, err)
+	}
+	if size%page != 0 {
+		return damaged(path, errors.New("its last page is cut off"))
+	}
+	return nil
 }
 
 // checkPages looks for damage where that takes no noticeable time; larger files

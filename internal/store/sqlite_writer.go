@@ -236,7 +236,8 @@ func (w *writer) commit(members []*job) error {
 	if err != nil {
 		w.rollback()
 		settle(false)
-		return fmt.Errorf("commit: %w", err)
+		// Nobody's own fault, and so no constraint of theirs: hence %v.
+		return sheaf.UnavailableError(fmt.Errorf("commit: %v", err))
 	}
 	settle(true)
 	w.announce(note)

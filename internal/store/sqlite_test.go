@@ -1,0 +1,509 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// sqliteStore returns a store with one workspace, and its engine.
+func sqliteStore(t testing.TB) (*Store, *sqliteEngine) {
+	s := openTest(t, Options{Folder: t.TempDir()})
+	put(t, s, testWorkspace("w"))
+	return s, s.engine.(*sqliteEngine)
+}
+
+func testWorkspace(id sheaf.WorkspaceID) sheaf.Workspace {
+	return sheaf.Workspace{ID: id, Name: "Acme", Plan: sheaf.Pro, CreatedAt: time.UnixMilli(1).UTC(), Version: 1}
+}
+
+func put(t testing.TB, s *Store, w sheaf.Workspace) {
+	t.Helper()
+	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.InsertWorkspace(w) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func workspaces(t testing.TB, s *Store) string {
+	t.Helper()
+	var names []string
+	err := s.Read(context.Background(), func(r *Reader) error {
+		all, err := r.Workspaces()
+		for _, w := range all {
+			names = append(names, string(w.ID))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+// asGroup runs the closures as one group of the writer, in their order, and
+// returns their errors.
+func asGroup(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
+	t.Helper()
+	w := s.engine.(*sqliteEngine).writer
+	errs := make([]error, len(fns))
+	inside, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		// The group before: whoever asks meanwhile waits in the queue.
+		s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil })
+	})
+	<-inside
+	for i, fn := range fns {
+		all.Go(func() { errs[i] = s.Write(context.Background(), fn) })
+		for len(w.jobs) <= i {
+			time.Sleep(time.Millisecond) // until it stands in the queue: nothing signals that
+		}
+	}
+	close(release)
+	all.Wait()
+	return errs
+}
+
+func insert(id sheaf.WorkspaceID) func(*Tx) error {
+	return func(tx *Tx) error { return tx.InsertWorkspace(testWorkspace(id)) }
+}
+
+func TestSQLite_MembersAreCommittedTogether(t *testing.T) {
+	s, e := sqliteStore(t)
+	commits := make(map[int]bool)
+	member := func(id sheaf.WorkspaceID) func(*Tx) error {
+		return func(tx *Tx) error {
+			commits[len(e.writer.jobs)] = true
+			if err := tx.InsertWorkspace(testWorkspace(id)); err != nil {
+				return err
+			}
+			if got := workspaces(t, s); got != "w" {
+				return fmt.Errorf("a reader sees %s before the commit", got)
+			}
+			return nil
+		}
+	}
+	for _, err := range asGroup(t, s, member("x"), member("y"), member("z")) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := workspaces(t, s); got != "w x y z" || len(commits) != 3 {
+		t.Errorf("got %s in %d queue lengths", got, len(commits))
+	}
+}
+
+// What SQLite does on a full disk or an I/O error: the transaction is gone
+// under the member that met it, and with it what the others had done.
+func TestSQLite_EngineRollsBackUnderOneMember_OthersRunAgain(t *testing.T) {
+	for _, swallow := range []bool{false, true} {
+		t.Run(fmt.Sprintf("error swallowed %t", swallow), func(t *testing.T) {
+			s, _ := sqliteStore(t)
+			own, runs := errors.New("own"), map[string]int{}
+			counted := func(name sheaf.WorkspaceID) func(*Tx) error {
+				return func(tx *Tx) error { runs[string(name)]++; return insert(name)(tx) }
+			}
+			undo := func(tx *Tx) error {
+				runs["undo"]++
+				if _, err := tx.conn.exec("ROLLBACK", nil); err != nil {
+					return err
+				}
+				if swallow {
+					return nil
+				}
+				return own
+			}
+			refused := func(tx *Tx) error { runs["refused"]++; return own }
+			errs := asGroup(t, s, counted("x"), refused, undo, counted("y"), undo, counted("z"))
+			for i, want := range []error{nil, own, own, nil, own, nil} {
+				if swallow && (i == 2 || i == 4) {
+					if sheaf.KindOf(errs[i]) != sheaf.Unavailable {
+						t.Errorf("member %d: got %v, want Unavailable", i, errs[i])
+					}
+				} else if !errors.Is(errs[i], want) {
+					t.Errorf("member %d: got %v, want %v", i, errs[i], want)
+				}
+			}
+			if got := workspaces(t, s); got != "w x y z" {
+				t.Errorf("got %s", got)
+			}
+			if runs["undo"] != 2 || runs["refused"] != 1 || runs["x"] < 2 {
+				t.Errorf("runs: %v", runs)
+			}
+			put(t, s, testWorkspace("later"))
+		})
+	}
+}
+
+// fill lets the file of the writer's connection grow by no more than that.
+func fill(t *testing.T, s *Store, more int64) (room func()) {
+	t.Helper()
+	pragma := func(text string) {
+		err := s.Write(context.Background(), func(tx *Tx) error { return tx.query(text, func(*row) {}) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var pages int64
+	err := s.Write(context.Background(), func(tx *Tx) (err error) {
+		pages, err = tx.count("PRAGMA page_count")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pragma(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))
+	return func() { pragma("PRAGMA max_page_count = 1000000") }
+}
+
+func TestSQLite_FullDisk_IsUnavailableAndPasses(t *testing.T) {
+	s, _ := sqliteStore(t)
+	room := fill(t, s, 3)
+	big := func(tx *Tx) error {
+		w := testWorkspace("big")
+		w.Name = strings.Repeat("x", 1<<20)
+		return tx.InsertWorkspace(w)
+	}
+	errs := asGroup(t, s, insert("x"), big, insert("y"), big)
+	for i, want := range []bool{true, false, true, false} {
+		if (errs[i] == nil) != want || errs[i] != nil && sheaf.KindOf(errs[i]) != sheaf.Unavailable {
+			t.Errorf("member %d: got %v", i, errs[i])
+		}
+	}
+	if got := workspaces(t, s); got != "w x y" {
+		t.Errorf("while full: %s", got)
+	}
+	room()
+	if err := s.Write(context.Background(), big); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	if got := workspaces(t, s); got != "big w x y" {
+		t.Errorf("with room again: %s", got)
+	}
+}
+
+// A commit that fails for whatever reason is nobody's own fault. SQLite can be
+// brought to it by a reference that is checked at the commit alone.
+func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
+	s, e := sqliteStore(t)
+	hash := sheaf.KeyHash{1}
+	addKey(t, s, hash)
+	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
+		t.Fatalf("got version %d, %v", c.Version, err)
+	}
+	dangle := func(tx *Tx) error {
+		if err := tx.query("PRAGMA defer_foreign_keys = ON", func(*row) {}); err != nil {
+			return err
+		}
+		return tx.InsertMember(testWorkspace("w"), sheaf.User{ID: "nobody"}, sheaf.Member)
+	}
+	raise := func(tx *Tx) error {
+		w := testWorkspace("w")
+		w.Version = 99
+		return tx.SaveWorkspace(w)
+	}
+	var told int
+	s.OnCommit(func(Note) { told++ })
+	revoke := func(tx *Tx) error { return tx.RevokeKey("w", "k", time.UnixMilli(5)) }
+	for i, err := range asGroup(t, s, insert("x"), dangle, raise, revoke) {
+		if sheaf.KindOf(err) != sheaf.Unavailable || errors.Is(err, ErrReference) {
+			t.Errorf("member %d: got %v, want Unavailable and no constraint of its own", i, err)
+		}
+	}
+	if got := workspaces(t, s); got != "w" || told != 0 {
+		t.Errorf("after the failed commit: %s, told %d", got, told)
+	}
+	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
+		t.Errorf("after the failed commit: version %d, %v", c.Version, err)
+	}
+	put(t, s, testWorkspace("later"))
+	if !e.writer.conn.c.AutocommitEnabled() {
+		t.Error("a transaction was left open")
+	}
+}
+
+func addKey(t testing.TB, s *Store, hash sheaf.KeyHash) {
+	t.Helper()
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		u := sheaf.User{ID: "u", Name: "Ada", CreatedAt: time.UnixMilli(1)}
+		k := sheaf.Key{ID: "k", Name: "ci", Scopes: sheaf.AllScopes, UserID: "u", CreatedAt: time.UnixMilli(1), Number: 1}
+		return errors.Join(tx.InsertUser(u), tx.InsertKey("w", k, hash))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSQLite_CommitOfAnotherProcessIsNoticed(t *testing.T) {
+	folder := t.TempDir()
+	here, there := openTest(t, Options{Folder: folder}), openTest(t, Options{Folder: folder})
+	put(t, here, testWorkspace("w"))
+	hash := sheaf.KeyHash{1}
+	addKey(t, here, hash)
+	told := make(chan Note, 100)
+	here.OnCommit(func(n Note) { told <- n })
+	if _, err := here.Credential(context.Background(), hash); err != nil {
+		t.Fatal(err)
+	}
+	revoke := func(tx *Tx) error { return tx.RevokeKey("w", "k", time.UnixMilli(5)) }
+	if err := there.Write(context.Background(), revoke); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-told:
+		if !n.Credentials || !n.Deliveries {
+			t.Errorf("told of %+v, want everything", n)
+		}
+	case <-time.After(2 * time.Second):
+		t.Fatal("not noticed within 2 s")
+	}
+	_, err := here.Credential(context.Background(), hash)
+	if sheaf.KindOf(err) != sheaf.Unauthorized {
+		t.Errorf("got %v, want the revoked key refused", err)
+	}
+}
+
+func TestSQLite_TwoProcessesWriteTheSameFile(t *testing.T) {
+	folder := t.TempDir()
+	stores := []*Store{openTest(t, Options{Folder: folder}), openTest(t, Options{Folder: folder})}
+	put(t, stores[0], testWorkspace("w"))
+	var all sync.WaitGroup
+	const each = 40
+	for _, s := range stores {
+		for range 4 {
+			all.Go(func() {
+				for range each / 4 {
+					err := s.Write(context.Background(), func(tx *Tx) error {
+						w, err := tx.LockWorkspace("w")
+						if err != nil {
+							return err
+						}
+						w.Version++
+						return tx.SaveWorkspace(w)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	for i, s := range stores {
+		err := s.Read(context.Background(), func(r *Reader) error {
+			w, err := r.Workspace("w")
+			if w.Version != 1+2*each {
+				t.Errorf("store %d: version %d, want %d", i, w.Version, 1+2*each)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSQLite_ReaderCannotWrite(t *testing.T) {
+	s, _ := sqliteStore(t)
+	err := s.Read(context.Background(), func(r *Reader) error {
+		_, err := r.conn.exec("DELETE FROM workspaces", nil)
+		return err
+	})
+	if err == nil || workspaces(t, s) != "w" {
+		t.Errorf("a reader wrote: %v", err)
+	}
+}
+
+func TestSQLite_EveryConnectionIsDurable(t *testing.T) {
+	s, e := sqliteStore(t)
+	check := func(r *Reader) error {
+		for pragma, want := range map[string]int64{"synchronous": 2, "foreign_keys": 1, "trusted_schema": 0} {
+			if got, err := r.count("PRAGMA " + pragma); err != nil || got != want {
+				t.Errorf("%s is %d, %v, want %d", pragma, got, err, want)
+			}
+		}
+		mode, _, err := one(r, "PRAGMA journal_mode", (*row).text)
+		if mode != "wal" {
+			t.Errorf("journal_mode is %s", mode)
+		}
+		return err
+	}
+	for range e.size {
+		if err := s.Read(context.Background(), check); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Write(context.Background(), func(tx *Tx) error { return check(&tx.Reader) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSQLite_PanickingReaderIsReturned(t *testing.T) {
+	s, e := sqliteStore(t)
+	for range 2 * e.size {
+		func() {
+			defer func() { recover() }()
+			s.Read(context.Background(), func(*Reader) error { panic("by the test") })
+		}()
+	}
+	if got := workspaces(t, s); got != "w" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSQLite_ClosedStoreIsUnavailable(t *testing.T) {
+	s, err := openMigrated(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := s.Write(ctx, insert("x")); sheaf.KindOf(err) != sheaf.Unavailable {
+		t.Errorf("write: got %v, want Unavailable", err)
+	}
+}
+
+func TestSQLite_CloseWaitsForTheWritesUnderWay(t *testing.T) {
+	folder := t.TempDir()
+	s, err := openMigrated(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, release, wrote := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		wrote <- s.Write(context.Background(), func(tx *Tx) error { close(inside); <-release; return insert("x")(tx) })
+	}()
+	<-inside
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	close(release)
+	if err := errors.Join(<-wrote, <-closed); err != nil {
+		t.Error(err)
+	}
+	again := openTest(t, Options{Folder: folder})
+	if got := workspaces(t, again); got != "x" {
+		t.Errorf("after reopening: %q", got)
+	}
+}
+
+func openMigrated(folder string) (*Store, error) {
+	o := Options{Folder: folder}
+	if err := Migrate(context.Background(), o); err != nil {
+		return nil, err
+	}
+	return Open(context.Background(), o)
+}
+
+func TestFresh_FullCacheKeepsNoOlderVersion(t *testing.T) {
+	f := newFresh()
+	for i := range maxCredentials {
+		f.credentials[sheaf.KeyHash{1, byte(i), byte(i >> 8)}] = sheaf.Credential{Workspace: "other"}
+	}
+	hash := sheaf.KeyHash{2}
+	load := func() (sheaf.Credential, error) {
+		// A commit between the load and the keeping of what was loaded.
+		f.unsettle(map[sheaf.WorkspaceID]int64{"w": 6}, false)(true)
+		return sheaf.Credential{Workspace: "w", Version: 5}, nil
+	}
+	for range 2 {
+		if c, err := f.credential(hash, load); err != nil || c.Version == 5 {
+			t.Errorf("got version %d, %v, which a commit has replaced", c.Version, err)
+		}
+	}
+}
+
+func execFile(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, text := range statements {
+		if err := sqlitex.ExecuteTransient(c, text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refuses checks that both doors refuse the folder with one line that says what
+// to do, and leave the file as it is.
+func refuses(t *testing.T, folder, want string) {
+	t.Helper()
+	path := filepath.Join(folder, FileName)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, openErr := Open(context.Background(), Options{Folder: folder})
+	if openErr == nil {
+		s.Close()
+	}
+	for door, err := range map[string]error{"Open": openErr, "Migrate": Migrate(context.Background(), Options{Folder: folder})} {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want one line with %q", door, err, want)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+}
+
+func TestSQLite_FileOfAnotherProgramIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	execFile(t, filepath.Join(folder, FileName), "CREATE TABLE theirs (n INT)")
+	refuses(t, folder, "choose another folder with --data")
+}
+
+func TestSQLite_DamagedFileIsRefused(t *testing.T) {
+	sound := t.TempDir()
+	s, err := openMigrated(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		put(t, s, testWorkspace(sheaf.WorkspaceID(fmt.Sprint(i))))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(sound, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeroed := append([]byte(nil), whole...)
+	clear(zeroed[len(zeroed)/4 : len(zeroed)/2])
+	for what, content := range map[string][]byte{
+		"garbage":             []byte(strings.Repeat("not a database ", 1000)),
+		"short garbage":       []byte("x"),
+		"a truncated file":    whole[:len(whole)/2],
+		"a torn page":         whole[:len(whole)-100],
+		"the header alone":    whole[:100],
+		"less than a header":  whole[:10],
+		"zeroes in the midst": zeroed,
+	} {
+		t.Run(what, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, FileName), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refuses(t, folder, "restore it from a backup")
+		})
+	}
+}
