@@ -82,6 +82,8 @@ func start(t testing.TB, o store.Options, options []Option) *API {
 	}
 	a.Handler = httpapi.New(c)
 	a.Server = httptest.NewServer(a.Clock.translate(a.Handler))
+	// Tests ask from many goroutines at once: without this, all but two would connect anew for every request.
+	a.Server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 128
 	t.Cleanup(func() {
 		a.Server.Close()
 		if err := s.Close(); err != nil {
