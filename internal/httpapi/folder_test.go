@@ -62,7 +62,7 @@ func TestFolder_RefusedFields(t *testing.T) {
 	}
 	c.POST(folders, `{"entity_type":"project"}`).WantError(t, 400, "VALIDATION_ERROR", "name")
 	c.POST(folders, `{"name":"x","entity_type":"project","parent_id":"x"}`).WantError(t, 400, "VALIDATION_ERROR", "parent_id")
-	if n := len(everything(t, c, folders, 100)); n != 1 {
+	if n := len(wholeList(t, c, folders, 100)); n != 1 {
 		t.Errorf("the refused requests made %d folders", n-1)
 	}
 }
@@ -115,7 +115,7 @@ func TestFolders_List(t *testing.T) {
 			if int(r.JSON["total"].(float64)) != len(want) {
 				t.Errorf("%s: total %v", query, r.JSON["total"])
 			}
-			wantSame(t, query+" by two", idsOf(everything(t, c, folders+"?"+query, 2)), want)
+			wantSame(t, query+" by two", idsOf(wholeList(t, c, folders+"?"+query, 2)), want)
 		}
 		for _, bad := range []string{"entity_type=", "entity_type=folder", "parent_id=x", "sort=depth", "order=no"} {
 			name, _, _ := strings.Cut(bad, "=")
@@ -257,7 +257,7 @@ func TestFolder_Delete(t *testing.T) {
 			t.Errorf("the document changed: %s", got.Body)
 		}
 		c.DELETE(at(folders, outer)).Want(t, 204)
-		if n := len(everything(t, c, folders, 100)); n != 0 {
+		if n := len(wholeList(t, c, folders, 100)); n != 0 {
 			t.Errorf("%d folders are left", n)
 		}
 	})
@@ -343,7 +343,7 @@ func TestFolder_TreeHoldsUnderConcurrency(t *testing.T) {
 				t.Errorf("round %d: no race was tried: %v", round, n)
 			}
 		}
-		checkTree(t, everything(t, c, folders, 100))
+		checkTree(t, wholeList(t, c, folders, 100))
 	})
 }
 
@@ -380,6 +380,6 @@ func TestFolder_DepthUnderConcurrentCreates(t *testing.T) {
 		if n := statuses(rs); n[201] != 32 || n[400] != 32 {
 			t.Errorf("got %v", n)
 		}
-		checkTree(t, everything(t, c, folders, 100))
+		checkTree(t, wholeList(t, c, folders, 100))
 	})
 }

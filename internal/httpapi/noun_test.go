@@ -95,8 +95,8 @@ func create(t testing.TB, c *apitest.Client, path string, body any) string {
 	return c.POST(path, body).Want(t, 201).Text(t, "id")
 }
 
-// everything reads a list page by page, as the contract tells clients to.
-func everything(t testing.TB, c *apitest.Client, path string, limit int) []fields {
+// wholeList reads a list page by page, as the contract tells clients to.
+func wholeList(t testing.TB, c *apitest.Client, path string, limit int) []fields {
 	t.Helper()
 	mark := "?"
 	if strings.Contains(path, "?") {
@@ -115,9 +115,9 @@ func everything(t testing.TB, c *apitest.Client, path string, limit int) []field
 // emitted returns the events that act adds to the log.
 func emitted(t testing.TB, c *apitest.Client, act func()) []fields {
 	t.Helper()
-	before := len(everything(t, c, events, 100))
+	before := len(wholeList(t, c, events, 100))
 	act()
-	return everything(t, c, events, 100)[before:]
+	return wholeList(t, c, events, 100)[before:]
 }
 
 // idsOf returns the ids of records in their order.

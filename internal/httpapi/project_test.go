@@ -64,7 +64,7 @@ func TestProject_RefusedFields(t *testing.T) {
 		c.PATCH(at(projects, id), `{`+field+`}`).WantError(t, 400, "VALIDATION_ERROR", name)
 	}
 	c.POST(projects, `{}`).WantError(t, 400, "VALIDATION_ERROR", "name", "required")
-	if n := len(everything(t, c, projects, 100)); n != 1 {
+	if n := len(wholeList(t, c, projects, 100)); n != 1 {
 		t.Errorf("the refused requests made %d projects", n-1)
 	}
 	// 200 characters, not bytes, are a name.
@@ -137,8 +137,8 @@ func TestProjects_Order(t *testing.T) {
 			slices.Reverse(reversed)
 			wantSame(t, sort+" desc", c.GET(projects+"?order=desc&"+sort).IDs(t), reversed)
 			for limit := 1; limit <= 8; limit++ { // however it is cut, also from the end
-				wantSame(t, fmt.Sprint(sort, " by ", limit), idsOf(everything(t, c, projects+"?"+sort, limit)), want)
-				wantSame(t, fmt.Sprint(sort, " desc by ", limit), idsOf(everything(t, c, projects+"?order=desc&"+sort, limit)), reversed)
+				wantSame(t, fmt.Sprint(sort, " by ", limit), idsOf(wholeList(t, c, projects+"?"+sort, limit)), want)
+				wantSame(t, fmt.Sprint(sort, " desc by ", limit), idsOf(wholeList(t, c, projects+"?order=desc&"+sort, limit)), reversed)
 			}
 		}
 		for _, bad := range []string{"sort=id", "sort=", "sort=Name", "order=up", "order=", "order=DESC"} {
@@ -182,7 +182,7 @@ func TestProjects_ReadByOffsetWhileOthersCreate(t *testing.T) {
 				reads = append(reads, got)
 			}
 		})
-		final := idsOf(everything(t, c, projects, 100))
+		final := idsOf(wholeList(t, c, projects, 100))
 		for _, got := range reads {
 			if len(got) < 30 || !slices.Equal(got, final[:len(got)]) {
 				t.Fatalf("a reader saw %d projects that are no beginning of the %d", len(got), len(final))
@@ -317,7 +317,7 @@ func TestProject_GetOneEmbedsTheNewestDocuments(t *testing.T) {
 			t.Error("a document of no project is embedded")
 		}
 		// All of them, and only lists of documents have more.
-		if n := len(everything(t, c, documents+"?project_id="+id, 40)); n != 102 {
+		if n := len(wholeList(t, c, documents+"?project_id="+id, 40)); n != 102 {
 			t.Errorf("the list has %d", n)
 		}
 		if strings.Contains(string(c.GET(projects).Body), `"documents"`) {
