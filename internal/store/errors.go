@@ -66,7 +66,7 @@ func connectionError(err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &connect), errors.As(err, &network), pgconn.SafeToRetry(err), pgconn.Timeout(err),
-		errors.Is(err, net.ErrClosed), isClosed(err), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, net.ErrClosed), isClosed(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return sheaf.UnavailableError(err)
 	}
 	return err

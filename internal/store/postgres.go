@@ -26,6 +26,7 @@ const (
 // postgresEngine is one PostgreSQL database, which any number of nodes share.
 type postgresEngine struct {
 	pool     *pgxpool.Pool
+	size     int32 // how many connections the pool may have
 	url      string
 	log      *slog.Logger
 	announce func(Note)
@@ -47,7 +48,7 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 		pool.Close()
 		return nil, fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", config.ConnConfig.Host, err)
 	}
-	return &postgresEngine{pool: pool, url: url, log: log, announce: announce}, nil
+	return &postgresEngine{pool: pool, size: config.MaxConns, url: url, log: log, announce: announce}, nil
 }
 
 func (e *postgresEngine) dialect() dialect { return dialect{postgres: true} }
@@ -58,26 +59,41 @@ func (e *postgresEngine) close() error {
 }
 
 func (e *postgresEngine) read(ctx context.Context, fn func(*Reader) error) error {
-	return e.on(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", func(c *postgresConn) error {
+	return e.on(ctx, ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", func(c *postgresConn) error {
 		defer c.c.Exec(c.ctx, "ROLLBACK")
 		return fn(&Reader{conn: c, d: e.dialect()})
 	})
 }
 
-// on runs fn on a connection of the pool, after begin.
-func (e *postgresEngine) on(ctx context.Context, begin string, fn func(*postgresConn) error) error {
-	c, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return sheaf.UnavailableError(err)
-	}
-	defer c.Release()
-	conn := &postgresConn{ctx: ctx, c: c.Conn()}
-	if begin != "" {
-		if _, err := conn.exec(begin, nil); err != nil {
+// on runs fn on a connection of the pool, after begin. Until there is one, the
+// end of wait stops it; from then on, that of ctx. A connection that proves dead
+// at the first statement, as all do after a restart of the server, is replaced:
+// nothing was done on it. Without begin, fn is one statement that only reads.
+func (e *postgresEngine) on(wait, ctx context.Context, begin string, fn func(*postgresConn) error) error {
+	for dead := int32(0); ; dead++ {
+		c, err := e.pool.Acquire(wait)
+		if err != nil {
+			return sheaf.UnavailableError(err)
+		}
+		again, err := use(ctx, c, begin, fn)
+		if !again || dead > e.size {
 			return err
 		}
 	}
-	return fn(conn)
+}
+
+// use runs fn on c, and reports whether c was dead before anything was done.
+func use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
+	defer c.Release()
+	conn := &postgresConn{ctx: ctx, c: c.Conn()}
+	if begin == "" {
+		err := fn(conn)
+		return err != nil && conn.c.IsClosed(), err
+	}
+	if _, err := conn.exec(begin, nil); err != nil {
+		return conn.c.IsClosed(), err
+	}
+	return false, fn(conn)
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
@@ -95,13 +111,12 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 // once runs fn in one transaction. From its first statement to the answer of
 // COMMIT no client's leaving can cancel it.
 func (e *postgresEngine) once(ctx context.Context, fn func(*Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return sheaf.UnavailableError(err)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	wait, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	tx := &Tx{Reader: Reader{d: e.dialect()}}
-	err := e.on(ctx, "BEGIN", func(c *postgresConn) error {
+	err := e.on(wait, ctx, "BEGIN", func(c *postgresConn) error {
 		tx.conn = c
 		if err := safely(fn, tx); err != nil {
 			c.c.Exec(ctx, "ROLLBACK")
@@ -116,7 +131,7 @@ func (e *postgresEngine) once(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (e *postgresEngine) credential(ctx context.Context, hash sheaf.KeyHash) (c sheaf.Credential, err error) {
-	err = e.on(ctx, "", func(conn *postgresConn) error {
+	err = e.on(ctx, ctx, "", func(conn *postgresConn) error {
 		c, err = (&Reader{conn: conn, d: e.dialect()}).credential(hash)
 		return err
 	})
@@ -171,8 +186,7 @@ func plainAll(args []any) []any {
 
 // isClosed reports whether the connection went away under the statement.
 func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) ||
-		strings.Contains(err.Error(), "conn closed")
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }
 
 func (e *postgresEngine) watch(ctx context.Context, _ func(Note)) error {

@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+// quickly is longer than any answer of a store whose server is down may take.
+const quickly = 3 * time.Second
+
+func TestPostgres_ServerGoesAndComes(t *testing.T) {
+	c := pgtest.Start(t)
+	s := openTest(t, Options{DatabaseURL: c.URL()})
+	put(t, s, testWorkspace("w"))
+	hash := sheaf.KeyHash{1}
+	addKey(t, s, hash)
+	for _, mode := range []pgtest.Mode{pgtest.Fast, pgtest.Immediate, pgtest.Kill} {
+		busyPool(t, s)
+		if err := c.Stop(mode); err != nil {
+			t.Fatal(err)
+		}
+		// The processes of a killed server may answer until they notice.
+		for range 40 { // more often than there are connections to lose
+			if mode != pgtest.Kill {
+				wantUnavailable(t, s, hash)
+			}
+		}
+		if err := c.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		// At once, on the connections that are there: nobody reopens the store.
+		if err := s.Ready(context.Background()); err != nil {
+			t.Errorf("ready after %v: %v", mode, err)
+		}
+		if _, err := s.Credential(context.Background(), hash); err != nil {
+			t.Errorf("credential after %v: %v", mode, err)
+		}
+		if err := s.Write(context.Background(), raise); err != nil {
+			t.Errorf("write after %v: %v", mode, err)
+		}
+	}
+}
+
+func wantUnavailable(t *testing.T, s *Store, hash sheaf.KeyHash) {
+	t.Helper()
+	for what, act := range map[string]func() error{
+		"write": func() error { return s.Write(context.Background(), raise) },
+		"read": func() error {
+			return s.Read(context.Background(), func(r *Reader) error { _, err := r.Workspaces(); return err })
+		},
+		"credential": func() error { _, err := s.Credential(context.Background(), hash); return err },
+		"ready":      func() error { return s.Ready(context.Background()) },
+	} {
+		begun := time.Now()
+		if err := act(); sheaf.KindOf(err) != sheaf.Unavailable {
+			t.Fatalf("%s: got %v, want Unavailable", what, err)
+		}
+		if took := time.Since(begun); took > quickly {
+			t.Fatalf("%s: refused after %s", what, took)
+		}
+	}
+}
+
+func raise(tx *Tx) error {
+	w, err := tx.LockWorkspace("w")
+	if err != nil {
+		return err
+	}
+	w.Version++
+	return tx.SaveWorkspace(w)
+}
+
+// busyPool opens several connections, which then are idle.
+func busyPool(t *testing.T, s *Store) {
+	t.Helper()
+	var inside, all sync.WaitGroup
+	inside.Add(8)
+	for range 8 {
+		all.Go(func() {
+			err := s.Read(context.Background(), func(r *Reader) error {
+				inside.Done()
+				inside.Wait()
+				_, err := r.Workspaces()
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The transaction under which the server goes away is refused, and not there
+// when the server comes back.
+func TestPostgres_ServerGoesDuringATransaction(t *testing.T) {
+	c := pgtest.Start(t)
+	s := openTest(t, Options{DatabaseURL: c.URL()})
+	runs := 0
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		runs++
+		if err := insert("w")(tx); err != nil {
+			return err
+		}
+		return c.Stop(pgtest.Immediate)
+	})
+	if sheaf.KindOf(err) != sheaf.Unavailable || runs != 1 {
+		t.Errorf("got %v after %d runs, want Unavailable after one", err, runs)
+	}
+	if err := c.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if got := workspaces(t, s); got != "" {
+		t.Errorf("got %q, want nothing", got)
+	}
+}
+
+func TestPostgres_DeadlockIsRerun(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	put(t, s, testWorkspace("a"))
+	put(t, s, testWorkspace("b"))
+	var met sync.WaitGroup // both hold their first row
+	met.Add(2)
+	var all sync.WaitGroup
+	runs := make([]int, 2)
+	for i, order := range [][]sheaf.WorkspaceID{{"a", "b"}, {"b", "a"}} {
+		all.Go(func() {
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				runs[i]++
+				for n, id := range order {
+					w, err := tx.LockWorkspace(id)
+					if err != nil {
+						return err
+					}
+					if n == 0 && runs[i] == 1 {
+						met.Done()
+						met.Wait()
+					}
+					w.Version++
+					if err := tx.SaveWorkspace(w); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if runs[0]+runs[1] < 3 {
+		t.Errorf("%v runs, want both, and one of them again", runs)
+	}
+	err := s.Read(context.Background(), func(r *Reader) error {
+		all, err := r.Workspaces()
+		for _, w := range all {
+			if w.Version != 3 {
+				t.Errorf("%s has version %d, want 3", w.ID, w.Version)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+const serializationFailure = `DO $$ BEGIN RAISE EXCEPTION 'by the test' USING ERRCODE = '40001'; END $$`
+
+func TestPostgres_SerializationFailureIsRerunAndBounded(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	for _, failing := range []int{1, maxReruns - 1, maxReruns, 1000} {
+		runs := 0
+		err := s.Write(context.Background(), func(tx *Tx) error {
+			if runs++; runs <= failing {
+				return tx.exec(serializationFailure)
+			}
+			return nil
+		})
+		if failing < maxReruns && (err != nil || runs != failing+1) {
+			t.Errorf("%d failures: got %v after %d runs", failing, err, runs)
+		}
+		if failing >= maxReruns && (sheaf.KindOf(err) != sheaf.Unavailable || runs != maxReruns) {
+			t.Errorf("%d failures: got %v after %d runs, want Unavailable after %d", failing, err, runs, maxReruns)
+		}
+	}
+}
+
+// A closure that swallows the error of a statement has a transaction that the
+// server will not commit: that must not look like success.
+func TestPostgres_SwallowedErrorIsNoCommit(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		if err := insert("w")(tx); err != nil {
+			return err
+		}
+		_ = insert("w")(tx)
+		return nil
+	})
+	if err == nil || workspaces(t, s) != "" {
+		t.Errorf("got %v, and %q", err, workspaces(t, s))
+	}
+}
+
+// Whoever leaves while all connections are taken does not wait on.
+func TestPostgres_CallerLeavesBeforeItsTurn(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	e := s.engine.(*postgresEngine)
+	taken := int(e.pool.Config().MaxConns)
+	release := make(chan struct{})
+	var inside, all sync.WaitGroup
+	inside.Add(taken)
+	for range taken {
+		all.Go(func() {
+			s.Read(context.Background(), func(*Reader) error { inside.Done(); <-release; return nil })
+		})
+	}
+	inside.Wait()
+	ctx, leave := context.WithCancel(context.Background())
+	go leave()
+	begun := time.Now()
+	err := s.Write(ctx, func(*Tx) error { t.Error("the closure ran"); return nil })
+	if took := time.Since(begun); sheaf.KindOf(err) != sheaf.Unavailable || took > quickly {
+		t.Errorf("got %v after %s, want Unavailable at once", err, took)
+	}
+	close(release)
+	all.Wait()
+}
+
+// A reader who leaves is no fault of the service.
+func TestPostgres_ReaderLeaves(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	ctx, leave := context.WithCancel(context.Background())
+	err := s.Read(ctx, func(r *Reader) error {
+		time.AfterFunc(100*time.Millisecond, leave) // while the server sleeps: nothing signals that
+		_, err := r.count("SELECT COUNT(*) FROM pg_sleep(30)")
+		return err
+	})
+	if sheaf.KindOf(err) != sheaf.Unavailable || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want Unavailable", err)
+	}
+	if got := workspaces(t, s); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPostgres_AddressesThatCannotBeUsed(t *testing.T) {
+	for _, url := range []string{"postgres://%zz", "postgres://u:secret@127.0.0.1:1/db?sslmode=disable"} {
+		o := Options{DatabaseURL: url}
+		ctx, cancel := context.WithTimeout(context.Background(), quickly)
+		_, err := Open(ctx, o)
+		for _, err := range []error{err, Migrate(ctx, o)} {
+			if err == nil || containsAny(err.Error(), "secret", "\n") {
+				t.Errorf("%s: got %v, want one line without the password", url, err)
+			}
+		}
+		cancel()
+	}
+}
+
+func containsAny(s string, parts ...string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
