@@ -10,15 +10,18 @@ import (
 	"io"
 	"time"
 
+	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
 // App is the rules over one store. It is safe for concurrent use.
 type App struct {
-	store  *store.Store
-	now    func() time.Time
-	random io.Reader
+	store    *store.Store
+	now      func() time.Time
+	random   io.Reader
+	webhooks Webhooks
 }
 
 // Config is what the rules need from outside.
@@ -26,11 +29,24 @@ type Config struct {
 	Store  *store.Store
 	Now    func() time.Time // the clock
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
+	// Webhooks may be left out where no subscription is touched.
+	Webhooks Webhooks
+}
+
+// Webhooks is what the rules about subscriptions need from outside.
+type Webhooks struct {
+	Box   *seal.Box    // seals secrets and headers
+	Guard *guard.Guard // judges addresses
+	// SignatureHeader is the name that no custom header may have.
+	SignatureHeader string
+	// Send makes one attempt now.
+	Send func(context.Context, sheaf.Outgoing) sheaf.Attempt
 }
 
 // New returns the rules over a store.
 func New(c Config) *App {
-	return &App{store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random}
+	return &App{store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+		webhooks: c.Webhooks}
 }
 
 // keepAnswers is for how long a repetition gets the first answer.

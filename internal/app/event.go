@@ -80,3 +80,48 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 		return w.emitRaw(in.Type, in.ResourceID, user, in.Payload), nil
 	})
 }
+
+// FollowEvents returns the position from which to follow the log: after the
+// filter's event, which may be NotFound, or at its end.
+func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (int64, error) {
+	if err := c.Authorize(sheaf.EventsRead); err != nil {
+		return 0, err
+	}
+	return read(ctx, a, func(r *store.Reader) (int64, error) {
+		if f.After != "" || f.Since != nil {
+			return position(r, c.Workspace, f.After)
+		}
+		ws, err := r.Workspace(c.Workspace)
+		return ws.LastEvent, err
+	})
+}
+
+// Tail is a part of the log that a follower reads.
+type Tail struct {
+	Events []sheaf.Event
+	At     int64 // the position behind this part
+	Last   int64 // the newest event's number
+	More   bool  // there is more to read at once
+}
+
+// tailSize bounds how many events a follower holds.
+const tailSize = 100
+
+// EventsAfter returns what the log has behind a position, in commit order.
+func (a *App) EventsAfter(ctx context.Context, c Caller, f sheaf.EventFilter, at int64) (Tail, error) {
+	if err := c.Authorize(sheaf.EventsRead); err != nil {
+		return Tail{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (Tail, error) {
+		ws, err := r.Workspace(c.Workspace)
+		if err != nil || ws.LastEvent <= at {
+			return Tail{At: at, Last: ws.LastEvent}, err
+		}
+		events, err := r.EventsAfter(c.Workspace, f, at, tailSize)
+		t := Tail{Events: events, At: ws.LastEvent, Last: ws.LastEvent}
+		if len(events) == tailSize {
+			t.At, t.More = events[tailSize-1].Number, true
+		}
+		return t, err
+	})
+}

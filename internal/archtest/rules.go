@@ -24,13 +24,13 @@ var rules = []rule{
 	{part: "internal/httpapi", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/strict",
 		"internal/ratewindow", "internal/obs", "internal/icon"}},
 	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon"}},
-	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/obs"}},
+	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/obs"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
-		may: []string{"internal/store", "internal/sheaf", "internal/guard"}},
+		may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
-		may: []string{"internal/sheaf"}},
+		may: []string{"internal/sheaf", "internal/seal"}},
 	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
 
 	{part: "internal/config", why: leaf},
@@ -39,6 +39,7 @@ var rules = []rule{
 	{part: "internal/lifecycle", why: leaf},
 	{part: "internal/obs", why: leaf},
 	{part: "internal/ratewindow", why: leaf},
+	{part: "internal/seal", why: leaf},
 	{part: "internal/strict", why: "it knows shapes, and of the vocabulary only how a field is left out", may: []string{"internal/sheaf"}},
 
 	{part: "client", why: "it is public: a user's program builds with it alone"},

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,9 +15,7 @@ const (
 	// defaultSignatureHeader carries the first scheme's signature.
 	defaultSignatureHeader = "X-Service-Signature"
 
-	secretPrefix   = "whsec_"
-	secretLength   = 42 // a multiple of three, so that base64 needs no padding
-	secretAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	secretPrefix = "whsec_"
 )
 
 // Signer signs deliveries by two schemes at once: the service's own, whose form
@@ -32,7 +28,7 @@ type Signer struct {
 // Sign sets the four signature headers on h for one attempt at now: the
 // signer's own, webhook-id, webhook-timestamp and webhook-signature. Each
 // carries one signature per secret, in the order of secrets: give the newest
-// first. A secret that NewSecret did not make, and is not base64 after
+// first. A secret that NewSigningSecret did not make, and is not base64 after
 // whsec_, signs by the first scheme only. Without secrets the headers hold no
 // signature, and no receiver accepts the delivery. Sign keeps neither body nor
 // secrets.
@@ -66,32 +62,4 @@ func mac(key []byte, prefix string, body []byte) []byte {
 	h.Write([]byte{'.'})
 	h.Write(body)
 	return h.Sum(nil)
-}
-
-// NewSecret makes a subscription's secret from rand, which must be a
-// cryptographic source: whsec_ and the standard base64 of 42 random base62
-// characters (250 bits), so the string has no padding and the key it encodes
-// is printable. It fails only when rand does.
-func NewSecret(rand io.Reader) (string, error) {
-	key := make([]byte, 0, secretLength)
-	buf := make([]byte, 64)
-	for len(key) < secretLength {
-		if _, err := io.ReadFull(rand, buf); err != nil {
-			return "", fmt.Errorf("read random bytes for a secret: %w", err)
-		}
-		key = appendBase62(key, buf)
-	}
-	return secretPrefix + base64.StdEncoding.EncodeToString(key), nil
-}
-
-// appendBase62 fills key up with characters made of random bytes. Bytes beyond
-// the largest multiple of 62 are dropped: the remainder would favour some.
-func appendBase62(key, random []byte) []byte {
-	const n = len(secretAlphabet)
-	for _, b := range random {
-		if int(b) < 256/n*n && len(key) < secretLength {
-			key = append(key, secretAlphabet[int(b)%n])
-		}
-	}
-	return key
 }

@@ -4,18 +4,17 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	stripe "github.com/stripe/stripe-go/v82/webhook"
 
 	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/webhook"
 )
 
@@ -24,14 +23,7 @@ const (
 	signedBody = `{"id":"evt_6e0d3f9c-4c56-4a0e-9d55-0f2a3a4c1b7e","type":"project.created","payload":{"name":"<ü>"}}`
 )
 
-func newSecret(t *testing.T) string {
-	t.Helper()
-	s, err := deliver.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+func newSecret(*testing.T) string { return sheaf.NewSigningSecret(rand.Reader) }
 
 // verifiers are receivers' libraries, each with one secret.
 var verifiers = map[string]func(h http.Header, body []byte, secret string) error{
@@ -144,40 +136,3 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // A modulo without rejection would favour eight characters by a quarter. The
 // source gives every byte equally often, so each character comes up almost so.
-func TestNewSecret_IsUniform(t *testing.T) {
-	t.Parallel()
-	counts, source := map[byte]int{}, &countingReader{}
-	const rounds = 6200
-	for range rounds {
-		s, err := deliver.NewSecret(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A stride that is no divisor of 256 lets every secret begin elsewhere.
-		source.next += 37
-		key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, "whsec_"))
-		for _, c := range key {
-			counts[c]++
-		}
-	}
-	want := rounds * 42 / 62
-	for c, n := range counts {
-		if n < want*95/100 || n > want*105/100 {
-			t.Errorf("%q came up %d times, want about %d", c, n, want)
-		}
-	}
-	if len(counts) != 62 {
-		t.Errorf("%d characters came up", len(counts))
-	}
-}
-
-func TestNewSecret_FailsWhenTheSourceDoes(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("no entropy")
-	if s, err := deliver.NewSecret(iotest.ErrReader(broken)); s != "" || !errors.Is(err, broken) {
-		t.Errorf("%q, %v", s, err)
-	}
-	if s, err := deliver.NewSecret(strings.NewReader("short")); s != "" || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%q, %v", s, err)
-	}
-}

@@ -19,7 +19,7 @@ func (x *exchange) authenticate() error {
 	if err != nil {
 		return err
 	}
-	x.credential = c
+	x.secret, x.credential = secret, c
 	x.caller = app.Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan}
 	return nil
 }

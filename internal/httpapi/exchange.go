@@ -22,6 +22,7 @@ type exchange struct {
 	id      string
 	status  int
 
+	secret     string
 	credential sheaf.Credential
 	caller     app.Caller
 	limit      ratewindow.Decision
@@ -38,6 +39,9 @@ type answer struct {
 	page     pageLinks
 	replayed bool
 }
+
+// errStreamed is returned by a handler that has answered by itself.
+var errStreamed = errors.New("the answer was streamed")
 
 var errDraining = errors.New("the server is stopping")
 

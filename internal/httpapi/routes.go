@@ -15,6 +15,7 @@ type route struct {
 	do           func(*exchange) (answer, error)
 	takes        func(*exchange, strict.Object) (answer, error) // instead of do, with a body
 	cached       bool                                           // the answer depends on projects, folders and documents alone
+	optional     bool                                           // the body may be left out
 	once         bool                                           // heeds an Idempotency-Key
 }
 
@@ -41,6 +42,18 @@ func act(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) ro
 	return route{method: http.MethodPost, path: path, need: need, do: do, once: true}
 }
 
+// actNow is act, each time anew: an Idempotency-Key changes nothing.
+func actNow(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodPost, path: path, need: need, do: do}
+}
+
+// postOrEmpty is post, and takes no body for an empty object.
+func postOrEmpty(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+	r := post(path, need, takes)
+	r.optional = true
+	return r
+}
+
 func patch(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
@@ -52,6 +65,7 @@ func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error))
 // routes is the whole surface.
 func (s *Server) routes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
+	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
 	return []route{
 		cachedGet("/api/v1/projects", read, s.listProjects),
@@ -77,7 +91,21 @@ func (s *Server) routes() []route {
 
 		get("/api/v1/events", needs(sheaf.EventsRead), s.listEvents),
 		post("/api/v1/events", needs(sheaf.EventsWrite), s.publishEvent),
+		get("/api/v1/events/stream", needs(sheaf.EventsRead), s.streamEvents),
 		get("/api/v1/events/{id}", needs(sheaf.EventsRead), s.getEvent),
+		get("/api/v1/events/{id}/deliveries", needs(sheaf.EventsRead, sheaf.WebhooksRead), s.listFates),
+
+		get("/api/webhooks/subscriptions", hooksRead, s.listSubscriptions),
+		post("/api/webhooks/subscriptions", hooksWrite, s.createSubscription),
+		get("/api/webhooks/subscriptions/{id}", hooksRead, s.getSubscription),
+		patch("/api/webhooks/subscriptions/{id}", hooksWrite, s.updateSubscription),
+		remove("/api/webhooks/subscriptions/{id}", hooksWrite, s.deleteSubscription),
+		actNow("/api/webhooks/subscriptions/{id}/test", hooksWrite, s.testSubscription),
+		postOrEmpty("/api/webhooks/subscriptions/{id}/rotate-secret", hooksWrite, s.rotateSecret),
+		post("/api/webhooks/subscriptions/{id}/recover", hooksWrite, s.recoverDeliveries),
+		get("/api/webhooks/subscriptions/{id}/deliveries", hooksRead, s.listDeliveries),
+		get("/api/webhooks/deliveries/{id}", hooksRead, s.getDelivery),
+		act("/api/webhooks/deliveries/{id}/redeliver", hooksWrite, s.redeliver),
 
 		get("/api/v1/api-keys", needs(sheaf.KeysRead), s.listKeys),
 		post("/api/v1/api-keys", needs(sheaf.KeysWrite), s.createKey),

@@ -196,6 +196,7 @@ WHERE state = 'sending' AND lease_until < $1`
 // ReleaseExpired gives back what was claimed until before a time: its node has
 // died. The attempt that it may have made is made again.
 func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
+	tx.note.Deliveries = true
 	return tx.changed(expiredLeases, before, now)
 }
 
@@ -209,6 +210,14 @@ func (tx *Tx) Release(c Claim, now time.Time) error {
 	tx.note.due(c.Subscription)
 	return tx.exec(releaseOwn, c.Workspace, c.Delivery, c.Token, now)
 }
+
+const countExpired = `
+SELECT COUNT(*)
+FROM deliveries
+WHERE state = 'sending' AND lease_until < $1`
+
+// Expired counts what was claimed until before a time and never came back.
+func (r *Reader) Expired(before time.Time) (int64, error) { return r.count(countExpired, before) }
 
 // nextLane is a step of a walk over the index of what is waiting: from one
 // subscription to the next, without reading the deliveries between.

@@ -57,24 +57,35 @@ func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, err
 // Events returns a page of the workspace's log, in commit order. after is the
 // number behind which it begins.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
-	l := listing{columns: eventColumns, table: "events", order: []string{"number"}, total: -1}
-	l.where.and("workspace_id = ?", ws)
-	if after > 0 {
-		l.where.and("number > ?", after)
-	}
-	if f.Type != "" {
-		l.where.and("type = ?", f.Type)
-	}
-	if f.Resource != "" {
-		l.where.and("resource_id = ?", f.Resource)
-	}
-	if f.Since != nil {
-		l.where.and("at >= ?", f.Since)
-	}
+	l := listing{columns: eventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}, total: -1}
 	if err := r.eventTotal(&l, ws, f, after); err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
 	return list(r, l, f.Paging, scanEvent)
+}
+
+func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w conditions) {
+	w.and("workspace_id = ?", ws)
+	if after > 0 {
+		w.and("number > ?", after)
+	}
+	if f.Type != "" {
+		w.and("type = ?", f.Type)
+	}
+	if f.Resource != "" {
+		w.and("resource_id = ?", f.Resource)
+	}
+	if f.Since != nil {
+		w.and("at >= ?", f.Since)
+	}
+	return w
+}
+
+// EventsAfter returns at most that many of the workspace's events behind a
+// number, in commit order.
+func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
+	l := listing{columns: eventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}}
+	return all(r, l.text(false), scanEvent, append(l.where.args, most, 0)...)
 }
 
 // eventTotal needs no counting without filters, as the numbers have no gap
@@ -97,17 +108,45 @@ WHERE workspace_id = $1`
 
 // oldEvents breaks ties by number: a cascade's events are of one moment, and
 // what stays must have no gap.
-const oldEvents = `
-DELETE FROM events
-WHERE (workspace_id, number) IN (
-  SELECT workspace_id, number
-  FROM events
-  WHERE at < $1
-  ORDER BY at, number
-  LIMIT $2)`
+// OldLogs returns the workspaces that have events from before a time.
+func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
+	return all(r, `SELECT DISTINCT workspace_id FROM events WHERE at < $1`, func(w *row) sheaf.WorkspaceID {
+		return sheaf.WorkspaceID(w.text())
+	}, before)
+}
 
-// DeleteEvents removes at most that many events from before a time, oldest
-// first, and returns how many it removed.
-func (tx *Tx) DeleteEvents(before time.Time, most int) (int64, error) {
-	return tx.changed(oldEvents, before, most)
+const oldestEvents = `
+SELECT number, at
+FROM events
+WHERE workspace_id = $1
+ORDER BY number
+LIMIT $2`
+
+const deleteOldest = `
+DELETE FROM events
+WHERE workspace_id = $1 AND number <= $2`
+
+// DeleteEvents removes at most that many of the workspace's oldest events, as
+// far as they are from before a time, and returns how many it removed. It never
+// leaves a gap: an event whose clock was ahead keeps those behind it.
+func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, before time.Time, most int) (int64, error) {
+	type old struct {
+		number int64
+		at     time.Time
+	}
+	oldest, err := all(&tx.Reader, oldestEvents, func(r *row) old { return old{r.int(), r.time()} }, ws, most)
+	if err != nil {
+		return 0, err
+	}
+	last := int64(0)
+	for _, e := range oldest {
+		if !e.at.Before(before) {
+			break
+		}
+		last = e.number
+	}
+	if last == 0 {
+		return 0, nil
+	}
+	return tx.changed(deleteOldest, ws, last)
 }

@@ -181,3 +181,11 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 	}
 	return tx.exec(insertDeleted, id, ws, now)
 }
+
+// LockSubscription is Subscription, and holds it until the transaction ends.
+func (tx *Tx) LockSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
+	if _, _, err := one(&tx.Reader, selectSubscription+tx.d.forUpdate(), scanSubscription, ws, id); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	return tx.Subscription(ws, id)
+}

@@ -27,6 +27,8 @@ type API struct {
 	Store   *store.Store
 	Options store.Options // by which Store was opened
 	Clock   *Clock
+	// Webhooks is what sends: deliveries go out once Deliver was called.
+	Webhooks *Webhooks
 
 	t   testing.TB
 	log logBuffer
@@ -75,12 +77,18 @@ func start(t testing.TB, o store.Options, options []Option) *API {
 		t.Fatal(err)
 	}
 	a.Store = s
-	a.App = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader})
+	a.Webhooks = newWebhooks(t, a.Clock)
+	a.App = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules()})
 	c := httpapi.Config{App: a.App, Log: log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }}
 	for _, change := range options {
 		change(&c)
 	}
 	a.Handler = httpapi.New(c)
+	s.OnCommit(func(n store.Note) {
+		if n.Events {
+			a.Handler.Wake()
+		}
+	})
 	a.Server = httptest.NewServer(a.Clock.translate(a.Handler))
 	// Tests ask from many goroutines at once: without this, all but two would connect anew for every request.
 	a.Server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 128

@@ -132,7 +132,7 @@ func oldEvents(f *fixture) {
 	}{{10, 10}, {5, 5}, {0, 5}} {
 		var n int64
 		f.write(func(tx *store.Tx) (err error) {
-			n, err = tx.DeleteEvents(cut, 10)
+			n, err = tx.DeleteEvents(f.ws.ID, cut, 10)
 			return err
 		})
 		page := f.events(sheaf.EventFilter{}, 0)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// commands is the whole command line.
+type commands struct {
+	Serve     serveCommand `cmd:"" help:"Serve the API and the console, and deliver webhooks."`
+	Workspace struct {
+		Create  workspaceCreate  `cmd:"" help:"Make a workspace and its owner."`
+		SetPlan workspaceSetPlan `cmd:"" help:"Change the plan of a workspace."`
+		List    workspaceList    `cmd:"" help:"List the workspaces."`
+	} `cmd:"" help:"Make and change workspaces."`
+	Key struct {
+		Create keyCreate `cmd:"" help:"Make an API key for the owner of a workspace."`
+		List   keyList   `cmd:"" help:"List the live API keys of a workspace."`
+		Revoke keyRevoke `cmd:"" help:"End an API key."`
+	} `cmd:"" help:"Make and revoke API keys."`
+	User struct {
+		SetPassword userSetPassword `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
+		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
+	} `cmd:"" help:"Let people in."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`
+	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
+	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
+}
+
+func (p *program) parser() *kong.Kong {
+	return kong.Must(&commands{},
+		kong.Name("sheaf"),
+		kong.Description("Projects, folders and documents over HTTP, with signed webhooks."),
+		kong.Vars{"scopes": strings.Join(sheaf.AllScopes.Strings(), ", ")},
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+}
+
+// output is the part of the command line by which a script asks for JSON.
+type output struct {
+	JSON bool `name:"json" help:"Print one JSON value on standard output, and nothing else there."`
+}
+
+// show prints the record as JSON, or what text returns.
+func (o output) show(p *program, r sheaf.Record, text func() string) error {
+	if o.JSON {
+		return p.print(string(sheaf.AppendJSON(nil, r)) + "\n")
+	}
+	return p.print(text())
+}
+
+// showAll prints the records as one JSON array, or what text returns.
+func (o output) showAll(p *program, rs []sheaf.Record, text func() string) error {
+	if !o.JSON {
+		return p.print(text())
+	}
+	b := []byte{'['}
+	for i, r := range rs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = sheaf.AppendJSON(b, r)
+	}
+	return p.print(string(b) + "]\n")
+}
+
+// print writes to standard output. That it is gone is a failure: a script must
+// not take half an answer for the whole.
+func (p *program) print(s string) error {
+	if _, err := fmt.Fprint(p.stdout, s); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// fields is a record made of a function.
+type fields func(o *sheaf.Object)
+
+// Fields appends what the function appends.
+func (f fields) Fields(o *sheaf.Object) { f(o) }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// makeFolder makes the data folder, for its own user alone, unless it exists.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("the data folder cannot be made (%w): choose another with --data", err)
+	}
+	return nil
+}
+
+// lockFolder takes the folder for one server. The lock ends with the process,
+// or with unlock.
+func lockFolder(folder string) (unlock func(), err error) {
+	path := filepath.Join(folder, "serve.lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the data folder cannot be used (%w): choose another with --data, or let this user write to it", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return func() { f.Close() }, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("another sheaf serve uses the data folder %s: stop it, or choose another folder with --data", folder)
+	}
+	return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+// writeFile writes a file, for its own user alone, that is there whole or not
+// at all, also after a power cut. It replaces no file: then the error is
+// os.ErrExist.
+func writeFile(path string, content []byte) error {
+	folder := filepath.Dir(path)
+	f, err := os.CreateTemp(folder, ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A link, unlike a rename, fails when the name is taken.
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(folder)
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

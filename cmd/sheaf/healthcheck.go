@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+)
+
+const healthTimeout = 5 * time.Second
+
+type healthcheckCommand struct {
+	output
+	Server string `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve in the environment say."`
+}
+
+func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
+	base, own, err := c.server(p)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: healthTimeout}
+	if own {
+		// Its certificate is not for the name localhost, and all that is read
+		// is whether it is ready.
+		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("--server: %q is not an address such as http://127.0.0.1:8080", base)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("the server does not answer: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server is not ready: %s answered %s", request.URL, answer.Status)
+	}
+	return c.show(p, fields(func(o *sheaf.Object) { o.Text("status", "ready") }), func() string { return "ready\n" })
+}
+
+// server returns the address to ask; own is true when it is the one that
+// sheaf serve on this machine listens on.
+func (c *healthcheckCommand) server(p *program) (base string, own bool, err error) {
+	given := c.Server
+	if given == "" {
+		given, _ = p.env("SHEAF_SERVER")
+	}
+	if given == "" {
+		settings, err := config.Serve{}.Load(p.env)
+		if err != nil {
+			return "", false, err
+		}
+		settings.PublicURL = nil // ask the server itself, not what stands before it
+		return baseURL(settings, settings.Addr), true, nil
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", false, sheaf.Invalidf("--server: %q is not an address such as http://127.0.0.1:8080", sheaf.Clip(given))
+	}
+	return strings.TrimRight(given, "/"), false, nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+type keyCreate struct {
+	storeFlags
+	output
+	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace; the key is its owner's."`
+	Name      string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters."`
+	Scopes    string `required:"" placeholder:"all|a,b,c" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
+	Expires   string `placeholder:"24h" help:"After which time the key ends; without it, never."`
+}
+
+func (c *keyCreate) Run(ctx context.Context, p *program) error {
+	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
+	if err != nil {
+		return err
+	}
+	in := app.NewKey{Name: c.Name}
+	if in.Scopes, err = parseScopes(c.Scopes); err != nil {
+		return err
+	}
+	if in.ExpiresAt, err = c.expiry(p.now()); err != nil {
+		return err
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		k, err := op.CreateKey(ctx, id, in)
+		if err != nil {
+			return err
+		}
+		return c.show(p, createdKey(k), func() string {
+			return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
+		})
+	})
+}
+
+func (c *keyCreate) expiry(now time.Time) (*time.Time, error) {
+	if c.Expires == "" {
+		return nil, nil
+	}
+	d, err := time.ParseDuration(c.Expires)
+	if err != nil || d <= 0 {
+		return nil, sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h", sheaf.Clip(c.Expires))
+	}
+	at := now.Add(d).UTC().Truncate(time.Millisecond)
+	return &at, nil
+}
+
+func parseScopes(s string) (sheaf.Scopes, error) {
+	if s == "all" {
+		return sheaf.AllScopes, nil
+	}
+	names := strings.Split(s, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return sheaf.ParseScopes(names)
+}
+
+func createdKey(k sheaf.NewKey) sheaf.Record {
+	return fields(func(o *sheaf.Object) {
+		o.Text("id", string(k.ID))
+		o.OptText("key", k.Secret)
+		o.Text("name", k.Name)
+		o.Texts("scopes", k.Scopes.Strings())
+		o.OptTime("expires_at", k.ExpiresAt)
+	})
+}
+
+type keyList struct {
+	storeFlags
+	output
+	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace."`
+}
+
+func (c *keyList) Run(ctx context.Context, p *program) error {
+	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, false, func(op app.Operator) error {
+		keys, err := op.Keys(ctx, id)
+		if err != nil {
+			return err
+		}
+		records := make([]sheaf.Record, len(keys))
+		for i := range keys {
+			records[i] = &keys[i]
+		}
+		return c.showAll(p, records, func() string { return keyTable(keys...) })
+	})
+}
+
+type keyRevoke struct {
+	storeFlags
+	output
+	ID string `arg:"" help:"Id of the key."`
+}
+
+func (c *keyRevoke) Run(ctx context.Context, p *program) error {
+	id, err := parseID[sheaf.KeyID]("key", c.ID)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		k, err := op.RevokeKey(ctx, id)
+		if err != nil {
+			return err
+		}
+		return c.show(p, &k, func() string { return fmt.Sprintf("revoked %s (%s…, %q)\n", k.ID, k.Prefix, k.Name) })
+	})
+}
+
+func keyTable(keys ...sheaf.Key) string {
+	return table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
+		for _, k := range keys {
+			row(k.ID, k.Prefix, shownTime(k.ExpiresAt), shownTime(k.LastUsedAt), k.Name, strings.Join(k.Scopes.Strings(), ","))
+		}
+	})
+}
+
+func shownTime(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Format(time.RFC3339)
+}

@@ -1,0 +1,118 @@
+// Command sheaf is the whole program: the server, and what an operator types
+// beside it. It wires the parts together and holds no rule.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/alecthomas/kong"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+)
+
+// The codes with which the program ends.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	// Whatever the program writes, the database and backups too, is for its
+	// own user.
+	syscall.Umask(0o077)
+	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, now: time.Now, random: rand.Reader}
+	os.Exit(p.run(context.Background(), os.Args[1:]))
+}
+
+// program is what a command gets from outside.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            config.LookupEnv
+	now            func() time.Time
+	random         io.Reader
+}
+
+// run does what the arguments say and returns the code to end with. The end of
+// ctx asks it to stop in order.
+func (p *program) run(ctx context.Context, args []string) (code int) {
+	defer p.recoverExit(&code)
+	parser := p.parser()
+	command, err := parser.Parse(args)
+	if err != nil {
+		return p.explain(parser, err)
+	}
+	command.BindTo(ctx, (*context.Context)(nil))
+	if err := command.Run(p); err != nil {
+		p.report(err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+// explain shows how the command is used, and what was wrong.
+func (p *program) explain(parser *kong.Kong, err error) int {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		parser.Stdout = p.stderr
+		_ = parse.Context.PrintUsage(false)
+		fmt.Fprintln(p.stderr)
+	}
+	fmt.Fprintln(p.stderr, "sheaf: "+oneLine(err.Error()))
+	return exitUsage
+}
+
+// report says in one line why the command failed; wrong settings get a line
+// each.
+func (p *program) report(err error) {
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		for _, line := range problems {
+			fmt.Fprintln(p.stderr, "sheaf: "+line)
+		}
+		return
+	}
+	fmt.Fprintln(p.stderr, "sheaf: "+oneLine(message(err)))
+}
+
+// message is what is shown of an error. The text of an unavailable store speaks
+// to clients of the API: an operator is told the cause.
+func message(err error) string {
+	var refusal *sheaf.Error
+	switch {
+	case !errors.As(err, &refusal):
+		return err.Error()
+	case refusal.Cause != nil:
+		return "the store cannot do it at the moment: " + refusal.Cause.Error()
+	}
+	return refusal.Text
+}
+
+// oneLine joins the lines of an error's text; drivers write several.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+}
+
+// exited is how --help leaves the parser.
+type exited int
+
+func (p *program) recoverExit(code *int) {
+	switch v := recover().(type) {
+	case nil:
+	case exited:
+		*code = int(v)
+	default:
+		panic(v)
+	}
+}

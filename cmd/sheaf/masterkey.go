@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	masterKeyFile    = "master.key"
+	masterKeySize    = 32
+	masterKeySetting = "master_key_check"
+)
+
+// masterKey returns the key of this database: the one in the settings, else the
+// one in the data folder. Only a database that has none yet gets a new one.
+// Whoever comes with another key is refused.
+func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Settings) ([]byte, error) {
+	path := filepath.Join(s.Data, masterKeyFile)
+	if s.MasterKey != nil {
+		return s.MasterKey.Reveal(), agreeOnKey(ctx, st, s.MasterKey.Reveal(), "--master-key")
+	}
+	key, err := readMasterKey(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		if err == nil {
+			err = agreeOnKey(ctx, st, key, path)
+		}
+		return key, err
+	}
+	return p.newMasterKey(ctx, st, path)
+}
+
+// newMasterKey makes a key. Its file is written before the database knows of
+// it: a crash between the two leaves a key that the next start takes, never a
+// database whose key is lost.
+func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string) ([]byte, error) {
+	known, err := knowsKey(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return nil, otherKey(path + " does not exist")
+	}
+	key := make([]byte, masterKeySize)
+	if _, err := io.ReadFull(p.random, key); err != nil {
+		return nil, fmt.Errorf("make a master key: %w", err)
+	}
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	err = writeFile(path, []byte(base64.StdEncoding.EncodeToString(key)+"\n"))
+	if errors.Is(err, os.ErrExist) { // another node, just now, in the same folder
+		if key, err = readMasterKey(path); err == nil {
+			err = agreeOnKey(ctx, st, key, path)
+		}
+		return key, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the master key cannot be written: %w", err)
+	}
+	if err := agreeOnKey(ctx, st, key, path); err != nil {
+		os.Remove(path) // it never encrypted anything
+		return nil, err
+	}
+	return key, nil
+}
+
+func readMasterKey(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the master key cannot be read: %w", err)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(content)))
+	if err != nil || len(key) != masterKeySize {
+		return nil, fmt.Errorf("%s does not hold %d bytes in base64: put the file back as it was made", path, masterKeySize)
+	}
+	return key, nil
+}
+
+func knowsKey(ctx context.Context, st *store.Store) (known bool, err error) {
+	err = st.Read(ctx, func(r *store.Reader) error {
+		_, known, err = r.Setting(masterKeySetting)
+		return err
+	})
+	return known, err
+}
+
+// agreeOnKey makes the key that of the database if it has none, and refuses it
+// if it has another. from is where the key came from.
+func agreeOnKey(ctx context.Context, st *store.Store, key []byte, from string) error {
+	mine, kept := checkValue(key), ""
+	err := st.Write(ctx, func(tx *store.Tx) error {
+		won, err := tx.KeepSetting(masterKeySetting, mine)
+		if kept = mine; err == nil && !won {
+			kept, _, err = tx.Setting(masterKeySetting)
+		}
+		return err
+	})
+	if err == nil && !hmac.Equal([]byte(kept), []byte(mine)) {
+		err = otherKey(from + " is another key")
+	}
+	return err
+}
+
+// checkValue is what the database keeps of the key: it proves which one it was
+// and gives nothing of it away.
+func checkValue(key []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("sheaf master key check v1"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func otherKey(why string) error {
+	return fmt.Errorf("this database was made with a master key that is not here: %s; copy %s from the data folder of the node that made it, or give its content as --master-key", why, masterKeyFile)
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/console"
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// stopWithin bounds an orderly stop: whatever still runs then is cut off.
+	stopWithin = 30 * time.Second
+	// requestsWithin is how much of it requests in flight get; the workers get
+	// the rest.
+	requestsWithin = 25 * time.Second
+)
+
+type serveCommand struct{ config.Serve }
+
+// Run is the start order. Whatever was opened is closed again, in the opposite
+// order, when a later step fails or the server ends.
+func (c *serveCommand) Run(ctx context.Context, p *program) error {
+	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer halt()
+	context.AfterFunc(ctx, halt) // a second signal ends the process at once
+
+	settings, err := c.Load(p.env)
+	if err != nil {
+		return err
+	}
+	log := obs.NewLog(p.stderr, settings.LogFormat == config.LogJSON, settings.LogLevel)
+	unlock, err := takeFolder(settings)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer p.exitAfter(ctx, stopWithin)()
+	st, err := openForServing(ctx, settings, log)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	masterKey, err := p.masterKey(ctx, st, settings)
+	if err != nil {
+		return err
+	}
+	hooks, err := p.webhooks(settings, masterKey)
+	if err != nil {
+		return err
+	}
+	// The ports come before the first run: whoever cannot have them must not
+	// use up what is shown once.
+	listener, err := listen(settings.Addr, "--addr")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	a := app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: hooks.rules(settings)})
+	s, err := p.newServer(settings, st, a, hooks, log, listener)
+	if err != nil {
+		return err
+	}
+	if err := p.firstRun(ctx, a, settings, baseURL(settings, listener.Addr().String())); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
+	return s.serve(ctx, halt)
+}
+
+// takeFolder makes the data folder and takes it for this server. With
+// PostgreSQL nothing but a master key is kept in it, so nodes may share one.
+func takeFolder(s *config.Settings) (unlock func(), err error) {
+	if s.DatabaseURL != "" {
+		return func() {}, nil
+	}
+	if err := makeFolder(s.Data); err != nil {
+		return nil, err
+	}
+	return lockFolder(s.Data)
+}
+
+// openForServing migrates and opens the store, unless it needs a newer program.
+func openForServing(ctx context.Context, s *config.Settings, log *slog.Logger) (*store.Store, error) {
+	options := storeOptions(s.StoreSettings)
+	options.Log = log
+	if err := store.Migrate(ctx, options); err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Ready(ctx); err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+func listen(addr, flag string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken by another program: stop it, or choose another address with %s", addr, flag)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be listened on (%w): choose another address with %s", addr, err, flag)
+	}
+	return l, nil
+}
+
+// server is everything that runs until the program is told to stop.
+type server struct {
+	log      *slog.Logger
+	api      *httpapi.Server
+	http     *http.Server
+	listener net.Listener
+	cert     [2]string // files of the certificate and its key; empty: no TLS
+	// workers run beside the server. They end when their context does, after
+	// the last request: an error from one stops the program.
+	workers []worker
+}
+
+type worker struct {
+	name string
+	run  func(ctx context.Context) error
+}
+
+func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, l net.Listener) (*server, error) {
+	api := httpapi.New(httpapi.Config{
+		App: a, Log: log, Now: p.now,
+		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
+		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
+		Console: console.New(console.Config{App: a, Log: log}),
+	})
+	st.OnCommit(func(n store.Note) {
+		if n.Events {
+			api.Wake()
+		}
+	})
+	s := &server{log: log, api: api, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s.workers = []worker{
+		{"store watch", st.Watch},
+		{"key usage", api.Run},
+		{"deliveries", p.deliverer(c, st, w, log).Run},
+		{"chores", p.sweeper(c, st, log).Run},
+	}
+	if c.MetricsAddr != "" {
+		l, err := listen(c.MetricsAddr, "--metrics-addr")
+		if err != nil {
+			return nil, err
+		}
+		s.workers = append(s.workers, worker{"metrics", metricsWorker(l, log)})
+	}
+	return s, nil
+}
+
+func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
+	if plan == sheaf.Business {
+		return limits.Business
+	}
+	return limits.Pro
+}
+
+// newHTTP bounds what a client can hold without sending anything; the edge
+// bounds the bodies.
+func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// serve answers until ctx ends, and then stops in order. When something fails
+// it calls halt, which ends ctx, and returns the failure after the stop.
+func (s *server) serve(ctx context.Context, halt func()) error {
+	// Workers outlive the requests, so their context is not the caller's.
+	working, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWorkers()
+	group, broken := errgroup.WithContext(working)
+	context.AfterFunc(broken, halt)
+	group.Go(s.accept)
+	for _, w := range s.workers {
+		group.Go(func() error {
+			if err := w.run(broken); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			return nil
+		})
+	}
+	<-ctx.Done()
+	// The stop order: readiness off, requests in flight end, then the workers.
+	// The store is closed by whoever opened it.
+	s.log.Info("stopping")
+	s.api.Drain()
+	err := s.endRequests()
+	stopWorkers()
+	err = errors.Join(err, group.Wait())
+	s.log.Info("stopped")
+	return err
+}
+
+func (s *server) accept() error {
+	var err error
+	if s.cert[0] != "" {
+		err = s.http.ServeTLS(s.listener, s.cert[0], s.cert[1])
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("accept connections: %w", err)
+}
+
+func (s *server) endRequests() error {
+	ctx, cancel := context.WithTimeout(context.Background(), requestsWithin)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.http.Close()
+		return fmt.Errorf("requests were cut off: they did not end within %v", requestsWithin)
+	}
+	return nil
+}
+
+// exitAfter ends the process when the stop, which begins with the end of ctx,
+// takes longer than it may. The function that it returns calls that off.
+func (p *program) exitAfter(ctx context.Context, limit time.Duration) (done func()) {
+	called := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(limit):
+			p.report(fmt.Errorf("the stop took longer than %v: what still ran was cut off", limit))
+			os.Exit(exitFailed)
+		case <-called:
+		}
+	})
+	return func() {
+		stop()
+		close(called)
+	}
+}

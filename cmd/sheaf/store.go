@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// storeFlags are shared by the commands on the store. Those work beside a
+// running server, whose lock they do not take.
+type storeFlags struct{ config.Store }
+
+// operate runs act on the store that the flags name. An empty database is
+// migrated first, so that a script can begin with any command; an older one is
+// not, as a server of that age may be using it. The folder is made for
+// commands that write.
+func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act func(app.Operator) error) error {
+	settings, err := f.Load(p.env)
+	if err != nil {
+		return err
+	}
+	if err := needFolder(settings, writes); err != nil {
+		return err
+	}
+	st, err := openMigrated(ctx, storeOptions(settings))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return act(p.app(st).Operator())
+}
+
+func (p *program) app(st *store.Store) *app.App {
+	return app.New(app.Config{Store: st, Now: p.now, Random: p.random})
+}
+
+func storeOptions(s config.StoreSettings) store.Options {
+	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal()}
+}
+
+// needFolder makes the data folder for a command that writes, and refuses one
+// that only reads when there is none: it would leave an empty one behind.
+func needFolder(s config.StoreSettings, writes bool) error {
+	if s.DatabaseURL != "" {
+		return nil
+	}
+	if writes {
+		return makeFolder(s.Data)
+	}
+	if _, err := os.Stat(s.Data); err != nil {
+		return fmt.Errorf("the data folder cannot be read (%w): name it with --data, or start sheaf serve once", err)
+	}
+	return nil
+}
+
+// openMigrated opens a store that this program can serve.
+func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
+	st, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := st.Schema(ctx)
+	if err == nil && schema.Version == 0 {
+		err = store.Migrate(ctx, o)
+	} else if err == nil {
+		err = schema.Serves()
+	}
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// parseID returns the identifier in lower case.
+func parseID[T ~string](what, s string) (T, error) {
+	id, ok := sheaf.ParseUUID(s)
+	if !ok {
+		return "", sheaf.Invalidf("%s: %q is not an id such as 0198c0de-0000-7000-8000-000000000000", what, sheaf.Clip(s))
+	}
+	return T(id), nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"golang.org/x/term"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+)
+
+type userSetPassword struct {
+	storeFlags
+	output
+	Email string `arg:"" help:"E-mail of the user."`
+}
+
+func (c *userSetPassword) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		// Before anybody types a password for nobody.
+		if _, err := op.User(ctx, c.Email); err != nil {
+			return err
+		}
+		password, err := p.readPassword()
+		if err != nil {
+			return err
+		}
+		u, err := op.SetPassword(ctx, c.Email, password)
+		if err != nil {
+			return err
+		}
+		return c.show(p, &u, func() string { return fmt.Sprintf("the password of %s is set\n", c.Email) })
+	})
+}
+
+// readPassword asks twice on a terminal, and else reads one line.
+func (p *program) readPassword() (string, error) {
+	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return p.askPassword(int(f.Fd()))
+	}
+	line, err := bufio.NewReader(io.LimitReader(p.stdin, 2*app.MaxPassword)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password from standard input: %w", err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
+}
+
+func (p *program) askPassword(terminal int) (string, error) {
+	defer keepEcho(terminal)()
+	var typed [2]string
+	for i, prompt := range []string{"Password: ", "The same again: "} {
+		fmt.Fprint(p.stderr, prompt)
+		line, err := term.ReadPassword(terminal)
+		fmt.Fprintln(p.stderr)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(line)
+	}
+	if typed[0] != typed[1] {
+		return "", errors.New("the two passwords differ: nothing was changed, run the command again")
+	}
+	return typed[0], nil
+}
+
+// keepEcho makes an interrupt give the terminal back as it was. The function
+// that it returns ends that.
+func keepEcho(terminal int) (done func()) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return func() {}
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		if _, ok := <-interrupts; ok {
+			_ = term.Restore(terminal, state)
+			os.Exit(130) // as a shell shows an interrupted command
+		}
+	}()
+	return func() {
+		signal.Stop(interrupts)
+		close(interrupts)
+	}
+}
+
+type userSetupLink struct {
+	storeFlags
+	output
+	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server."`
+	PublicURL *string `placeholder:"https://..." help:"Address that users reach the service under."`
+}
+
+func (c *userSetupLink) Run(ctx context.Context, p *program) error {
+	// The address is one of the server's settings, so they are looked for
+	// where the server looks.
+	settings, err := config.Serve{Store: c.Store, Addr: c.Addr, PublicURL: c.PublicURL}.Load(p.env)
+	if err != nil {
+		return err
+	}
+	if settings.PublicURL == nil && strings.HasSuffix(settings.Addr, ":0") {
+		return errors.New("the server's port is not known: give the address that it listens on with --addr, or --public-url")
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		link, err := op.SetupLink(ctx)
+		if err != nil {
+			return err
+		}
+		url := setupURL(baseURL(settings, settings.Addr), link)
+		return c.show(p, fields(func(o *sheaf.Object) {
+			o.Text("url", url)
+			o.Time("expires_at", link.ExpiresAt)
+		}), func() string { return url + "\n" })
+	})
+}

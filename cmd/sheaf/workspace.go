@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+type workspaceCreate struct {
+	storeFlags
+	output
+	Name       string `required:"" placeholder:"NAME" help:"Name of the workspace, 1 to 200 characters."`
+	Plan       string `required:"" placeholder:"PLAN" help:"Its plan: free, pro or business."`
+	Personal   bool   `help:"Make it one user's own: its events carry no workspace."`
+	OwnerEmail string `placeholder:"EMAIL" help:"E-mail of its owner: a known user's, or a new one's. Without it the owner has none."`
+}
+
+func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
+	plan, err := sheaf.ParsePlan(c.Plan)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		ws, err := op.CreateWorkspace(ctx, app.NewWorkspace{Name: c.Name, Plan: plan, Personal: c.Personal, OwnerEmail: c.OwnerEmail})
+		if err != nil {
+			return err
+		}
+		return c.show(p, &ws, func() string { return workspaceTable(ws) })
+	})
+}
+
+type workspaceSetPlan struct {
+	storeFlags
+	output
+	ID   string `arg:"" help:"Id of the workspace."`
+	Plan string `arg:"" help:"free, pro or business."`
+}
+
+func (c *workspaceSetPlan) Run(ctx context.Context, p *program) error {
+	id, err := parseID[sheaf.WorkspaceID]("workspace", c.ID)
+	if err != nil {
+		return err
+	}
+	plan, err := sheaf.ParsePlan(c.Plan)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		ws, err := op.SetPlan(ctx, id, plan)
+		if err != nil {
+			return err
+		}
+		return c.show(p, &ws, func() string { return workspaceTable(ws) })
+	})
+}
+
+type workspaceList struct {
+	storeFlags
+	output
+}
+
+func (c *workspaceList) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, false, func(op app.Operator) error {
+		all, err := op.Workspaces(ctx)
+		if err != nil {
+			return err
+		}
+		records := make([]sheaf.Record, len(all))
+		for i := range all {
+			records[i] = &all[i]
+		}
+		return c.showAll(p, records, func() string { return workspaceTable(all...) })
+	})
+}
+
+func workspaceTable(all ...app.OwnedWorkspace) string {
+	return table("ID\tPLAN\tOWNER\tNAME", func(row func(...any)) {
+		for _, w := range all {
+			row(w.ID, w.Plan, w.Owner, w.Name)
+		}
+	})
+}
+
+// table lines up columns for a person.
+func table(head string, fill func(row func(...any))) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, head)
+	fill(func(cells ...any) {
+		for i, c := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, oneLine(fmt.Sprint(c)))
+		}
+		fmt.Fprintln(w)
+	})
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Deliveries returns a page of a subscription's deliveries; state "" is every
+// one. An unknown subscription is NotFound.
+func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
+	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
+		return sheaf.Page[sheaf.Delivery]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
+		if _, err := r.Subscription(c.Workspace, id); err != nil {
+			return sheaf.Page[sheaf.Delivery]{}, err
+		}
+		return r.Deliveries(c.Workspace, id, state, p)
+	})
+}
+
+// Delivery returns one delivery with its attempts, or NotFound.
+func (a *App) Delivery(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.DeliveryDetail, error) {
+	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
+		return sheaf.DeliveryDetail{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (d sheaf.DeliveryDetail, err error) {
+		if d.Delivery, err = r.Delivery(c.Workspace, id); err != nil {
+			return d, err
+		}
+		d.Attempts, err = r.Attempts(c.Workspace, id)
+		return d, err
+	})
+}
+
+// Recovered says how many deliveries run again.
+type Recovered struct{ Queued int64 }
+
+// Fields appends the number.
+func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
+
+// RecoverDeliveries makes the failed and held deliveries of events since then
+// run the whole schedule again, and count. An inactive subscription is Invalid.
+func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return Recovered{}, err
+	}
+	return write(ctx, a, c, func(w *work) (Recovered, error) {
+		s, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return Recovered{}, err
+		}
+		if !s.Active {
+			return Recovered{}, sheaf.Invalidf("the subscription is inactive: set active to true first, then recover")
+		}
+		n, err := w.Recover(w.ws.ID, id, since, w.now)
+		return Recovered{n}, err
+	})
+}
+
+// Redeliver asks for one more attempt of a delivery, also when its subscription
+// is inactive. It counts for nothing.
+func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.Delivery, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return sheaf.Delivery{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Delivery, error) {
+		d, err := w.Delivery(w.ws.ID, id)
+		if err != nil {
+			return d, err
+		}
+		if err := w.Redeliver(w.ws.ID, d, w.now); err != nil {
+			return d, err
+		}
+		return w.Delivery(w.ws.ID, id)
+	})
+}
+
+// EventFates says for each subscription what became of an event, or why it got
+// nothing.
+func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p sheaf.Paging) (sheaf.Page[sheaf.Fate], error) {
+	for _, scope := range []sheaf.Scope{sheaf.EventsRead, sheaf.WebhooksRead} {
+		if err := c.Authorize(scope); err != nil {
+			return sheaf.Page[sheaf.Fate]{}, err
+		}
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
+		e, err := r.Event(c.Workspace, id)
+		if err != nil {
+			return sheaf.Page[sheaf.Fate]{}, err
+		}
+		page, err := r.Subscriptions(c.Workspace, p)
+		out := sheaf.Page[sheaf.Fate]{Total: page.Total, Paging: page.Paging}
+		for i := range page.Items {
+			if err == nil {
+				var f sheaf.Fate
+				f, err = fate(r, c.Workspace, &page.Items[i], e)
+				out.Items = append(out.Items, f)
+			}
+		}
+		return out, err
+	})
+}
+
+func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.Event) (sheaf.Fate, error) {
+	f := sheaf.Fate{SubscriptionID: s.ID, SubscriptionName: s.Name}
+	d, found, err := r.DeliveryOf(ws, s.ID, e.Number)
+	switch {
+	case err != nil:
+		return f, err
+	case found:
+		f.Delivery, f.Reason = &d, reasonOf(d)
+	case e.Number <= s.SinceEvent:
+		f.Reason = "the subscription was created after this event"
+	case !s.Wants(e.Type):
+		f.Reason = "the subscription is not subscribed to " + string(e.Type)
+	case e.Number <= s.EventsSince:
+		f.Reason = "the subscription's list of events was changed after this event: it was not subscribed to " + string(e.Type) + " then"
+	default:
+		f.Reason = "the delivery is no longer kept"
+	}
+	return f, nil
+}
+
+func reasonOf(d sheaf.Delivery) string {
+	switch d.State {
+	case sheaf.Delivered:
+		return "the endpoint took it"
+	case sheaf.Failed:
+		return "every attempt failed: recover or redeliver it when the endpoint is repaired"
+	case sheaf.Held:
+		return "the subscription was inactive: set it active and recover to send it"
+	case sheaf.Sending:
+		return "an attempt is under way"
+	}
+	return "the next attempt is due"
+}

@@ -1,0 +1,308 @@
+package app
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Subscriptions returns a page of the caller's webhook subscriptions.
+func (a *App) Subscriptions(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
+	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
+		return sheaf.Page[sheaf.Subscription]{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Subscription], error) {
+		return r.Subscriptions(c.Workspace, p)
+	})
+}
+
+// Subscription returns one subscription, or NotFound.
+func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
+	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	return read(ctx, a, func(r *store.Reader) (sheaf.Subscription, error) {
+		return r.Subscription(c.Workspace, id)
+	})
+}
+
+// CreateSubscription adds an active subscription and returns its secret, once.
+// The plan bounds how many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is
+// sent: there is no handshake.
+func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return sheaf.NewSubscription{}, err
+	}
+	switch {
+	case !in.Name.Set:
+		return sheaf.NewSubscription{}, sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxSubscriptionName)
+	case !in.URL.Set:
+		return sheaf.NewSubscription{}, sheaf.Invalidf("url is required: the https:// address that receives the events")
+	case !in.Events.Set:
+		return sheaf.NewSubscription{}, sheaf.Invalidf("events is required: name at least one event type, such as project.created")
+	}
+	if err := a.checkSubscription(in); err != nil {
+		return sheaf.NewSubscription{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.NewSubscription, error) {
+		if most := w.ws.Plan.MaxSubscriptions(); w.ws.Subscriptions >= int64(most) {
+			return sheaf.NewSubscription{}, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
+				Text: sheaf.Invalidf("the %s plan allows %d webhook subscriptions: delete one, or upgrade the plan", w.ws.Plan, most).Text}
+		}
+		return w.addSubscription(in)
+	})
+}
+
+func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
+	secret := sheaf.NewSigningSecret(w.app.random)
+	events, _ := sheaf.ParseEventTypes(in.Events.Value)
+	s := sheaf.Subscription{
+		ID: sheaf.SubscriptionID(w.app.newID()), Name: in.Name.Value, URL: in.URL.Value, Events: events, Active: true,
+		CreatedAt: w.now, UpdatedAt: w.now, HeaderNames: headerNames(in.Headers.Value),
+		Number: w.nextNumber(), Revision: 1, SinceEvent: w.ws.LastEvent, EventsSince: w.ws.LastEvent,
+	}
+	sealed := store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret), Headers: w.sealHeaders(s.ID, in.Headers.Value)}
+	w.ws.Subscriptions++
+	return sheaf.NewSubscription{Subscription: s, Secret: &secret}, w.InsertSubscription(w.ws.ID, s, sealed)
+}
+
+// checkSubscription returns the first fault of the fields that were sent.
+func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
+	if err := in.Check(); err != nil {
+		return err
+	}
+	for _, h := range in.Headers.Value {
+		if strings.EqualFold(h.Name, a.webhooks.SignatureHeader) {
+			return sheaf.Invalidf("headers: %s carries the signature: choose another name", h.Name)
+		}
+	}
+	if in.URL.Set {
+		if err := a.webhooks.Guard.CheckURL(in.URL.Value); err != nil {
+			return sheaf.Invalidf("%s", err)
+		}
+	}
+	return nil
+}
+
+func headerNames(headers []sheaf.Header) []string {
+	names := []string{}
+	for _, h := range headers {
+		names = append(names, h.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []byte {
+	var pairs [][2]string
+	for _, h := range headers {
+		pairs = append(pairs, [2]string{h.Name, h.Value})
+	}
+	return w.app.webhooks.Box.Headers(string(id), pairs)
+}
+
+// UpdateSubscription changes the fields that were sent. Turning it inactive
+// holds what is waiting; turning it active again sets failure_count to 0 and
+// sends nothing by itself. Another scheme, host or port drops the headers
+// unless new ones are sent with it.
+func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	if in.Empty() {
+		return sheaf.Subscription{}, sheaf.Invalidf("nothing to change: send at least one of name, url, events, active, headers")
+	}
+	if err := a.checkSubscription(in); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.Subscription, error) {
+		before, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		if err := match.Check(before.Revision); err != nil {
+			return before, err
+		}
+		return w.changeSubscription(before, in)
+	})
+}
+
+func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.SubscriptionChange) (sheaf.Subscription, error) {
+	s := w.applySubscription(before, in)
+	headers := in.Headers.Set || !slices.Equal(before.HeaderNames, s.HeaderNames)
+	if sheaf.SameFields(&before, &s) && !headers {
+		return before, nil
+	}
+	s.Revision++
+	s.UpdatedAt = w.after(before.UpdatedAt)
+	if headers {
+		if err := w.replaceHeaders(s.ID, in.Headers.Value); err != nil {
+			return s, err
+		}
+	}
+	if before.Active && !s.Active {
+		if err := w.HoldDeliveries(w.ws.ID, s.ID); err != nil {
+			return s, err
+		}
+	}
+	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
+		return s, err
+	}
+	return w.Subscription(w.ws.ID, s.ID)
+}
+
+// applySubscription returns s with the fields that were sent.
+func (w *work) applySubscription(s sheaf.Subscription, in sheaf.SubscriptionChange) sheaf.Subscription {
+	if in.Name.Set {
+		s.Name = in.Name.Value
+	}
+	if in.URL.Set {
+		if !sameOrigin(s.URL, in.URL.Value) {
+			s.HeaderNames = []string{}
+		}
+		s.URL = in.URL.Value
+	}
+	if in.Headers.Set {
+		s.HeaderNames = headerNames(in.Headers.Value)
+	}
+	if in.Events.Set {
+		events, _ := sheaf.ParseEventTypes(in.Events.Value)
+		if !slices.Equal(events, s.Events) {
+			s.Events, s.EventsSince = events, w.ws.LastEvent
+		}
+	}
+	if in.Active.Set && in.Active.Value != s.Active {
+		s = w.switchSubscription(s, in.Active.Value)
+	}
+	return s
+}
+
+func (w *work) switchSubscription(s sheaf.Subscription, active bool) sheaf.Subscription {
+	s.Active = active
+	if active {
+		s.FailureCount, s.DeactivatedAt, s.DeactivationReason, s.LastError = 0, nil, nil, nil
+		return s
+	}
+	reason := sheaf.ByHand
+	s.DeactivatedAt, s.DeactivationReason = &w.now, &reason
+	return s
+}
+
+// sameOrigin reports whether two addresses have the same scheme, host and port.
+func sameOrigin(a, b string) bool {
+	u, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	v, err := url.Parse(b)
+	return err == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && port(u) == port(v)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return "443"
+}
+
+func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) error {
+	sealed, err := w.SealedOf(w.ws.ID, id)
+	if err != nil {
+		return err
+	}
+	sealed.Headers = w.sealHeaders(id, headers)
+	return w.SealAnew(w.ws.ID, id, sealed)
+}
+
+// DeleteSubscription removes it; its deliveries are gone at once.
+func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, match sheaf.Match) error {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		s, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := match.Check(s.Revision); err != nil {
+			return struct{}{}, err
+		}
+		w.ws.Subscriptions--
+		return struct{}{}, w.DeleteSubscription(w.ws.ID, id, w.now)
+	})
+	return err
+}
+
+// RotateSecret gives the subscription a new secret and returns it, once. The
+// old one signs too for the time of grace.
+func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return sheaf.NewSubscription{}, err
+	}
+	return write(ctx, a, c, func(w *work) (sheaf.NewSubscription, error) {
+		s, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return sheaf.NewSubscription{}, err
+		}
+		sealed, err := w.SealedOf(w.ws.ID, id)
+		if err != nil {
+			return sheaf.NewSubscription{}, err
+		}
+		secret := sheaf.NewSigningSecret(a.random)
+		until := w.now.Add(grace)
+		sealed.OldSecret, sealed.OldSecretUntil = sealed.Secret, &until
+		sealed.Secret = a.webhooks.Box.Secret(string(id), secret)
+		if grace == 0 {
+			sealed.OldSecret, sealed.OldSecretUntil = nil, nil
+		}
+		s.Revision++
+		s.UpdatedAt = w.after(s.UpdatedAt)
+		if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
+			return sheaf.NewSubscription{}, err
+		}
+		return sheaf.NewSubscription{Subscription: s, Secret: &secret}, w.SealAnew(w.ws.ID, id, sealed)
+	})
+}
+
+// TestSubscription sends one webhook.test event now and returns what came of
+// it. It is in no log, is not retried and counts for nothing.
+func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID) (sheaf.TestResult, error) {
+	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
+		return sheaf.TestResult{}, err
+	}
+	out, err := read(ctx, a, func(r *store.Reader) (sheaf.Outgoing, error) {
+		return a.testRequest(r, c, id)
+	})
+	if err != nil {
+		return sheaf.TestResult{}, err
+	}
+	return sheaf.TestResult{EventID: out.EventID, Attempt: a.webhooks.Send(ctx, out)}, nil
+}
+
+func (a *App) testRequest(r *store.Reader, c Caller, id sheaf.SubscriptionID) (sheaf.Outgoing, error) {
+	s, err := r.Subscription(c.Workspace, id)
+	if err != nil {
+		return sheaf.Outgoing{}, err
+	}
+	sealed, err := r.SealedOf(c.Workspace, id)
+	if err != nil {
+		return sheaf.Outgoing{}, err
+	}
+	ws, err := r.Workspace(c.Workspace)
+	if err != nil {
+		return sheaf.Outgoing{}, err
+	}
+	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + a.newID()), Type: sheaf.WebhookTest, At: a.now(), UserID: c.User,
+		ResourceID: string(id), Payload: sheaf.AppendJSON(nil, &s)}
+	if !ws.Personal {
+		e.Workspace = &ws.ID
+	}
+	out := sheaf.Outgoing{EventID: e.ID, URL: s.URL, Body: e.Event().Body}
+	out.Secrets, out.Headers, err = sealed.Open(a.webhooks.Box, id, a.now())
+	return out, err
+}

@@ -1,0 +1,32 @@
+package deliver
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Courier signs what is sent and makes the attempt: for deliveries and for the
+// test endpoint alike. It is safe for concurrent use.
+type Courier struct {
+	Client *Client
+	Signer Signer
+	Now    func() time.Time
+}
+
+// Send makes one attempt now.
+func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
+	h := make(http.Header, 8+len(out.Headers))
+	redact := out.Secrets
+	for _, custom := range out.Headers {
+		h.Set(custom.Name, custom.Value)
+		redact = append(redact, custom.Value)
+	}
+	h["Content-Type"] = []string{"application/json"}
+	c.Signer.Sign(h, string(out.EventID), c.Now(), out.Body, out.Secrets)
+	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: redact})
+	return sheaf.Attempt{StartedAt: r.StartedAt, Duration: r.Duration, StatusCode: r.StatusCode, Class: string(r.Class), Error: r.Error,
+		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
+}

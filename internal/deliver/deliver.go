@@ -1,0 +1,228 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// leaseSpare is added to an attempt's timeout: how long a claim lasts.
+	leaseSpare = 5 * time.Second
+	// pollEvery is how often the queue is looked at though nobody woke us:
+	// for what other nodes wrote, and for the claims of dead ones.
+	pollEvery = 500 * time.Millisecond
+	// storeRest is the pause after the store refused.
+	storeRest = 250 * time.Millisecond
+	// lastWait is how long attempts under way may go on when the program stops.
+	lastWait = 10 * time.Second
+)
+
+// Config is what a Deliverer needs.
+type Config struct {
+	Store    *store.Store
+	Box      *seal.Box
+	Courier  *Courier
+	Log      *slog.Logger
+	Now      func() time.Time
+	NewToken func() string // a fresh one for each claim
+	Schedule sheaf.Schedule
+	Timeout  time.Duration // of one attempt
+	// Alone says that no other process delivers from this store: whatever
+	// was being sent when it stopped is taken up at once.
+	Alone bool
+}
+
+// Deliverer sends what the store holds as waiting: claim, send, record. No
+// transaction is open while a request is.
+type Deliverer struct {
+	Config
+	lanes    *lanes
+	outcomes chan store.Outcome
+	released chan store.Claim
+	poll     chan struct{} // has room for one
+}
+
+// New returns a Deliverer.
+func New(c Config) *Deliverer {
+	return &Deliverer{Config: c, lanes: newLanes(), outcomes: make(chan store.Outcome, totalCap),
+		released: make(chan store.Claim, totalCap), poll: make(chan struct{}, 1)}
+}
+
+// Notice tells of a commit; it returns at once.
+func (d *Deliverer) Notice(n store.Note) {
+	switch {
+	case len(n.Lanes) > 0:
+		d.lanes.look(n.Lanes)
+	case n.Deliveries:
+		select {
+		case d.poll <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Run delivers until ctx ends. Then it claims nothing more, lets the attempts
+// under way end, gives back those that do not end in time, and returns when all
+// is recorded.
+func (d *Deliverer) Run(ctx context.Context) error {
+	if d.Alone {
+		if err := d.release(ctx); err != nil {
+			return err
+		}
+	}
+	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSending()
+	var recorder, senders sync.WaitGroup
+	recording := make(chan struct{})
+	recorder.Go(func() { d.record(recording) })
+	d.claimUntil(ctx, sending, &senders)
+	stop := time.AfterFunc(lastWait, stopSending)
+	senders.Wait()
+	stop.Stop()
+	close(recording)
+	recorder.Wait()
+	return nil
+}
+
+// release gives back what this process was sending when it died.
+func (d *Deliverer) release(ctx context.Context) error {
+	now := d.Now()
+	for {
+		err := d.Store.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.ReleaseExpired(now.AddDate(100, 0, 0), now)
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		d.Log.Warn("could not release deliveries of an earlier run", "error", err)
+		d.rest(ctx)
+	}
+}
+
+func (d *Deliverer) rest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(storeRest):
+	}
+}
+
+// claimUntil claims and starts attempts until ctx ends.
+func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitGroup) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	d.lookAround(ctx)
+	for ctx.Err() == nil {
+		lanes, next := d.lanes.take(d.Now())
+		if len(lanes) > 0 {
+			d.claim(ctx, sending, lanes, senders)
+			continue
+		}
+		timer := time.NewTimer(d.until(next))
+		select {
+		case <-ctx.Done():
+		case <-d.lanes.woken:
+		case <-timer.C:
+		case <-d.poll:
+			d.lookAround(ctx)
+		case <-tick.C:
+			d.lookAround(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// until is how long to wait for a known retry; the poll comes before anything
+// that is not known.
+func (d *Deliverer) until(next time.Time) time.Duration {
+	if next.IsZero() {
+		return time.Hour
+	}
+	return next.Sub(d.Now())
+}
+
+// lookAround notes every lane that something waits in, and gives back the
+// claims of nodes that died.
+func (d *Deliverer) lookAround(ctx context.Context) {
+	var waiting []sheaf.SubscriptionID
+	expired := int64(0)
+	now := d.Now()
+	err := d.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if waiting, err = r.WaitingLanes(); err != nil {
+			return err
+		}
+		expired, err = r.Expired(now)
+		return err
+	})
+	if err == nil && expired > 0 {
+		err = d.Store.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.ReleaseExpired(now, now)
+			return err
+		})
+	}
+	if err != nil && ctx.Err() == nil {
+		d.Log.Warn("could not look for deliveries", "error", err)
+		return
+	}
+	d.lanes.look(waiting)
+}
+
+// claim takes what the lanes have room for, and sends it.
+func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, senders *sync.WaitGroup) {
+	now := d.Now()
+	token := d.NewToken()
+	var found store.Claimed
+	err := d.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		found, err = tx.Claim(lanes, now, now.Add(d.Timeout+leaseSpare), token)
+		return err
+	})
+	if err != nil {
+		d.lanes.unclaimed(lanes)
+		if ctx.Err() == nil {
+			d.Log.Warn("could not claim deliveries", "error", err)
+		}
+		d.rest(ctx)
+		return
+	}
+	d.lanes.claimed(lanes, found)
+	for _, c := range found.Claims {
+		senders.Go(func() { d.attempt(sending, c) })
+	}
+}
+
+// attempt makes one attempt and hands its outcome to the recorder.
+func (d *Deliverer) attempt(ctx context.Context, c store.Claim) {
+	a := d.send(ctx, c)
+	d.lanes.done(c.Subscription)
+	if a.Class == string(ErrorCanceled) {
+		d.released <- c
+		return
+	}
+	ended := d.Now()
+	o := store.Outcome{Claim: c, Attempt: a, Ended: ended}
+	if delay, more := d.Schedule.Next(c.Tries + 1); more && !a.OK() && !c.ByHand {
+		due := ended.Add(delay)
+		o.Retry = &due
+	}
+	d.outcomes <- o
+}
+
+func (d *Deliverer) send(ctx context.Context, c store.Claim) sheaf.Attempt {
+	secrets, headers, err := c.Sealed.Open(d.Box, c.Subscription, d.Now())
+	if err != nil {
+		d.Log.Error("could not open a subscription's secret", "subscription_id", string(c.Subscription), "error", err)
+		return sheaf.Attempt{StartedAt: d.Now(), Class: string(ErrorConnection), Error: "the subscription's secret cannot be read: rotate it"}
+	}
+	a := d.Courier.Send(ctx, sheaf.Outgoing{EventID: c.Event, URL: c.URL, Body: c.Body, Secrets: secrets, Headers: headers})
+	d.Log.LogAttrs(ctx, slog.LevelInfo, "attempted delivery",
+		slog.String("delivery_id", string(c.Delivery)), slog.String("subscription_id", string(c.Subscription)),
+		slog.String("event_id", string(c.Event)), slog.Int64("attempt", c.Attempts+1), slog.Int("status", a.StatusCode),
+		slog.String("class", a.Class), slog.Duration("duration", a.Duration))
+	return a
+}

@@ -1,0 +1,96 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// recordMost bounds one transaction of outcomes.
+const recordMost = 256
+
+// record writes outcomes in batches, as they come, until stop is closed and
+// nothing is left.
+func (d *Deliverer) record(stop <-chan struct{}) {
+	for {
+		select {
+		case o := <-d.outcomes:
+			d.write(d.gather(o))
+		case c := <-d.released:
+			d.giveBack(c)
+		case <-stop:
+			d.recordRest()
+			return
+		}
+	}
+}
+
+// recordRest writes what is left: nobody sends any more.
+func (d *Deliverer) recordRest() {
+	for {
+		select {
+		case o := <-d.outcomes:
+			d.write(d.gather(o))
+		case c := <-d.released:
+			d.giveBack(c)
+		default:
+			return
+		}
+	}
+}
+
+// gather takes what else is there already.
+func (d *Deliverer) gather(first store.Outcome) []store.Outcome {
+	batch := []store.Outcome{first}
+	for len(batch) < recordMost {
+		select {
+		case o := <-d.outcomes:
+			batch = append(batch, o)
+			continue
+		default:
+		}
+		break
+	}
+	return batch
+}
+
+// write records a batch. While the store is away it tries again, until the
+// leases have run out and others take the deliveries up; an outcome that cannot
+// be recorded does not take the others with it.
+func (d *Deliverer) write(batch []store.Outcome) {
+	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
+		err := d.writeOnce(batch)
+		if err == nil {
+			return
+		}
+		d.Log.Warn("could not record attempts", "error", err, "count", len(batch))
+		if !errors.Is(err, context.Canceled) && sheaf.KindOf(err) != sheaf.Unavailable {
+			if len(batch) > 1 {
+				for _, o := range batch {
+					d.write([]store.Outcome{o})
+				}
+			}
+			return
+		}
+		if d.Now().After(deadline) {
+			return
+		}
+		time.Sleep(storeRest)
+	}
+}
+
+func (d *Deliverer) writeOnce(batch []store.Outcome) error {
+	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch) })
+}
+
+// giveBack releases a claim whose attempt was cut short; should that fail, its
+// lease runs out.
+func (d *Deliverer) giveBack(c store.Claim) {
+	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(c, d.Now()) })
+	if err != nil {
+		d.Log.Warn("could not release a delivery", "delivery_id", string(c.Delivery), "error", err)
+	}
+}

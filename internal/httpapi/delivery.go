@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+var deliveryStates = func() map[string]sheaf.DeliveryState {
+	out := map[string]sheaf.DeliveryState{}
+	for _, s := range sheaf.DeliveryStates {
+		out[string(s)] = s
+	}
+	return out
+}()
+
+func (s *Server) listDeliveries(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := x.paging()
+	if err != nil {
+		return answer{}, err
+	}
+	state, err := choice(x, "state", deliveryStates, "waiting, sending, delivered, failed or held")
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Deliveries(x.request.Context(), x.caller, id, state, p)
+	return pageOf(page), err
+}
+
+func (s *Server) getDelivery(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DeliveryID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := s.App.Delivery(x.request.Context(), x.caller, id)
+	return resource(http.StatusOK, wrapped{"delivery", &d}, d.AttemptCount), err
+}
+
+func redelivered(d sheaf.Delivery) answer {
+	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, wrapped{"delivery", &d})}
+}
+
+func (s *Server) redeliver(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DeliveryID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, redelivered, func(c app.Caller) (sheaf.Delivery, error) {
+		return s.App.Redeliver(x.request.Context(), c, id)
+	})
+}
+
+func (s *Server) listFates(x *exchange) (answer, error) {
+	id, err := x.eventID()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := x.paging()
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.EventFates(x.request.Context(), x.caller, id, p)
+	return pageOf(page), err
+}

@@ -1,0 +1,218 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// heartbeat is how often a silent stream shows that it lives.
+	heartbeat = 15 * time.Second
+	// recheck is how often a stream asks whether its key still opens it, and
+	// looks at the log though nobody woke it.
+	recheck = time.Second
+	// streamWrite is how long a reader may take for one write.
+	streamWrite = 30 * time.Second
+	// maxBehind is how far a reader may fall behind once it had caught up.
+	maxBehind = 1000
+
+	streamsPerKey       = 5
+	streamsPerWorkspace = 50
+)
+
+// streams wakes the readers of the log and bounds how many there are.
+type streams struct {
+	mu      sync.Mutex // guards all below
+	woken   chan struct{}
+	open    map[string]int // by key and by workspace
+	stopped chan struct{}
+	once    sync.Once
+}
+
+func newStreams() *streams {
+	return &streams{woken: make(chan struct{}), open: map[string]int{}, stopped: make(chan struct{})}
+}
+
+// wake lets every reader look at the log.
+func (s *streams) wake() {
+	s.mu.Lock()
+	close(s.woken)
+	s.woken = make(chan struct{})
+	s.mu.Unlock()
+}
+
+func (s *streams) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.woken
+}
+
+// stop ends every stream.
+func (s *streams) stop() { s.once.Do(func() { close(s.stopped) }) }
+
+// enter counts a reader; the function that it returns counts it out.
+func (s *streams) enter(c *app.Caller) (leave func(), err error) {
+	key, ws := "key "+string(c.Key.ID), "workspace "+string(c.Workspace)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[key] >= streamsPerKey || s.open[ws] >= streamsPerWorkspace {
+		return nil, &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Second,
+			Text: fmt.Sprintf("too many open streams: %d for each key and %d for each workspace; close one, or retry after 1 seconds", streamsPerKey, streamsPerWorkspace)}
+	}
+	s.open[key]++
+	s.open[ws]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, name := range []string{key, ws} {
+			if s.open[name]--; s.open[name] == 0 {
+				delete(s.open, name)
+			}
+		}
+	}, nil
+}
+
+// Wake tells the streams that the log of some workspace has grown.
+func (s *Server) Wake() { s.streams.wake() }
+
+// streamEvents follows the log as server-sent events. It answers by itself.
+func (s *Server) streamEvents(x *exchange) (answer, error) {
+	f, err := x.eventFilter()
+	if err != nil {
+		return answer{}, err
+	}
+	if last := x.request.Header.Get("Last-Event-ID"); last != "" && f.After == "" {
+		var ok bool
+		if f.After, ok = sheaf.ParseEventID(last); !ok {
+			return answer{}, sheaf.Invalidf("Last-Event-ID must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+		}
+	}
+	leave, err := s.streams.enter(&x.caller)
+	if err != nil {
+		return answer{}, err
+	}
+	defer leave()
+	start, err := s.App.FollowEvents(x.request.Context(), x.caller, f)
+	if err != nil {
+		return answer{}, err
+	}
+	if x.request.Method == http.MethodHead {
+		x.Header().Set("Content-Type", "text/event-stream")
+		return answer{status: http.StatusOK}, nil
+	}
+	st := &stream{x: x, filter: f, at: start, control: http.NewResponseController(x.ResponseWriter)}
+	st.run(x.request.Context())
+	return answer{}, errStreamed
+}
+
+// stream is one reader. It pulls from the log, so that it holds one page at
+// most, however slow the reader is.
+type stream struct {
+	x       *exchange
+	filter  sheaf.EventFilter
+	at      int64 // the number of the last event that was passed
+	caught  bool  // it was at the end of the log once
+	control *http.ResponseController
+}
+
+func (st *stream) run(ctx context.Context) {
+	h := st.x.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	st.x.WriteHeader(http.StatusOK)
+	beat, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
+	defer beat.Stop()
+	defer check.Stop()
+	if st.send([]byte(": following\n\n")) != nil {
+		return
+	}
+	for {
+		woken := st.x.server.streams.next()
+		if !st.forward(ctx) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-st.x.server.streams.stopped:
+			return
+		case <-woken:
+		case <-beat.C:
+			if st.send([]byte(": still here\n\n")) != nil {
+				return
+			}
+		case <-check.C:
+			if !st.allowed(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// allowed reports whether the key still opens the stream.
+func (st *stream) allowed(ctx context.Context) bool {
+	c, err := st.x.server.App.Authenticate(ctx, st.x.secret)
+	if err != nil {
+		return sheaf.KindOf(err) == sheaf.Unavailable
+	}
+	return c.Plan.Paid() && c.Key.Scopes.Has(sheaf.EventsRead)
+}
+
+// forward writes what the log has behind the position; false ends the stream.
+func (st *stream) forward(ctx context.Context) bool {
+	for {
+		select {
+		case <-st.x.server.streams.stopped:
+			return false
+		default:
+		}
+		tail, err := st.x.server.App.EventsAfter(ctx, st.x.caller, st.filter, st.at)
+		if err != nil {
+			return sheaf.KindOf(err) == sheaf.Unavailable && ctx.Err() == nil
+		}
+		if st.caught && tail.Last-st.at > maxBehind {
+			return false // it resumes from its last event, and others are not held up
+		}
+		var b []byte
+		for _, e := range tail.Events {
+			b = appendEvent(b, e)
+		}
+		if len(b) > 0 && st.send(b) != nil {
+			return false
+		}
+		st.at = tail.At
+		if !tail.More {
+			st.caught = true
+			return true
+		}
+	}
+}
+
+func appendEvent(b []byte, e sheaf.Event) []byte {
+	b = append(b, "id: "...)
+	b = append(b, e.ID...)
+	b = append(b, "\nevent: "...)
+	b = append(b, e.Type...)
+	// A payload that was sent over several lines stays so: a reader joins them.
+	for line := range bytes.Lines(e.Body) {
+		b = append(b, "\ndata: "...)
+		b = append(b, bytes.TrimRight(line, "\r\n")...)
+	}
+	return append(b, "\n\n"...)
+}
+
+func (st *stream) send(b []byte) error {
+	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamWrite))
+	if _, err := st.x.Write(b); err != nil {
+		return err
+	}
+	return st.control.Flush()
+}

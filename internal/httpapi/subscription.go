@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// wrapped is a single resource under /api/webhooks, which stands in an object.
+type wrapped struct {
+	name string
+	of   sheaf.Record
+}
+
+func (w wrapped) Fields(o *sheaf.Object) { o.Record(w.name, w.of) }
+
+func (s *Server) listSubscriptions(x *exchange) (answer, error) {
+	p, err := x.paging()
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Subscriptions(x.request.Context(), x.caller, p)
+	return pageOf(page), err
+}
+
+func (s *Server) getSubscription(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	sub, err := s.App.Subscription(x.request.Context(), x.caller, id)
+	return shownSubscription(sub), err
+}
+
+func shownSubscription(s sheaf.Subscription) answer {
+	return resource(http.StatusOK, wrapped{"subscription", &s}, s.Revision)
+}
+
+func createdSubscription(s sheaf.NewSubscription) answer {
+	a := resource(http.StatusCreated, wrapped{"subscription", &s}, s.Revision)
+	a.location = "/api/webhooks/subscriptions/" + string(s.ID)
+	return a
+}
+
+func rotatedSubscription(s sheaf.NewSubscription) answer {
+	return resource(http.StatusOK, wrapped{"subscription", &s}, s.Revision)
+}
+
+func subscriptionChange(in strict.Object) (sheaf.SubscriptionChange, error) {
+	var c collect
+	name, err := in.Text("name")
+	out := sheaf.SubscriptionChange{Name: field(&c, name, err)}
+	url, err := in.Text("url")
+	out.URL = field(&c, url, err)
+	events, err := in.Texts("events")
+	out.Events = field(&c, events, err)
+	headers, err := in.TextMap("headers")
+	out.Headers = field(&c, headersOf(headers), err)
+	return out, c.err
+}
+
+func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
+	out := sheaf.Opt[[]sheaf.Header]{Set: pairs.Set, Null: pairs.Null}
+	for _, p := range pairs.Value {
+		out.Value = append(out.Value, sheaf.Header(p))
+	}
+	return out
+}
+
+func (s *Server) createSubscription(x *exchange, in strict.Object) (answer, error) {
+	change, err := subscriptionChange(in)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, createdSubscription, func(c app.Caller) (sheaf.NewSubscription, error) {
+		return s.App.CreateSubscription(x.request.Context(), c, change)
+	})
+}
+
+func (s *Server) updateSubscription(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := subscriptionChange(in)
+	if err != nil {
+		return answer{}, err
+	}
+	if change.Active, err = in.Bool("active"); err != nil {
+		return answer{}, err
+	}
+	sub, err := s.App.UpdateSubscription(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	return shownSubscription(sub), err
+}
+
+func (s *Server) deleteSubscription(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(s.App.DeleteSubscription(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+}
+
+func (s *Server) testSubscription(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	result, err := s.App.TestSubscription(x.request.Context(), x.caller, id)
+	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &result)}, err
+}
+
+func (s *Server) rotateSecret(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	seconds, err := in.Int("grace_seconds", 0, int64(sheaf.MaxGrace/time.Second))
+	if err != nil {
+		return answer{}, err
+	}
+	grace := sheaf.DefaultGrace
+	if seconds.Given() {
+		grace = time.Duration(seconds.Value) * time.Second
+	}
+	return once(x, rotatedSubscription, func(c app.Caller) (sheaf.NewSubscription, error) {
+		return s.App.RotateSecret(x.request.Context(), c, id, grace)
+	})
+}
+
+func queued(r app.Recovered) answer {
+	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
+}
+
+func (s *Server) recoverDeliveries(x *exchange, in strict.Object) (answer, error) {
+	id, err := pathID[sheaf.SubscriptionID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	since, err := timeField(in, "since")
+	if err != nil {
+		return answer{}, err
+	}
+	if since == nil {
+		return answer{}, sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z")
+	}
+	return once(x, queued, func(c app.Caller) (app.Recovered, error) {
+		return s.App.RecoverDeliveries(x.request.Context(), c, id, *since)
+	})
+}

@@ -1,0 +1,78 @@
+package apitest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
+)
+
+// Webhooks is what an API sends with. Its guard lets loopback through, where the receivers of tests are, and nothing
+// else that is special; it trusts the certificates of CA.
+type Webhooks struct {
+	CA      *sheaftest.CA
+	Box     *seal.Box
+	Guard   *guard.Guard
+	Client  *deliver.Client
+	Courier *deliver.Courier
+	Timeout time.Duration
+}
+
+func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
+	t.Helper()
+	key := make([]byte, 32)
+	rand.Read(key)
+	box, err := seal.New(key, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := sheaftest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Webhooks{CA: ca, Box: box, Timeout: 5 * time.Second,
+		Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})}
+	w.Client = deliver.NewClient(deliver.ClientConfig{Timeout: w.Timeout, Control: w.Guard.Control,
+		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: w.Guard.Special,
+		RootCAs: ca.Pool(), PerHost: deliver.LaneCap, UserAgent: "Sheaf-Webhooks/test"})
+	w.Courier = &deliver.Courier{Client: w.Client, Now: clock.Now}
+	t.Cleanup(w.Client.CloseIdle)
+	return w
+}
+
+func (w *Webhooks) rules() app.Webhooks {
+	return app.Webhooks{Box: w.Box, Guard: w.Guard, SignatureHeader: "X-Service-Signature", Send: w.Courier.Send}
+}
+
+// Deliver starts sending, with the delays of that schedule, and stops when the test ends or stop is called.
+func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
+	a.t.Helper()
+	d := deliver.New(deliver.Config{Store: a.Store, Box: a.Webhooks.Box, Courier: a.Webhooks.Courier,
+		Log: slog.New(slog.NewJSONHandler(&a.log, nil)), Now: a.Clock.Now, NewToken: rand.Text,
+		Schedule: schedule, Timeout: a.Webhooks.Timeout, Alone: a.Options.DatabaseURL == ""})
+	a.Store.OnCommit(d.Notice)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := d.Run(ctx); err != nil {
+			a.t.Errorf("deliver: %v", err)
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	a.t.Cleanup(stop)
+	return stop
+}

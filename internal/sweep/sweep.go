@@ -1,0 +1,95 @@
+// Package sweep does the chores of the clock: it removes what is kept no
+// longer, in small transactions between which everybody else writes.
+//
+// It removes nothing that a rule still needs.
+package sweep
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// every is how often the chores are looked at.
+	every = time.Minute
+	// batch bounds one transaction: a writer waits for one at most.
+	batch = 200
+	// answers is for how long a repeated request gets its first answer.
+	answers = 24 * time.Hour
+)
+
+// Config is what the chores need.
+type Config struct {
+	Store     *store.Store
+	Log       *slog.Logger
+	Now       func() time.Time
+	Retention time.Duration // of events and deliveries
+}
+
+// Sweeper does the chores.
+type Sweeper struct{ Config }
+
+// New returns a Sweeper.
+func New(c Config) *Sweeper { return &Sweeper{c} }
+
+// Run does the chores now and every minute until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := s.Once(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("could not remove what is kept no longer", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Once does every chore to its end. Deliveries go before their events, since
+// they are sent with them.
+func (s *Sweeper) Once(ctx context.Context) error {
+	old := s.Now().Add(-s.Retention)
+	for _, chore := range []func(*store.Tx) (int64, error){
+		func(tx *store.Tx) (int64, error) { return tx.DeleteOrphans(batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteAnswers(s.Now().Add(-answers), batch) },
+	} {
+		if err := s.drain(ctx, chore); err != nil {
+			return err
+		}
+	}
+	return s.events(ctx, old)
+}
+
+func (s *Sweeper) events(ctx context.Context, old time.Time) error {
+	return s.Store.Read(ctx, func(r *store.Reader) error {
+		logs, err := r.OldLogs(old)
+		for _, ws := range logs {
+			if err == nil {
+				err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, old, batch) })
+			}
+		}
+		return err
+	})
+}
+
+// drain repeats a chore until it finds less than a batch.
+func (s *Sweeper) drain(ctx context.Context, chore func(*store.Tx) (int64, error)) error {
+	for ctx.Err() == nil {
+		n := int64(0)
+		err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			n, err = chore(tx)
+			return err
+		})
+		if err != nil || n < batch {
+			return err
+		}
+	}
+	return nil
+}
