@@ -1,0 +1,139 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// wantLimit checks the headers that every answer carries.
+func wantLimit(t testing.TB, r *apitest.Response, limit, remaining int) {
+	t.Helper()
+	h := r.Header
+	if h.Get("RateLimit-Limit") != strconv.Itoa(limit) || h.Get("RateLimit-Remaining") != strconv.Itoa(remaining) ||
+		h.Get("RateLimit-Policy") != fmt.Sprintf("%d;w=60", limit) || (h.Get("RateLimit-Reset") == "0") != (remaining > 0) {
+		t.Fatalf("limit %q, remaining %q, reset %q, policy %q; want %d of %d", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"),
+			h.Get("RateLimit-Reset"), h.Get("RateLimit-Policy"), remaining, limit)
+	}
+}
+
+// wantRefused checks a 429 and returns for how long it asks to wait.
+func wantRefused(t testing.TB, r *apitest.Response, limit int) time.Duration {
+	t.Helper()
+	after := r.Header.Get("Retry-After")
+	r.WantError(t, 429, "RATE_LIMITED", " "+after+" seconds", strconv.Itoa(limit))
+	wantLimit(t, r, limit, 0)
+	n, err := strconv.Atoi(after)
+	if err != nil || n < 1 || r.Header.Get("RateLimit-Reset") != after {
+		t.Fatalf("Retry-After %q, RateLimit-Reset %q", after, r.Header.Get("RateLimit-Reset"))
+	}
+	return time.Duration(n) * time.Second
+}
+
+// D54: an exact window that slides, in which refused requests do not count.
+func TestRateLimit_ExactWindow(t *testing.T) {
+	a := apitest.SQLite(t, apitest.PlanLimits)
+	a.Clock.Set(morning)
+	ws := a.Workspace(sheaf.Pro)
+	c := ws.Client("")
+	// Every authenticated request counts, whatever becomes of it, and every answer says so.
+	for i, r := range []*apitest.Response{
+		c.GET(me).Want(t, 200), c.GET(projects).Want(t, 200), c.GET(projects+"?limit=0").Want(t, 400), c.GET("/api/v1/nonsense").Want(t, 404),
+		c.Do("PUT", projects, nil).Want(t, 405), c.POST(projects, `{`).Want(t, 400), c.POST(projects, `{"name":"p"}`).Want(t, 201),
+		c.GET(at(projects, nowhereID)).Want(t, 404), c.Do("HEAD", projects, nil).Want(t, 200),
+	} {
+		wantLimit(t, r, 100, 99-i)
+	}
+	for i := 9; i < 60; i++ {
+		wantLimit(t, c.GET(me).Want(t, 200), 100, 99-i)
+	}
+	a.Clock.Advance(30 * time.Second)
+	for i := 60; i < 100; i++ {
+		wantLimit(t, c.GET(me).Want(t, 200), 100, 99-i)
+	}
+	for range 20 {
+		wantRefused(t, c.GET(me), 100)
+	}
+	// Another key has a window of its own; nobody else's answers count.
+	wantLimit(t, ws.Client("").GET(me).Want(t, 200), 100, 99)
+	if r := a.Client("").GET(me).Want(t, 401); r.Header.Get("RateLimit-Limit") != "" {
+		t.Error("an answer to nobody names a limit")
+	}
+
+	a.Clock.Set(morning.Add(60*time.Second - time.Millisecond))
+	if wait := wantRefused(t, c.GET(me), 100); wait != time.Second {
+		t.Errorf("a millisecond before the first slot frees it asks to wait %v", wait)
+	}
+	a.Clock.Set(morning.Add(60*time.Second + time.Millisecond))
+	for i := range 60 { // those of the first instant, and none more
+		wantLimit(t, c.GET(me).Want(t, 200), 100, 59-i)
+	}
+	wait := wantRefused(t, c.GET(projects), 100)
+	a.Clock.Advance(wait - time.Second)
+	wantRefused(t, c.GET(projects), 100)
+	a.Clock.Advance(time.Second) // what it asked for, and it is kept
+	c.GET(projects).Want(t, 200)
+}
+
+// D54: refused requests reach nothing.
+func TestRateLimit_RefusedHaveNoEffect(t *testing.T) {
+	a := apitest.SQLite(t, apitest.PlanLimits)
+	a.Clock.Set(morning)
+	ws := a.Workspace(sheaf.Pro)
+	c := ws.Client("")
+	for _, r := range answers(100, func(int) *apitest.Response { return c.GET(me) }) {
+		r.Want(t, 200)
+	}
+	wantRefused(t, c.POST(projects, `{"name":"p"}`, "Idempotency-Key: k"), 100)
+	wantRefused(t, c.GET("/api/v1/nonsense"), 100)
+	other := ws.Client("")
+	if n := len(other.GET(projects).Want(t, 200).Items(t)); n != 0 {
+		t.Errorf("a refused request made %d projects", n)
+	}
+	other.POST(projects, `{"name":"another"}`, "Idempotency-Key: k").Want(t, 201) // it has not used the key either
+}
+
+// D54, D55: exactly N of concurrent requests are admitted; a change of plan counts at once, in both directions.
+func TestRateLimit_ConcurrentAndOnAnotherPlan(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		ask := func(int) *apitest.Response { return c.GET(me) }
+		if n := statuses(answers(160, ask)); n[200] != 100 || n[429] != 60 {
+			t.Errorf("of 160 on pro: %v", n)
+		}
+		ws.SetPlan(sheaf.Business)
+		a.Clock.Advance(time.Second)
+		wantLimit(t, c.GET(me).Want(t, 200), 500, 399)
+		if n := statuses(answers(499, ask)); n[200] != 399 || n[429] != 100 {
+			t.Errorf("of 499 more on business: %v", n)
+		}
+		ws.SetPlan(sheaf.Pro)
+		// 100 of the first second and 400 of the next: 401 have to go.
+		wait := wantRefused(t, c.GET(me), 100)
+		a.Clock.Advance(wait - time.Second)
+		wantRefused(t, c.GET(me), 100)
+		a.Clock.Advance(time.Second)
+		c.GET(me).Want(t, 200)
+	}, apitest.PlanLimits)
+}
+
+// D52a, D54: me tells the same as the headers.
+func TestRateLimit_InMe(t *testing.T) {
+	a := apitest.SQLite(t, apitest.PlanLimits)
+	a.Clock.Set(morning)
+	c := a.Workspace(sheaf.Pro).Client("")
+	for i := range 100 {
+		r := c.GET(me).Want(t, 200)
+		want := fmt.Sprintf(`"plan":"pro","rate_limit":{"limit":100,"remaining":%d,"reset":%s}}`, 99-i, r.Header.Get("RateLimit-Reset"))
+		if !strings.HasSuffix(string(r.Body), want) {
+			t.Fatalf("got %s, want …%s", r.Body, want)
+		}
+	}
+}
