@@ -1,0 +1,350 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/store"
+)
+
+// D50, D52: the record; the key itself is shown once.
+func TestKey_Record(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		first, k := ws.NewKey(nil)
+		c := a.Client(first)
+		r := c.POST(keys, `{"name":"Zapier","scopes":["keys:read","projects:read","projects:read"],"expires_at":"2026-11-16T11:00:00.1239+01:00"}`).Want(t, 201)
+		secret, id := r.Text(t, "key"), r.Text(t, "id")
+		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["projects:read","keys:read"],"user_id":"$user",` +
+			`"expires_at":"2026-11-16T10:00:00.123Z","last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"`
+		vars := []string{"$id", id, "$prefix", secret[:10], "$user", string(ws.Owner), "$key", secret, "$first", string(k.ID), "$hint", first[:10]}
+		wantBody(t, r, record+`,"key":"$key"}`, vars...)
+		if !regexp.MustCompile(`^shf_[0-9A-Za-z]{46}$`).MatchString(secret) {
+			t.Errorf("the key is %q", secret)
+		}
+		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","documents:read","documents:write","webhooks:read","webhooks:write",` +
+			`"events:read","events:write","keys:read","keys:write"],"user_id":"$user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
+		list := c.GET(keys).Want(t, 200)
+		wantBody(t, list, `{"data":[`+own+`,`+record+`}],"total":2,"limit":50,"offset":0}`, vars...)
+		wantSame(t, "reversed", c.GET(keys+"?order=desc").IDs(t), []string{id, string(k.ID)})
+		if n := len(emitted(t, c, func() { c.DELETE(at(keys, id)).Want(t, 204) })); n != 0 {
+			t.Errorf("keys emitted %d events", n) // D60
+		}
+		if strings.Contains(a.Log(), secret[10:30]) || strings.Contains(a.Log(), first[10:30]) {
+			t.Error("a key is in the log")
+		}
+	})
+}
+
+// D52: bounds of the fields.
+func TestKey_RefusedFields(t *testing.T) {
+	a := apitest.SQLite(t)
+	c := a.Workspace(sheaf.Business).Client("")
+	for field, bodies := range map[string][]string{
+		"name": {`{"scopes":["keys:read"]}`, `{"name":"","scopes":["keys:read"]}`, `{"name":null,"scopes":["keys:read"]}`,
+			`{"name":"` + strings.Repeat("é", 101) + `","scopes":["keys:read"]}`},
+		"scopes": {`{"name":"k"}`, `{"name":"k","scopes":[]}`, `{"name":"k","scopes":null}`, `{"name":"k","scopes":"keys:read"}`,
+			`{"name":"k","scopes":["keys:read",null]}`, `{"name":"k","scopes":["Keys:read"]}`, `{"name":"k","scopes":["keys:*"]}`},
+		"expires_at": {`{"name":"k","scopes":["keys:read"],"expires_at":"tomorrow"}`, `{"name":"k","scopes":["keys:read"],"expires_at":1}`,
+			`{"name":"k","scopes":["keys:read"],"expires_at":"2020-01-01T00:00:00Z"}`},
+	} {
+		for _, body := range bodies {
+			c.POST(keys, body).WantError(t, 400, "VALIDATION_ERROR", field)
+		}
+	}
+	c.POST(keys, fields{"name": strings.Repeat("é", 100), "scopes": []string{"keys:read"}, "expires_at": nil}).Want(t, 201)
+	if n := len(c.GET(keys).IDs(t)); n != 2 {
+		t.Errorf("%d keys", n)
+	}
+}
+
+// D50: the ways to send a key, and what is none.
+func TestKey_Authentication(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		secret := a.Workspace(sheaf.Pro).Key()
+		basic := func(s string) string { return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
+		nobody := a.Client("")
+		for _, header := range []string{"Authorization: Bearer " + secret, "Authorization: bearer  " + secret, basic(secret + ":"), basic(secret + ":any:thing"), basic(secret)} {
+			nobody.GET(me, header).Want(t, 200)
+		}
+		mistyped := secret[:20] + swap(secret[20:21]) + secret[21:]
+		for _, header := range []string{
+			"Authorization: " + secret, "Authorization: Bearer", "Authorization: Token " + secret, "X-Api-Key: " + secret, "Cookie: session=" + secret,
+			"Cookie: Authorization=Bearer " + secret, "Authorization: Bearer " + mistyped, "Authorization: Bearer " + secret + "x", "Authorization: Bearer " + strings.ToUpper(secret),
+			"Authorization: Bearer " + sheaf.NewSecretKey(strings.NewReader(strings.Repeat("abcdefgh", 30))),
+			basic(":" + secret), basic("user:" + secret), "Authorization: Basic " + secret, "Authorization: Basic !!!",
+		} {
+			r := nobody.GET(me, header).WantError(t, 401, "UNAUTHORIZED")
+			if got := r.Header.Values("WWW-Authenticate"); len(got) != 1 || got[0] != "Bearer" {
+				t.Errorf("%s: WWW-Authenticate %q", header, got)
+			}
+			if strings.Contains(string(r.Body), secret[4:20]) {
+				t.Error("the error repeats the key")
+			}
+		}
+		// A typo is refused without a look-up, and the person is told that it is one.
+		nobody.GET(me, "Authorization: Bearer "+mistyped).WantError(t, 401, "UNAUTHORIZED", "mistyped")
+	})
+}
+
+func swap(s string) string {
+	if s == "a" {
+		return "b"
+	}
+	return "a"
+}
+
+// D51, D52: a key grants only what it holds, for no longer than itself.
+func TestKey_GrantsOnlyWhatItHolds(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Business)
+		until := morning.Add(time.Hour)
+		secret, _ := ws.NewKey(func(k *sheaf.Key) {
+			k.Scopes, k.ExpiresAt = sheaf.Scopes{sheaf.ProjectsWrite, sheaf.KeysWrite}, &until
+		})
+		c := a.Client(secret)
+		c.GET(projects).WantError(t, 403, "FORBIDDEN", "projects:read") // write does not imply read
+		c.GET(keys).WantError(t, 403, "FORBIDDEN", "keys:read")
+		c.POST(keys, `{"name":"k","scopes":["projects:write","projects:read"],"expires_at":"2026-11-15T11:00:00.000Z"}`).WantError(t, 403, "FORBIDDEN", "projects:read")
+		for _, expires := range []string{`"2026-11-15T11:00:00.001Z"`, `null`} {
+			c.POST(keys, `{"name":"k","scopes":["keys:write"],"expires_at":`+expires+`}`).WantError(t, 403, "FORBIDDEN", "expires_at", "2026-11-15T11:00:00.000Z")
+		}
+		c.POST(keys, `{"name":"k","scopes":["keys:write"]}`).WantError(t, 403, "FORBIDDEN", "expires_at")
+		c.POST(keys, `{"name":"k","scopes":["keys:write"],"expires_at":"2026-11-15T10:00:00.000Z"}`).WantError(t, 400, "VALIDATION_ERROR", "expires_at")
+		made := c.POST(keys, `{"name":"k","scopes":["keys:write"],"expires_at":"2026-11-15T11:00:00.000Z"}`).Want(t, 201)
+		child := a.Client(made.Text(t, "key"))
+		child.POST(keys, `{"name":"k","scopes":["projects:write"],"expires_at":"2026-11-15T10:30:00Z"}`).WantError(t, 403, "FORBIDDEN", "projects:write")
+		child.POST(projects, `{"name":"p"}`).WantError(t, 403, "FORBIDDEN", "projects:write")
+		// It ends when it says, to the millisecond.
+		a.Clock.Set(until.Add(-time.Millisecond))
+		child.GET(me).Want(t, 200)
+		a.Clock.Set(until)
+		child.GET(me).WantError(t, 401, "UNAUTHORIZED", "expired")
+		c.GET(me).WantError(t, 401, "UNAUTHORIZED", "expired")
+		secret, alive := ws.NewKey(nil)
+		wantSame(t, "the live keys", a.Client(secret).GET(keys).IDs(t), []string{string(alive.ID)})
+	})
+}
+
+// D52: the number of live keys holds exactly, also when 64 create at once.
+func TestKey_LimitUnderConcurrency(t *testing.T) {
+	for plan, most := range map[sheaf.Plan]int{sheaf.Pro: 5, sheaf.Business: 25} {
+		t.Run(string(plan), func(t *testing.T) {
+			apitest.Each(t, func(t *testing.T, a *apitest.API) {
+				ws := a.Workspace(plan)
+				c := ws.Client("")
+				later := a.Clock.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+				rs := answers(64, func(i int) *apitest.Response {
+					return c.POST(keys, fields{"name": fmt.Sprint(i), "scopes": []string{"projects:read"}, "expires_at": later})
+				})
+				if n := statuses(rs); n[201] != most-1 || n[403] != 64-most+1 {
+					t.Errorf("beside one key: %v", n)
+				}
+				secrets := map[string]bool{}
+				var last *apitest.Response
+				for _, r := range rs {
+					if r.Status == 403 {
+						r.WantError(t, 403, "KEY_LIMIT_REACHED", fmt.Sprint(most), string(plan))
+						continue
+					}
+					secrets[r.Text(t, "key")] = true
+					last = r
+				}
+				if len(secrets) != most-1 || len(c.GET(keys).IDs(t)) != most {
+					t.Errorf("%d secrets, %d in the list", len(secrets), len(c.GET(keys).IDs(t)))
+				}
+				// A revoked or expired one makes room again; the operator has no more of it.
+				body := fields{"name": "n", "scopes": []string{"projects:read"}}
+				c.DELETE(at(keys, last.Text(t, "id"))).Want(t, 204)
+				c.POST(keys, body).Want(t, 201)
+				c.POST(keys, body).WantError(t, 403, "KEY_LIMIT_REACHED")
+				if _, err := a.App.Operator().CreateKey(context.Background(), ws.ID, app.NewKey{Name: "o", Scopes: sheaf.AllScopes}); sheaf.KindOf(err) != sheaf.Forbidden {
+					t.Errorf("the operator got %v", err)
+				}
+				a.Clock.Advance(2 * time.Hour)
+				c.POST(keys, body).Want(t, 201)
+			})
+		})
+	}
+}
+
+// D33, D55: a smaller plan ends nothing that there is; on free no key can be made, and none opens the API.
+func TestKey_OnASmallerPlan(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		var clients []*apitest.Client
+		for range 7 {
+			clients = append(clients, ws.Client(""))
+		}
+		ws.SetPlan(sheaf.Pro)
+		for _, c := range clients {
+			c.GET(me).Want(t, 200)
+		}
+		clients[0].POST(keys, `{"name":"k","scopes":["keys:read"]}`).WantError(t, 403, "KEY_LIMIT_REACHED", "5")
+		ws.SetPlan(sheaf.Free)
+		clients[0].GET(me).WantError(t, 403, "PLAN_REQUIRED")
+		if _, err := a.App.Operator().CreateKey(context.Background(), ws.ID, app.NewKey{Name: "o", Scopes: sheaf.AllScopes}); err == nil ||
+			err.(*sheaf.Error).Code != sheaf.CodeKeyLimit {
+			t.Errorf("the operator got %v", err)
+		}
+		ws.SetPlan(sheaf.Pro)
+		clients[6].GET(me).Want(t, 200)
+	})
+}
+
+// D52, D55: revoking counts for the very next request.
+func TestKey_RevokedAtOnce(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		for range 5 {
+			made := c.POST(keys, fields{"name": "k", "scopes": []string{"projects:read"}}).Want(t, 201)
+			victim, id := a.Client(made.Text(t, "key")), made.Text(t, "id")
+			together(8, func(i int) {
+				if i == 0 {
+					c.DELETE(at(keys, id))
+					if r := victim.GET(projects); r.Status != 401 {
+						t.Errorf("right after it was revoked: %d %s", r.Status, r.Body)
+					}
+					return
+				}
+				victim.GET(projects) // brings the key back into any cache there is
+			})
+			victim.GET(projects).WantError(t, 401, "UNAUTHORIZED", "revoked")
+			c.DELETE(at(keys, id)).WantError(t, 404, "NOT_FOUND")
+			if ids := c.GET(keys).IDs(t); len(ids) != 1 {
+				t.Errorf("live keys: %q", ids)
+			}
+		}
+		_, theirs := a.Workspace(sheaf.Pro).NewKey(nil)
+		unknown := c.DELETE(at(keys, nowhereID)).WantError(t, 404, "NOT_FOUND")
+		wantBody(t, c.DELETE(at(keys, string(theirs.ID))).Want(t, 404), string(unknown.Body))
+		// Also its own.
+		secret, own := ws.NewKey(nil)
+		a.Client(secret).DELETE(at(keys, string(own.ID))).Want(t, 204)
+		a.Client(secret).GET(me).WantError(t, 401, "UNAUTHORIZED")
+	})
+}
+
+// D52a: who am I, for any key of a paid plan.
+func TestMe(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Business, func(w *app.NewWorkspace) { w.Name, w.OwnerEmail, w.Personal = "Ada's", "ada@example.com", true })
+		secret, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.DocumentsRead} })
+		c := a.Client(secret)
+		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"user_id":"$user","expires_at":null,"last_used_at":$used,` +
+			`"created_at":"2026-11-15T10:00:00.000Z"},"user":{"id":"$user","email":"ada@example.com","name":""},` +
+			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0}}`
+		vars := []string{"$key", string(k.ID), "$prefix", secret[:10], "$user", string(ws.Owner), "$ws", string(ws.ID)}
+		wantBody(t, c.GET(me).Want(t, 200), body, append(vars, "$used", "null", "$left", "499")...)
+		// When it was last used is written by and by, and no cache hides it.
+		a.WriteUsage()
+		wantBody(t, c.GET(me).Want(t, 200), body, append(vars, "$used", `"2026-11-15T10:00:00.000Z"`, "$left", "498")...)
+		ws.SetPlan(sheaf.Free)
+		c.GET(me).WantError(t, 403, "PLAN_REQUIRED")
+	}, apitest.PlanLimits)
+}
+
+// D52: last_used_at is of the last use, and of that key alone.
+func TestKey_LastUsed(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		c, other := ws.Client(""), ws.Client("")
+		c.GET(projects).Want(t, 200)
+		a.WriteUsage()
+		a.Clock.Advance(time.Minute)
+		used := other.GET(keys).Want(t, 200).Items(t)
+		if used[0]["last_used_at"] != "2026-11-15T10:00:00.000Z" || used[1]["last_used_at"] != nil {
+			t.Errorf("used at %v and %v", used[0]["last_used_at"], used[1]["last_used_at"])
+		}
+	})
+}
+
+// D55: what another node, or the command line beside it, changes counts here: at once on PostgreSQL, in 2 s on SQLite.
+func TestKey_ChangedByAnotherProcess(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		secret, k := ws.NewKey(nil)
+		c := a.Client(secret)
+		c.GET(me).Want(t, 200)
+		s, err := store.Open(context.Background(), a.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		other := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")}).Operator()
+		within := 2 * time.Second
+		if a.Options.DatabaseURL != "" {
+			within = 0
+		}
+		soon := func(status int) {
+			t.Helper()
+			for begun := time.Now(); c.GET(me).Status != status; {
+				if time.Since(begun) > within {
+					t.Fatalf("after %v it is %d", within, c.GET(me).Status)
+				}
+			}
+		}
+		if _, err := other.SetPlan(context.Background(), ws.ID, sheaf.Free); err != nil {
+			t.Fatal(err)
+		}
+		soon(403)
+		if _, err := other.SetPlan(context.Background(), ws.ID, sheaf.Business); err != nil {
+			t.Fatal(err)
+		}
+		soon(200)
+		if _, err := other.RevokeKey(context.Background(), k.ID); err != nil {
+			t.Fatal(err)
+		}
+		soon(401)
+	})
+}
+
+// D55: on every node: what one writes and revokes, the other neither shows nor admits any more.
+func TestNodes_ShareOneDatabase(t *testing.T) {
+	a := apitest.Postgres(t)
+	s, err := store.Open(context.Background(), a.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rules := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")})
+	node := httptest.NewServer(httpapi.New(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }}))
+	defer node.Close()
+	ws := a.Workspace(sheaf.Pro)
+	secret, k := ws.NewKey(nil)
+	c := a.Client(secret)
+	ask := func() (int, string) {
+		b := &apitest.API{Server: node}
+		r := b.Client(secret).GET(projects)
+		return r.Status, string(r.Body)
+	}
+	for i := range 10 {
+		name := fmt.Sprint("written on the other node ", i)
+		if status, body := ask(); status != 200 || strings.Contains(body, name) { // fills its cache
+			t.Fatalf("got %d %s", status, body)
+		}
+		create(t, c, projects, fields{"name": name})
+		if _, body := ask(); !strings.Contains(body, name) {
+			t.Fatalf("the other node answers from the past: %s", body)
+		}
+	}
+	ws.Revoke(k.ID)
+	if status, _ := ask(); status != 401 {
+		t.Errorf("the other node answers %d to a revoked key", status)
+	}
+}
