@@ -35,7 +35,9 @@ func list[T any](r *Reader, l listing, p sheaf.Paging, scan func(*row) T) (sheaf
 	if fromEnd {
 		skip = page.Total - skip - take
 	}
-	items, err := all(r, l.text(p.Desc != fromEnd), scan, append(slices.Clone(l.where.args), take, skip)...)
+	items := make([]T, 0, min(take, sheaf.MaxLimit))
+	err := r.query(l.text(p.Desc != fromEnd), func(w *row) { items = append(items, scan(w)) },
+		append(slices.Clone(l.where.args), take, skip)...)
 	if err != nil {
 		return page, err
 	}

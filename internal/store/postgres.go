@@ -150,8 +150,10 @@ func (c *postgresConn) query(sql string, args []any, each func(*row) error) erro
 		return postgresError(err)
 	}
 	defer rows.Close()
+	r := &row{}
 	for rows.Next() {
-		if err := each(&row{raw: rows.RawValues()}); err != nil {
+		r.raw, r.at = rows.RawValues(), 0
+		if err := each(r); err != nil {
 			return err
 		}
 	}

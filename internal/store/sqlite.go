@@ -42,6 +42,7 @@ type sqliteEngine struct {
 	size    int
 	fresh   *fresh
 	closing sync.Once
+	closed  chan struct{}
 }
 
 func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
@@ -56,7 +57,7 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 	if err != nil {
 		return nil, err
 	}
-	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0))}
+	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), closed: make(chan struct{})}
 	e.readers = make(chan *sqliteConn, e.size)
 	for range e.size {
 		r, err := openConn(path, true)
@@ -219,6 +220,8 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
 	var c *sqliteConn
 	select {
 	case c = <-e.readers:
+	case <-e.closed: // nobody puts a reader back any more
+		return sheaf.UnavailableError(errClosed)
 	case <-ctx.Done():
 		return sheaf.UnavailableError(ctx.Err())
 	}
@@ -253,6 +256,7 @@ func (e *sqliteEngine) watch(ctx context.Context, _ func(Note)) error {
 func (e *sqliteEngine) close() error {
 	var err error
 	e.closing.Do(func() {
+		close(e.closed)
 		err = e.writer.close()
 		e.closeReaders(e.size)
 	})
@@ -279,6 +283,7 @@ func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error 
 		return sqliteError(err)
 	}
 	defer stmt.Reset()
+	var r *row // one for all rows, and none for a statement without
 	for {
 		more, err := stmt.Step()
 		if err != nil {
@@ -287,7 +292,11 @@ func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error 
 		if !more {
 			return nil
 		}
-		if err := each(&row{stmt: stmt}); err != nil {
+		if r == nil {
+			r = &row{stmt: stmt}
+		}
+		r.at = 0
+		if err := each(r); err != nil {
 			return err
 		}
 	}
