@@ -26,7 +26,7 @@ const (
 var AllScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite,
 	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
 
-// Scopes is a set of scopes in the order of AllScopes.
+// Scopes is a set of scopes, each once.
 type Scopes []Scope
 
 // Has reports whether s is in the set.
@@ -41,20 +41,19 @@ func (ss Scopes) Strings() []string {
 	return out
 }
 
-// ParseScopes returns the named scopes, each once, in the order of AllScopes.
-// No scope, or an unknown one, is invalid.
+// ParseScopes returns the named scopes in the order given, each once. No scope,
+// or an unknown one, is invalid.
 func ParseScopes(names []string) (Scopes, error) {
 	if len(names) == 0 {
 		return nil, Invalidf("scopes must name at least one of %s", strings.Join(AllScopes.Strings(), ", "))
 	}
-	for _, n := range names {
-		if !AllScopes.Has(Scope(n)) {
-			return nil, Invalidf("scopes: %q is unknown: choose from %s", Clip(n), strings.Join(AllScopes.Strings(), ", "))
-		}
-	}
 	var out Scopes
-	for _, s := range AllScopes {
-		if slices.Contains(names, string(s)) {
+	for _, n := range names {
+		s := Scope(n)
+		switch {
+		case !AllScopes.Has(s):
+			return nil, Invalidf("scopes: %q is unknown: choose from %s", Clip(n), strings.Join(AllScopes.Strings(), ", "))
+		case !out.Has(s):
 			out = append(out, s)
 		}
 	}

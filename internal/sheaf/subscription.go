@@ -146,22 +146,20 @@ func (c SubscriptionChange) Check() error {
 	return checkHeaders(c.Headers.Value)
 }
 
-// ParseEventTypes returns the named types, each once, in the order of EventTypes.
+// ParseEventTypes returns the named types in the order given, each once.
 func ParseEventTypes(names []string) ([]EventType, error) {
 	if len(names) == 0 {
 		return nil, Invalidf("events must name at least one event type, such as project.created")
 	}
-	for _, n := range names {
-		if n == "*" {
-			return nil, Invalidf("events: * is not possible: name each event type")
-		}
-		if !EventType(n).Known() {
-			return nil, Invalidf("events: %q is not an event type: see the list of event types", Clip(n))
-		}
-	}
 	var out []EventType
-	for _, t := range EventTypes {
-		if slices.Contains(names, string(t)) {
+	for _, n := range names {
+		t := EventType(n)
+		switch {
+		case n == "*":
+			return nil, Invalidf("events: * is not possible: name each event type")
+		case !t.Known():
+			return nil, Invalidf("events: %q is not an event type: see the list of event types", Clip(n))
+		case !slices.Contains(out, t):
 			out = append(out, t)
 		}
 	}
