@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"sheaf.dev/internal/store"
+)
+
+// asProgram makes the test binary behave as the program itself, for tests that
+// need a process of its own.
+const asProgram = "SHEAF_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "1" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// result is how a command ended.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+type environment map[string]string
+
+func (e environment) lookup(name string) (string, bool) {
+	v, ok := e[name]
+	return v, ok
+}
+
+func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program {
+	return &program{stdin: strings.NewReader(stdin), stdout: stdout, stderr: stderr, env: e.lookup, now: time.Now, random: rand.Reader}
+}
+
+// sheafWith runs a command with an environment and a standard input.
+func sheafWith(t *testing.T, e environment, stdin string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := newProgram(e, stdin, &out, &errs).run(t.Context(), args)
+	return result{code, out.String(), errs.String()}
+}
+
+func sheafCommand(t *testing.T, args ...string) result {
+	t.Helper()
+	return sheafWith(t, nil, "", args...)
+}
+
+// succeeds returns what the command printed.
+func (r result) succeeds(t *testing.T) string {
+	t.Helper()
+	if r.code != 0 || r.stderr != "" {
+		t.Fatalf("ended with %d: %s", r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+// fails checks for exit 1, nothing on standard output, and one line that has
+// the words in it.
+func (r result) fails(t *testing.T, words ...string) {
+	t.Helper()
+	if r.code != 1 || r.stdout != "" {
+		t.Errorf("ended with %d and wrote %q, want 1 and nothing", r.code, r.stdout)
+	}
+	if strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "sheaf: ") {
+		t.Errorf("want one line that begins with \"sheaf: \", got %q", r.stderr)
+	}
+	for _, w := range words {
+		if !strings.Contains(r.stderr, w) {
+			t.Errorf("the line lacks %q: %s", w, r.stderr)
+		}
+	}
+}
+
+// decoded reads the one JSON value that a command printed.
+func decoded[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("more than one JSON value: %q", text)
+	}
+	return v
+}
+
+// tail keeps what is written and can be read while it grows.
+type tail struct {
+	mu   sync.Mutex // guards text and more
+	text bytes.Buffer
+	more chan struct{} // closed at the next write
+}
+
+func (l *tail) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
+	return l.text.Write(b)
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// wait returns the first group of the pattern as soon as it was written, and
+// nothing when ended comes first.
+func (l *tail) wait(t *testing.T, pattern string, ended <-chan struct{}) string {
+	t.Helper()
+	p := regexp.MustCompile(pattern)
+	deadline := time.After(30 * time.Second)
+	for {
+		l.mu.Lock()
+		found := p.FindStringSubmatch(l.text.String())
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more := l.more
+		l.mu.Unlock()
+		if found != nil {
+			return found[1]
+		}
+		select {
+		case <-more:
+		case <-ended:
+			return ""
+		case <-deadline:
+			t.Fatalf("%s was not written: %s", pattern, l)
+		}
+	}
+}
+
+// running is a server in this process.
+type running struct {
+	url            string
+	stdout, stderr tail
+	code           int
+	ended          chan struct{}
+	cancel         context.CancelFunc
+}
+
+// start serves until the test ends, or stop is called.
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	s := &running{ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	p := newProgram(nil, "", &s.stdout, &s.stderr)
+	go func() {
+		defer close(s.ended)
+		s.code = p.run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...))
+	}()
+	t.Cleanup(func() { s.stop(t) })
+	if s.url = s.stderr.wait(t, `(?m)^listening on (http://\S+)$`, s.ended); s.url == "" {
+		t.Fatalf("the server ended with %d: %s", s.code, s.stderr.String())
+	}
+	return s
+}
+
+func (s *running) stop(t *testing.T) {
+	t.Helper()
+	s.cancel()
+	<-s.ended
+	if s.code != 0 {
+		t.Errorf("the server ended with %d: %s", s.code, s.stderr.String())
+	}
+}
+
+// status asks with a key and returns the status of the answer.
+func status(t *testing.T, url, key string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode
+}
+
+// becomes asks until the status is the wanted one, for at most the 2 seconds in
+// which the command line takes effect.
+func becomes(t *testing.T, url, key string, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		got := status(t, url, key)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s answers %d after 2 seconds, want %d", url, got, want)
+		}
+	}
+}
+
+// alter changes the database of a folder behind the program's back.
+func alter(t *testing.T, folder, sql string) {
+	t.Helper()
+	c, err := sqlite.OpenConn(filepath.Join(folder, store.FileName), sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := sqlitex.ExecuteTransient(c, sql, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+var (
+	printedLink = regexp.MustCompile(`http://\S+/setup/\S+`)
+	printedKey  = regexp.MustCompile(`shf_\w{46}`)
+	printedCurl = regexp.MustCompile(`curl -H 'Authorization: Bearer (shf_\w+)' (\S+)`)
+)
+
+func TestServe_FirstRunPrintsWhatWorks(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data)
+	out := s.stdout.String()
+	curl, link := printedCurl.FindStringSubmatch(out), printedLink.FindString(out)
+	if curl == nil || link == "" || !strings.Contains(out, s.url+"/docs") {
+		t.Fatalf("printed %q", out)
+	}
+	if got := status(t, curl[2], curl[1]); got != http.StatusOK {
+		t.Errorf("the printed curl gets %d", got)
+	}
+	for range 2 { // looking does not use it
+		if got := status(t, link, ""); got != http.StatusOK {
+			t.Errorf("the link shows %d", got)
+		}
+	}
+	for path, want := range map[string]os.FileMode{"": 0o700, "master.key": 0o600} {
+		if got := mode(t, filepath.Join(data, path)); got != want {
+			t.Errorf("%s has mode %o", filepath.Join("data", path), got)
+		}
+	}
+	s.stop(t)
+
+	again := start(t, "--data", data).stdout.String()
+	if printedKey.MatchString(again) || printedLink.MatchString(again) || !strings.Contains(again, "/docs") || !strings.Contains(again, "sheaf user setup-link") {
+		t.Errorf("the second start printed %q", again)
+	}
+}
+
+func TestServe_TheLinkWorksOnce(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data)
+	first := printedLink.FindString(s.stdout.String())
+	newer := strings.TrimSpace(sheafCommand(t, "user", "setup-link", "--data", data, "--addr", strings.TrimPrefix(s.url, "http://")).succeeds(t))
+	if got := status(t, first, ""); got != http.StatusNotFound {
+		t.Errorf("the replaced link shows %d", got)
+	}
+	post := func(password, again string) int {
+		answer, err := http.PostForm(newer, url.Values{"email": {"ada@example.com"}, "password": {password}, "again": {again}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	if got := post("short", "short"); got != http.StatusBadRequest {
+		t.Errorf("a short password gets %d", got)
+	}
+	if got := post("long enough", "longer enough"); got != http.StatusBadRequest {
+		t.Errorf("two passwords get %d", got)
+	}
+	if got := post("long enough", "long enough"); got != http.StatusOK {
+		t.Errorf("the form gets %d", got)
+	}
+	if got := post("long enough", "long enough"); got != http.StatusNotFound {
+		t.Errorf("the form sent again gets %d", got)
+	}
+	sheafCommand(t, "user", "setup-link", "--data", data).fails(t, "set-up is finished")
+}
+
+func TestServe_FirstRunIntoAFile(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data, "--first-run", "file")
+	path := filepath.Join(data, "first-run.txt")
+	if got := s.stdout.String(); got != path+"\n" {
+		t.Errorf("printed %q, want only the path", got)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || mode(t, path) != 0o600 || !printedKey.Match(content) || !printedLink.Match(content) {
+		t.Errorf("mode %o, %v: %s", mode(t, path), err, content)
+	}
+	if key := printedKey.FindString(string(content)); strings.Contains(s.stderr.String(), key) {
+		t.Error("the key is in the log")
+	}
+}
+
+func TestServe_FirstRunNoneMakesNothing(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data, "--first-run", "none")
+	if got := s.stdout.String(); got != "" {
+		t.Errorf("printed %q", got)
+	}
+	if got := sheafCommand(t, "workspace", "list", "--json", "--data", data).succeeds(t); got != "[]\n" {
+		t.Errorf("made %s", got)
+	}
+	sheafCommand(t, "user", "setup-link", "--data", data).fails(t, "no user to set up")
+}
+
+// D55: what the command line does reaches a running server within 2 seconds.
+func TestServe_HeedsTheCommandLine(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data, "--first-run", "none")
+	where := []string{"--data", data}
+	ws := createWorkspace(t, where, "pro")
+	k := decoded[keyRecord](t, sheafCommand(t, "key", "create", "--json", "--data", data, "--workspace", ws.ID, "--name", "k", "--scopes", "all").succeeds(t))
+	me := s.url + "/api/v1/me"
+	becomes(t, me, k.Key, http.StatusOK)
+	sheafCommand(t, "workspace", "set-plan", ws.ID, "free", "--data", data).succeeds(t)
+	becomes(t, me, k.Key, http.StatusForbidden)
+	sheafCommand(t, "workspace", "set-plan", ws.ID, "pro", "--data", data).succeeds(t)
+	becomes(t, me, k.Key, http.StatusOK)
+	sheafCommand(t, "key", "revoke", k.ID, "--data", data).succeeds(t)
+	becomes(t, me, k.Key, http.StatusUnauthorized)
+}
+
+func TestServe_RefusesASecondOnTheSameFolder(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	start(t, "--data", data)
+	sheafCommand(t, "serve", "--addr", "127.0.0.1:0", "--data", data).fails(t, "another sheaf serve", "--data")
+}
+
+func TestServe_ATakenPortNamesTheFlagAndKeepsTheFirstRun(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	data := filepath.Join(t.TempDir(), "data")
+	sheafCommand(t, "serve", "--addr", l.Addr().String(), "--data", data).fails(t, "--addr")
+	sheafCommand(t, "serve", "--addr", "127.0.0.1:0", "--metrics-addr", l.Addr().String(), "--data", data).fails(t, "--metrics-addr")
+	if out := start(t, "--data", data).stdout.String(); !printedKey.MatchString(out) {
+		t.Errorf("the failed starts used up the first run: %q", out)
+	}
+}
+
+func TestServe_WrongSettingsGetALineEach(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	r := sheafCommand(t, "serve", "--data", data, "--addr", "nowhere", "--retention", "soon")
+	if r.code != 1 || strings.Count(r.stderr, "\n") != 2 || !strings.Contains(r.stderr, "sheaf: --addr") || !strings.Contains(r.stderr, "sheaf: --retention") {
+		t.Errorf("ended with %d: %s", r.code, r.stderr)
+	}
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}
+
+func TestServe_RefusesDatabasesThatAreNotItsOwn(t *testing.T) {
+	serve := func(data string) result { return sheafCommand(t, "serve", "--addr", "127.0.0.1:0", "--data", data) }
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "sheaf.db"), bytes.Repeat([]byte("not a database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve(foreign).fails(t, "sheaf.db")
+
+	newer := t.TempDir()
+	sheafCommand(t, "migrate", "--data", newer).succeeds(t)
+	alter(t, newer, "INSERT INTO schema_compat (version, oldest) VALUES (999, 999)")
+	serve(newer).fails(t, "999", "upgrade sheaf")
+	sheafCommand(t, "workspace", "list", "--data", newer).fails(t, "upgrade sheaf")
+}
+
+func TestServe_RefusesAnotherMasterKey(t *testing.T) {
+	data := t.TempDir()
+	path := filepath.Join(data, "master.key")
+	start(t, "--data", data).stop(t)
+	own, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(args ...string) result {
+		return sheafCommand(t, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", data}, args...)...)
+	}
+	serve("--master-key", base64.StdEncoding.EncodeToString(make([]byte, 32))).fails(t, "--master-key is another key", "copy master.key")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	serve().fails(t, "does not exist", "copy master.key")
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("a key was made for a database that has one: %v", err)
+	}
+	start(t, "--data", data, "--master-key", strings.TrimSpace(string(own))).stop(t)
+	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve().fails(t, "32 bytes in base64")
+}
+
+// Two nodes with folders of their own: one makes the key and the first run, the
+// other is told what to copy and leaves no wrong key behind.
+func TestServe_TwoNodesOnPostgreSQL(t *testing.T) {
+	database := pgtest.URL(t)
+	a, b := t.TempDir(), t.TempDir()
+	first := start(t, "--database-url", database, "--data", a)
+	if !printedKey.MatchString(first.stdout.String()) {
+		t.Errorf("the first node printed %q", first.stdout.String())
+	}
+	sheafCommand(t, "serve", "--addr", "127.0.0.1:0", "--database-url", database, "--data", b).fails(t, "copy master.key")
+	if _, err := os.Stat(filepath.Join(b, "master.key")); !os.IsNotExist(err) {
+		t.Errorf("the second node left a key: %v", err)
+	}
+	// The same folder serves both: nothing in it is locked.
+	if out := start(t, "--database-url", database, "--data", a).stdout.String(); printedKey.MatchString(out) {
+		t.Errorf("the second node printed %q", out)
+	}
+}
+
+func TestHealthcheck(t *testing.T) {
+	s := start(t, "--data", t.TempDir())
+	sheafCommand(t, "healthcheck", "--server", s.url+"/").succeeds(t)
+	addr := strings.TrimPrefix(s.url, "http://")
+	sheafWith(t, environment{"SHEAF_ADDR": addr}, "", "healthcheck").succeeds(t)
+	s.stop(t)
+	sheafWith(t, environment{"SHEAF_SERVER": s.url}, "", "healthcheck").fails(t, "does not answer")
+	sheafCommand(t, "healthcheck", "--server", "nowhere").fails(t, "--server")
+}
+
+func TestMetrics_OnAListenerOfTheirOwn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr)
+	if got := status(t, "http://"+addr+"/metrics", ""); got != http.StatusOK {
+		t.Errorf("/metrics answers %d", got)
+	}
+	if got := status(t, s.url+"/metrics", ""); got != http.StatusNotFound {
+		t.Errorf("/metrics on the API's listener answers %d", got)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80",
+		":80": "http://localhost:80", "[::1]:80": "http://[::1]:80", "box.lan:80": "http://box.lan:80",
+	} {
+		settings, err := (&serveCommand{}).Load(environment{}.lookup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := baseURL(settings, addr); got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
+		}
+	}
+}
