@@ -240,7 +240,7 @@ func everything(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, path := range []string{"projects", "folders", "documents", "events"} {
-		out[path] = string(c.GET("/api/v1/" + path + "?limit=100").Want(t, 200).Body)
+		out[path] = string(c.GET("/api/v1/"+path+"?limit=100").Want(t, 200).Body)
 	}
 	return out
 }

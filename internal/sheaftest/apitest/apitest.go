@@ -58,16 +58,17 @@ func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 // SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
 func SQLite(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return start(t, store.Options{Folder: sqliteFolder(t)}, options)
+	return Open(t, store.Options{Folder: sqliteFolder(t)}, options...)
 }
 
 // Postgres starts the API on a PostgreSQL database.
 func Postgres(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return start(t, store.Options{DatabaseURL: copies.URL(t)}, options)
+	return Open(t, store.Options{DatabaseURL: copies.URL(t)}, options...)
 }
 
-func start(t testing.TB, o store.Options, options []Option) *API {
+// Open starts the API on a store of the test's own, which is migrated.
+func Open(t testing.TB, o store.Options, options ...Option) *API {
 	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock)}
 	log := slog.New(slog.NewJSONHandler(&a.log, nil))
