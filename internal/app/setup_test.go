@@ -1,0 +1,136 @@
+package app
+
+import (
+	"crypto/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store"
+)
+
+// eachEngine runs the test over an empty store of either kind.
+func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
+	for name, options := range map[string]func(*testing.T) store.Options{
+		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			if err := store.Migrate(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			st, err := store.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
+			test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader}), &now)
+		})
+	}
+}
+
+func TestFirstRun_OfManyNodesOneMakesIt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		count := 0
+		for range 8 {
+			wg.Go(func() {
+				_, made, err := a.Operator().FirstRun(t.Context())
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+				if made {
+					count++
+				}
+			})
+		}
+		wg.Wait()
+		all, err := a.Operator().Workspaces(t.Context())
+		if err != nil || count != 1 || len(all) != 1 || all[0].Plan != sheaf.Business {
+			t.Errorf("made %d times: %+v, %v", count, all, err)
+		}
+	})
+}
+
+func TestCompleteSetup_OfManyPostsOneWins(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		first, _, err := a.Operator().FirstRun(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() {
+				errs[i] = a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough")
+			})
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				won++
+			case sheaf.KindOf(err) != sheaf.NotFound:
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d of the posts won", won)
+		}
+		u, err := a.Operator().User(t.Context(), "ADA@example.com")
+		if err != nil || !passwordMatches(u.PasswordHash, "long enough") || u.ID != first.Workspace.Owner {
+			t.Errorf("%+v, %v", u, err)
+		}
+	})
+}
+
+func TestSetupLink_LivesAnHour(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		first, _, err := a.Operator().FirstRun(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		*now = now.Add(time.Hour - time.Millisecond)
+		if err := a.CheckSetupLink(t.Context(), first.Link.Token); err != nil {
+			t.Error(err)
+		}
+		*now = now.Add(time.Millisecond)
+		if err := a.CheckSetupLink(t.Context(), first.Link.Token); sheaf.KindOf(err) != sheaf.NotFound {
+			t.Errorf("after an hour: %v", err)
+		}
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); sheaf.KindOf(err) != sheaf.NotFound {
+			t.Errorf("after an hour: %v", err)
+		}
+	})
+}
+
+// The operator made somebody else first: the link must not rename them.
+func TestCompleteSetup_IsForTheOwnerOfTheFirstRun(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		*now = now.Add(time.Second)
+		first, _, err := a.Operator().FirstRun(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, "BOB@example.com", "long enough"); sheaf.KindOf(err) != sheaf.Invalid {
+			t.Errorf("another's e-mail: %v", err)
+		}
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
+			t.Errorf("the refused post used up the link: %v", err)
+		}
+		if bob, err := a.Operator().User(t.Context(), "bob@example.com"); err != nil || bob.PasswordHash != "" {
+			t.Errorf("%+v, %v", bob, err)
+		}
+	})
+}
