@@ -219,23 +219,25 @@ WHERE state = 'sending' AND lease_until < $1`
 // Expired counts what was claimed until before a time and never came back.
 func (r *Reader) Expired(before time.Time) (int64, error) { return r.count(countExpired, before) }
 
-// nextLane is a step of a walk over the index of what is waiting: from one
-// subscription to the next, without reading the deliveries between.
-const nextLane = `
-SELECT MIN(subscription_id)
-FROM deliveries
-WHERE state = 'waiting' AND subscription_id > $1`
+// waitingLanes walks the index of what is waiting from one subscription to the
+// next, without reading the deliveries between.
+const waitingLanes = `
+WITH RECURSIVE lanes (id) AS (
+  SELECT MIN(subscription_id)
+  FROM deliveries
+  WHERE state = 'waiting'
+  UNION ALL
+  SELECT (
+    SELECT MIN(subscription_id)
+    FROM deliveries
+    WHERE state = 'waiting' AND subscription_id > lanes.id)
+  FROM lanes
+  WHERE lanes.id IS NOT NULL)
+SELECT id
+FROM lanes
+WHERE id IS NOT NULL`
 
 // WaitingLanes returns the subscriptions that deliveries are waiting for.
 func (r *Reader) WaitingLanes() ([]sheaf.SubscriptionID, error) {
-	var out []sheaf.SubscriptionID
-	last := sheaf.SubscriptionID("")
-	for {
-		next, _, err := one(r, nextLane, optText[sheaf.SubscriptionID], last)
-		if err != nil || next == nil {
-			return out, err
-		}
-		last = *next
-		out = append(out, last)
-	}
+	return all(r, waitingLanes, func(w *row) sheaf.SubscriptionID { return sheaf.SubscriptionID(w.text()) })
 }

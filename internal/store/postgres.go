@@ -30,6 +30,8 @@ type postgresEngine struct {
 	url      string
 	log      *slog.Logger
 	announce func(Note)
+
+	neighbours *neighbours
 }
 
 func openPostgres(ctx context.Context, url string, log *slog.Logger, announce func(Note)) (engine, error) {
@@ -40,6 +42,7 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = 16
 	}
+	config.ConnConfig.OnNotice = noteWarning
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("the PostgreSQL address cannot be used: %w", err)
@@ -48,7 +51,7 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 		pool.Close()
 		return nil, fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", config.ConnConfig.Host, err)
 	}
-	return &postgresEngine{pool: pool, size: config.MaxConns, url: url, log: log, announce: announce}, nil
+	return &postgresEngine{pool: pool, size: config.MaxConns, url: url, log: log, announce: announce, neighbours: newNeighbours()}, nil
 }
 
 func (e *postgresEngine) dialect() dialect { return dialect{postgres: true} }
@@ -126,6 +129,7 @@ func (e *postgresEngine) once(ctx context.Context, fn func(*Tx) error) error {
 	})
 	if err == nil {
 		e.announce(tx.note)
+		e.neighbours.tell(tx.note)
 	}
 	return err
 }
@@ -165,17 +169,33 @@ func (c *postgresConn) exec(sql string, args []any) (int64, error) {
 	return tag.RowsAffected(), postgresError(err)
 }
 
-// commit returns nil only when the server said that the transaction is
-// committed: it answers ROLLBACK to the COMMIT of a failed one.
+// commit returns nil only when the server said without a warning that the
+// transaction is committed: it answers ROLLBACK to the COMMIT of a failed one,
+// and a warning when somebody cancelled the wait for a synchronous standby,
+// which may then lack it. That is unknown, as is a lost connection.
 func (c *postgresConn) commit() error {
+	data := c.c.PgConn().CustomData()
+	delete(data, warned)
 	tag, err := c.c.Exec(c.ctx, "COMMIT")
 	if err != nil {
 		return postgresError(err)
+	}
+	if w, ok := data[warned]; ok {
+		return sheaf.UnavailableError(fmt.Errorf("commit: the server warned: %v", w))
 	}
 	if tag.String() != "COMMIT" {
 		return fmt.Errorf("commit: the server answered %q", tag.String())
 	}
 	return nil
+}
+
+// warned is where a connection keeps the last warning of its server.
+const warned = "sheaf.warned"
+
+func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		c.CustomData()[warned] = n.Message
+	}
 }
 
 func plainAll(args []any) []any {
@@ -189,9 +209,4 @@ func plainAll(args []any) []any {
 // isClosed reports whether the connection went away under the statement.
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
-}
-
-func (e *postgresEngine) watch(ctx context.Context, _ func(Note)) error {
-	<-ctx.Done()
-	return nil
 }

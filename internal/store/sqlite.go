@@ -253,6 +253,11 @@ func (e *sqliteEngine) watch(ctx context.Context, _ func(Note)) error {
 	return nil
 }
 
+// alone runs fn: the folder's lock keeps other servers away.
+func (e *sqliteEngine) alone(ctx context.Context, _ string, fn func(context.Context) error) error {
+	return fn(ctx)
+}
+
 func (e *sqliteEngine) close() error {
 	var err error
 	e.closing.Do(func() {

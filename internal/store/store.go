@@ -36,6 +36,8 @@ type engine interface {
 	credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error)
 	// watch reports commits of other processes until ctx ends.
 	watch(ctx context.Context, tell func(Note)) error
+	// alone runs fn unless another node runs the chore of that name.
+	alone(ctx context.Context, chore string, fn func(context.Context) error) error
 	schema(ctx context.Context) (Schema, error)
 	dialect() dialect
 	close() error
@@ -128,6 +130,12 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 
 // Watch reports to the listeners what other processes commit, until ctx ends.
 func (s *Store) Watch(ctx context.Context) error { return s.engine.watch(ctx, s.announce) }
+
+// Alone runs fn, a chore that one node is enough for, unless another node is at
+// it now; then it returns nil at once.
+func (s *Store) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
+	return s.engine.alone(ctx, chore, fn)
+}
 
 // OnCommit adds a listener, which is called after each commit that changed what
 // a Note tells. It must return at once.

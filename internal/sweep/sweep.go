@@ -35,12 +35,13 @@ type Sweeper struct{ Config }
 // New returns a Sweeper.
 func New(c Config) *Sweeper { return &Sweeper{c} }
 
-// Run does the chores now and every minute until ctx ends.
+// Run does the chores now and every minute until ctx ends; of several nodes one
+// at a time.
 func (s *Sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		if err := s.Once(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Store.Alone(ctx, "sweep", s.Once); err != nil && ctx.Err() == nil {
 			s.Log.Warn("could not remove what is kept no longer", "error", err)
 		}
 		select {

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// channel is what nodes tell each other on: only "look again", never what.
+	channel = "sheaf_changed"
+	// tellEvery bounds how often a node tells. NOTIFY takes a lock of the
+	// whole database at its commit, so it is never in a write's transaction.
+	tellEvery = 5 * time.Millisecond
+	// listenRest is the pause before a lost connection is opened again. What
+	// is missed meanwhile the polls find.
+	listenRest = 500 * time.Millisecond
+)
+
+// neighbours tells other nodes of this one's commits.
+type neighbours struct {
+	node    string
+	changed chan struct{} // has room for one
+}
+
+func newNeighbours() *neighbours {
+	return &neighbours{node: rand.Text(), changed: make(chan struct{}, 1)}
+}
+
+// tell notes a commit that concerns other nodes; it returns at once.
+func (n *neighbours) tell(note Note) {
+	if note.empty() {
+		return
+	}
+	select {
+	case n.changed <- struct{}{}:
+	default:
+	}
+}
+
+// watch tells the other nodes of commits here, and reports theirs, until ctx
+// ends. A lost connection is opened again.
+func (e *postgresEngine) watch(ctx context.Context, tell func(Note)) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.tellOthers(ctx)
+	}()
+	for ctx.Err() == nil {
+		if err := e.listen(ctx, tell); err != nil && ctx.Err() == nil {
+			e.log.Warn("lost the connection on which other nodes tell of changes", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRest):
+			tell(everything) // whatever was told meanwhile was missed
+		}
+	}
+	<-done
+	return nil
+}
+
+func (e *postgresEngine) tellOthers(ctx context.Context) {
+	rest := time.NewTicker(tellEvery)
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.neighbours.changed:
+		}
+		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, e.neighbours.node); err != nil && ctx.Err() == nil {
+			e.log.Warn("could not tell other nodes of a change", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+		}
+	}
+}
+
+// listen reports what other nodes tell, on a connection of its own.
+func (e *postgresEngine) listen(ctx context.Context, tell func(Note)) error {
+	c, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	tell(everything)
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		if n.Payload != e.neighbours.node {
+			tell(everything)
+		}
+	}
+}
+
+// alone runs fn if no other node runs the chore of that name now. Should the
+// connection that holds the lock die, another node may begin beside it: chores
+// are such that this does no harm.
+func (e *postgresEngine) alone(ctx context.Context, chore string, fn func(context.Context) error) error {
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("lock chore %s: %w", chore, postgresError(err))
+	}
+	defer c.Release()
+	key := lockKey(chore)
+	var got bool
+	if err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&got); err != nil || !got {
+		return postgresError(err)
+	}
+	defer c.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
+	return fn(ctx)
+}
+
+func lockKey(chore string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte("sheaf chore " + chore))
+	return int64(h.Sum64())
+}
