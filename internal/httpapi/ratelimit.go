@@ -1,17 +1,32 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
 
+	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 )
+
+// Limiter admits requests by key within a sliding window of a minute: in one
+// process, or over several nodes. It never fails; when it cannot ask the other
+// nodes, it decides alone.
+type Limiter interface {
+	Admit(ctx context.Context, key string, limit int, now time.Time) ratewindow.Decision
+}
+
+type local struct{ window *ratewindow.Window }
+
+func (l local) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
+	return l.window.Admit(key, limit, now)
+}
 
 // admit asks the sliding window, and puts its state into the answer's headers.
 func (x *exchange) admit() error {
 	limit := x.server.RateLimit(x.credential.Plan)
-	x.limit = x.server.window.Admit(string(x.credential.Key.ID), limit, x.started)
+	x.limit = x.server.Limiter.Admit(x.request.Context(), string(x.credential.Key.ID), limit, x.started)
 	if limit == 0 {
 		return nil
 	}

@@ -32,6 +32,8 @@ type Config struct {
 	// RateLimit is how many requests a minute a key of that plan may make; 0
 	// is no limit.
 	RateLimit func(sheaf.Plan) int
+	// Limiter counts the requests; nil counts those of this process alone.
+	Limiter Limiter
 	// PublicURL is the base of the links in answers; nil takes the request's.
 	PublicURL *url.URL
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
@@ -50,7 +52,6 @@ type Pages interface {
 type Server struct {
 	Config
 	mux      *http.ServeMux
-	window   *ratewindow.Window
 	cache    *pageCache
 	usage    *usage
 	streams  *streams
@@ -61,7 +62,10 @@ type Server struct {
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	s := &Server{Config: c, mux: http.NewServeMux(), window: ratewindow.New(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams()}
+	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams()}
+	if s.Limiter == nil {
+		s.Limiter = local{ratewindow.New()}
+	}
 	var random [6]byte
 	rand.Read(random[:])
 	s.prefix = hex.EncodeToString(random[:]) + "-"
