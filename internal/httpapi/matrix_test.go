@@ -38,7 +38,20 @@ DELETE /api/v1/documents/{id}: documents:write
 POST /api/v1/documents/{id}/restore: documents:write
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
+GET /api/v1/events/stream: events:read
 GET /api/v1/events/{id}: events:read
+GET /api/v1/events/{id}/deliveries: events:read webhooks:read
+GET /api/webhooks/subscriptions: webhooks:read
+POST /api/webhooks/subscriptions: webhooks:write
+GET /api/webhooks/subscriptions/{id}: webhooks:read
+PATCH /api/webhooks/subscriptions/{id}: webhooks:write
+DELETE /api/webhooks/subscriptions/{id}: webhooks:write
+POST /api/webhooks/subscriptions/{id}/test: webhooks:write
+POST /api/webhooks/subscriptions/{id}/rotate-secret: webhooks:write
+POST /api/webhooks/subscriptions/{id}/recover: webhooks:write
+GET /api/webhooks/subscriptions/{id}/deliveries: webhooks:read
+GET /api/webhooks/deliveries/{id}: webhooks:read
+POST /api/webhooks/deliveries/{id}/redeliver: webhooks:write
 GET /api/v1/api-keys: keys:read
 POST /api/v1/api-keys: keys:write
 DELETE /api/v1/api-keys/{id}: keys:write
@@ -75,9 +88,12 @@ const anyBody = `{"name":"n","title":"t","entity_type":"project","folder_id":nul
 func resources(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	made := map[string]string{}
+	subscription := c.POST("/api/webhooks/subscriptions", anyBody).Want(t, 201).JSON["subscription"].(map[string]any)
+	made["subscriptions"] = fmt.Sprint(subscription["id"])
 	for _, noun := range []string{"projects", "folders", "documents", "events", "api-keys"} {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
+	made["deliveries"] = c.GET("/api/webhooks/subscriptions/" + made["subscriptions"] + "/deliveries").IDs(t)[0]
 	return made
 }
 
@@ -105,7 +121,7 @@ func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
 	return c.Do(r.Method, path, nil)
 }
 
-// D8, D11, D50, D51, D52: every route, with every sort of key that opens nothing.
+// D8, D11, D50, D51, D53: every route, with every sort of key that opens nothing.
 func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
@@ -239,8 +255,8 @@ func same(t *testing.T, want, got *apitest.Response) {
 func everything(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, path := range []string{"projects", "folders", "documents", "events"} {
-		out[path] = string(c.GET("/api/v1/"+path+"?limit=100").Want(t, 200).Body)
+	for _, path := range []string{"v1/projects", "v1/folders", "v1/documents", "v1/events", "webhooks/subscriptions"} {
+		out[path] = string(c.GET("/api/"+path+"?limit=100").Want(t, 200).Body)
 	}
 	return out
 }
