@@ -27,6 +27,8 @@ type commands struct {
 		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
 	} `cmd:"" help:"Let people in."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`
+	Backup      backupCommand      `cmd:"" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
+	Restore     restoreCommand     `cmd:"" help:"Fill an empty store with a backup, of either engine."`
 	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`

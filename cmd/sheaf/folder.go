@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -39,13 +40,21 @@ func lockFolder(folder string) (unlock func(), err error) {
 // at all, also after a power cut. It replaces no file: then the error is
 // os.ErrExist.
 func writeFile(path string, content []byte) error {
+	return writeFileFrom(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// writeFileFrom is writeFile with what a function writes.
+func writeFileFrom(path string, write func(io.Writer) error) error {
 	folder := filepath.Dir(path)
 	f, err := os.CreateTemp(folder, ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(content)
+	err = write(f)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

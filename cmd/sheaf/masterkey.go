@@ -20,7 +20,7 @@ import (
 const (
 	masterKeyFile    = "master.key"
 	masterKeySize    = 32
-	masterKeySetting = "master_key_check"
+	masterKeySetting = store.KeyCheckSetting
 )
 
 // masterKey returns the key of this database: the one in the settings, else the

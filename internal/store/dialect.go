@@ -31,3 +31,19 @@ func (d dialect) skipLocked(table string) string {
 	}
 	return ""
 }
+
+// tableColumns lists the columns of the table $1 and whether each is a BLOB, in
+// an order that both engines share: that of their names.
+func (d dialect) tableColumns() string {
+	if d.postgres {
+		return `
+SELECT column_name, CASE WHEN data_type = 'bytea' THEN 1 ELSE 0 END
+FROM information_schema.columns
+WHERE table_schema = current_schema() AND table_name = $1
+ORDER BY column_name COLLATE "C"`
+	}
+	return `
+SELECT name, CASE WHEN type = 'BLOB' THEN 1 ELSE 0 END
+FROM pragma_table_info($1)
+ORDER BY name`
+}

@@ -154,7 +154,7 @@ func (c *postgresConn) query(sql string, args []any, each func(*row) error) erro
 		return postgresError(err)
 	}
 	defer rows.Close()
-	r := &row{}
+	r := &row{oids: rows.FieldDescriptions()}
 	for rows.Next() {
 		r.raw, r.at = rows.RawValues(), 0
 		if err := each(r); err != nil {

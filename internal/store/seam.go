@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -25,6 +27,7 @@ type conn interface {
 type row struct {
 	stmt *sqlite.Stmt // SQLite
 	raw  [][]byte     // PostgreSQL, in its binary format
+	oids []pgconn.FieldDescription
 	at   int
 }
 
@@ -38,6 +41,15 @@ func (r *row) null() bool {
 		return r.stmt.ColumnType(r.at) == sqlite.TypeNull
 	}
 	return r.raw[r.at] == nil
+}
+
+// isInt reports whether the next column is a number, where text and numbers are
+// read alike.
+func (r *row) isInt() bool {
+	if r.stmt != nil {
+		return r.stmt.ColumnType(r.at) == sqlite.TypeInteger
+	}
+	return r.oids[r.at].DataTypeOID == pgtype.Int8OID || r.oids[r.at].DataTypeOID == pgtype.Int4OID
 }
 
 func (r *row) text() string {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+type backupCommand struct {
+	storeFlags
+	output
+	File string `arg:"" help:"The file to write. It must not exist."`
+}
+
+// Run copies the store as of one moment, also beside a running server.
+func (c *backupCommand) Run(ctx context.Context, p *program) error {
+	settings, err := c.Load(p.env)
+	if err != nil {
+		return err
+	}
+	if err := needFolder(settings, false); err != nil {
+		return err
+	}
+	st, err := openMigrated(ctx, storeOptions(settings))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	var rows int64
+	err = writeFileFrom(c.File, func(out io.Writer) error {
+		rows, err = st.Backup(ctx, out)
+		return err
+	})
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists: choose another name", c.File)
+	}
+	if err != nil {
+		return err
+	}
+	return c.show(p, fields(func(o *sheaf.Object) {
+		o.Text("file", c.File)
+		o.Int("rows", rows)
+	}), func() string {
+		return fmt.Sprintf("%d rows are in %s\nThe master key is not: keep %s, or what you give as --master-key, somewhere else. Without it the webhooks' secrets cannot be read.\n",
+			rows, c.File, masterKeyFile)
+	})
+}
+
+type restoreCommand struct {
+	storeFlags
+	output
+	File string `arg:"" help:"A file that sheaf backup wrote."`
+}
+
+// Run fills an empty store, whole or not at all. No server may use it: the
+// folder's lock is taken, and a PostgreSQL that is served is not empty.
+func (c *restoreCommand) Run(ctx context.Context, p *program) error {
+	settings, err := config.Serve{Store: c.Store}.Load(p.env)
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(c.File)
+	if err != nil {
+		return fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	defer in.Close()
+	unlock, err := takeFolder(settings)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	options := storeOptions(settings.StoreSettings)
+	if err := store.Migrate(ctx, options); err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	rows, err := st.Restore(ctx, in, func(check string) error { return restoresWith(settings, check) })
+	if err != nil {
+		return err
+	}
+	return c.show(p, fields(func(o *sheaf.Object) { o.Int("rows", rows) }), func() string {
+		return fmt.Sprintf("%d rows were restored\n", rows)
+	})
+}
+
+// restoresWith refuses a backup whose secrets this node's master key would not
+// open: better now than at the first delivery.
+func restoresWith(s *config.Settings, check string) error {
+	if check == "" {
+		return nil // it is of a store that never had a key
+	}
+	key, from := s.MasterKey.Reveal(), "--master-key"
+	if key == nil {
+		from = filepath.Join(s.Data, masterKeyFile)
+		var err error
+		if key, err = readMasterKey(from); err != nil {
+			return fmt.Errorf("the backup needs the master key of the store that it was made of (%w): copy its %s to %s, or give its content as --master-key", err, masterKeyFile, s.Data)
+		}
+	}
+	if !hmac.Equal([]byte(checkValue(key)), []byte(check)) {
+		return fmt.Errorf("the backup was made with another master key than %s: copy %s from the store that it was made of", from, masterKeyFile)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store"
+)
+
+// fill writes a row into every table that a client can fill.
+func fill(t *testing.T, s *store.Store) {
+	t.Helper()
+	now := time.UnixMilli(1_790_000_000_000).UTC()
+	id := func() string { return sheaf.NewUUID(now, rand.Reader) }
+	odd := "“odd” \\ \n ☃ \U0001F600"
+	w := sheaf.Workspace{ID: sheaf.WorkspaceID(id()), Name: odd, Plan: sheaf.Pro, CreatedAt: now, Version: 1}
+	u := sheaf.User{ID: sheaf.UserID(id()), Name: odd, CreatedAt: now}
+	top := sheaf.Folder{ID: sheaf.FolderID(id()), Name: "top", EntityType: sheaf.ProjectFolder, Color: "#000000", Depth: 1, Number: 1}
+	low := sheaf.Folder{ID: sheaf.FolderID(id()), Name: "low", EntityType: sheaf.ProjectFolder, Color: "#000000", Depth: 2, Number: 2, ParentID: &top.ID}
+	p := sheaf.Project{ID: sheaf.ProjectID(id()), Name: odd, FolderID: &low.ID, Visibility: sheaf.Private, Number: 3, CreatedAt: now, UpdatedAt: now}
+	d := sheaf.Document{ID: sheaf.DocumentID(id()), Title: odd, Description: &odd, ProjectID: &p.ID, Number: 4, CreatedAt: now, UpdatedAt: now}
+	sub := sheaf.Subscription{ID: sheaf.SubscriptionID(id()), Name: "s", URL: "https://example.com", Events: sheaf.EventTypes, Active: true, CreatedAt: now, UpdatedAt: now, Number: 5}
+	event := sheaf.Event{ID: sheaf.EventID("evt_" + id()), Type: sheaf.ProjectCreated, ResourceID: string(p.ID), At: now, Body: []byte(`{"n":1.0}`)}
+	secret := sheaf.NewSecretKey(rand.Reader)
+	hash, _ := sheaf.HashKey(secret)
+	err := s.Write(context.Background(), func(tx *store.Tx) error {
+		_, kept := tx.KeepSetting(store.KeyCheckSetting, "proof")
+		w := w
+		w.Subscriptions = 1
+		return errors.Join(kept, tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(w, u, sheaf.Owner),
+			tx.InsertSetupLink([]byte{0, 1, 255}, now, now.Add(time.Hour)),
+			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
+			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d),
+			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}, id), tx.SaveWorkspace(w),
+			tx.Remember(w.ID, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, now))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func backup(t *testing.T, s *store.Store) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := s.Backup(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func anyKey(string) error { return nil }
+
+// content returns the lines of a backup in an order that does not depend on the
+// engine.
+func content(t *testing.T, b []byte) []string {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(strings.Lines(string(text)))
+}
+
+func TestBackup_FromOneEngineToTheOtherAndBack(t *testing.T) {
+	t.Parallel()
+	engines := map[string]func() *store.Store{
+		"sqlite":   func() *store.Store { return open(t, store.Options{Folder: t.TempDir()}) },
+		"postgres": func() *store.Store { return open(t, store.Options{DatabaseURL: pgtest.URL(t)}) },
+	}
+	first := engines["sqlite"]()
+	fill(t, first)
+	copied := backup(t, first)
+	want := content(t, copied)
+	for _, name := range []string{"postgres", "sqlite"} {
+		s := engines[name]()
+		if _, err := s.Restore(context.Background(), bytes.NewReader(copied), anyKey); err != nil {
+			t.Fatalf("restore into %s: %v", name, err)
+		}
+		copied = backup(t, s)
+		if got := content(t, copied); !slices.Equal(got, want) {
+			t.Errorf("%s holds\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func TestRestore_RefusesWithoutWriting(t *testing.T) {
+	t.Parallel()
+	full := open(t, store.Options{Folder: t.TempDir()})
+	fill(t, full)
+	good := backup(t, full)
+	wrongKey := errors.New("another key")
+	empty := open(t, store.Options{Folder: t.TempDir()})
+	for name, try := range map[string]func() error{
+		"a store that is not empty": func() error {
+			_, err := full.Restore(context.Background(), bytes.NewReader(good), anyKey)
+			return err
+		},
+		"a torn file": func() error {
+			_, err := empty.Restore(context.Background(), bytes.NewReader(good[:len(good)-20]), anyKey)
+			return err
+		},
+		"something else": func() error {
+			_, err := empty.Restore(context.Background(), strings.NewReader("hello"), anyKey)
+			return err
+		},
+		"another master key": func() error {
+			_, err := empty.Restore(context.Background(), bytes.NewReader(good), func(check string) error {
+				if check != "proof" {
+					t.Errorf("the check is %q", check)
+				}
+				return wrongKey
+			})
+			return err
+		},
+	} {
+		if try() == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	if got := content(t, backup(t, empty)); len(got) != len(content(t, backup(t, open(t, store.Options{Folder: t.TempDir()})))) {
+		t.Errorf("a refused restore left rows: %q", got)
+	}
+}
+
+// Every table must be in the backup: one that is forgotten is lost.
+func TestBackup_HasEveryTable(t *testing.T) {
+	t.Parallel()
+	s := open(t, store.Options{Folder: t.TempDir()})
+	lines := strings.Join(content(t, backup(t, s)), "")
+	for _, table := range tables(t, s) {
+		if !strings.Contains(lines, `"table":"`+table+`"`) && table != "schema_compat" && !strings.HasPrefix(table, "goose") {
+			t.Errorf("%s is in no backup", table)
+		}
+	}
+}
+
+func tables(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	names, err := store.Tables(s)
+	if err != nil || len(names) < 10 {
+		t.Fatalf("got %q, %v", names, err)
+	}
+	return names
+}
