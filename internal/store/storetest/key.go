@@ -108,13 +108,23 @@ func credentialFields(f *fixture) {
 	k, hash := f.key(func(k *sheaf.Key) { k.ExpiresAt = ptr(f.now().Add(-time.Hour)) })
 	want := sheaf.Credential{Key: k, Workspace: f.ws.ID, Name: "Acme", Plan: sheaf.Pro, Version: f.workspace().Version}
 	for _, what := range []string{"from the database", "once more"} {
-		got, err := f.credential(hash)
+		got, err := f.settled(hash)
 		f.must(err)
 		same(f, what, got, want)
 	}
 	_, unknown := f.newKey()
 	_, err := f.credential(unknown)
 	f.wantKind(err, sheaf.Unauthorized)
+}
+
+// settled asks until the version is known: it is not while another test's
+// commit changes a key.
+func (f *fixture) settled(hash sheaf.KeyHash) (sheaf.Credential, error) {
+	c, err := f.credential(hash)
+	for c.Version == 0 && err == nil {
+		c, err = f.credential(hash)
+	}
+	return c, err
 }
 
 // asking has readers ask for the credential all the time, so that whatever is
@@ -191,10 +201,7 @@ func credentialVersion(f *fixture) {
 			}
 		}
 	})
-	got, err := f.credential(hash)
-	for got.Version == 0 && err == nil {
-		got, err = f.credential(hash)
-	}
+	got, err := f.settled(hash)
 	if want := f.workspace().Version; err != nil || got.Version != want {
 		f.Errorf("in the end: got version %d, %v, want %d", got.Version, err, want)
 	}
