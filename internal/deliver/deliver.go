@@ -150,7 +150,7 @@ func (d *Deliverer) until(next time.Time) time.Duration {
 // lookAround notes every lane that something waits in, and gives back the
 // claims of nodes that died.
 func (d *Deliverer) lookAround(ctx context.Context) {
-	var waiting []sheaf.SubscriptionID
+	var waiting map[sheaf.SubscriptionID]time.Time
 	expired := int64(0)
 	now := d.Now()
 	err := d.Store.Read(ctx, func(r *store.Reader) (err error) {
@@ -170,7 +170,7 @@ func (d *Deliverer) lookAround(ctx context.Context) {
 		d.Log.Warn("could not look for deliveries", "error", err)
 		return
 	}
-	d.lanes.look(waiting)
+	d.lanes.expect(waiting)
 }
 
 // claim takes what the lanes have room for, and sends it.

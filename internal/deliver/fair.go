@@ -19,6 +19,9 @@ const (
 	// endpoints, however many, leave room for the others. With n lanes hung
 	// each holds totalCap/(keepFree+n) requests, 16 up to n = 64.
 	keepFree = 64
+	// retryShare is the part of a lane that is kept for retries, so that first
+	// attempts, which go first, cannot starve them.
+	retryShare = 4
 )
 
 // lanes are the subscriptions that have something to send. Each has a cap of
@@ -32,11 +35,13 @@ type lanes struct {
 }
 
 // lane is one subscription's state. look says that something may be due; due is
-// when the next retry is, zero when none is known.
+// when the next retry is, zero when none is known. turn counts the places that
+// were claimed for, up to a retry's: a busy lane has them one by one.
 type lane struct {
 	inFlight int
 	look     bool
 	due      time.Time
+	turn     int
 }
 
 func newLanes() *lanes {
@@ -58,6 +63,22 @@ func (l *lanes) look(ids []sheaf.SubscriptionID) {
 	}
 	l.mu.Unlock()
 	l.wake()
+}
+
+// expect notes what is waiting, and since or until when.
+func (l *lanes) expect(waiting map[sheaf.SubscriptionID]time.Time) {
+	l.mu.Lock()
+	for id, due := range waiting {
+		l.at(id).expect(due)
+	}
+	l.mu.Unlock()
+	l.wake()
+}
+
+func (l *lane) expect(due time.Time) {
+	if l.due.IsZero() || due.Before(l.due) {
+		l.due = due
+	}
 }
 
 func (l *lanes) wake() {
@@ -89,7 +110,9 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 		}
 		lane.look = false
 		room -= own
-		out = append(out, store.Lane{Subscription: id, Room: own})
+		lane.turn += own
+		out = append(out, store.Lane{Subscription: id, Room: own, Retries: lane.turn / retryShare})
+		lane.turn %= retryShare
 	}
 	return out, next
 }
@@ -120,8 +143,8 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed) {
 		if n == a.Room {
 			lane.look = true
 		}
-		if due, ok := found.Next[a.Subscription]; ok && (lane.due.IsZero() || due.Before(lane.due)) {
-			lane.due = due
+		if due, ok := found.Next[a.Subscription]; ok {
+			lane.expect(due)
 		}
 	}
 }

@@ -18,9 +18,9 @@ func (d *Deliverer) record(stop <-chan struct{}) {
 	for {
 		select {
 		case o := <-d.outcomes:
-			d.write(d.gather(o))
+			d.write(gather(o, d.outcomes))
 		case c := <-d.released:
-			d.giveBack(c)
+			d.giveBack(gather(c, d.released))
 		case <-stop:
 			d.recordRest()
 			return
@@ -33,9 +33,9 @@ func (d *Deliverer) recordRest() {
 	for {
 		select {
 		case o := <-d.outcomes:
-			d.write(d.gather(o))
+			d.write(gather(o, d.outcomes))
 		case c := <-d.released:
-			d.giveBack(c)
+			d.giveBack(gather(c, d.released))
 		default:
 			return
 		}
@@ -43,12 +43,12 @@ func (d *Deliverer) recordRest() {
 }
 
 // gather takes what else is there already.
-func (d *Deliverer) gather(first store.Outcome) []store.Outcome {
-	batch := []store.Outcome{first}
+func gather[T any](first T, more <-chan T) []T {
+	batch := []T{first}
 	for len(batch) < recordMost {
 		select {
-		case o := <-d.outcomes:
-			batch = append(batch, o)
+		case v := <-more:
+			batch = append(batch, v)
 			continue
 		default:
 		}
@@ -86,11 +86,12 @@ func (d *Deliverer) writeOnce(batch []store.Outcome) error {
 	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch) })
 }
 
-// giveBack releases a claim whose attempt was cut short; should that fail, its
-// lease runs out.
-func (d *Deliverer) giveBack(c store.Claim) {
-	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(c, d.Now()) })
+// giveBack releases claims whose attempts were cut short; should that fail,
+// their leases run out.
+func (d *Deliverer) giveBack(claims []store.Claim) {
+	now := d.Now()
+	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(claims, now) })
 	if err != nil {
-		d.Log.Warn("could not release a delivery", "delivery_id", string(c.Delivery), "error", err)
+		d.Log.Warn("could not release deliveries", "error", err, "count", len(claims))
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Lane is a subscription and how many of its deliveries may be claimed.
+// Lane is a subscription and how many of its deliveries may be claimed. Retries
+// are how many of them first attempts, which go first, must leave to retries.
 type Lane struct {
 	Subscription sheaf.SubscriptionID
 	Room         int
+	Retries      int
 }
 
 // Claim is a delivery that this node, and no other, is to attempt now.
@@ -36,10 +38,6 @@ type Claimed struct {
 	// left is due; lanes that none waits in are missing.
 	Next map[sheaf.SubscriptionID]time.Time
 }
-
-// retryShare is the part of a lane that retries may always take, so that first
-// attempts, which go first, cannot starve them.
-const retryShare = 4
 
 // Claim takes due deliveries of the lanes, first attempts before retries, under
 // a lease until which nobody else takes them. A lane whose subscription is gone
@@ -83,19 +81,18 @@ func (tx *Tx) claimLane(lane Lane, now time.Time, token string) ([]Claim, error)
 	if err != nil || !found {
 		return nil, err
 	}
-	first, err := tx.queued(lane, 0, now, e.active)
+	first, err := tx.queued(lane.Subscription, 0, lane.Room, now, e.active)
 	if err != nil {
 		return nil, err
 	}
 	// Retries are looked for only where they can have a place.
-	reserved := (lane.Room + retryShare - 1) / retryShare
 	var retries []Claim
-	if len(first) < lane.Room || lane.Room > 1 {
-		if retries, err = tx.queued(Lane{lane.Subscription, max(reserved, lane.Room-len(first))}, 1, now, e.active); err != nil {
+	if places := max(lane.Retries, lane.Room-len(first)); places > 0 {
+		if retries, err = tx.queued(lane.Subscription, 1, places, now, e.active); err != nil {
 			return nil, err
 		}
 	}
-	first = first[:min(len(first), lane.Room-min(len(retries), reserved))]
+	first = first[:min(len(first), lane.Room-min(len(retries), lane.Retries))]
 	claims := append(first, retries[:min(len(retries), lane.Room-len(first))]...)
 	for i := range claims {
 		claims[i].Subscription, claims[i].URL, claims[i].Sealed, claims[i].Token = lane.Subscription, e.url, e.sealed, token
@@ -113,7 +110,7 @@ const queuedOrder = `
 ORDER BY d.next_attempt_at
 LIMIT $4`
 
-func (tx *Tx) queued(lane Lane, retry int, now time.Time, active bool) ([]Claim, error) {
+func (tx *Tx) queued(s sheaf.SubscriptionID, retry, most int, now time.Time, active bool) ([]Claim, error) {
 	sql := selectQueued
 	if !active {
 		sql += " AND d.back_state IS NOT NULL"
@@ -124,7 +121,7 @@ func (tx *Tx) queued(lane Lane, retry int, now time.Time, active bool) ([]Claim,
 		c.ByHand = r.optText() != nil
 		c.Body = []byte(r.text())
 		return c
-	}, lane.Subscription, retry, now, lane.Room)
+	}, s, retry, now, most)
 }
 
 const selectNextDue = `
@@ -188,27 +185,73 @@ func groupClaims(claims []Claim) [][]Claim {
 	return out
 }
 
-const expiredLeases = `
+// released is what a claim becomes whose attempt was not made, or not to the
+// end: what it was, or held where its subscription has become inactive. The
+// subscription must be locked.
+const released = `
 UPDATE deliveries
-SET state = 'waiting', next_attempt_at = $2, lease_token = NULL, lease_until = NULL
+SET lease_token = NULL, lease_until = NULL,
+  state = CASE WHEN ` + sendable + ` THEN 'waiting' ELSE 'held' END,
+  next_attempt_at = CASE WHEN ` + sendable + ` THEN CAST($1 AS BIGINT) END
+WHERE state = 'sending'`
+
+const sendable = `(back_state IS NOT NULL
+    OR EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = deliveries.subscription_id AND s.active = 1))`
+
+const expiredLanes = `
+SELECT DISTINCT subscription_id
+FROM deliveries
 WHERE state = 'sending' AND lease_until < $1`
 
 // ReleaseExpired gives back what was claimed until before a time: its node has
 // died. The attempt that it may have made is made again.
 func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
-	tx.note.Deliveries = true
-	return tx.changed(expiredLeases, before, now)
+	lanes, err := all(&tx.Reader, expiredLanes, func(r *row) sheaf.SubscriptionID {
+		return sheaf.SubscriptionID(r.text())
+	}, before)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.lockLanes(lanes); err != nil {
+		return 0, err
+	}
+	return tx.changed(released+` AND lease_until < $2`, now, before)
 }
 
-const releaseOwn = `
-UPDATE deliveries
-SET state = 'waiting', next_attempt_at = $4, lease_token = NULL, lease_until = NULL
-WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+// Release gives back claims whose attempts were not made.
+func (tx *Tx) Release(claims []Claim, now time.Time) error {
+	var lanes []sheaf.SubscriptionID
+	for i := range claims {
+		lanes = append(lanes, claims[i].Subscription)
+	}
+	if err := tx.lockLanes(lanes); err != nil {
+		return err
+	}
+	for i := range claims {
+		c := &claims[i]
+		if err := tx.exec(released+` AND workspace_id = $2 AND id = $3 AND lease_token = $4`, now, c.Workspace, c.Delivery, c.Token); err != nil {
+			return fmt.Errorf("release delivery %s: %w", c.Delivery, err)
+		}
+	}
+	return nil
+}
 
-// Release gives back a claim whose attempt was not made.
-func (tx *Tx) Release(c Claim, now time.Time) error {
-	tx.note.due(c.Subscription)
-	return tx.exec(releaseOwn, c.Workspace, c.Delivery, c.Token, now)
+const selectLane = `
+SELECT id
+FROM subscriptions
+WHERE id = $1`
+
+// lockLanes holds subscriptions, in the order in which everybody does, and
+// notes that something may be due for them.
+func (tx *Tx) lockLanes(lanes []sheaf.SubscriptionID) error {
+	slices.Sort(lanes)
+	for _, id := range slices.Compact(lanes) {
+		if _, _, err := one(&tx.Reader, selectLane+tx.d.forUpdate(), (*row).text, id); err != nil {
+			return fmt.Errorf("lock subscription %s: %w", id, err)
+		}
+		tx.note.due(id)
+	}
+	return nil
 }
 
 const countExpired = `
@@ -219,25 +262,35 @@ WHERE state = 'sending' AND lease_until < $1`
 // Expired counts what was claimed until before a time and never came back.
 func (r *Reader) Expired(before time.Time) (int64, error) { return r.count(countExpired, before) }
 
-// waitingLanes walks the index of what is waiting from one subscription to the
-// next, without reading the deliveries between.
+// waitingLanes walks over the index of what is waiting, from one subscription
+// to the next, without reading the deliveries between.
 const waitingLanes = `
 WITH RECURSIVE lanes (id) AS (
   SELECT MIN(subscription_id)
   FROM deliveries
   WHERE state = 'waiting'
   UNION ALL
-  SELECT (
-    SELECT MIN(subscription_id)
-    FROM deliveries
-    WHERE state = 'waiting' AND subscription_id > lanes.id)
+  SELECT (SELECT MIN(d.subscription_id) FROM deliveries d WHERE d.state = 'waiting' AND d.subscription_id > lanes.id)
   FROM lanes
   WHERE lanes.id IS NOT NULL)
-SELECT id
+SELECT lanes.id,
+  (SELECT MIN(d.next_attempt_at) FROM deliveries d WHERE d.state = 'waiting' AND d.subscription_id = lanes.id AND d.retry = 0),
+  (SELECT MIN(d.next_attempt_at) FROM deliveries d WHERE d.state = 'waiting' AND d.subscription_id = lanes.id AND d.retry = 1)
 FROM lanes
-WHERE id IS NOT NULL`
+WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = lanes.id)`
 
-// WaitingLanes returns the subscriptions that deliveries are waiting for.
-func (r *Reader) WaitingLanes() ([]sheaf.SubscriptionID, error) {
-	return all(r, waitingLanes, func(w *row) sheaf.SubscriptionID { return sheaf.SubscriptionID(w.text()) })
+// WaitingLanes returns the subscriptions that deliveries are waiting for, and
+// when the first of them is due.
+func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
+	out := map[sheaf.SubscriptionID]time.Time{}
+	err := r.query(waitingLanes, func(w *row) {
+		id, first, retry := sheaf.SubscriptionID(w.text()), w.optTime(), w.optTime()
+		if first == nil || retry != nil && retry.Before(*first) {
+			first = retry
+		}
+		if first != nil {
+			out[id] = *first
+		}
+	})
+	return out, err
 }

@@ -132,13 +132,27 @@ func (tx *Tx) HoldDeliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) error
 const recoverDeliveries = `
 UPDATE deliveries
 SET state = 'waiting', tries = 0, retry = 0, next_attempt_at = $4, finished_at = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND subscription_id = $2 AND state IN ('failed', 'held') AND created_at >= $3`
+WHERE workspace_id = $1 AND subscription_id = $2 AND created_at >= $3
+  AND (state IN ('failed', 'held') OR state = 'waiting' AND back_state IN ('failed', 'held'))`
+
+const recoverSending = `
+UPDATE deliveries
+SET back_state = 'waiting', back_at = $4, tries = 0, finished_at = NULL
+WHERE workspace_id = $1 AND subscription_id = $2 AND created_at >= $3
+  AND state = 'sending' AND back_state IN ('failed', 'held')`
 
 // Recover makes the failed and held deliveries of events since then run the
-// whole schedule again, and returns how many they are.
+// whole schedule again, and returns how many they are. Those among them that
+// were also asked for by hand are no exception; an attempt by hand that is
+// under way comes before.
 func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time) (int64, error) {
 	tx.note.due(s)
-	return tx.changed(recoverDeliveries, ws, s, since, now)
+	n, err := tx.changed(recoverDeliveries, ws, s, since, now)
+	if err != nil {
+		return n, err
+	}
+	sending, err := tx.changed(recoverSending, ws, s, since, now)
+	return n + sending, err
 }
 
 const redeliver = `

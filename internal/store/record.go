@@ -122,32 +122,48 @@ func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
 
 const settleDelivery = `
 UPDATE deliveries
-SET state = COALESCE($4, back_state), next_attempt_at = COALESCE($5, back_at), retry = $6, tries = $7, attempt_count = $8,
-  last_status_code = $9, last_error = $10, finished_at = CASE WHEN COALESCE($4, back_state) IN ('delivered', 'failed') THEN CAST($11 AS BIGINT) END,
+SET attempt_count = $4, last_status_code = $5, last_error = $6, state = $7, next_attempt_at = $8, finished_at = $9,
+  tries = $10, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
+WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+
+// settleDelivery moves the delivery to the state that follows.
+func (tx *Tx) settleDelivery(o *Outcome, t *target) (bool, error) {
+	active := t != nil && t.Active
+	var state sheaf.DeliveryState
+	var due, finished *time.Time
+	switch {
+	case o.Attempt.OK():
+		state, finished = sheaf.Delivered, &o.Ended
+	case o.ByHand:
+		return tx.putBack(o, active)
+	case !active:
+		state = sheaf.Held
+	case o.Retry != nil:
+		state, due = sheaf.Waiting, o.Retry
+		tx.note.due(o.Subscription)
+	default:
+		state, finished = sheaf.Failed, &o.Ended
+	}
+	n, err := tx.changed(settleDelivery, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
+		optError(o.Attempt), state, due, finished, o.Tries+1)
+	return n > 0, err
+}
+
+const putBack = `
+UPDATE deliveries
+SET attempt_count = $4, last_status_code = $5, last_error = $6,
+  state = CASE WHEN back_state = 'waiting' AND $7 = 0 THEN 'held' ELSE back_state END,
+  next_attempt_at = CASE WHEN $7 = 1 THEN back_at END, retry = CASE WHEN tries > 0 THEN 1 ELSE 0 END,
   lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
 WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
 
-// settleDelivery moves the delivery to the state that follows. One that was
-// asked for by hand goes back to where it was, unless it arrived.
-func (tx *Tx) settleDelivery(o *Outcome, t *target) (bool, error) {
-	var state, due any
-	tries := o.Tries + 1
-	inactive := t == nil || !t.Active
-	switch {
-	case o.Attempt.OK():
-		state = sheaf.Delivered
-	case o.ByHand:
-		tries = o.Tries // and state as it was
-	case inactive:
-		state = sheaf.Held
-	case o.Retry != nil:
-		state, due = sheaf.Waiting, *o.Retry
-		tx.note.due(o.Subscription)
-	default:
-		state = sheaf.Failed
-	}
-	n, err := tx.changed(settleDelivery, o.Workspace, o.Delivery, o.Token, state, due, tries > 0, tries, o.Attempts+1,
-		optStatus(o.Attempt.StatusCode), optError(o.Attempt), o.Ended)
+// putBack makes a delivery that was asked for by hand, and did not arrive, what
+// it was before. Only if that was waiting, and its subscription has become
+// inactive meanwhile, it is held as all the others are.
+func (tx *Tx) putBack(o *Outcome, active bool) (bool, error) {
+	tx.note.due(o.Subscription)
+	n, err := tx.changed(putBack, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
+		optError(o.Attempt), active)
 	return n > 0, err
 }
 
@@ -188,7 +204,9 @@ func (tx *Tx) judge(o *Outcome, t *target) error {
 	reason := sheaf.ByFailures
 	t.Active, t.DeactivatedAt, t.DeactivationReason = false, &o.Ended, &reason
 	t.Revision++
-	t.UpdatedAt = o.Ended
+	if o.Ended.After(t.UpdatedAt) {
+		t.UpdatedAt = o.Ended
+	}
 	if err := tx.UpdateSubscription(t.workspace, t.Subscription); err != nil {
 		return err
 	}

@@ -32,12 +32,14 @@ func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
 	return int64(len(keys)), tx.removeDeliveries(keys)
 }
 
+// removeDeliveries removes a delivery before its attempts: an attempt that is
+// being recorded holds the delivery, and is there to be removed after it.
 func (tx *Tx) removeDeliveries(keys []deliveryKey) error {
 	for _, k := range keys {
-		if err := tx.exec(`DELETE FROM attempts WHERE workspace_id = $1 AND delivery_id = $2`, k.workspace, k.id); err != nil {
+		if err := tx.exec(`DELETE FROM deliveries WHERE workspace_id = $1 AND id = $2`, k.workspace, k.id); err != nil {
 			return err
 		}
-		if err := tx.exec(`DELETE FROM deliveries WHERE workspace_id = $1 AND id = $2`, k.workspace, k.id); err != nil {
+		if err := tx.exec(`DELETE FROM attempts WHERE workspace_id = $1 AND delivery_id = $2`, k.workspace, k.id); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
@@ -68,16 +69,20 @@ func (s *Sweeper) Once(ctx context.Context) error {
 	return s.events(ctx, old)
 }
 
+// events removes old events. No snapshot is open meanwhile: it would keep the
+// engine from reusing what is removed.
 func (s *Sweeper) events(ctx context.Context, old time.Time) error {
-	return s.Store.Read(ctx, func(r *store.Reader) error {
-		logs, err := r.OldLogs(old)
-		for _, ws := range logs {
-			if err == nil {
-				err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, old, batch) })
-			}
-		}
+	var logs []sheaf.WorkspaceID
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		logs, err = r.OldLogs(old)
 		return err
 	})
+	for _, ws := range logs {
+		if err == nil {
+			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, old, batch) })
+		}
+	}
+	return err
 }
 
 // drain repeats a chore until it finds less than a batch.
