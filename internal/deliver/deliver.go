@@ -56,10 +56,10 @@ func New(c Config) *Deliverer {
 
 // Notice tells of a commit; it returns at once.
 func (d *Deliverer) Notice(n store.Note) {
-	switch {
-	case len(n.Lanes) > 0:
+	if len(n.Lanes) > 0 {
 		d.lanes.look(n.Lanes)
-	case n.Deliveries:
+	}
+	if n.AnyLane {
 		select {
 		case d.poll <- struct{}{}:
 		default:

@@ -43,6 +43,8 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 		config.MaxConns = 16
 	}
 	config.ConnConfig.OnNotice = noteWarning
+	// Rows are read in the binary format, which the simple protocol lacks.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("the PostgreSQL address cannot be used: %w", err)

@@ -49,13 +49,14 @@ type Note struct {
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
-	// Lanes are the subscriptions whose deliveries may be due; nil with
-	// Deliveries set: any.
-	Lanes []sheaf.SubscriptionID
+	// Lanes are the subscriptions whose deliveries may be due; AnyLane says
+	// that others may be too.
+	Lanes   []sheaf.SubscriptionID
+	AnyLane bool
 }
 
 // everything is the note about the commit of another process.
-var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true}
+var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, AnyLane: true}
 
 func (n *Note) due(lane sheaf.SubscriptionID) {
 	n.Deliveries = true
@@ -69,6 +70,7 @@ func (n *Note) add(m Note) {
 	n.Deliveries = n.Deliveries || m.Deliveries
 	n.Subscriptions = n.Subscriptions || m.Subscriptions
 	n.Credentials = n.Credentials || m.Credentials
+	n.AnyLane = n.AnyLane || m.AnyLane
 	for _, lane := range m.Lanes {
 		n.due(lane)
 	}
