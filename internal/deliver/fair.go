@@ -94,7 +94,8 @@ func (l *lanes) wake() {
 func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := min(totalCap-l.inFlight, claimMost)
+	free := totalCap - l.inFlight
+	room := min(free, claimMost)
 	// The order of a map is random, which is fair enough.
 	for id, lane := range l.byID {
 		if !lane.due.IsZero() && !lane.due.After(now) {
@@ -103,13 +104,14 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 		if !lane.due.IsZero() && (next.IsZero() || lane.due.Before(next)) {
 			next = lane.due
 		}
-		own := min(l.share()-lane.inFlight, room)
+		own := min(share(free)-lane.inFlight, room)
 		if !lane.look || own <= 0 {
 			l.forget(id, lane)
 			continue
 		}
 		lane.look = false
 		room -= own
+		free -= own
 		lane.turn += own
 		out = append(out, store.Lane{Subscription: id, Room: own, Retries: lane.turn / retryShare})
 		lane.turn %= retryShare
@@ -117,8 +119,8 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	return out, next
 }
 
-// share is how many requests one lane may have in flight now.
-func (l *lanes) share() int { return max(1, min(LaneCap, (totalCap-l.inFlight)/keepFree)) }
+// share is how many requests one lane may have in flight when so many are free.
+func share(free int) int { return max(1, min(LaneCap, free/keepFree)) }
 
 func (l *lanes) forget(id sheaf.SubscriptionID, lane *lane) {
 	if lane.inFlight == 0 && !lane.look && lane.due.IsZero() {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,7 +55,6 @@ func simulate(t *testing.T, test func(w *world)) {
 	folder := quickFolder(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, folder: folder, began: time.Now(), stop: func() {}}
-		w.must(store.Migrate(t.Context(), store.Options{Folder: folder}))
 		key := make([]byte, 32)
 		rand.Read(key)
 		box, err := seal.New(key, rand.Reader)
@@ -62,9 +62,7 @@ func simulate(t *testing.T, test func(w *world)) {
 		w.box = box
 		w.endpoint = newEndpoint(w)
 		w.open()
-		ws, err := w.app.Operator().CreateWorkspace(t.Context(), app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
-		w.must(err)
-		w.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
+		w.newWorkspace()
 		test(w)
 		w.close()
 		w.client.CloseIdle()
@@ -72,16 +70,36 @@ func simulate(t *testing.T, test func(w *world)) {
 	})
 }
 
-// quickFolder is one in memory where the machine has such: what is simulated is
-// time, not a power cut.
+// quickFolder has a migrated, empty database in it. It is in memory where the
+// machine has such: what is simulated is time, not a power cut.
 func quickFolder(t *testing.T) string {
+	t.Helper()
+	empty, err := emptyDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder, err := os.MkdirTemp("/dev/shm", "sheaf-deliver-")
 	if err != nil {
-		return t.TempDir()
+		folder = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.WriteFile(filepath.Join(folder, store.FileName), empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return folder
 }
+
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "sheaf-deliver-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	if err := store.Migrate(context.Background(), store.Options{Folder: folder}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(folder, store.FileName))
+})
 
 func (w *world) must(err error) {
 	w.Helper()
@@ -97,6 +115,14 @@ func (w *world) open() {
 	w.store = s
 	w.app = app.New(app.Config{Store: s, Now: time.Now, Random: rand.Reader, Webhooks: app.Webhooks{Box: w.box,
 		Guard: guard.New(nil), SignatureHeader: "X-Service-Signature", Send: w.courier().Send}})
+}
+
+// newWorkspace makes a workspace, in which everything happens from then on.
+func (w *world) newWorkspace() {
+	w.Helper()
+	ws, err := w.app.Operator().CreateWorkspace(w.Context(), app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
+	w.must(err)
+	w.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
 }
 
 func (w *world) courier() *deliver.Courier { return &deliver.Courier{Client: w.client, Now: time.Now} }
