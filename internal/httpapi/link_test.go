@@ -81,7 +81,7 @@ func TestLink_KeepsTheQuery(t *testing.T) {
 	for range 5 {
 		c.POST("/api/v1/projects", `{"name":"<a> & b"}`).Want(t, 201)
 	}
-	l := links(t, c.GET("/api/v1/projects?limit=5&q=%3Ca%3E+%26&limit=2&offset=0&offset=2&sort=name").Want(t, 200))
+	l := links(t, c.GET("/api/v1/projects?limit=5&q=zzz&q=%3Ca%3E+%26&limit=2&offset=0&offset=2&sort=name").Want(t, 200))
 	for rel, offset := range map[string]string{"next": "4", "prev": "0"} {
 		u, err := url.Parse(l[rel])
 		if err != nil {

@@ -8,7 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
+
+// answerWithin is far longer than any answer takes, and shorter than the time that a run of tests has.
+const answerWithin = 40 * time.Second
 
 // Client makes requests with one key. It is safe for concurrent use, and fails no test by itself: what went wrong with
 // a request is reported by its Response.
@@ -54,6 +58,7 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 		return &Response{Err: err, what: method + " " + path}
 	}
 	client := *c.api.Server.Client()
+	client.Timeout = answerWithin
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(req)
 	if err != nil {
