@@ -49,11 +49,14 @@ func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program 
 	return &program{stdin: strings.NewReader(stdin), stdout: stdout, stderr: stderr, env: e.lookup, now: time.Now, random: rand.Reader}
 }
 
-// sheafWith runs a command with an environment and a standard input.
+// sheafWith runs a command with an environment and a standard input. A server
+// that starts although it should not is stopped after a while.
 func sheafWith(t *testing.T, e environment, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := newProgram(e, stdin, &out, &errs).run(t.Context(), args)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	code := newProgram(e, stdin, &out, &errs).run(ctx, args)
 	return result{code, out.String(), errs.String()}
 }
 

@@ -207,6 +207,7 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 		})
 	}
 	<-ctx.Done()
+	halt() // from here on, for certain, a second signal ends the process
 	// The stop order: readiness off, requests in flight end, then the workers.
 	// The store is closed by whoever opened it.
 	s.log.Info("stopping")

@@ -138,7 +138,11 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	if err != nil {
 		return err
 	}
-	err = a.store.Write(ctx, func(tx *store.Tx) error {
+	return a.useSetupLink(ctx, token, email, hash)
+}
+
+func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error {
+	err := a.store.Write(ctx, func(tx *store.Tx) error {
 		if err := a.consumeSetupLink(tx, token); err != nil {
 			return err
 		}
