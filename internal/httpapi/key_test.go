@@ -26,7 +26,7 @@ func TestKey_Record(t *testing.T) {
 		c := a.Client(first)
 		r := c.POST(keys, `{"name":"Zapier","scopes":["keys:read","projects:read","projects:read"],"expires_at":"2026-11-16T11:00:00.1239+01:00"}`).Want(t, 201)
 		secret, id := r.Text(t, "key"), r.Text(t, "id")
-		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["projects:read","keys:read"],"user_id":"$user",` +
+		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["keys:read","projects:read"],"user_id":"$user",` +
 			`"expires_at":"2026-11-16T10:00:00.123Z","last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"`
 		vars := []string{"$id", id, "$prefix", secret[:10], "$user", string(ws.Owner), "$key", secret, "$first", string(k.ID), "$hint", first[:10]}
 		wantBody(t, r, record+`,"key":"$key"}`, vars...)
