@@ -199,7 +199,7 @@ const sendable = `(back_state IS NOT NULL
     OR EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = deliveries.subscription_id AND s.active = 1))`
 
 const expiredLanes = `
-SELECT DISTINCT subscription_id
+SELECT subscription_id
 FROM deliveries
 WHERE state = 'sending' AND lease_until < $1`
 

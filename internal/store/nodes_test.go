@@ -1,0 +1,23 @@
+package store_test
+
+import (
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/storetest"
+)
+
+func TestNodes_SQLite(t *testing.T) {
+	storetest.RunNodes(t, func(t *testing.T) (a, b *store.Store) {
+		a = openSQLite(t)
+		return a, a
+	})
+}
+
+func TestNodes_PostgreSQL(t *testing.T) {
+	storetest.RunNodes(t, func(t *testing.T) (a, b *store.Store) {
+		o := store.Options{DatabaseURL: pgtest.URL(t)}
+		return open(t, o), open(t, o)
+	})
+}

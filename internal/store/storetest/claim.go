@@ -1,0 +1,350 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+func init() {
+	inWorkspace["Claim/first attempts before retries"] = claimOrder
+	inWorkspace["Claim/until the lease ends"] = claimLease
+	inWorkspace["Claim/tells when the next is due"] = claimNext
+	inWorkspace["Record/a bad outcome changes nothing"] = recordBad
+	inDatabase["Claim/lanes that something waits in"] = waitingLanes
+}
+
+// claimed claims in a transaction of its own.
+func (f *fixture) claimed(l store.Lane, lease time.Duration) (out store.Claimed, err error) {
+	now, token := f.now(), f.id()
+	err = f.store.Write(context.Background(), func(tx *store.Tx) (err error) {
+		out, err = tx.Claim([]store.Lane{l}, now, now.Add(lease), token)
+		return err
+	})
+	return out, err
+}
+
+func (f *fixture) claim(id sheaf.SubscriptionID, room int, lease time.Duration) []store.Claim {
+	f.Helper()
+	out, err := f.claimed(store.Lane{Subscription: id, Room: room}, lease)
+	f.must(err)
+	return out.Claims
+}
+
+func (f *fixture) record(outcomes []store.Outcome) error {
+	return f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(outcomes) })
+}
+
+// The ways in which an attempt ends.
+type result int
+
+const (
+	arrived result = iota
+	failed         // for good
+	retried
+)
+
+func (f *fixture) outcomes(claims []store.Claim, r result) []store.Outcome {
+	var out []store.Outcome
+	for _, c := range claims {
+		o := store.Outcome{Claim: c, Ended: f.now(), Attempt: sheaf.Attempt{StartedAt: f.now(), StatusCode: 200}}
+		if r != arrived {
+			o.Attempt.StatusCode, o.Attempt.Class, o.Attempt.Error = 500, "status", "answered 500"
+		}
+		if r == retried {
+			o.Retry = ptr(f.now())
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func claimOrder(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, 30)
+	f.must(f.record(f.outcomes(f.claim(s.ID, 30, time.Hour), retried)))
+	f.appendMany(sheaf.ShareCreated, 30)
+	for _, c := range []struct{ room, retries, wantFirst int }{{16, 4, 12}, {1, 0, 1}, {1, 1, 0}, {20, 5, 15}, {8, 2, 2}, {100, 25, 0}} {
+		got, err := f.claimed(store.Lane{Subscription: s.ID, Room: c.room, Retries: c.retries}, time.Hour)
+		f.must(err)
+		first := 0
+		for _, claim := range got.Claims {
+			if claim.Tries == 0 {
+				first++
+			}
+		}
+		if first != c.wantFirst || len(got.Claims) > c.room {
+			f.Errorf("room for %d, of which %d for retries: %d first attempts of %d claims, want %d", c.room, c.retries, first,
+				len(got.Claims), c.wantFirst)
+		}
+	}
+	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 60})
+}
+
+func claimLease(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, 3)
+	stale := f.claim(s.ID, 10, time.Minute)
+	if len(stale) != 3 || len(f.claim(s.ID, 10, time.Minute)) != 0 {
+		f.Fatalf("claimed %d, or some twice", len(stale))
+	}
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(stale[:1], f.now()) }))
+	again := f.claim(s.ID, 10, time.Minute)
+	if len(again) != 1 || again[0].Delivery != stale[0].Delivery {
+		f.Fatalf("given back was %s, claimed %+v", stale[0].Delivery, again)
+	}
+	f.must(f.record(f.outcomes(stale, arrived)))
+	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 1, sheaf.Delivered: 2})
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(stale, f.now()) }))
+	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 1, sheaf.Delivered: 2})
+	f.must(f.record(f.outcomes(again, arrived)))
+	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Delivered: 3})
+}
+
+func claimNext(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, 2)
+	due := f.now().Add(time.Minute)
+	out := f.outcomes(f.claim(s.ID, 2, time.Hour), retried)
+	out[0].Retry, out[1].Retry = ptr(due.Add(time.Hour)), &due
+	f.must(f.record(out))
+	got, err := f.claimed(store.Lane{Subscription: s.ID, Room: 5}, time.Hour)
+	f.must(err)
+	if len(got.Claims) != 0 || !got.Next[s.ID].Equal(due) {
+		f.Errorf("claimed %d, the next is due at %v, want %v", len(got.Claims), got.Next[s.ID], due)
+	}
+}
+
+// recordBad has an outcome in its batch that cannot be kept: the whole batch is
+// undone, so that the sender can try the others by themselves.
+func recordBad(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, 3)
+	f.must(f.record(f.outcomes(f.claim(s.ID, 1, time.Hour), retried)))
+	batch := f.outcomes(f.claim(s.ID, 3, time.Hour), arrived)
+	for i := range batch {
+		batch[i].Attempts = 0 // one of them has a first attempt already
+	}
+	f.wantIs(f.record(batch), store.ErrDuplicate)
+	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 3})
+	kept := 0
+	for i := range batch {
+		if f.record(batch[i:i+1]) == nil {
+			kept++
+		}
+	}
+	if kept != 2 {
+		f.Errorf("%d of the others were recorded, want 2", kept)
+	}
+}
+
+func waitingLanes(f *fixture) {
+	lanes := func() map[sheaf.SubscriptionID]time.Time {
+		return get(f, func(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) { return r.WaitingLanes() })
+	}
+	if got := lanes(); len(got) != 0 {
+		f.Errorf("on an empty database: %v", got)
+	}
+	a, b, off, gone := f.subscribe(sheaf.ShareCreated), f.subscribe(sheaf.ShareCreated), f.subscribe(sheaf.ShareCreated), f.subscribe(sheaf.ShareCreated)
+	log := f.appendMany(sheaf.ShareCreated, 3)
+	_, err := f.setActive(off.ID, false)
+	f.must(err)
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.DeleteSubscription(w.ID, gone.ID, f.now()) }))
+	same(f, "due", lanes(), map[sheaf.SubscriptionID]time.Time{a.ID: log[0].At, b.ID: log[0].At})
+	due := f.now().Add(time.Minute)
+	out := f.outcomes(f.claim(b.ID, 3, time.Hour), retried)
+	for i := range out {
+		out[i].Retry = ptr(due.Add(time.Duration(i) * time.Second))
+	}
+	f.must(f.record(out))
+	same(f, "due", lanes(), map[sheaf.SubscriptionID]time.Time{a.ID: log[0].At, b.ID: due})
+}
+
+func claimOnce(n *nodes) {
+	const total = 400
+	s := n.subscribe(sheaf.ShareCreated)
+	n.appendMany(sheaf.ShareCreated, total)
+	var mu sync.Mutex // guards times
+	times := map[sheaf.DeliveryID]int{}
+	var g errgroup.Group
+	for i := range 8 {
+		g.Go(func() error {
+			// What another has locked for the moment is passed over.
+			for empty := 0; empty < 200; {
+				got, err := n.on(i).claimed(store.Lane{Subscription: s.ID, Room: 16, Retries: 4}, time.Hour)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				for _, c := range got.Claims {
+					times[c.Delivery]++
+				}
+				all := len(times) == total
+				mu.Unlock()
+				if all {
+					return nil
+				}
+				if len(got.Claims) == 0 {
+					empty++
+				}
+			}
+			return fmt.Errorf("nothing more to claim")
+		})
+	}
+	if err := g.Wait(); err != nil {
+		n.Errorf("%v: %d of %d", err, len(times), total)
+	}
+	for id, times := range times {
+		if times > 1 {
+			n.Errorf("%s was claimed %d times", id, times)
+		}
+	}
+}
+
+// recordAll deals the outcomes out to two nodes, in batches.
+func (n *nodes) recordAll(outcomes []store.Outcome) {
+	n.Helper()
+	rand.Shuffle(len(outcomes), func(i, j int) { outcomes[i], outcomes[j] = outcomes[j], outcomes[i] })
+	var g errgroup.Group
+	i := 0
+	for part := range slices.Chunk(outcomes, 8) {
+		f := n.on(i)
+		i++
+		g.Go(func() error { return f.record(part) })
+	}
+	n.must(g.Wait())
+}
+
+func countExactly(n *nodes) {
+	s := n.subscribe(sheaf.ShareCreated)
+	n.appendMany(sheaf.ShareCreated, 64)
+	claims := n.claim(s.ID, 64, time.Hour)
+	n.recordAll(slices.Concat(n.outcomes(claims[:9], failed), n.outcomes(claims[9:], retried)))
+	got := get(n.fixture, func(r *store.Reader) (sheaf.Subscription, error) { return r.Subscription(n.ws.ID, s.ID) })
+	if got.FailureCount != 9 || !got.Active {
+		n.Errorf("9 of 64 failed: failure_count %d, active %t", got.FailureCount, got.Active)
+	}
+	same(n.fixture, "states", n.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Failed: 9, sheaf.Waiting: 55})
+}
+
+func deactivateOnce(n *nodes) {
+	s := n.subscribe(sheaf.ShareCreated)
+	n.appendMany(sheaf.ShareCreated, 80)
+	claims := n.claim(s.ID, 64, time.Hour)
+	n.recordAll(slices.Concat(n.outcomes(claims[:40], failed), n.outcomes(claims[40:], retried)))
+	got := get(n.fixture, func(r *store.Reader) (sheaf.Subscription, error) { return r.Subscription(n.ws.ID, s.ID) })
+	if got.FailureCount != 10 || got.Active || got.Revision != s.Revision+1 || *got.DeactivationReason != sheaf.ByFailures {
+		n.Errorf("64 failed: %+v", got)
+	}
+	same(n.fixture, "states", n.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Failed: 10, sheaf.Held: 70})
+}
+
+// nothingStranded lets everything happen to one subscription at once. When it
+// is inactive at the end, and dead nodes' claims have run out, no delivery is
+// in a state from which only an active one would get it out.
+func nothingStranded(n *nodes) {
+	s := n.subscribe(sheaf.ShareCreated)
+	var g errgroup.Group
+	g.Go(func() error { return n.on(0).commitAndRollBack([]sheaf.EventType{sheaf.ShareCreated}, 120) })
+	for i := range 4 {
+		g.Go(func() error { return n.on(i).sendSome(s.ID, uint64(i)) })
+	}
+	g.Go(func() error {
+		for i := range 30 {
+			if _, err := n.on(i).setActive(s.ID, i%2 == 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	g.Go(func() error { return n.on(1).recoverSome(s.ID) })
+	n.must(g.Wait())
+	_, err := n.setActive(s.ID, false)
+	n.must(err)
+	n.expire(time.Hour)
+	// What was asked for by hand is still sent.
+	for {
+		claims := n.claim(s.ID, 16, time.Hour)
+		if len(claims) == 0 {
+			break
+		}
+		n.must(n.record(n.outcomes(claims, failed)))
+	}
+	left := n.states(s.ID)
+	if left[sheaf.Waiting]+left[sheaf.Sending] > 0 || left[sheaf.Held] == 0 {
+		n.Errorf("of an inactive subscription %v", left)
+	}
+	if all := len(n.deliveries(s.ID)); int64(all) != n.workspace().LastEvent {
+		n.Errorf("%d deliveries of %d events", all, n.workspace().LastEvent)
+	}
+}
+
+// expire gives back what was claimed until that long from now.
+func (f *fixture) expire(ahead time.Duration) {
+	f.Helper()
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.ReleaseExpired(f.now().Add(ahead), f.now())
+		return err
+	})
+}
+
+// sendSome claims and records, and now and then dies in between.
+func (f *fixture) sendSome(id sheaf.SubscriptionID, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 7))
+	for range 60 {
+		got, err := f.claimed(store.Lane{Subscription: id, Room: 4, Retries: 1}, 20*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		switch ends := r.IntN(6); {
+		case ends < 3:
+			err = f.record(f.outcomes(got.Claims, result(ends)))
+		case ends == 3:
+			err = f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(got.Claims, f.now()) })
+		default:
+			err = f.store.Write(context.Background(), func(tx *store.Tx) error {
+				_, err := tx.ReleaseExpired(f.now(), f.now())
+				return err
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recoverSome asks for recovery, and for some deliveries by hand.
+func (f *fixture) recoverSome(id sheaf.SubscriptionID) error {
+	for i := range 60 {
+		err := f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
+			s, err := tx.LockSubscription(w.ID, id)
+			if err != nil {
+				return err
+			}
+			if s.Active && i%3 == 0 {
+				_, err = tx.Recover(w.ID, id, time.Time{}, f.now())
+				return err
+			}
+			page, err := tx.Deliveries(w.ID, id, "", sheaf.Paging{Limit: 3, Offset: i})
+			for _, d := range page.Items {
+				if err == nil {
+					err = tx.Redeliver(w.ID, d, f.now())
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
