@@ -310,7 +310,7 @@ func TestFolder_TreeHoldsUnderConcurrency(t *testing.T) {
 		folder := func(name string, parent any) string {
 			return create(t, c, folders, fields{"name": name, "entity_type": "project", "parent_id": parent})
 		}
-		for round := range 4 {
+		for round := range 2 {
 			x, y := folder("x", nil), folder("y", nil)
 			x2, y2 := folder("x2", x), folder("y2", y)
 			x3 := folder("x3", x2)

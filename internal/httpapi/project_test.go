@@ -442,7 +442,7 @@ func TestProject_Delete(t *testing.T) {
 func TestReadYourWrites(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
-		const writers, rounds = 5, 8
+		const writers, rounds = 4, 5
 		var folder [writers]string
 		for i := range folder {
 			folder[i] = create(t, c, folders, fields{"name": "f", "entity_type": "project"})

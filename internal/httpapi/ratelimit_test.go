@@ -105,14 +105,14 @@ func TestRateLimit_ConcurrentAndOnAnotherPlan(t *testing.T) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		ask := func(int) *apitest.Response { return c.GET(me) }
-		if n := statuses(answers(160, ask)); n[200] != 100 || n[429] != 60 {
-			t.Errorf("of 160 on pro: %v", n)
+		if n := statuses(answers(128, ask)); n[200] != 100 || n[429] != 28 {
+			t.Errorf("of 128 on pro: %v", n)
 		}
 		ws.SetPlan(sheaf.Business)
 		a.Clock.Advance(time.Second)
 		wantLimit(t, c.GET(me).Want(t, 200), 500, 399)
-		if n := statuses(answers(499, ask)); n[200] != 399 || n[429] != 100 {
-			t.Errorf("of 499 more on business: %v", n)
+		if n := statuses(answers(429, ask)); n[200] != 399 || n[429] != 30 {
+			t.Errorf("of 429 more on business: %v", n)
 		}
 		ws.SetPlan(sheaf.Pro)
 		// 100 of the first second and 400 of the next: 401 have to go.
