@@ -134,7 +134,10 @@ func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 
 func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.SubscriptionChange) (sheaf.Subscription, error) {
 	s := w.applySubscription(before, in)
-	headers := in.Headers.Set || !slices.Equal(before.HeaderNames, s.HeaderNames)
+	headers, err := w.changesHeaders(before, s, in)
+	if err != nil {
+		return before, err
+	}
 	if sheaf.SameFields(&before, &s) && !headers {
 		return before, nil
 	}
@@ -154,6 +157,25 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 		return s, err
 	}
 	return w.Subscription(w.ws.ID, s.ID)
+}
+
+// changesHeaders reports whether the headers become others, which their names
+// alone do not tell.
+func (w *work) changesHeaders(before, after sheaf.Subscription, in sheaf.SubscriptionChange) (bool, error) {
+	if !in.Headers.Set {
+		return !slices.Equal(before.HeaderNames, after.HeaderNames), nil
+	}
+	sealed, err := w.SealedOf(w.ws.ID, before.ID)
+	if err != nil {
+		return false, err
+	}
+	_, kept, err := sealed.Open(w.app.webhooks.Box, before.ID, w.now)
+	// What cannot be opened any more is replaced.
+	return err != nil || !slices.Equal(byName(kept), byName(in.Headers.Value)), nil
+}
+
+func byName(headers []sheaf.Header) []sheaf.Header {
+	return slices.SortedFunc(slices.Values(headers), func(a, b sheaf.Header) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // applySubscription returns s with the fields that were sent.

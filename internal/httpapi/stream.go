@@ -20,6 +20,9 @@ const (
 	recheck = time.Second
 	// streamWrite is how long a reader may take for one write.
 	streamWrite = 30 * time.Second
+	// streamEnd is how long a write under way may take once the stream is to
+	// end, so that a reader who does not read cannot keep it open.
+	streamEnd = 500 * time.Millisecond
 	// maxBehind is how far a reader may fall behind once it had caught up.
 	maxBehind = 1000
 
@@ -32,12 +35,13 @@ type streams struct {
 	mu      sync.Mutex // guards all below
 	woken   chan struct{}
 	open    map[string]int // by key and by workspace
+	beat    time.Duration
 	stopped chan struct{}
 	once    sync.Once
 }
 
 func newStreams() *streams {
-	return &streams{woken: make(chan struct{}), open: map[string]int{}, stopped: make(chan struct{})}
+	return &streams{woken: make(chan struct{}), open: map[string]int{}, beat: heartbeat, stopped: make(chan struct{})}
 }
 
 // wake lets every reader look at the log.
@@ -88,7 +92,9 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if last := x.request.Header.Get("Last-Event-ID"); last != "" && f.After == "" {
+	// A browser that connects again repeats the address it was opened with, and
+	// after in it: how far it came stands in the header.
+	if last := x.request.Header.Get("Last-Event-ID"); last != "" {
 		var ok bool
 		if f.After, ok = sheaf.ParseEventID(last); !ok {
 			return answer{}, sheaf.Invalidf("Last-Event-ID must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
@@ -107,7 +113,8 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 		x.Header().Set("Content-Type", "text/event-stream")
 		return answer{status: http.StatusOK}, nil
 	}
-	st := &stream{x: x, filter: f, at: start, control: http.NewResponseController(x.ResponseWriter)}
+	st := &stream{x: x, filter: f, at: start, resumes: f.After != "" || f.Since != nil,
+		control: http.NewResponseController(x.ResponseWriter)}
 	st.run(x.request.Context())
 	return answer{}, errStreamed
 }
@@ -119,6 +126,7 @@ type stream struct {
 	filter  sheaf.EventFilter
 	at      int64 // the number of the last event that was passed
 	caught  bool  // it was at the end of the log once
+	resumes bool  // the reader has what it needs to go on from where it was
 	control *http.ResponseController
 }
 
@@ -128,10 +136,41 @@ func (st *stream) run(ctx context.Context) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	st.x.WriteHeader(http.StatusOK)
-	beat, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
-	defer beat.Stop()
+	ctx, end := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer end()
+	watch.Go(func() { st.watch(ctx, end) })
+	st.follow(ctx)
+}
+
+// watch ends the stream when the server stops or the key no longer opens it,
+// also while a write waits for the reader.
+func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
+	check := time.NewTicker(recheck)
 	defer check.Stop()
-	if st.send([]byte(": following\n\n")) != nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-st.x.server.streams.stopped:
+		case <-check.C:
+			if st.allowed(ctx) {
+				continue
+			}
+		}
+		end()
+		_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamEnd))
+		return
+	}
+}
+
+// follow writes the log as it grows, until ctx ends or the reader is gone.
+func (st *stream) follow(ctx context.Context) {
+	beat, look := time.NewTicker(st.x.server.streams.beat), time.NewTicker(recheck)
+	defer beat.Stop()
+	defer look.Stop()
+	if st.send(ctx, []byte(": following\n\n")) != nil {
 		return
 	}
 	for {
@@ -142,15 +181,10 @@ func (st *stream) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-st.x.server.streams.stopped:
-			return
 		case <-woken:
+		case <-look.C:
 		case <-beat.C:
-			if st.send([]byte(": still here\n\n")) != nil {
-				return
-			}
-		case <-check.C:
-			if !st.allowed(ctx) {
+			if st.send(ctx, []byte(": still here\n\n")) != nil {
 				return
 			}
 		}
@@ -169,24 +203,22 @@ func (st *stream) allowed(ctx context.Context) bool {
 // forward writes what the log has behind the position; false ends the stream.
 func (st *stream) forward(ctx context.Context) bool {
 	for {
-		select {
-		case <-st.x.server.streams.stopped:
-			return false
-		default:
-		}
 		tail, err := st.x.server.App.EventsAfter(ctx, st.x.caller, st.filter, st.at)
 		if err != nil {
 			return sheaf.KindOf(err) == sheaf.Unavailable && ctx.Err() == nil
 		}
-		if st.caught && tail.Last-st.at > maxBehind {
-			return false // it resumes from its last event, and others are not held up
+		if st.caught && st.resumes && tail.Last-st.at > maxBehind {
+			return false // it resumes from its last event
 		}
 		var b []byte
 		for _, e := range tail.Events {
 			b = appendEvent(b, e)
 		}
-		if len(b) > 0 && st.send(b) != nil {
-			return false
+		if len(b) > 0 {
+			if st.send(ctx, b) != nil {
+				return false
+			}
+			st.resumes = true
 		}
 		st.at = tail.At
 		if !tail.More {
@@ -202,15 +234,35 @@ func appendEvent(b []byte, e sheaf.Event) []byte {
 	b = append(b, "\nevent: "...)
 	b = append(b, e.Type...)
 	// A payload that was sent over several lines stays so: a reader joins them.
-	for line := range bytes.Lines(e.Body) {
+	for rest, more := e.Body, true; more; {
+		var line []byte
+		line, rest, more = cutLine(rest)
 		b = append(b, "\ndata: "...)
-		b = append(b, bytes.TrimRight(line, "\r\n")...)
+		b = append(b, line...)
 	}
 	return append(b, "\n\n"...)
 }
 
-func (st *stream) send(b []byte) error {
+// cutLine returns what stands before and behind the first end of a line, which
+// a reader of the stream sees in a lone carriage return too.
+func cutLine(b []byte) (line, rest []byte, more bool) {
+	i := bytes.IndexAny(b, "\r\n")
+	if i < 0 {
+		return b, nil, false
+	}
+	rest = bytes.TrimPrefix(b[i:], []byte("\r\n"))
+	if len(rest) == len(b[i:]) {
+		rest = rest[1:]
+	}
+	return b[:i], rest, true
+}
+
+func (st *stream) send(ctx context.Context, b []byte) error {
 	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamWrite))
+	// Whoever ends the stream has cancelled before it shortened the deadline.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if _, err := st.x.Write(b); err != nil {
 		return err
 	}

@@ -1,0 +1,14 @@
+package httpapi
+
+import "time"
+
+// The bounds of the event stream.
+const (
+	Heartbeat           = heartbeat
+	MaxBehind           = maxBehind
+	StreamsPerKey       = streamsPerKey
+	StreamsPerWorkspace = streamsPerWorkspace
+)
+
+// BeatEvery makes streams that are opened from now on show life so often.
+func (s *Server) BeatEvery(d time.Duration) { s.streams.beat = d }
