@@ -131,14 +131,15 @@ type server struct {
 	http     *http.Server
 	listener net.Listener
 	cert     [2]string // files of the certificate and its key; empty: no TLS
-	// workers run beside the server. They end when their context does, after
-	// the last request: an error from one stops the program.
+	// workers run beside the server, and end when their context does: after
+	// the last request, or with the signal. An error from one stops the program.
 	workers []worker
 }
 
 type worker struct {
-	name string
-	run  func(ctx context.Context) error
+	name       string
+	run        func(ctx context.Context) error
+	withSignal bool // it begins nothing new while requests end
 }
 
 func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, l net.Listener) (*server, error) {
@@ -155,17 +156,17 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	})
 	s := &server{log: log, api: api, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	s.workers = []worker{
-		{"store watch", st.Watch},
-		{"key usage", api.Run},
-		{"deliveries", p.deliverer(c, st, w, log).Run},
-		{"chores", p.sweeper(c, st, log).Run},
+		{name: "store watch", run: st.Watch},
+		{name: "key usage", run: api.Run},
+		{name: "deliveries", run: p.deliverer(c, st, w, log).Run, withSignal: true},
+		{name: "chores", run: p.sweeper(c, st, log).Run, withSignal: true},
 	}
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{"metrics", metricsWorker(l, log)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log)})
 	}
 	return s, nil
 }
@@ -202,7 +203,12 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	group.Go(s.accept)
 	for _, w := range s.workers {
 		group.Go(func() error {
-			if err := w.run(broken); err != nil {
+			running, stop := context.WithCancel(broken)
+			defer stop()
+			if w.withSignal {
+				defer context.AfterFunc(ctx, stop)()
+			}
+			if err := w.run(running); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			return nil

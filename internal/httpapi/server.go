@@ -101,6 +101,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.probe(x, func() error { return nil })
 	case path == "/readyz":
 		s.probe(x, s.ready)
+	case isDocs(path):
+		x.serveDocs()
 	case s.Console != nil && s.Console.Handles(path):
 		s.Console.ServeHTTP(x, r)
 	default:
@@ -135,8 +137,16 @@ func (s *Server) finish(x *exchange) {
 		x.fail(errPanic)
 	}
 	s.Log.LogAttrs(x.request.Context(), slog.LevelInfo, "served request",
-		slog.String("method", x.request.Method), slog.String("path", x.request.URL.Path), slog.Int("status", x.status),
+		slog.String("method", x.request.Method), slog.String("path", loggedPath(x.request.URL.Path)), slog.Int("status", x.status),
 		slog.Duration("duration", s.Now().Sub(x.started)), slog.String("request_id", x.id), slog.String("key_id", string(x.caller.Key.ID)))
+}
+
+// loggedPath leaves out the tokens of one-time links.
+func loggedPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, "/setup/"); ok && rest != "" {
+		return "/setup/redacted"
+	}
+	return path
 }
 
 func (s *Server) requestID(r *http.Request) string {

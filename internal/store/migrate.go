@@ -128,6 +128,9 @@ func migratePostgres(ctx context.Context, url string) error {
 		return errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
 	}
 	defer db.Close()
+	if err := db.PingContext(ctx); err != nil {
+		return unreachable(url, err)
+	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return err

@@ -51,9 +51,18 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", config.ConnConfig.Host, err)
+		return nil, unreachable(url, err)
 	}
 	return &postgresEngine{pool: pool, size: config.MaxConns, url: url, log: log, announce: announce, neighbours: newNeighbours()}, nil
+}
+
+// unreachable says where PostgreSQL was looked for, without the password.
+func unreachable(url string, err error) error {
+	where := "the address given"
+	if c, parseErr := pgconn.ParseConfig(url); parseErr == nil {
+		where = c.Host
+	}
+	return fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", where, err)
 }
 
 func (e *postgresEngine) dialect() dialect { return dialect{postgres: true} }
