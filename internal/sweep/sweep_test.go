@@ -1,0 +1,351 @@
+package sweep_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/sweep"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const retention = 30 * 24 * time.Hour
+
+// yard is a workspace to fill and to sweep.
+type yard struct {
+	*testing.T
+	*apitest.API
+	ws *apitest.Workspace
+}
+
+func each(t *testing.T, test func(y *yard)) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		test(&yard{T: t, API: a, ws: a.Workspace(sheaf.Business)})
+	})
+}
+
+func (y *yard) must(err error) {
+	y.Helper()
+	if err != nil {
+		y.Fatal(err)
+	}
+}
+
+func (y *yard) write(fn func(tx *store.Tx, w *sheaf.Workspace) error) {
+	y.Helper()
+	y.must(y.tryWrite(fn))
+}
+
+func (y *yard) tryWrite(fn func(tx *store.Tx, w *sheaf.Workspace) error) error {
+	return y.Store.Write(context.Background(), func(tx *store.Tx) error {
+		w, err := tx.LockWorkspace(y.ws.ID)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, &w); err != nil {
+			return err
+		}
+		return tx.SaveWorkspace(w)
+	})
+}
+
+func (y *yard) id() string { return sheaf.NewUUID(y.Clock.Now(), rand.Reader) }
+
+func (y *yard) subscribe() sheaf.SubscriptionID {
+	y.Helper()
+	s := sheaf.Subscription{ID: sheaf.SubscriptionID(y.id()), Name: "hook", URL: "https://hook.example/", Active: true,
+		Events: []sheaf.EventType{sheaf.ShareCreated}, CreatedAt: y.Clock.Now(), UpdatedAt: y.Clock.Now(), Revision: 1}
+	y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+		w.Subscriptions++
+		w.LastNumber++
+		s.Number = w.LastNumber
+		return tx.InsertSubscription(w.ID, s, store.Sealed{Secret: []byte("x")})
+	})
+	return s.ID
+}
+
+// publish adds n events of one moment, as a cascade does.
+func (y *yard) publish(n int) {
+	y.Helper()
+	y.write(func(tx *store.Tx, w *sheaf.Workspace) error { return y.appendEvents(tx, w, n) })
+}
+
+func (y *yard) appendEvents(tx *store.Tx, w *sheaf.Workspace, n int) error {
+	events := make([]sheaf.Event, n)
+	for i := range events {
+		events[i] = sheaf.Event{ID: sheaf.EventID("evt_" + y.id()), Type: sheaf.ShareCreated, ResourceID: "r", At: y.Clock.Now(), Body: []byte(`{}`)}
+	}
+	return tx.AppendEvents(w, events, y.id)
+}
+
+// attempt claims and records one attempt of all that waits in a lane.
+func (y *yard) attempt(id sheaf.SubscriptionID) []sheaf.DeliveryID {
+	y.Helper()
+	var out []sheaf.DeliveryID
+	y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+		out = nil
+		now := y.Clock.Now()
+		found, err := tx.Claim([]store.Lane{{Subscription: id, Room: 10_000}}, now, now.Add(time.Minute), y.id())
+		if err != nil {
+			return err
+		}
+		var outcomes []store.Outcome
+		for _, c := range found.Claims {
+			outcomes = append(outcomes, store.Outcome{Claim: c, Ended: now, Attempt: sheaf.Attempt{StartedAt: now, StatusCode: 200}})
+			out = append(out, c.Delivery)
+		}
+		return tx.Record(outcomes)
+	})
+	return out
+}
+
+func (y *yard) sweeper() *sweep.Sweeper {
+	return sweep.New(sweep.Config{Store: y.Store, Log: slog.New(slog.DiscardHandler), Now: y.Clock.Now, Retention: retention})
+}
+
+func (y *yard) sweep() {
+	y.Helper()
+	y.must(y.sweeper().Once(context.Background()))
+}
+
+func (y *yard) read(fn func(r *store.Reader) error) {
+	y.Helper()
+	y.must(y.Store.Read(context.Background(), fn))
+}
+
+// left returns how many deliveries of a subscription, and how many attempts of
+// those deliveries, are stored.
+func (y *yard) left(id sheaf.SubscriptionID, of []sheaf.DeliveryID) (deliveries, attempts int) {
+	y.Helper()
+	y.read(func(r *store.Reader) error {
+		page, err := r.Deliveries(y.ws.ID, id, "", sheaf.Paging{Limit: 100_000})
+		deliveries = len(page.Items)
+		for _, d := range of {
+			if err == nil {
+				var all []sheaf.Attempt
+				all, err = r.Attempts(y.ws.ID, d)
+				attempts += len(all)
+			}
+		}
+		return err
+	})
+	return deliveries, attempts
+}
+
+// log returns the numbers of the first and the last event, how many there are
+// by the shortcut, and how many by counting.
+func (y *yard) log() (first, last, total, counted int64) {
+	y.Helper()
+	y.read(func(r *store.Reader) error {
+		page, err := r.Events(y.ws.ID, sheaf.EventFilter{Paging: sheaf.Paging{Limit: 100_000}}, 0)
+		if err == nil && len(page.Items) > 0 {
+			first, last = page.Items[0].Number, page.Items[len(page.Items)-1].Number
+		}
+		total, counted = page.Total, int64(len(page.Items))
+		return err
+	})
+	return first, last, total, counted
+}
+
+func TestOnce_RemovesWhatIsKeptNoLonger(t *testing.T) {
+	each(t, func(y *yard) {
+		id := y.subscribe()
+		y.publish(450) // more than two batches
+		done := y.attempt(id)
+		y.publish(50) // these still wait
+		y.Clock.Advance(retention - time.Millisecond)
+		y.publish(7)
+		y.sweep()
+		if d, a := y.left(id, done); d != 507 || a != 450 {
+			y.Fatalf("a moment too early %d deliveries and %d attempts are left", d, a)
+		}
+		y.Clock.Advance(2 * time.Millisecond)
+		y.sweep()
+		if d, a := y.left(id, done); d != 7 || a != 0 {
+			y.Errorf("%d deliveries and %d attempts are left, want 7 and 0", d, a)
+		}
+		if first, last, total, counted := y.log(); first != 501 || last != 507 || total != 7 || counted != 7 {
+			y.Errorf("the log is %d to %d, total %d, counted %d", first, last, total, counted)
+		}
+		y.publish(1)
+		if _, last, _, _ := y.log(); last != 508 {
+			y.Errorf("the next event has the number %d, want 508", last)
+		}
+		if n := len(y.attempt(id)); n != 8 {
+			y.Errorf("%d of the 8 that are left can be sent", n)
+		}
+	})
+}
+
+func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
+	each(t, func(y *yard) {
+		y.publish(3)
+		y.Clock.Advance(retention + time.Second)
+		y.sweep()
+		if _, _, total, counted := y.log(); total != 0 || counted != 0 {
+			y.Errorf("total %d, counted %d", total, counted)
+		}
+		y.publish(1)
+		if first, last, total, _ := y.log(); first != 4 || last != 4 || total != 1 {
+			y.Errorf("the log goes on with %d to %d, total %d", first, last, total)
+		}
+	})
+}
+
+// A clock that was ahead for a while has left young events before old ones: the
+// old ones stay until the young ones go.
+func TestOnce_LeavesNoGap(t *testing.T) {
+	each(t, func(y *yard) {
+		y.publish(2)
+		y.Clock.Advance(time.Hour)
+		y.publish(1)
+		y.Clock.Advance(-time.Hour)
+		y.publish(2)
+		y.Clock.Advance(retention + time.Second)
+		y.sweep()
+		if first, last, total, counted := y.log(); first != 3 || last != 5 || total != 3 || counted != 3 {
+			y.Errorf("the log is %d to %d, total %d, counted %d", first, last, total, counted)
+		}
+		y.Clock.Advance(time.Hour)
+		y.sweep()
+		if _, _, total, counted := y.log(); total != 0 || counted != 0 {
+			y.Errorf("total %d, counted %d", total, counted)
+		}
+	})
+}
+
+func TestOnce_RemovesOrphans(t *testing.T) {
+	each(t, func(y *yard) {
+		stays := y.subscribe()
+		var gone []sheaf.SubscriptionID
+		for range 3 {
+			gone = append(gone, y.subscribe())
+		}
+		y.publish(210)
+		attempted := y.attempt(gone[0])
+		for _, id := range gone {
+			y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+				w.Subscriptions--
+				return tx.DeleteSubscription(w.ID, id, y.Clock.Now())
+			})
+		}
+		y.sweep()
+		for _, id := range gone {
+			if d, a := y.left(id, attempted); d != 0 || a != 0 {
+				y.Errorf("of a deleted subscription %d deliveries and %d attempts are left", d, a)
+			}
+		}
+		if d, _ := y.left(stays, nil); d != 210 {
+			y.Errorf("of the other one %d deliveries are left, want 210", d)
+		}
+	})
+}
+
+func TestOnce_ForgetsAnswersAfterADay(t *testing.T) {
+	each(t, func(y *yard) {
+		request := func(i int) store.Once {
+			return store.Once{Method: "POST", Path: "/p", Key: fmt.Sprint(i), BodyHash: []byte("h")}
+		}
+		remember := func(from, to int) {
+			y.write(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
+				for i := from; i < to && err == nil; i++ {
+					err = tx.Remember(w.ID, request(i), store.Answer{Status: 201, Body: []byte(`{}`)}, y.Clock.Now())
+				}
+				return err
+			})
+		}
+		remember(0, 410)
+		y.Clock.Advance(24*time.Hour + time.Second)
+		remember(410, 415)
+		y.sweep()
+		kept := 0
+		y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+			kept = 0
+			for i := range 415 {
+				_, found, err := tx.Remembered(w.ID, request(i), time.UnixMilli(0))
+				if err != nil {
+					return err
+				}
+				if found {
+					kept++
+				}
+			}
+			return nil
+		})
+		if kept != 5 {
+			y.Errorf("%d answers are kept, want 5", kept)
+		}
+	})
+}
+
+// While much is removed, somebody else writes all the time: not after the whole
+// chore, but between its batches.
+func TestOnce_WritersGetTheirTurn(t *testing.T) {
+	each(t, func(y *yard) {
+		id := y.subscribe()
+		for range 4 {
+			y.publish(500)
+			y.attempt(id)
+		}
+		y.Clock.Advance(retention + time.Second)
+		var swept atomic.Bool
+		var wrote int
+		var longest time.Duration
+		done := make(chan error)
+		go func() {
+			for !swept.Load() {
+				began := time.Now()
+				if err := y.tryWrite(func(tx *store.Tx, w *sheaf.Workspace) error { return y.appendEvents(tx, w, 1) }); err != nil {
+					done <- err
+					return
+				}
+				wrote++
+				longest = max(longest, time.Since(began))
+			}
+			done <- nil
+		}()
+		began := time.Now()
+		y.sweep()
+		swept.Store(true)
+		y.must(<-done)
+		y.Logf("%d writes during a sweep of 2000 events in %v, the longest took %v", wrote, time.Since(began), longest)
+		if wrote < 6 { // beside 20 batches
+			y.Errorf("only %d writes during the sweep", wrote)
+		}
+		if _, _, total, counted := y.log(); total != int64(wrote) || counted != total {
+			y.Errorf("total %d, counted %d, want the %d that are new", total, counted, wrote)
+		}
+	})
+}
+
+func TestRun_EndsWithItsContext(t *testing.T) {
+	each(t, func(y *yard) {
+		y.publish(300)
+		y.Clock.Advance(retention + time.Second)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() { done <- y.sweeper().Run(ctx) }()
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if _, _, total, _ := y.log(); total == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				y.Fatal("nothing was removed at the start")
+			}
+		}
+		cancel()
+		y.must(<-done)
+	})
+}
