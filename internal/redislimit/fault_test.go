@@ -1,0 +1,246 @@
+package redislimit
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"sheaf.dev/internal/sheaftest/redistest"
+)
+
+// within returns the admissions that were asked and answered between two moments.
+func within(admitted []span, from, to time.Time) []span {
+	return slices.DeleteFunc(slices.Clone(admitted), func(s span) bool { return s.asked.Before(from) || s.answered.After(to) })
+}
+
+// Redis gets lost under load in all ways we know, and comes back.
+func TestAdmit_WithoutRedisEachNodeHasItsShareAndReturns(t *testing.T) {
+	t.Parallel()
+	const limit, window = 30, time.Second
+	for _, test := range []struct {
+		name        string
+		fault, heal func(*redistest.Server)
+	}{
+		{"stopped", (*redistest.Server).Stop, (*redistest.Server).Restart},
+		{"frozen", (*redistest.Server).Freeze, (*redistest.Server).Thaw},
+		{"read-only",
+			func(s *redistest.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
+			func(s *redistest.Server) { s.Do("REPLICAOF", "NO", "ONE") }},
+		{"out of memory",
+			func(s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1") },
+			func(s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "0") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			nodes := cluster(t, s, 3, window)
+			stop, flooded := make(chan struct{}), make(chan []span)
+			go func() { flooded <- flood(nodes, limit, stop) }()
+			time.Sleep(window)
+			test.fault(s)
+			for _, n := range nodes {
+				n.awaitDegraded(t, true)
+			}
+			alone := time.Now()
+			time.Sleep(3 * window)
+			healed := time.Now()
+			test.heal(s)
+			for _, n := range nodes {
+				n.awaitDegraded(t, false)
+			}
+			back := time.Now()
+			time.Sleep(3 * window)
+			close(stop)
+			admitted := <-flooded
+
+			whole := most(admitted, window)
+			without := most(within(admitted, alone.Add(window+budget), healed), window)
+			after := most(within(admitted, back.Add(window+budget), time.Now()), window)
+			t.Logf("of %d in a window: %d at most, %d without Redis, %d after, back in %v", limit, whole, without, after, back.Sub(healed))
+			if whole >= 2*limit || without > limit || without < limit-3 || after > limit || after < limit-1 {
+				t.Errorf("in a window %d, without Redis %d, after the return %d; the limit is %d", whole, without, after, limit)
+			}
+			for _, n := range nodes {
+				if lost, found := n.log.count("lost Redis"), n.log.count("reached Redis again"); lost != 1 || found != 1 {
+					t.Errorf("said that Redis was lost %d times and found %d times, want once:\n%s", lost, found, n.log)
+				}
+			}
+		})
+	}
+}
+
+func TestAdmit_DegradedRequestsDoNotWait(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	s.Freeze()
+	began := time.Now()
+	n.admit(1000)
+	if d := time.Since(began); d < budget || d > 10*budget {
+		t.Errorf("the first took %v, want the budget of %v", d, budget)
+	}
+	took := make([]time.Duration, 999)
+	for i := range took {
+		began := time.Now()
+		if !n.admit(1000) {
+			t.Fatalf("refused after %d", i)
+		}
+		took[i] = time.Since(began)
+	}
+	if n.admit(1000) {
+		t.Error("admitted beyond the limit")
+	}
+	slices.Sort(took)
+	t.Logf("median %v, longest %v", took[500], took[998])
+	if took[500] > time.Millisecond {
+		t.Errorf("the median is %v", took[500])
+	}
+}
+
+func TestNew_WithoutRedisBeginsDegradedAndTellsLater(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	s.Stop()
+	n := newNode(t, s.URL(), time.Minute)
+	if st := n.State(); !st.Degraded || st.Nodes != 1 || n.log.count("lost Redis") != 1 {
+		t.Fatalf("got %+v and the log\n%s", st, n.log)
+	}
+	for range 4 {
+		n.admit(10)
+	}
+	s.Restart()
+	n.awaitDegraded(t, false)
+	if got := s.Do("LLEN", "sheaf:rate:k"); got != int64(4) {
+		t.Errorf("Redis knows of %v admissions, want 4", got)
+	}
+	if d := n.Admit(context.Background(), "k", 10, time.Now()); !d.Admitted || d.Remaining != 5 {
+		t.Errorf("got %+v, want 5 remaining", d)
+	}
+}
+
+// What the local window saw while Redis worked counts when it is gone, and what it admits then counts on return.
+func TestAdmit_NeitherLossNorReturnHandsOutAFreshLimit(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	other := newNode(t, s.URL(), time.Minute)
+	eventually(t, "two nodes", func() bool { return n.State().Nodes == 2 && other.State().Nodes == 2 })
+	for range 4 {
+		n.admit(20)
+	}
+	s.Stop()
+	admitted := 0
+	for range 50 {
+		if n.admit(20) {
+			admitted++
+		}
+	}
+	if admitted != 6 {
+		t.Errorf("admitted %d alone, want 6: the share of 10, less the 4 of before", admitted)
+	}
+	s.Restart() // and it has lost all data
+	n.awaitDegraded(t, false)
+	other.awaitDegraded(t, false)
+	for range 50 {
+		if other.admit(20) {
+			admitted++
+		}
+	}
+	if admitted != 6+10 {
+		t.Errorf("admitted %d since the stop, want 16", admitted)
+	}
+	if st := n.State(); st.Losses != 1 || st.Restored != 1 || st.Nodes != 2 {
+		t.Errorf("got %+v", st)
+	}
+}
+
+func TestAdmit_AFlushedRedisIsToldAgain(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	nodes := []*node{newNode(t, s.URL(), time.Minute), newNode(t, s.URL(), time.Minute)}
+	for range 6 {
+		nodes[0].admit(10)
+	}
+	for range 4 {
+		nodes[1].admit(10)
+	}
+	s.Flush()
+	eventually(t, "told again", func() bool { return nodes[0].State().Restored == 1 && nodes[1].State().Restored == 1 })
+	for i, n := range nodes {
+		if n.admit(10) || n.State().Degraded {
+			t.Errorf("node %d admitted beyond the limit, or is degraded: %+v", i, n.State())
+		}
+	}
+	if got := s.Do("LLEN", "sheaf:rate:k"); got != int64(10) {
+		t.Errorf("Redis knows of %v admissions, want 10", got)
+	}
+}
+
+// Before Redis is told, or if it never is, each node has its own bound.
+func TestAdmit_OneNodeNeverExceedsTheLimitWhateverRedisSays(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	admitted := 0
+	for range 100 {
+		s.Do("DEL", "sheaf:rate:k")
+		if n.admit(10) {
+			admitted++
+		}
+	}
+	if admitted != 10 {
+		t.Errorf("admitted %d, want 10", admitted)
+	}
+	if d := n.Admit(context.Background(), "k", 10, time.Now()); d.RetryAfter < 55 || d.RetryAfter > 60 {
+		t.Errorf("got %+v, want to wait for the rest of the minute", d)
+	}
+}
+
+func TestAdmit_AFlushedScriptCacheGoesUnnoticed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	for i := range 5 {
+		s.Do("SCRIPT", "FLUSH")
+		if d := n.Admit(context.Background(), "k", 10, time.Now()); !d.Admitted || d.Remaining != 9-i {
+			t.Errorf("request %d: got %+v", i, d)
+		}
+	}
+	if n.State().Losses != 0 {
+		t.Errorf("Redis was lost:\n%s", n.log)
+	}
+}
+
+func TestAdmit_TheShareIsNeverNothing(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	nodes := cluster(t, s, 3, time.Minute)
+	s.Stop()
+	for i, n := range nodes {
+		if first, second := n.admit(2), n.admit(2); !first || second {
+			t.Errorf("node %d admitted %v, %v, want one", i, first, second)
+		}
+	}
+}
+
+func TestState_ANodeThatLeavesOrDiesIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	dead, err := newLimiter(Config{URL: s.URL(), NodeID: "dead", Log: n.Log, Now: time.Now}, time.Minute) // and no Run
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	t.Run("another", func(t *testing.T) {
+		newNode(t, s.URL(), time.Minute)
+		eventually(t, "three nodes", func() bool { return n.State().Nodes == 3 })
+	})
+	if left, err := redis.Int(s.Do("ZCARD", "sheaf:nodes"), nil); left != 2 || err != nil {
+		t.Errorf("%d nodes are noted, want 2: %v", left, err)
+	}
+	eventually(t, "one node", func() bool { return n.State().Nodes == 1 })
+}

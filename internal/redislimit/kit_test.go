@@ -1,0 +1,167 @@
+package redislimit
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/redistest"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil { // the tests mostly wait for Redis to be lost and found
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// logged is a log to read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logged) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Count(l.text.Bytes(), []byte(message))
+}
+
+// node is a Limiter with what a test wants to know of it.
+type node struct {
+	*Limiter
+	log *logged
+}
+
+var names atomic.Int64
+
+// newNode returns a running node with that window, which ends with the test.
+func newNode(t testing.TB, url string, window time.Duration) *node {
+	t.Helper()
+	n := &node{log: &logged{}}
+	var err error
+	n.Limiter, err = newLimiter(Config{
+		URL:    url,
+		NodeID: fmt.Sprint("node-", names.Add(1)),
+		Log:    slog.New(slog.NewTextHandler(n.log, nil)),
+		Now:    time.Now,
+	}, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := n.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return n
+}
+
+// admit asks once, now.
+func (n *node) admit(limit int) bool {
+	return n.Admit(context.Background(), "k", limit, time.Now()).Admitted
+}
+
+// eventually waits for what another process, or Run, is about to do.
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+func (n *node) awaitDegraded(t testing.TB, want bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("degraded %v", want), func() bool { return n.State().Degraded == want })
+}
+
+// cluster is several nodes on one Redis, who know of each other.
+func cluster(t testing.TB, s *redistest.Server, size int, window time.Duration) []*node {
+	t.Helper()
+	nodes := make([]*node, size)
+	for i := range nodes {
+		nodes[i] = newNode(t, s.URL(), window)
+	}
+	eventually(t, "all nodes see each other", func() bool {
+		return !slices.ContainsFunc(nodes, func(n *node) bool { return n.State().Nodes != size })
+	})
+	return nodes
+}
+
+// flood has 64 clients ask the nodes for one key until stop, and returns when the admitted ones were asked and
+// answered, in the order of the answers.
+func flood(nodes []*node, limit int, stop <-chan struct{}) []span {
+	var mu sync.Mutex
+	var admitted []span
+	var clients sync.WaitGroup
+	for i := range 64 {
+		n := nodes[i%len(nodes)]
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				asked := time.Now()
+				if n.Admit(context.Background(), "k", limit, asked).Admitted {
+					mu.Lock()
+					admitted = append(admitted, span{asked, time.Now()})
+					mu.Unlock()
+				} else {
+					time.Sleep(time.Millisecond) // a client that is refused does not spin
+				}
+			}
+		})
+	}
+	clients.Wait()
+	return admitted
+}
+
+// span is when a request was asked and answered: it was admitted some time between.
+type span struct{ asked, answered time.Time }
+
+// most returns the most admissions that surely lie within one window, both ends included.
+func most(admitted []span, window time.Duration) int {
+	best := 0
+	for _, from := range admitted {
+		n := 0
+		for _, s := range admitted {
+			if !s.asked.Before(from.asked) && s.answered.Sub(from.asked) <= window {
+				n++
+			}
+		}
+		best = max(best, n)
+	}
+	return best
+}

@@ -1,0 +1,266 @@
+package redislimit
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"pgregory.net/rapid"
+
+	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaftest/redistest"
+)
+
+// dialed is a connection without a Limiter.
+func dialed(t *testing.T, at *redistest.Server) *server {
+	t.Helper()
+	s, err := connect(at.URL(), 10*time.Second, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+// ask runs the script for one request on another clock.
+func ask(t rapid.TB, conn redis.Conn, s *server, script *redis.Script, key string, limit int, now time.Time) ratewindow.Decision {
+	t.Helper()
+	r, err := redis.Int64s(script.Do(conn, key, limit, s.held, s.life(), now.UnixMicro()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return admission{r[0] == 1, int(r[1]), time.Duration(r[2]) * time.Microsecond, r[3]}.decision(limit)
+}
+
+func TestScript_AgreesWithTheLocalWindow(t *testing.T) {
+	t.Parallel()
+	s := dialed(t, redistest.Start(t))
+	conn := s.pipe.conn // nobody else uses it
+	script := redis.NewScript(1, "local now = tonumber(ARGV[4])\n"+luaAdmit)
+	start := time.UnixMicro(time.Now().UnixMicro())
+	rapid.Check(t, func(t *rapid.T) {
+		if _, err := conn.Do("FLUSHALL"); err != nil {
+			t.Fatal(err)
+		}
+		w, now := ratewindow.New(), start
+		keys := rapid.SampledFrom([]string{"a", "b"})
+		limits := rapid.SampledFrom([]int{1, 2, 3, 9, 33})
+		steps := rapid.OneOf(rapid.Int64Range(0, 5e6), rapid.SampledFrom([]int64{0, 0, 1, 1e6, 30e6, 60e6 - 1, 60e6, 60e6 + 1}))
+		limit := limits.Draw(t, "limit")
+		for range rapid.IntRange(1, 100).Draw(t, "requests") {
+			now = now.Add(time.Duration(steps.Draw(t, "step")) * time.Microsecond)
+			key := keys.Draw(t, "key")
+			if rapid.IntRange(0, 9).Draw(t, "change") == 0 {
+				limit = limits.Draw(t, "limit")
+			}
+			if got, want := ask(t, conn, s, script, key, limit, now), w.Admit(key, limit, now); got != want {
+				t.Fatalf("got %+v, want %+v", got, want)
+			}
+			if n, err := redis.Int(conn.Do("LLEN", key)); err != nil || n > 33 {
+				t.Fatalf("%d entries for a limit of at most 33: %v", n, err)
+			}
+		}
+	})
+}
+
+func TestScript_AClockSetBackAdmitsNoMoreAndLocksOutForAMinuteAtMost(t *testing.T) {
+	t.Parallel()
+	s := dialed(t, redistest.Start(t))
+	conn := s.pipe.conn // nobody else uses it
+	script := redis.NewScript(1, "local now = tonumber(ARGV[4])\n"+luaAdmit)
+	start := time.UnixMicro(time.Now().UnixMicro())
+	for i := range 3 {
+		ask(t, conn, s, script, "k", 3, start.Add(time.Duration(i)*time.Second))
+	}
+	back := start.Add(-time.Hour)
+	if d := ask(t, conn, s, script, "k", 3, back); d.Admitted || d.RetryAfter != 61 {
+		t.Errorf("got %+v, want a refusal for 61 seconds", d)
+	}
+	if d := ask(t, conn, s, script, "k", 3, back.Add(61*time.Second)); !d.Admitted {
+		t.Errorf("got %+v, want an admission", d)
+	}
+}
+
+func TestMerge_AddsWhatIsMissingOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := dialed(t, server)
+	first, err := s.admit("k", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := []int64{first.at - 61e6, first.at - 5e6, first.at - 3e6, first.at}
+	for range 2 {
+		if err := s.merge(map[string][]int64{"k": times, "other": {first.at - 59e6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := redis.Int64s(server.Do("LRANGE", "sheaf:rate:k", 0, -1), nil)
+	if want := times[1:]; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	many := make(map[string][]int64)
+	for i := range 200 {
+		for j := range int64(600) {
+			many[string(rune('a'+i))] = append(many[string(rune('a'+i))], first.at-j)
+		}
+	}
+	if err := s.merge(many); err != nil {
+		t.Fatal(err)
+	}
+	if n := server.Do("DBSIZE"); n != int64(201) {
+		t.Errorf("got %v keys, want 201", n)
+	}
+}
+
+func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	ctx := context.Background()
+	for i, want := range []ratewindow.Decision{
+		{Admitted: true, Limit: 2, Remaining: 1},
+		{Admitted: true, Limit: 2, Reset: 60}, // less than 61 s after the first
+		{Limit: 2, Reset: 60, RetryAfter: 60},
+	} {
+		got := n.Admit(ctx, "k", 2, time.Now())
+		if got.Reset == 61 { // within the first's microsecond
+			got.Reset, want.Reset = 0, 0
+		}
+		if got != want {
+			t.Errorf("request %d: got %+v, want %+v", i, got, want)
+		}
+	}
+	if got, want := n.Admit(ctx, "free", 0, time.Now()), (ratewindow.Decision{Admitted: true}); got != want {
+		t.Errorf("without a limit: got %+v", got)
+	}
+	keys, _ := redis.Strings(s.Do("KEYS", "*"), nil)
+	slices.Sort(keys)
+	if !slices.Equal(keys, []string{"sheaf:nodes", "sheaf:rate:k"}) {
+		t.Errorf("got the keys %v", keys)
+	}
+	if ttl := s.Do("PTTL", "sheaf:rate:k").(int64); ttl < 50_000 || ttl > 60_001 {
+		t.Errorf("the key expires after %d ms", ttl)
+	}
+}
+
+func TestAdmit_SixtyFourClientsOverThreeNodesAreExact(t *testing.T) {
+	t.Parallel()
+	const limit, window, slack = 200, 1500 * time.Millisecond, 150 * time.Millisecond
+	nodes := cluster(t, redistest.Start(t), 3, window)
+	var mu sync.Mutex
+	var times []int64 // of the admissions, by Redis' clock
+	for _, n := range nodes {
+		n.admitted = func(at int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, at)
+		}
+	}
+	stop := make(chan struct{})
+	time.AfterFunc(3*window, func() { close(stop) })
+	answered := flood(nodes, limit, stop)
+	slices.Sort(times)
+	if len(answered) != len(times) {
+		t.Errorf("Redis admitted %d, the nodes %d\n%s%s%s", len(times), len(answered), nodes[0].log, nodes[1].log, nodes[2].log)
+	}
+	// A window that begins after a slot was taken ends before it frees: the next one is taken a moment later.
+	upper, lower := 0, limit
+	for i, from := range times {
+		upper = max(upper, count(times[i:], from+window.Microseconds()))
+		if until := from + (window + slack).Microseconds(); until < times[len(times)-1] {
+			lower = min(lower, count(times[i+1:], until))
+		}
+	}
+	t.Logf("%d admissions, %d to %d of %d in a window", len(times), lower, upper, limit)
+	if upper != limit || lower < limit-1 {
+		t.Errorf("%d to %d admissions in a window, want %d", lower, upper, limit)
+	}
+}
+
+// count returns how many sorted times are not after until.
+func count(times []int64, until int64) int {
+	n, _ := slices.BinarySearch(times, until+1)
+	return n
+}
+
+func TestNew_AWrongURLIsAnErrorWithoutThePassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "localhost:6379", "http://:secret@h", "redis://", "redis://:secret@h:port", "redis://:secret@h/x",
+		"redis://h/-1", "redis://h/0/1", "redis://:secret@h?db=1", "redis://:secret@h/%zz", "redis://h/00"} {
+		_, err := New(Config{URL: url, NodeID: "n", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: time.Now})
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "redis://host:6379") {
+			t.Errorf("%q: got %v", url, err)
+		}
+	}
+}
+
+func TestAdmit_ManyKeysAreSeparate(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, redistest.Start(t).URL(), time.Minute)
+	var admitted atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 16 {
+		clients.Go(func() {
+			for range 10 {
+				if n.Admit(context.Background(), string(rune('a'+i%8)), 7, time.Now()).Admitted {
+					admitted.Add(1)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if admitted.Load() != 8*7 {
+		t.Errorf("admitted %d, want %d", admitted.Load(), 8*7)
+	}
+}
+
+func BenchmarkAdmit_Admitted(b *testing.B) {
+	n := newNode(b, redistest.Start(b).URL(), time.Minute)
+	b.ReportAllocs()
+	for b.Loop() {
+		n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, time.Now())
+	}
+}
+
+func BenchmarkAdmit_InParallel(b *testing.B) {
+	n := newNode(b, redistest.Start(b).URL(), time.Minute)
+	b.SetParallelism(16)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, time.Now())
+		}
+	})
+}
+
+// BenchmarkAdmit_Refused is what Redis costs when the admissions came from another node.
+func BenchmarkAdmit_Refused(b *testing.B) {
+	s := redistest.Start(b)
+	n, other := newNode(b, s.URL(), time.Minute), newNode(b, s.URL(), time.Minute)
+	for range 500 {
+		other.admit(500)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n.admit(500)
+	}
+}
+
+func BenchmarkAdmit_Degraded(b *testing.B) {
+	s := redistest.Start(b)
+	n := newNode(b, s.URL(), time.Minute)
+	s.Stop()
+	n.admit(500)
+	b.ReportAllocs()
+	for b.Loop() {
+		n.admit(500)
+	}
+}

@@ -1,0 +1,105 @@
+package redislimit
+
+import "github.com/gomodule/redigo/redis"
+
+// The scripts run on Redis' own clock, in microseconds, so that the nodes' clocks do not matter. Each touches one key.
+//
+// A key's admissions are a list of times, oldest first: about 11 bytes each, where a sorted set takes some hundred
+// beyond 128 members, and needs a distinct member for each of two admissions in the same microsecond.
+
+// luaClock sets now. Tests put another clock before the same scripts.
+const luaClock = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+`
+
+// luaCalm makes times that lie ahead of the clock, which then was set back, count as of now. Their slots are held for
+// longer than a minute, but not until the clock has caught up.
+const luaCalm = `
+local function text(at) return string.format('%.0f', at) end
+local n = redis.call('LLEN', KEYS[1])
+for i = 1, n do
+	if tonumber(redis.call('LINDEX', KEYS[1], -i)) <= now then break end
+	redis.call('LSET', KEYS[1], -i, text(now))
+end
+`
+
+// luaAdmit decides on one request: ARGV is the limit, how long an admission holds its slot in microseconds, and the
+// key's life in milliseconds. It returns whether it was admitted, how many admissions there are with it, after how many
+// microseconds one more slot frees (0 while some are free), and now.
+//
+// The expired ones are counted by doubling steps, then halving ones: nothing in the common case that the oldest is
+// alive, and some twenty looks when five hundred expire at once.
+const luaAdmit = luaCalm + `
+local limit, held = tonumber(ARGV[1]), tonumber(ARGV[2])
+local gone, step = 0, 1
+local function expired(count)
+	return count <= n and redis.call('LINDEX', KEYS[1], count - 1) + held <= now
+end
+while expired(gone + step) do
+	gone = gone + step
+	step = step * 2
+end
+while step > 1 do
+	step = step / 2
+	if expired(gone + step) then gone = gone + step end
+end
+if gone > 0 then
+	redis.call('LTRIM', KEYS[1], gone, -1)
+	n = n - gone
+end
+local admitted = 0
+if n < limit then
+	redis.call('RPUSH', KEYS[1], text(now))
+	redis.call('PEXPIRE', KEYS[1], ARGV[3])
+	admitted = 1
+	n = n + 1
+end
+local wait = 0
+if n >= limit then
+	wait = redis.call('LINDEX', KEYS[1], n - limit) + held - now
+end
+return {admitted, n, wait, now}
+`
+
+// luaMerge adds admissions that Redis may have forgotten or never heard of: ARGV is as above without the limit, then
+// their times. A time that is there already is the same admission, so that merging twice changes nothing.
+const luaMerge = luaCalm + `
+local held = tonumber(ARGV[1])
+local seen, times = {}, {}
+for _, at in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+	seen[at] = true
+	times[#times + 1] = tonumber(at)
+end
+for i = 3, #ARGV do
+	if not seen[ARGV[i]] then times[#times + 1] = math.min(tonumber(ARGV[i]), now) end
+end
+table.sort(times)
+local alive = {}
+for _, at in ipairs(times) do
+	if at + held > now then alive[#alive + 1] = text(at) end
+end
+redis.call('DEL', KEYS[1])
+for i = 1, #alive, 500 do
+	redis.call('RPUSH', KEYS[1], unpack(alive, i, math.min(i + 499, #alive)))
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {now}
+`
+
+// luaBeat notes that a node is alive: ARGV is its name, for how long a beat proves life, and for how long it is kept,
+// both in microseconds. It returns the node's previous beat, 0 if there is none, how many nodes are alive, and now.
+const luaBeat = `
+local last = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[3]))
+redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ARGV[3] / 1000))
+return {tonumber(last or 0), redis.call('ZCOUNT', KEYS[1], string.format('%.0f', now - ARGV[2]), '+inf'), now}
+`
+
+var (
+	admitScript = redis.NewScript(1, luaClock+luaAdmit)
+	mergeScript = redis.NewScript(1, luaClock+luaMerge)
+	beatScript  = redis.NewScript(1, luaClock+luaBeat)
+	leaveScript = redis.NewScript(1, "return {redis.call('ZREM', KEYS[1], ARGV[1])}")
+)

@@ -1,0 +1,115 @@
+package redislimit
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// keyPrefix and nodesKey are all that is written to Redis, which may serve others too.
+const (
+	keyPrefix = "sheaf:rate:"
+	nodesKey  = "sheaf:nodes"
+)
+
+// server is Redis over one connection, as the scripts see it. Every call ends within about the budget, with an error
+// if need be.
+type server struct {
+	pipe *pipe
+	held int64 // microseconds that an admission holds its slot
+}
+
+// admission is what Redis says of one request.
+type admission struct {
+	admitted bool
+	count    int
+	wait     time.Duration // until one more slot frees, 0 while some are free
+	at       int64         // Redis' time, in microseconds
+}
+
+// beat is what Redis says of the nodes.
+type beat struct {
+	last  int64 // the node's previous beat, 0 if Redis knows of none
+	nodes int
+	at    int64
+}
+
+// connect returns a Redis that can be asked, until close.
+func connect(address string, budget, window time.Duration) (*server, error) {
+	p, err := dial(address, budget)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return &server{pipe: p, held: window.Microseconds() + 1}, nil
+}
+
+func (s *server) close() { s.pipe.close() }
+
+// checkURL says what is wrong with an address, without repeating it: it may hold a password.
+func checkURL(address string) error {
+	const want = "want redis://host:6379, redis://user:password@host:6379/0, or rediss:// for TLS"
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address of Redis is no URL: " + want)
+	}
+	if u.Scheme != "redis" && u.Scheme != "rediss" {
+		return fmt.Errorf("the address of Redis begins with %q: %s", u.Scheme, want)
+	}
+	if u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("the address of Redis is not complete, or holds more than it should: " + want)
+	}
+	if db := strings.Trim(u.Path, "/"); db != "" {
+		if n, err := strconv.ParseUint(db, 10, 31); err != nil || u.Path != "/"+strconv.FormatUint(n, 10) {
+			return fmt.Errorf("the address of Redis names the database %q, which is no number: %s", db, want)
+		}
+	}
+	return nil
+}
+
+func (s *server) admit(key string, limit int) (admission, error) {
+	r, err := s.pipe.run(admitScript, keyPrefix+key, limit, s.held, s.life())
+	if err != nil {
+		return admission{}, fmt.Errorf("admit a request: %w", err)
+	}
+	if len(r) != 4 {
+		return admission{}, fmt.Errorf("admit a request: %d values in the reply", len(r))
+	}
+	return admission{r[0] == 1, int(r[1]), time.Duration(r[2]) * time.Microsecond, r[3]}, nil
+}
+
+// life is how long a key outlives its last admission, in milliseconds.
+func (s *server) life() int64 { return s.held/1000 + 1 }
+
+func (s *server) beat(node string, alive, kept time.Duration) (beat, error) {
+	r, err := s.pipe.run(beatScript, nodesKey, node, alive.Microseconds(), kept.Microseconds())
+	if err != nil {
+		return beat{}, fmt.Errorf("note that the node is alive: %w", err)
+	}
+	if len(r) != 3 {
+		return beat{}, fmt.Errorf("note that the node is alive: %d values in the reply", len(r))
+	}
+	return beat{r[0], int(r[1]), r[2]}, nil
+}
+
+// leave takes the node off the list of those alive.
+func (s *server) leave(node string) error {
+	_, err := s.pipe.run(leaveScript, nodesKey, node)
+	return err
+}
+
+// merge adds admissions, by key, unless they are there.
+func (s *server) merge(times map[string][]int64) error {
+	for key, at := range times {
+		args := []any{keyPrefix + key, s.held, s.life()}
+		for _, t := range at {
+			args = append(args, t)
+		}
+		if _, err := s.pipe.run(mergeScript, args...); err != nil {
+			return fmt.Errorf("merge admissions: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package redistest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("REDISTEST_VICTIM") == "1" {
+		victim()
+	}
+	os.Exit(m.Run())
+}
+
+func ping(address string) error {
+	conn, err := redis.DialURL(address, redis.DialReadTimeout(100*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Do("PING")
+	return errors.Join(err, conn.Close())
+}
+
+func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
+	s := Start(t)
+	address := s.URL()
+	if err := ping(address); err != nil {
+		t.Fatal(err)
+	}
+	s.Do("SET", "k", "v")
+	s.Flush()
+	if n := s.Do("DBSIZE"); n != int64(0) {
+		t.Errorf("%v keys after Flush", n)
+	}
+	s.Freeze()
+	if err := ping(address); !os.IsTimeout(err) {
+		t.Errorf("frozen: got %v, want a timeout", err)
+	}
+	s.Thaw()
+	if err := ping(address); err != nil {
+		t.Errorf("thawed: %v", err)
+	}
+	s.Stop()
+	if err := ping(address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("stopped: got %v, want a refused connection", err)
+	}
+	s.Restart()
+	if err := ping(address); err != nil || s.URL() != address {
+		t.Errorf("restarted at %s instead of %s: %v", s.URL(), address, err)
+	}
+	s.Freeze() // a frozen server must not outlive the test either
+}
+
+func TestServer_DiesWithItsProcess(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		unavailable(t, ErrNotInstalled)
+	}
+	victim := exec.Command(os.Args[0])
+	victim.Env = append(os.Environ(), "REDISTEST_VICTIM=1")
+	stdout, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	dir, address, found := strings.Cut(strings.TrimSpace(said), " ")
+	if err != nil || !found {
+		t.Fatalf("the victim said %q: %v", said, err)
+	}
+	if err := ping(address); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Process.Kill()
+	_ = victim.Wait()
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) { // the other process has no way to signal us: it is dead
+		_, err := os.Stat(dir)
+		if os.IsNotExist(err) && errors.Is(ping(address), syscall.ECONNREFUSED) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the server in %s outlived its process", dir)
+}
+
+// victim is the process that the test above kills: it says where its server is, and hangs.
+func victim() {
+	s, err := launch()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(s.dir, s.URL())
+	select {}
+}
