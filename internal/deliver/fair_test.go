@@ -70,36 +70,6 @@ func TestFair_FirstAttemptsGoBeforeRetries(t *testing.T) {
 	})
 }
 
-// 200 endpoints hang, with 30 deliveries each: there is room for the one that
-// answers, at once.
-func TestFair_ManyHungEndpointsLeaveRoom(t *testing.T) {
-	const hung = 200
-	simulate(t, func(w *world) {
-		var lanes []sheaf.SubscriptionID
-		for n := range 10 { // a workspace has at most 20
-			if n > 0 {
-				w.newWorkspace()
-			}
-			for range hung / 10 {
-				lanes = append(lanes, w.subscribe("/hung"))
-			}
-			w.publish(30)
-		}
-		w.endpoint.on("/hung", hang)
-		w.start()
-		w.at(5 * time.Second)
-		w.newWorkspace()
-		w.subscribe("/fine")
-		w.publish(50)
-		w.at(5*time.Second + ms)
-		if n := len(w.endpoint.times("/fine")); n != 50 {
-			t.Errorf("%d of 50 arrived beside %d hung endpoints", n, hung)
-		}
-		t.Logf("%d requests hang, in %d lanes", len(w.endpoint.times("/hung")), len(lanes))
-		w.stop()
-	})
-}
-
 // One endpoint hangs with 500 deliveries waiting beside healthy ones, on real
 // time and sockets. How much slower the healthy ones are is printed; that they
 // all arrive while it hangs is asserted.

@@ -135,7 +135,7 @@ func (w *world) close() {
 }
 
 // start runs a sender; change may alter its configuration first.
-func (w *world) start(change ...func(*deliver.Config)) {
+func (w *world) start(change ...func(*deliver.Config)) *deliver.Deliverer {
 	c := deliver.Config{Store: w.store, Box: w.box, Courier: w.courier(), Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		NewToken: rand.Text, Schedule: sheaf.DefaultSchedule, Timeout: timeout, Alone: true}
 	for _, f := range change {
@@ -155,6 +155,7 @@ func (w *world) start(change ...func(*deliver.Config)) {
 		cancel()
 		<-done
 	}
+	return d
 }
 
 // oneOfMany makes a sender that knows of other nodes.
