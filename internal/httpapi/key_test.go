@@ -348,3 +348,37 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 		t.Errorf("the other node answers %d to a revoked key", status)
 	}
 }
+
+// D53: the credential of the webhook endpoints is a key with their own scopes; no other scope will do.
+func TestKey_ScopesOfWebhooks(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		const subscriptions = "/api/webhooks/subscriptions"
+		ws := a.Workspace(sheaf.Pro)
+		body := fields{"name": "w", "url": "https://example.com/hook", "events": []string{"project.created"}}
+		var others []sheaf.Scope
+		for _, s := range sheaf.AllScopes {
+			if s != sheaf.WebhooksRead && s != sheaf.WebhooksWrite {
+				others = append(others, s)
+			}
+		}
+		reader, writer, neither := ws.Client(ws.Key(sheaf.WebhooksRead)), ws.Client(ws.Key(sheaf.WebhooksWrite)), ws.Client(ws.Key(others...))
+		for _, c := range []*apitest.Client{reader, neither} {
+			c.POST(subscriptions, body).WantError(t, 403, "FORBIDDEN", "webhooks:write")
+		}
+		for _, c := range []*apitest.Client{writer, neither} {
+			c.GET(subscriptions).WantError(t, 403, "FORBIDDEN", "webhooks:read")
+		}
+		made := writer.POST(subscriptions, body).Want(t, 201)
+		one := at(subscriptions, made.JSON["subscription"].(fields)["id"].(string))
+		reader.GET(one).Want(t, 200)
+		writer.GET(one).WantError(t, 403, "FORBIDDEN", "webhooks:read")
+		for _, c := range []*apitest.Client{reader, neither} {
+			c.PATCH(one, fields{"name": "x"}).WantError(t, 403, "FORBIDDEN", "webhooks:write")
+			c.DELETE(one).WantError(t, 403, "FORBIDDEN", "webhooks:write")
+			for _, action := range []string{"test", "rotate-secret", "recover"} {
+				c.POST(one+"/"+action, `{"since":"2026-01-01T00:00:00Z"}`).WantError(t, 403, "FORBIDDEN", "webhooks:write")
+			}
+		}
+		writer.DELETE(one).Want(t, 204)
+	})
+}
