@@ -143,8 +143,12 @@ type worker struct {
 }
 
 func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, l net.Listener) (*server, error) {
+	shared, err := p.limiter(c, log)
+	if err != nil {
+		return nil, err
+	}
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.now,
+		App: a, Log: log, Now: p.now, Limiter: shared.limiter(),
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
 		Console: console.New(console.Config{App: a, Log: log}),
@@ -161,6 +165,9 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		{name: "deliveries", run: p.deliverer(c, st, w, log).Run, withSignal: true},
 		{name: "chores", run: p.sweeper(c, st, log).Run, withSignal: true},
 	}
+	if shared != nil {
+		s.workers = append(s.workers, worker{name: "shared limits", run: shared.run})
+	}
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {
@@ -169,13 +176,6 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log)})
 	}
 	return s, nil
-}
-
-func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
-	if plan == sheaf.Business {
-		return limits.Business
-	}
-	return limits.Pro
 }
 
 // newHTTP bounds what a client can hold without sending anything; the edge
