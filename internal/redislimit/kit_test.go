@@ -56,6 +56,9 @@ type node struct {
 
 var names atomic.Int64
 
+// patience is the tests' budget: they share the machine with many others.
+const patience = time.Second
+
 // newNode returns a running node with that window, which ends with the test.
 func newNode(t testing.TB, url string, window time.Duration) *node {
 	t.Helper()
@@ -66,7 +69,7 @@ func newNode(t testing.TB, url string, window time.Duration) *node {
 		NodeID: fmt.Sprint("node-", names.Add(1)),
 		Log:    slog.New(slog.NewTextHandler(n.log, nil)),
 		Now:    time.Now,
-	}, window)
+	}, window, patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@
 //   - On return the node tells Redis what it admitted meanwhile before it asks again. So it does, within a second, when
 //     Redis has lost its data (a restart, FLUSHALL, an older replica): until then up to N more are admitted over all
 //     nodes, so less than 2N in that minute, but never more than N in 59.5 seconds by one node, whatever Redis says.
+//   - A request whose answer was lost on the way may count twice: then less is admitted, never more.
 //   - If Redis evicts keys for want of memory, or its clock jumps ahead, that bound of each node is all that holds. A
 //     clock that is set back only holds slots for longer, by a minute at most.
 //
@@ -30,7 +31,7 @@ import (
 )
 
 const (
-	budget = 250 * time.Millisecond // of one question to Redis: a busy machine stalls for 100 ms now and then
+	budget = 250 * time.Millisecond // a busy machine stalls for 100 ms now and then
 
 	beatEvery = time.Second
 	aliveFor  = 5 * time.Second // after its last beat
@@ -69,6 +70,7 @@ type State struct {
 type Limiter struct {
 	Config
 	window time.Duration // a minute, except in tests
+	budget time.Duration // of one question to Redis
 	origin time.Time
 
 	// local has all admissions of this node, and decides alone without Redis. guard has the same for a little less than
@@ -84,14 +86,14 @@ type Limiter struct {
 	state    State
 	lastBeat int64 // by Redis' clock, 0 before the first
 
-	admitted func(at int64) // a test's signal: an admission by Redis, at its time
+	decided func(admission) // a test's signal: Redis has answered
 }
 
 // New returns a Limiter, whose Run keeps it going. The error is for the person who gave the URL. That Redis cannot be
 // reached is none: the Limiter then begins degraded. It blocks for at most half a second.
-func New(c Config) (*Limiter, error) { return newLimiter(c, time.Minute) }
+func New(c Config) (*Limiter, error) { return newLimiter(c, time.Minute, budget) }
 
-func newLimiter(c Config, window time.Duration) (*Limiter, error) {
+func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
 	if err := checkURL(c.URL); err != nil {
 		return nil, err
 	}
@@ -101,6 +103,7 @@ func newLimiter(c Config, window time.Duration) (*Limiter, error) {
 	l := &Limiter{
 		Config:  c,
 		window:  window,
+		budget:  budget,
 		origin:  c.Now(),
 		local:   ratewindow.New(),
 		guard:   ratewindow.New(),
@@ -133,10 +136,10 @@ func (l *Limiter) Admit(_ context.Context, key string, limit int, now time.Time)
 		l.lose(server, err)
 		return l.admitAlone(key, limit, l.Now())
 	}
+	if l.decided != nil {
+		l.decided(a)
+	}
 	if a.admitted {
-		if l.admitted != nil {
-			l.admitted(a.at)
-		}
 		now = l.Now()
 		if d := l.remember(key, limit, now, a.at); !d.Admitted {
 			return l.refuse(key, limit, now, d)

@@ -52,7 +52,7 @@ func (l *Limiter) runOnce() {
 // reach connects to Redis, tells it what was admitted without it, and asks it from now on. What is admitted alone
 // while it is being told is told at the next beat.
 func (l *Limiter) reach() error {
-	server, err := connect(l.URL, budget, l.window)
+	server, err := connect(l.URL, l.budget, l.window)
 	if err != nil {
 		return err
 	}
