@@ -63,7 +63,7 @@ func await(t testing.TB, r *sheaftest.Receiver, n int) []sheaftest.Received {
 // until waits for a condition that no signal tells of.
 func until(t testing.TB, what string, met func() bool) {
 	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
+	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for end := time.Now().Add(patience); !met(); <-look.C {
 		if time.Now().After(end) {
@@ -132,9 +132,12 @@ func states(t testing.TB, c *apitest.Client, sub string) map[string]int {
 // settled waits until nothing of the subscription waits or is sent, and returns its deliveries.
 func settled(t testing.TB, c *apitest.Client, sub string) []fields {
 	t.Helper()
-	until(t, "nothing waits any more", func() bool {
-		s := states(t, c, sub)
-		return s["waiting"] == 0 && s["sending"] == 0
+	total := func(query string) float64 {
+		return c.GET(at(subscriptions, sub)+"/deliveries?limit=1"+query).Want(t, 200).JSON["total"].(float64)
+	}
+	all := total("")
+	until(t, "nothing waits any more", func() bool { // what has ended stays so
+		return total("&state=delivered")+total("&state=failed")+total("&state=held") == all
 	})
 	return deliveriesOf(t, c, sub, "")
 }
