@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// Key is an API key of one user in the workspace.
+type Key struct {
+	Received
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Prefix     string     `json:"prefix"` // its first characters
+	Scopes     []string   `json:"scopes"`
+	UserID     string     `json:"user_id"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+	CreatedAt  time.Time  `json:"created_at"`
+	// Secret is the key itself, in the answer of Create alone. It is nil there
+	// when the first answer was lost: revoke the key and create another.
+	Secret *string `json:"key"`
+}
+
+// NewKey is a key to create: with scopes that the client's own key has, and no
+// later expiry.
+type NewKey struct {
+	Name      string     `json:"name"`
+	Scopes    []string   `json:"scopes"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// Keys are the operations on API keys.
+type Keys struct{ c *Client }
+
+const keysPath = "/api/v1/api-keys"
+
+// List returns one page of the live keys.
+func (s Keys) List(ctx context.Context, p Paging, opts ...Option) (Page[Key], error) {
+	return list[Key](ctx, s.c, keysPath, p.values(), opts)
+}
+
+// All returns every live key.
+func (s Keys) All(ctx context.Context, p Paging, opts ...Option) iter.Seq2[Key, error] {
+	return all(p, func(p Paging) (Page[Key], error) { return s.List(ctx, p, opts...) })
+}
+
+// Create makes a key.
+func (s Keys) Create(ctx context.Context, in NewKey, opts ...Option) (Key, error) {
+	return send[Key](ctx, s.c, request{method: http.MethodPost, path: keysPath, body: in}, opts)
+}
+
+// Revoke ends a key.
+func (s Keys) Revoke(ctx context.Context, id string, opts ...Option) error {
+	return s.c.exec(ctx, request{method: http.MethodDelete, path: keysPath + "/" + escape(id)}, opts)
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// Identity is who the client's key stands for.
+type Identity struct {
+	Received
+	Key  Key `json:"key"`
+	User struct {
+		ID    string  `json:"id"`
+		Email *string `json:"email"`
+		Name  string  `json:"name"`
+	} `json:"user"`
+	Workspace struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Personal bool   `json:"personal"`
+	} `json:"workspace"`
+	Plan string `json:"plan"`
+	// RateLimit is how many requests a minute may have, how many are left, and
+	// after how many seconds one more is.
+	RateLimit struct {
+		Limit     int `json:"limit"`
+		Remaining int `json:"remaining"`
+		Reset     int `json:"reset"`
+	} `json:"rate_limit"`
+}
+
+// Me returns who the key stands for: the call to test a connection with.
+func (c *Client) Me(ctx context.Context, opts ...Option) (Identity, error) {
+	return send[Identity](ctx, c, request{method: http.MethodGet, path: "/api/v1/me"}, opts)
+}
+
+// Icon is one of the icons that the service draws for projects.
+type Icon struct {
+	Received
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	SVG  string `json:"svg"`
+}
+
+// Icons are the operations on the catalogue of icons.
+type Icons struct{ c *Client }
+
+// List returns one page.
+func (s Icons) List(ctx context.Context, p Paging, opts ...Option) (Page[Icon], error) {
+	return list[Icon](ctx, s.c, "/api/v1/icons", p.values(), opts)
+}
+
+// All returns every icon.
+func (s Icons) All(ctx context.Context, p Paging, opts ...Option) iter.Seq2[Icon, error] {
+	return all(p, func(p Paging) (Page[Icon], error) { return s.List(ctx, p, opts...) })
+}

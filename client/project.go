@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Project groups documents.
+type Project struct {
+	Received
+	ID            string    `json:"id"`
+	Name          string    `json:"name"`
+	Description   *string   `json:"description"`
+	Icon          *string   `json:"icon"`
+	Color         *string   `json:"color"`
+	FolderID      *string   `json:"folder_id"` // nil: at the root level
+	SortOrder     int32     `json:"sort_order"`
+	Visibility    string    `json:"visibility"`
+	DocumentCount int       `json:"document_count"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+	// Documents are those changed last, at most 100, without their ProjectID.
+	// They are in the answer of Get alone.
+	Documents []Document `json:"documents"`
+}
+
+// NewProject is a project to create; empty fields are left out.
+type NewProject struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Icon        string `json:"icon,omitempty"`
+	Color       string `json:"color,omitempty"`     // #RRGGBB
+	FolderID    string `json:"folder_id,omitempty"` // empty: at the root level
+	SortOrder   int32  `json:"sort_order,omitempty"`
+	Visibility  string `json:"visibility,omitempty"`
+}
+
+// ProjectChange are the fields to change.
+type ProjectChange struct {
+	Name        Opt[string] `json:"name,omitzero"`
+	Description Opt[string] `json:"description,omitzero"`
+	Icon        Opt[string] `json:"icon,omitzero"`
+	Color       Opt[string] `json:"color,omitzero"`
+	FolderID    Opt[string] `json:"folder_id,omitzero"`
+	SortOrder   Opt[int32]  `json:"sort_order,omitzero"`
+	Visibility  Opt[string] `json:"visibility,omitzero"`
+}
+
+// ProjectFilter narrows a list of projects.
+type ProjectFilter struct {
+	FolderID string // the folder that they are directly in; None: the root level
+	Query    string // text in name or description
+	Sort     string // sort_order, name, created_at or updated_at
+	Paging
+}
+
+func (f ProjectFilter) values() url.Values {
+	q := f.Paging.values()
+	set(q, "folder_id", f.FolderID)
+	set(q, "q", f.Query)
+	set(q, "sort", f.Sort)
+	return q
+}
+
+// Projects are the operations on projects.
+type Projects struct{ c *Client }
+
+const projectsPath = "/api/v1/projects"
+
+// List returns one page.
+func (s Projects) List(ctx context.Context, f ProjectFilter, opts ...Option) (Page[Project], error) {
+	return list[Project](ctx, s.c, projectsPath, f.values(), opts)
+}
+
+// All returns every project that matches, page after page; after an error it
+// ends. Changes made meanwhile may let it miss or repeat some.
+func (s Projects) All(ctx context.Context, f ProjectFilter, opts ...Option) iter.Seq2[Project, error] {
+	return all(f.Paging, func(p Paging) (Page[Project], error) {
+		f.Paging = p
+		return s.List(ctx, f, opts...)
+	})
+}
+
+// Get returns one project, with its documents.
+func (s Projects) Get(ctx context.Context, id string, opts ...Option) (Project, error) {
+	return send[Project](ctx, s.c, request{method: http.MethodGet, path: projectsPath + "/" + escape(id)}, opts)
+}
+
+// Create makes a project.
+func (s Projects) Create(ctx context.Context, in NewProject, opts ...Option) (Project, error) {
+	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath, body: in}, opts)
+}
+
+// Update changes the fields that are set, and returns the whole project.
+func (s Projects) Update(ctx context.Context, id string, change ProjectChange, opts ...Option) (Project, error) {
+	return send[Project](ctx, s.c, request{method: http.MethodPatch, path: projectsPath + "/" + escape(id), body: change}, opts)
+}
+
+// Delete removes the project for ever. Its documents stay, in no project.
+func (s Projects) Delete(ctx context.Context, id string, opts ...Option) error {
+	return s.c.exec(ctx, request{method: http.MethodDelete, path: projectsPath + "/" + escape(id)}, opts)
+}
+
+// Move puts the project into a folder, or with an empty one at the root level.
+func (s Projects) Move(ctx context.Context, id, folderID string, opts ...Option) (Project, error) {
+	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath + "/" + escape(id) + "/move",
+		body: map[string]any{"folder_id": nullable(folderID)}}, opts)
+}
+
+// nullable is null when the id is empty.
+func nullable(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
