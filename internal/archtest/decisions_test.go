@@ -16,7 +16,9 @@ var rows = strings.Fields(`
 	D20 D21 D22 D23 D24 D25 D26 D27 D28
 	D30 D31 D32 D33 D34 D35 D36
 	D40 D41
-	D50 D51 D52 D52a D53 D54 D55 D56 D57 D58`)
+	D50 D51 D52 D52a D53 D54 D55 D56 D57 D58
+	D60 D61 D62 D63 D63a D63b D64 D64a D64b D64c D65 D66 D67 D68 D68a D69
+	D70 D71 D72`)
 
 var (
 	// naming is a comment that begins with a row: "// D8, D11: every route".
