@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -119,5 +120,19 @@ func TestSchedule_UnannouncedWorkIsFound(t *testing.T) {
 		w.start()
 		w.at(4 * time.Second)
 		w.wantTimes("/a", 3*time.Second)
+	})
+}
+
+// Delays shorter than the poll: the end of an attempt itself tells of the next.
+func TestSchedule_ShortDelaysAreKept(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/a", always(500))
+		w.start(func(c *deliver.Config) { c.Schedule = sheaf.Schedule{20 * ms, 30 * ms} })
+		w.at(110 * ms)
+		id := w.subscribe("/a")
+		w.publish(1)
+		w.at(time.Minute)
+		w.wantTimes("/a", 110*ms, 130*ms, 160*ms)
+		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1})
 	})
 }
