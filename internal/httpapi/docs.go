@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed openapi.yaml
+var openAPIYAML []byte
+
+//go:embed openapi.json
+var openAPIJSON []byte
+
+//go:embed docs
+var docsFiles embed.FS
+
+// OpenAPI returns the document that describes the API, in YAML. It must not be
+// changed.
+func OpenAPI() []byte { return openAPIYAML }
+
+// docsPolicy lets the page load what this program serves and nothing else, and
+// talk to this service alone. RapiDoc styles its elements by attributes.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// asset is a file of the reference, as it is and compressed.
+type asset struct {
+	contentType string
+	hash        string
+	plain, gzip []byte
+}
+
+// docsAssets are the files by their paths. They are prepared when the first is
+// asked for: a server that nobody reads about keeps no copies.
+var docsAssets = sync.OnceValue(func() map[string]*asset {
+	return map[string]*asset{
+		"/openapi.yaml":        newAsset("application/yaml; charset=utf-8", openAPIYAML),
+		"/openapi.json":        newAsset("application/json; charset=utf-8", openAPIJSON),
+		"/docs":                newAsset("text/html; charset=utf-8", docsFile("index.html")),
+		"/docs/docs.css":       newAsset("text/css; charset=utf-8", docsFile("docs.css")),
+		"/docs/docs.js":        newAsset("text/javascript; charset=utf-8", docsFile("docs.js")),
+		"/docs/rapidoc-min.js": newCompressedAsset("text/javascript; charset=utf-8", docsFile("static/rapidoc-min.js.gz")),
+		"/docs/LICENSE":        newAsset("text/plain; charset=utf-8", docsFile("static/LICENSE.rapidoc")),
+	}
+})
+
+func docsFile(name string) []byte {
+	b, err := docsFiles.ReadFile("docs/" + name)
+	if err != nil {
+		panic("httpapi: " + err.Error()) // it is embedded
+	}
+	return b
+}
+
+func newAsset(contentType string, plain []byte) *asset {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a good one
+	z.Write(plain)
+	z.Close()
+	return &asset{contentType, hashOf(plain), plain, b.Bytes()}
+}
+
+func newCompressedAsset(contentType string, compressed []byte) *asset {
+	var plain []byte
+	z, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err == nil {
+		plain, err = io.ReadAll(z)
+	}
+	if err != nil {
+		panic("httpapi: " + err.Error()) // it is embedded
+	}
+	return &asset{contentType, hashOf(plain), plain, compressed}
+}
+
+// isDocs reports whether the path belongs to the reference.
+func isDocs(path string) bool {
+	return path == "/docs" || strings.HasPrefix(path, "/docs/") || path == "/openapi.json" || path == "/openapi.yaml"
+}
+
+// serveDocs answers with a file of the reference. Nobody needs a key for it.
+func (x *exchange) serveDocs() {
+	a, ok := docsAssets()[x.request.URL.Path]
+	if !ok {
+		x.fail(notFoundRoute())
+		return
+	}
+	if !x.isRead() {
+		x.notAllowed("GET, HEAD")
+		return
+	}
+	h := x.Header()
+	body, tag := a.plain, `"`+a.hash+`"`
+	if acceptsGzip(x.request.Header) {
+		// Other bytes, another strong tag.
+		body, tag = a.gzip, `"`+a.hash+`-gz"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	h["Etag"] = []string{tag}
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Security-Policy", docsPolicy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if noneMatch(x.request.Header, tag) {
+		h.Del("Content-Encoding")
+		x.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", a.contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(http.StatusOK)
+	x.Write(body)
+}
+
+// acceptsGzip reports whether the client takes gzip; one that weighs it with 0
+// does not.
+func acceptsGzip(h http.Header) bool {
+	for _, line := range h["Accept-Encoding"] {
+		for part := range strings.SplitSeq(line, ",") {
+			coding, weight, _ := strings.Cut(part, ";")
+			if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+				continue
+			}
+			q, weighed := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(weight), " ", ""), "q=")
+			return !weighed || strings.Trim(q, "0.") != ""
+		}
+	}
+	return false
+}
