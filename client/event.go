@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Event is something that happened. Raw is the envelope as webhooks deliver it.
+// Event is something that happened. Raw returns the envelope as webhooks deliver it.
 type Event struct {
 	Received
 	ID           string          `json:"id"`

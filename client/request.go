@@ -27,12 +27,14 @@ type request struct {
 type Received struct {
 	// ETag is what [IfMatch] and [IfNoneMatch] take. Records in lists have none.
 	ETag string `json:"-"`
-	// Raw is the record as the server sent it, with fields that this package
-	// does not know.
-	Raw json.RawMessage `json:"-"`
+	raw  json.RawMessage
 }
 
-func (r *Received) receive(raw json.RawMessage, etag string) { r.Raw, r.ETag = raw, etag }
+// Raw returns the record as the server sent it, with fields that this package
+// does not know; nil for a record that is part of another.
+func (r *Received) Raw() json.RawMessage { return r.raw }
+
+func (r *Received) receive(raw json.RawMessage, etag string) { r.raw, r.ETag = raw, etag }
 
 // send makes the request and reads the record in its answer.
 func send[T any](ctx context.Context, c *Client, r request, opts []Option) (T, error) {

@@ -39,8 +39,8 @@ func TestProjects_FromCreationToDeletion(t *testing.T) {
 		if got.DocumentCount != 1 || len(got.Documents) != 1 || got.Documents[0].Title != "Start" || got.Name != "<Handbook>" {
 			t.Errorf("got %+v", got)
 		}
-		if !reflect.DeepEqual(fieldsOf(t, got.Raw)["name"], "<Handbook>") {
-			t.Errorf("raw: %s", got.Raw)
+		if !reflect.DeepEqual(fieldsOf(t, got.Raw())["name"], "<Handbook>") {
+			t.Errorf("raw: %s", got.Raw())
 		}
 		if err := c.Projects.Delete(ctx, p.ID); err != nil {
 			t.Error(err)
@@ -219,8 +219,8 @@ func TestSubscriptions_AndDeliveries(t *testing.T) {
 	}
 	began := time.Now().Add(-time.Minute)
 	e := must2(c.Events.Publish(ctx, client.NewEvent{Type: "media.uploaded", ResourceID: s.ID, Payload: []byte(`{"n":1.00}`)}))(t)
-	if got := must2(c.Events.Get(ctx, e.ID))(t); string(got.Payload) != `{"n":1.00}` || string(got.Raw) != string(e.Raw) {
-		t.Errorf("got %s", got.Raw)
+	if got := must2(c.Events.Get(ctx, e.ID))(t); string(got.Payload) != `{"n":1.00}` || string(got.Raw()) != string(e.Raw()) {
+		t.Errorf("got %s", got.Raw())
 	}
 	fate := func() client.Fate {
 		for {

@@ -32,6 +32,15 @@ type commands struct {
 	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
+
+	Listen     listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
+	Projects   projectsCommands  `cmd:"" help:"Work with the projects of a server."`
+	Folders    foldersCommands   `cmd:"" help:"Work with the folders of a server."`
+	Documents  documentsCommands `cmd:"" help:"Work with the documents of a server."`
+	Events     eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
+	Webhooks   webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
+	Profile    profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands in bash."`
 }
 
 func (p *program) parser() *kong.Kong {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"sheaf.dev/client"
+)
+
+type documentsCommands struct {
+	List    documentsList    `cmd:"" help:"List documents."`
+	Get     documentsGet     `cmd:"" help:"Show a document."`
+	Create  documentsCreate  `cmd:"" help:"Make a document."`
+	Update  documentsUpdate  `cmd:"" help:"Change a document."`
+	Delete  documentsDelete  `cmd:"" help:"Delete a document; restore brings it back."`
+	Restore documentsRestore `cmd:"" help:"Bring a deleted document back."`
+}
+
+type documentsList struct {
+	apiCommand
+	pages
+	Project string `placeholder:"ID|none" help:"Only those of this project, or of none."`
+	Query   string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in title or description."`
+	Sort    string `placeholder:"FIELD" help:"created_at, updated_at or title."`
+}
+
+func (c *documentsList) Run(ctx context.Context, p *program) error {
+	f := client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
+		return api.Documents.All(ctx, f)
+	}, documentHead, documentRow)
+}
+
+const documentHead = "ID\tUPDATED\tTITLE"
+
+func documentRow(v client.Document) []any { return []any{v.ID, stamp(v.UpdatedAt), v.Title} }
+
+func documentTable(all []client.Document) string {
+	return table(documentHead, func(row func(...any)) {
+		for _, d := range all {
+			row(documentRow(d)...)
+		}
+	})
+}
+
+func documentText(v client.Document) string {
+	return facts("id", v.ID, "title", v.Title, "description", or(v.Description, ""), "project", or(v.ProjectID, "none"),
+		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+type documentsGet struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the document."`
+}
+
+func (c *documentsGet) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+		return api.Documents.Get(ctx, c.ID)
+	}, documentText)
+}
+
+type documentsCreate struct {
+	apiCommand
+	Title       string `arg:"" help:"Title, 1 to 200 characters."`
+	Description string `placeholder:"TEXT"`
+	Project     string `placeholder:"ID" help:"Project to make it in."`
+}
+
+func (c *documentsCreate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project)})
+	}, documentText)
+}
+
+type documentsUpdate struct {
+	apiCommand
+	ID          string  `arg:"" help:"Id of the document."`
+	Title       *string `placeholder:"TEXT"`
+	Description *string `placeholder:"TEXT" help:"An empty one clears it."`
+	Project     *string `placeholder:"ID|none" help:"The project that it goes to; none takes it out of its own."`
+}
+
+func (c *documentsUpdate) Run(ctx context.Context, p *program) error {
+	if c.Project != nil {
+		*c.Project = target(*c.Project)
+	}
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+		return api.Documents.Update(ctx, c.ID, client.DocumentChange{Title: changeTo(c.Title), Description: change(c.Description), ProjectID: change(c.Project)})
+	}, documentText)
+}
+
+type documentsDelete struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the document."`
+}
+
+func (c *documentsDelete) Run(ctx context.Context, p *program) error {
+	return c.gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
+}
+
+type documentsRestore struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the document."`
+}
+
+func (c *documentsRestore) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+		return api.Documents.Restore(ctx, c.ID)
+	}, documentText)
+}

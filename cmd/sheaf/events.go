@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaf"
+)
+
+type eventsCommands struct {
+	List    eventsList    `cmd:"" help:"List the log of events, oldest first."`
+	Tail    eventsTail    `cmd:"" help:"Show events as they happen, until interrupted."`
+	Get     eventsGet     `cmd:"" help:"Show an event."`
+	Fates   eventsFates   `cmd:"" help:"Show what became of an event, webhook by webhook."`
+	Publish eventsPublish `cmd:"" help:"Report an event of another part: media.*, generation.* or share.*."`
+}
+
+// eventFlags narrow the log and the stream.
+type eventFlags struct {
+	Type     string `placeholder:"TYPE" help:"Only events of this type, such as project.created."`
+	Resource string `placeholder:"ID" help:"Only events about this project, folder or document."`
+	Since    string `placeholder:"TIME|2h" help:"Only events since this time, or since so long ago."`
+	After    string `placeholder:"EVENT" help:"Only events after this one."`
+}
+
+func (f eventFlags) filter(p *program) (client.EventFilter, error) {
+	since, err := p.moment("--since", f.Since)
+	return client.EventFilter{Type: f.Type, ResourceID: f.Resource, Since: since, After: f.After}, err
+}
+
+type eventsList struct {
+	apiCommand
+	eventFlags
+	pages
+}
+
+func (c *eventsList) Run(ctx context.Context, p *program) error {
+	f, err := c.filter(p)
+	if err != nil {
+		return err
+	}
+	f.Paging = c.paging()
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Event, error] {
+		return api.Events.All(ctx, f)
+	}, "TIME\tTYPE\tID\tRESOURCE\tWHAT", func(v client.Event) []any {
+		return []any{stamp(v.Timestamp), v.Type, v.ID, v.ResourceID, eventName(v)}
+	})
+}
+
+// eventName is what a person calls the thing that the event is about.
+func eventName(e client.Event) string {
+	var payload struct{ Name, Title string }
+	if json.Unmarshal(e.Payload, &payload) != nil {
+		return ""
+	}
+	return payload.Name + payload.Title
+}
+
+// eventLine is one event for a person.
+func eventLine(e client.Event) string {
+	line := fmt.Sprintf("%s  %-20s  %s", stamp(e.Timestamp), oneLine(e.Type), oneLine(e.ID))
+	if name := eventName(e); name != "" {
+		line += fmt.Sprintf("  %q", sheaf.Clip(name))
+	}
+	return line
+}
+
+type eventsTail struct {
+	apiCommand
+	eventFlags
+}
+
+// Run ends well when it is interrupted: that is how it is meant to end.
+func (c *eventsTail) Run(ctx context.Context, p *program) error {
+	f, err := c.filter(p)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
+		for e, err := range api.Events.Stream(ctx, f) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := c.one(p, e.Raw(), func() string { return eventLine(e) + "\n" }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+}
+
+type eventsGet struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the event."`
+}
+
+func (c *eventsGet) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Event, error) {
+		return api.Events.Get(ctx, c.ID)
+	}, eventText)
+}
+
+func eventText(e client.Event) string {
+	return facts("id", e.ID, "type", e.Type, "time", stamp(e.Timestamp), "resource", e.ResourceType+" "+e.ResourceID, "user", e.UserID,
+		"workspace", or(e.WorkspaceID, "personal"), "payload", string(e.Payload))
+}
+
+type eventsFates struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the event."`
+}
+
+func (c *eventsFates) Run(ctx context.Context, p *program) error {
+	return askAll(&c.apiCommand, ctx, p, 0, func(ctx context.Context, api *client.Client) iter.Seq2[client.Fate, error] {
+		return api.Events.AllFates(ctx, c.ID, client.Paging{})
+	}, "SUBSCRIPTION\tSTATE\tDELIVERY\tNAME\tREASON", func(v client.Fate) []any {
+		state, id := "-", "-"
+		if v.Delivery != nil {
+			state, id = v.Delivery.State, v.Delivery.ID
+		}
+		return []any{v.SubscriptionID, state, id, v.SubscriptionName, v.Reason}
+	})
+}
+
+type eventsPublish struct {
+	apiCommand
+	Type     string `arg:"" help:"media.*, generation.* or share.*."`
+	Resource string `arg:"" help:"Id (a UUID) of what the event is about."`
+	Payload  string `default:"{}" placeholder:"JSON|@FILE|-" help:"An object; @FILE reads a file, - standard input."`
+	User     string `placeholder:"ID" help:"Who did it; without it, the key's user."`
+}
+
+func (c *eventsPublish) Run(ctx context.Context, p *program) error {
+	payload, err := p.given(c.Payload)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(payload) {
+		return sheaf.Invalidf("--payload is no JSON")
+	}
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Event, error) {
+		return api.Events.Publish(ctx, client.NewEvent{Type: c.Type, ResourceID: c.Resource, Payload: payload, UserID: c.User})
+	}, eventText)
+}
+
+// given returns the text itself, or what the file or standard input holds.
+func (p *program) given(s string) ([]byte, error) {
+	if s == "-" {
+		return io.ReadAll(io.LimitReader(p.stdin, 10<<20))
+	}
+	if path, ok := strings.CutPrefix(s, "@"); ok {
+		return os.ReadFile(path)
+	}
+	return []byte(s), nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"sheaf.dev/client"
+)
+
+type foldersCommands struct {
+	List   foldersList   `cmd:"" help:"List folders."`
+	Tree   foldersTree   `cmd:"" help:"Draw the folders, and with --projects what is in them."`
+	Get    foldersGet    `cmd:"" help:"Show a folder."`
+	Create foldersCreate `cmd:"" help:"Make a folder."`
+	Update foldersUpdate `cmd:"" help:"Change a folder."`
+	Move   foldersMove   `cmd:"" help:"Move a folder into another, or to the root level."`
+	Delete foldersDelete `cmd:"" help:"Delete a folder and all below it; the projects stay, at the root level."`
+}
+
+type foldersList struct {
+	apiCommand
+	pages
+	Type   string `placeholder:"TYPE" help:"Only project folders, or only branding ones."`
+	Parent string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+}
+
+func (c *foldersList) Run(ctx context.Context, p *program) error {
+	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Sort: c.Sort, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
+		return api.Folders.All(ctx, f)
+	}, "ID\tTYPE\tDEPTH\tPROJECTS\tNAME", func(v client.Folder) []any {
+		return []any{v.ID, v.EntityType, v.Depth, v.ProjectCount, v.Name}
+	})
+}
+
+type foldersGet struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the folder."`
+}
+
+func (c *foldersGet) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+		return api.Folders.Get(ctx, c.ID)
+	}, folderText)
+}
+
+func folderText(v client.Folder) string {
+	return facts("id", v.ID, "name", v.Name, "type", v.EntityType, "parent", or(v.ParentID, "root"), "color", v.Color,
+		"depth", fmt.Sprint(v.Depth), "projects", fmt.Sprint(v.ProjectCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+type foldersCreate struct {
+	apiCommand
+	Name      string `arg:"" help:"Name, 1 to 200 characters."`
+	Type      string `default:"project" placeholder:"TYPE" help:"project or branding; a subfolder has its parent's."`
+	Parent    string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	Color     string `placeholder:"#RRGGBB"`
+	SortOrder int32  `placeholder:"N" help:"Place in lists, smallest first."`
+}
+
+func (c *foldersCreate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+		return api.Folders.Create(ctx, client.NewFolder{Name: c.Name, EntityType: c.Type, ParentID: target(c.Parent), Color: c.Color, SortOrder: c.SortOrder})
+	}, folderText)
+}
+
+type foldersUpdate struct {
+	apiCommand
+	ID        string  `arg:"" help:"Id of the folder."`
+	Name      *string `placeholder:"TEXT"`
+	Color     *string `placeholder:"#RRGGBB" help:"An empty one is the default."`
+	SortOrder *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+}
+
+func (c *foldersUpdate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
+	}, folderText)
+}
+
+type foldersMove struct {
+	apiCommand
+	ID     string `arg:"" help:"Id of the folder."`
+	Parent string `arg:"" help:"Id of the folder to move it into, or root."`
+}
+
+func (c *foldersMove) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+		return api.Folders.Move(ctx, c.ID, target(c.Parent))
+	}, folderText)
+}
+
+type foldersDelete struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the folder."`
+}
+
+func (c *foldersDelete) Run(ctx context.Context, p *program) error {
+	return c.gone(ctx, p, "folder", c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
+}

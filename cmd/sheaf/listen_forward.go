@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"sheaf.dev/client"
+)
+
+func newForwarder() *http.Client {
+	return &http.Client{Timeout: forwardTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// forward posts the event and returns what came of it. While nothing accepts
+// the connection it waits: the event is in nobody's hands yet, and the log
+// keeps those behind it. The only error is that ctx has ended.
+func (l *listener) forward(ctx context.Context, e client.Event) (string, error) {
+	for told := false; ; {
+		began := l.p.now()
+		status, err := l.post(ctx, e)
+		took := l.p.now().Sub(began).Round(time.Millisecond)
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err == nil:
+			return fmt.Sprintf("→ %s in %v", status, took), nil
+		case !notAccepted(err):
+			return fmt.Sprintf("→ failed after %v: %s", took, oneLine(err.Error())), nil
+		}
+		if !told {
+			told = true
+			fmt.Fprintf(l.p.stderr, "nothing listens at %s: waiting for it\n", l.to)
+		}
+		if !wait(ctx, time.Second) {
+			return "", ctx.Err()
+		}
+	}
+}
+
+// post sends the bytes that a delivery would carry, signed anew.
+func (l *listener) post(ctx context.Context, e client.Event) (status string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to, bytes.NewReader(e.Raw()))
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "Sheaf-Webhooks/"+version)
+	l.signer.Sign(r.Header, e.ID, l.p.now(), e.Raw(), []string{l.position.Secret})
+	res, err := l.http.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can serve again
+	return res.Status, nil
+}
+
+// notAccepted reports whether the request was not even begun.
+func notAccepted(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// wait returns false when ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

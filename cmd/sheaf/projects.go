@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"sheaf.dev/client"
+)
+
+type projectsCommands struct {
+	List   projectsList   `cmd:"" help:"List projects."`
+	Get    projectsGet    `cmd:"" help:"Show a project and its documents."`
+	Create projectsCreate `cmd:"" help:"Make a project."`
+	Update projectsUpdate `cmd:"" help:"Change a project."`
+	Move   projectsMove   `cmd:"" help:"Move a project to a folder, or to the root level."`
+	Delete projectsDelete `cmd:"" help:"Delete a project for ever; its documents stay, in no project."`
+}
+
+type projectsList struct {
+	apiCommand
+	pages
+	Folder string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Query  string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in name or description."`
+	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+}
+
+func (c *projectsList) Run(ctx context.Context, p *program) error {
+	f := client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Project, error] {
+		return api.Projects.All(ctx, f)
+	}, "ID\tDOCUMENTS\tUPDATED\tNAME", func(v client.Project) []any {
+		return []any{v.ID, v.DocumentCount, stamp(v.UpdatedAt), v.Name}
+	})
+}
+
+type projectsGet struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the project."`
+}
+
+func (c *projectsGet) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+		return api.Projects.Get(ctx, c.ID)
+	}, func(v client.Project) string {
+		text := projectText(v)
+		if len(v.Documents) > 0 {
+			text += "\n" + documentTable(v.Documents)
+		}
+		if more := v.DocumentCount - len(v.Documents); more > 0 {
+			text += fmt.Sprintf("and %d more: sheaf documents list --project %s\n", more, v.ID)
+		}
+		return text
+	})
+}
+
+func projectText(v client.Project) string {
+	return facts("id", v.ID, "name", v.Name, "description", or(v.Description, ""), "icon", or(v.Icon, ""), "color", or(v.Color, ""),
+		"folder", or(v.FolderID, "root"), "documents", fmt.Sprint(v.DocumentCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+type projectsCreate struct {
+	apiCommand
+	Name        string `arg:"" help:"Name, 1 to 200 characters."`
+	Description string `placeholder:"TEXT"`
+	Icon        string `placeholder:"ICON"`
+	Color       string `placeholder:"#RRGGBB"`
+	Folder      string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	SortOrder   int32  `placeholder:"N" help:"Place in lists, smallest first."`
+}
+
+func (c *projectsCreate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+		return api.Projects.Create(ctx, client.NewProject{Name: c.Name, Description: c.Description, Icon: c.Icon, Color: c.Color,
+			FolderID: target(c.Folder), SortOrder: c.SortOrder})
+	}, projectText)
+}
+
+type projectsUpdate struct {
+	apiCommand
+	ID          string  `arg:"" help:"Id of the project."`
+	Name        *string `placeholder:"TEXT"`
+	Description *string `placeholder:"TEXT" help:"An empty one clears it, as for icon and color."`
+	Icon        *string `placeholder:"ICON"`
+	Color       *string `placeholder:"#RRGGBB"`
+	SortOrder   *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+}
+
+func (c *projectsUpdate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
+			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
+	}, projectText)
+}
+
+type projectsMove struct {
+	apiCommand
+	ID     string `arg:"" help:"Id of the project."`
+	Folder string `arg:"" help:"Id of the folder, or root."`
+}
+
+func (c *projectsMove) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+		return api.Projects.Move(ctx, c.ID, target(c.Folder))
+	}, projectText)
+}
+
+type projectsDelete struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the project."`
+}
+
+func (c *projectsDelete) Run(ctx context.Context, p *program) error {
+	return c.gone(ctx, p, "project", c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaf"
+)
+
+type webhooksCommands struct {
+	List         webhooksList         `cmd:"" help:"List the subscriptions."`
+	Get          webhooksGet          `cmd:"" help:"Show a subscription."`
+	Create       webhooksCreate       `cmd:"" help:"Subscribe an endpoint to events. Its secret is shown only now."`
+	Update       webhooksUpdate       `cmd:"" help:"Change a subscription, or make it active again."`
+	Delete       webhooksDelete       `cmd:"" help:"Delete a subscription and cancel its deliveries."`
+	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer."`
+	RotateSecret webhooksRotateSecret `cmd:"" help:"Make a new secret; the old one signs too for a while."`
+	Recover      webhooksRecover      `cmd:"" help:"Send failed and held deliveries again."`
+	Deliveries   webhooksDeliveries   `cmd:"" help:"List the deliveries of a subscription."`
+	Delivery     webhooksDelivery     `cmd:"" help:"Show a delivery and its attempts."`
+	Redeliver    webhooksRedeliver    `cmd:"" help:"Make one more attempt of a delivery."`
+}
+
+// subscriptionArg is a command on one subscription.
+type subscriptionArg struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the subscription."`
+}
+
+type webhooksList struct {
+	apiCommand
+	pages
+}
+
+func (c *webhooksList) Run(ctx context.Context, p *program) error {
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Subscription, error] {
+		return api.Subscriptions.All(ctx, c.paging())
+	}, "ID\tACTIVE\tFAILURES\tHELD\tNAME\tURL", func(v client.Subscription) []any {
+		return []any{v.ID, v.Active, v.FailureCount, v.HeldCount, v.Name, v.URL}
+	})
+}
+
+type webhooksGet struct{ subscriptionArg }
+
+func (c *webhooksGet) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Get(ctx, c.ID)
+	}, subscriptionText)
+}
+
+func subscriptionText(v client.Subscription) string {
+	active := "yes"
+	if !v.Active {
+		active = fmt.Sprintf("no, since %s (%s)", stampOr(v.DeactivatedAt, "?"), or(v.DeactivationReason, "?"))
+	}
+	return facts("id", v.ID, "name", v.Name, "url", v.URL, "events", strings.Join(v.Events, " "), "active", active,
+		"failures", fmt.Sprint(v.FailureCount), "held", fmt.Sprint(v.HeldCount), "headers", strings.Join(v.HeaderNames, " "),
+		"last error", or(v.LastError, ""), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// secretText is subscriptionText with what is shown once.
+func secretText(v client.Subscription) string {
+	if v.Secret == nil {
+		return subscriptionText(v) + "\nThe answer with the secret was lost: make a new one with sheaf webhooks rotate-secret " + v.ID + "\n"
+	}
+	return subscriptionText(v) + "\n" + *v.Secret + "\n\nThis is the secret that signs the deliveries. It is shown only now.\n"
+}
+
+type webhooksCreate struct {
+	apiCommand
+	Name   string            `arg:"" help:"Name, 1 to 100 characters."`
+	URL    string            `arg:"" help:"Address of the endpoint, https://..."`
+	Events []string          `required:"" placeholder:"a,b" help:"Types of events, such as project.created,document.updated."`
+	Header map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header with every delivery (repeatable)."`
+}
+
+func (c *webhooksCreate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Create(ctx, client.NewSubscription{Name: c.Name, URL: c.URL, Events: c.Events, Headers: c.Header})
+	}, secretText)
+}
+
+type webhooksUpdate struct {
+	subscriptionArg
+	Name      *string           `placeholder:"TEXT"`
+	URL       *string           `name:"url" placeholder:"URL" help:"Another host drops the headers, unless they are given anew."`
+	Events    []string          `placeholder:"a,b" help:"Types of events, in place of all others."`
+	Active    *bool             `negatable:"" help:"Make it active again, or with --no-active inactive."`
+	Header    map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header, in place of all others (repeatable)."`
+	NoHeaders bool              `name:"clear-headers" help:"Send no headers any more."`
+}
+
+func (c *webhooksUpdate) change() client.SubscriptionChange {
+	out := client.SubscriptionChange{Name: changeTo(c.Name), URL: changeTo(c.URL), Active: changeTo(c.Active)}
+	if len(c.Events) > 0 {
+		out.Events = client.Set(c.Events)
+	}
+	switch {
+	case len(c.Header) > 0:
+		out.Headers = client.Set(c.Header)
+	case c.NoHeaders:
+		out.Headers = client.Null[map[string]string]()
+	}
+	return out
+}
+
+func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Update(ctx, c.ID, c.change())
+	}, subscriptionText)
+}
+
+type webhooksDelete struct{ subscriptionArg }
+
+func (c *webhooksDelete) Run(ctx context.Context, p *program) error {
+	return c.gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
+}
+
+type webhooksTest struct{ subscriptionArg }
+
+func (c *webhooksTest) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
+		return api.Subscriptions.Test(ctx, c.ID)
+	}, func(v client.TestResult) string {
+		delivered := "yes"
+		if !v.Delivered {
+			delivered = "no"
+		}
+		return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
+	})
+}
+
+type webhooksRotateSecret struct {
+	subscriptionArg
+	Grace time.Duration `default:"24h" placeholder:"24h" help:"How long the old secret signs too, at most 168h."`
+}
+
+func (c *webhooksRotateSecret) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.RotateSecret(ctx, c.ID, c.Grace)
+	}, secretText)
+}
+
+type webhooksRecover struct {
+	subscriptionArg
+	Since string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
+}
+
+func (c *webhooksRecover) Run(ctx context.Context, p *program) error {
+	since, err := p.moment("--since", c.Since)
+	if err != nil {
+		return err
+	}
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
+		n, err := api.Subscriptions.Recover(ctx, c.ID, since)
+		return queued{n}, err
+	}, func(q queued) string { return counted(q.Queued, "event") + " will be sent again\n" })
+}
+
+type queued struct {
+	Queued int `json:"queued"`
+}
+
+type webhooksDeliveries struct {
+	subscriptionArg
+	pages
+	State string `placeholder:"STATE" help:"waiting, sending, delivered, failed or held."`
+}
+
+func (c *webhooksDeliveries) Run(ctx context.Context, p *program) error {
+	f := client.DeliveryFilter{SubscriptionID: c.ID, State: c.State, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Delivery, error] {
+		return api.Deliveries.All(ctx, f)
+	}, "ID\tCREATED\tSTATE\tATTEMPTS\tSTATUS\tEVENT\tERROR", func(v client.Delivery) []any {
+		return []any{v.ID, stamp(v.CreatedAt), v.State, v.AttemptCount, code(v.LastStatusCode), v.EventType, or(v.LastError, "")}
+	})
+}
+
+// deliveryArg is a command on one delivery.
+type deliveryArg struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the delivery."`
+}
+
+type webhooksDelivery struct{ deliveryArg }
+
+func (c *webhooksDelivery) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
+		return api.Deliveries.Get(ctx, c.ID)
+	}, func(v client.Delivery) string { return deliveryText(v) + "\n" + attemptTable(v.Attempts) })
+}
+
+func deliveryText(v client.Delivery) string {
+	return facts("id", v.ID, "event", v.EventID+" "+v.EventType, "subscription", v.SubscriptionID, "state", v.State,
+		"attempts", fmt.Sprint(v.AttemptCount), "next attempt", stampOr(v.NextAttemptAt, ""), "last error", or(v.LastError, ""),
+		"created", stamp(v.CreatedAt), "finished", stampOr(v.FinishedAt, ""))
+}
+
+func attemptTable(all []client.Attempt) string {
+	return table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
+		for _, a := range all {
+			row(a.Number, stamp(a.StartedAt), fmt.Sprintf("%d ms", a.DurationMS), code(a.StatusCode), or(a.Error, ""), sheaf.Clip(a.ResponseBody))
+		}
+	})
+}
+
+type webhooksRedeliver struct{ deliveryArg }
+
+func (c *webhooksRedeliver) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
+		return api.Deliveries.Redeliver(ctx, c.ID)
+	}, deliveryText)
+}
