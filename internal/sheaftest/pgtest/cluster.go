@@ -100,7 +100,10 @@ func Launch() (*Cluster, error) {
 }
 
 // create makes the cluster's files and starts it for the first time.
-func (c *Cluster) create() (err error) {
+func (c *Cluster) create() error { return c.prepare(c.initdb) }
+
+// prepare starts the cluster for the first time, on the data that fill has made.
+func (c *Cluster) prepare(fill func() error) (err error) {
 	if c.attr.Credential != nil {
 		if err := os.Chown(c.dir, int(c.attr.Credential.Uid), int(c.attr.Credential.Gid)); err != nil {
 			return err
@@ -109,7 +112,7 @@ func (c *Cluster) create() (err error) {
 	if c.reaper, err = startReaper(c.dir, c.attr); err != nil {
 		return err
 	}
-	if err := c.initdb(); err != nil {
+	if err := fill(); err != nil {
 		return err
 	}
 	// Another process may take the free port before the server does: then take another.

@@ -1,0 +1,106 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// standbyName is what the primary knows its standby by.
+const standbyName = "sheaf_standby"
+
+// Standby returns a copy of the running cluster that follows it by streaming replication, and makes it synchronous:
+// from now on no COMMIT of the primary returns before the standby has it, or somebody cancels the wait. It goes away
+// when the test ends.
+func (c *Cluster) Standby(t testing.TB) *Cluster {
+	t.Helper()
+	s, err := c.launchStandby()
+	if err != nil {
+		t.Fatalf("start a standby: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("stop the standby: %v", err)
+		}
+	})
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + standbyName + "'", "SELECT pg_reload_conf()"} {
+		if err := execute(c.SocketURL(), statement); err != nil {
+			t.Fatalf("make the standby synchronous: %v", err)
+		}
+	}
+	if err := c.awaitStandby(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (c *Cluster) launchStandby() (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "sheaf-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Cluster{bin: c.bin, dir: dir, password: c.password, attr: c.attr}
+	if err := s.createFrom(c); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// createFrom makes the cluster's files from those of a running primary.
+func (c *Cluster) createFrom(primary *Cluster) error {
+	return c.prepare(func() error {
+		from := fmt.Sprintf("host=%s port=%d user=%s application_name=%s", primary.dir, primary.port, superuser, standbyName)
+		out, err := c.command("pg_basebackup", "-d", from, "-D", c.dataDir(), "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+		}
+		return nil
+	})
+}
+
+// awaitStandby returns when the primary counts its standby as synchronous.
+func (c *Cluster) awaitStandby() error {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		n, err := c.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'")
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	return errors.New("the standby did not become synchronous")
+}
+
+func (c *Cluster) count(query string) (n int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.SocketURL())
+	if err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, query).Scan(&n)
+	return n, errors.Join(err, conn.Close(ctx))
+}
+
+// Promote makes a standby a primary, and returns when it takes writes.
+func (c *Cluster) Promote() error {
+	n, err := c.count("SELECT pg_promote(true, 60)::int")
+	if err == nil && n != 1 {
+		err = errors.New("the standby was not promoted")
+	}
+	return err
+}
+
+// Either returns the URL for a client that is to find whichever of the two takes writes.
+func Either(primary, standby *Cluster) string {
+	query := url.Values{"sslmode": {"disable"}, "target_session_attrs": {"read-write"}}
+	return (&url.URL{Scheme: "postgres", User: url.UserPassword(superuser, primary.password),
+		Host: primary.address() + "," + standby.address(), Path: "/postgres", RawQuery: query.Encode()}).String()
+}

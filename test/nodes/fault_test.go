@@ -1,0 +1,109 @@
+package nodes
+
+import (
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+// firstSuccessWithin bounds how long nothing succeeds once PostgreSQL takes connections again.
+const firstSuccessWithin = 15 * time.Second
+
+// enough is how many writes are acknowledged before a fault, and between two, so that they tell something.
+const enough = 30
+
+// faults are what happens to nodes under load.
+type faults struct {
+	t     *testing.T
+	load  *load
+	nodes []*node
+	site  *site
+}
+
+func startFaults(t *testing.T, r *receiver, database string, count int) *faults {
+	t.Helper()
+	r.fails = 5 // so that the faults meet retries too
+	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "2s")}
+	for range count {
+		f.nodes = append(f.nodes, f.site.start())
+	}
+	f.nodes[0].subscribe(r.url)
+	f.load = startLoad(t, 6, f.nodes...)
+	f.calm()
+	return f
+}
+
+// measure makes a fault and waits for the first success after it. gone returns when the part is gone, back when it, or
+// what takes its place, is there again.
+func (f *faults) measure(what string, gone, back func() error) {
+	f.t.Helper()
+	if err := gone(); err != nil {
+		f.t.Fatal(err)
+	}
+	lost := time.Now()
+	if err := back(); err != nil {
+		f.t.Fatal(err)
+	}
+	returned := time.Now()
+	first := f.load.first(lost)
+	after := max(0, first.Sub(returned))
+	figure(f.t, "%s: first success %v after it was gone, %v after it was back", what,
+		first.Sub(lost).Round(time.Millisecond), after.Round(time.Millisecond))
+	if after > firstSuccessWithin {
+		f.t.Errorf("%s: nothing succeeded for %v", what, after)
+	}
+	f.calm()
+}
+
+// calm lets some writes succeed between two faults.
+func (f *faults) calm() {
+	f.t.Helper()
+	had := f.load.count()
+	time.Sleep(scaled(0, 2*time.Second))
+	within(f.t, patience, "the load goes on", func() bool { return f.load.count() >= had+enough })
+}
+
+func (f *faults) finish(r *receiver) {
+	f.t.Helper()
+	found := f.load.settle(f.nodes[0], r)
+	l := f.load
+	found.check(f.t)
+	figure(f.t, "%d writes acknowledged, %d of them repeated with their key, %d given up: 0 lost, 0 made twice; %d events, 0 missing, %d arrived again",
+		len(l.made), l.repeated, l.unknown, len(found.created), found.again())
+}
+
+// PostgreSQL restarted and nodes killed under load: nothing that was acknowledged is lost, every event arrives.
+func TestFaults_RestartsAndKills(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	cluster := pgtest.Start(t)
+	f := startFaults(t, r, cluster.URL(), 2)
+	for i := range scaled(1, 5) {
+		mode := []pgtest.Mode{pgtest.Immediate, pgtest.Fast, pgtest.Kill}[i%3]
+		f.measure("PostgreSQL restarted", func() error { return cluster.Stop(mode) }, cluster.Restart)
+	}
+	for i := range scaled(1, 5) {
+		old := f.nodes[i%2]
+		f.measure("node killed", func() error { old.kill(); return nil }, func() error {
+			f.nodes[i%2] = old.again()
+			f.load.replace(old, f.nodes[i%2])
+			return nil
+		})
+	}
+	f.finish(r)
+}
+
+// The primary dies under load and its synchronous standby takes over: the nodes find it by themselves.
+func TestFaults_FailoverToTheStandby(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t)
+	f := startFaults(t, r, pgtest.Either(primary, standby), 2)
+	f.measure("failover", func() error { return primary.Stop(pgtest.Kill) }, standby.Promote)
+	f.finish(r)
+	for _, n := range f.nodes {
+		n.must(200, "GET", "/readyz", nil)
+	}
+}

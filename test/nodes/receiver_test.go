@@ -1,0 +1,138 @@
+package nodes
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest"
+)
+
+// arrival is one request at a receiver.
+type arrival struct {
+	event  string
+	path   string
+	at     time.Time
+	header http.Header
+	body   []byte
+}
+
+// receiver is an endpoint that journals what arrives.
+type receiver struct {
+	url   string
+	roots string // file of the certificate to trust
+
+	mu       sync.Mutex // guards what follows
+	arrived  []arrival
+	inFlight int
+	most     int           // in flight at once
+	gate     chan struct{} // requests wait until it is closed; nil: they do not
+	fails    int           // every so many first attempts are refused; 0: none
+	times    map[string]int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	ca, err := sheaftest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ca.Issue(sheaftest.CertOptions{Hosts: []string{"127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{times: map[string]int{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw})
+	if err := os.WriteFile(r.roots, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(r)
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	srv.StartTLS()
+	t.Cleanup(func() {
+		r.open()
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	r.url = srv.URL + "/hook"
+	return r
+}
+
+// ServeHTTP journals the request, and answers when the gate is open.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	var event struct{ ID string }
+	if err := json.Unmarshal(body, &event); err != nil || event.ID != q.Header.Get("webhook-id") {
+		event.ID = "a body of another: " + q.Header.Get("webhook-id")
+	}
+	gate, refuse := r.enter(arrival{event: event.ID, path: q.URL.Path, at: time.Now(), header: q.Header, body: body})
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-q.Context().Done():
+		}
+	}
+	r.mu.Lock()
+	r.inFlight--
+	r.mu.Unlock()
+	if refuse {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+func (r *receiver) enter(a arrival) (gate chan struct{}, refuse bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.arrived = append(r.arrived, a)
+	r.times[a.event]++
+	r.inFlight++
+	r.most = max(r.most, r.inFlight)
+	return r.gate, r.fails > 0 && r.times[a.event] == 1 && len(r.times)%r.fails == 0
+}
+
+// hold lets requests wait until open is called.
+func (r *receiver) hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gate = make(chan struct{})
+}
+
+func (r *receiver) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gate != nil {
+		close(r.gate)
+		r.gate = nil
+	}
+}
+
+// journal returns what arrived so far.
+func (r *receiver) journal() []arrival {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]arrival(nil), r.arrived...)
+}
+
+// counts returns how often each event arrived.
+func (r *receiver) counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.times)
+}
+
+func (r *receiver) flight() (now, most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inFlight, r.most
+}
