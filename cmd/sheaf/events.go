@@ -102,8 +102,11 @@ func (c *eventsTail) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// untilInterrupted ends ctx at the first signal; a second one ends the process.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 type eventsGet struct {

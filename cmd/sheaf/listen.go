@@ -106,6 +106,7 @@ func (l *listener) begin(ctx context.Context, fromNow bool) error {
 	if l.position.known && !fromNow {
 		return l.position.save()
 	}
+	l.position.known = false
 	page, err := l.api.Events.List(ctx, client.EventFilter{Paging: client.Paging{Limit: 1, Desc: true}})
 	if err != nil {
 		return err

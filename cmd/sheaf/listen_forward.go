@@ -30,7 +30,7 @@ func (l *listener) forward(ctx context.Context, e client.Event) (string, error) 
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case err == nil:
-			return fmt.Sprintf("→ %s in %v", status, took), nil
+			return fmt.Sprintf("→ %s in %v", oneLine(status), took), nil
 		case !notAccepted(err):
 			return fmt.Sprintf("→ failed after %v: %s", took, oneLine(err.Error())), nil
 		}

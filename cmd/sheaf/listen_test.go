@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/webhook"
+)
+
+// local is the program that a developer runs on the laptop.
+type local struct {
+	*httptest.Server
+	events chan webhook.Event
+}
+
+func newLocal(t *testing.T, secret *string) *local {
+	l := &local{events: make(chan webhook.Event, 100)}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		webhook.Handler(*secret, func(_ context.Context, e webhook.Event) error {
+			l.events <- e
+			return nil
+		}).ServeHTTP(w, r)
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// position returns the file that the listener keeps.
+func (r *remote) position(t *testing.T) string {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.Join(r.env["HOME"], ".config", "sheaf", "listen", "*.json"))
+	if len(found) != 1 {
+		t.Fatalf("found %q", found)
+	}
+	return found[0]
+}
+
+func TestListen_ForwardsSignedFromWhereItEnded(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	var secret string
+	app := newLocal(t, &secret)
+	r.id(t, "projects", "create", "before") // nobody listened yet
+	first := r.begin(t, "listen", "--forward-to", app.URL+"/hook")
+	secret = first.stdout.wait(t, `signed with (whsec_\S+)\n\n`, first.ended)
+	lacks(t, first.stdout.String(), "Acme", app.URL+"/hook", "from now on")
+	r.id(t, "projects", "create", "one")
+	lacks(t, first.says(t, "project.created", `"one"`), "204 No Content in")
+	if e := <-app.events; !strings.Contains(string(e.Payload), `"one"`) {
+		t.Errorf("forwarded %s", e.Payload)
+	}
+	sheafWith(t, r.env, "", "listen", "--forward-to", app.URL).fails(t, "another sheaf listen")
+	first.end(t)
+	if m := mode(t, r.position(t)); m != 0o600 {
+		t.Errorf("the position's mode is %v", m)
+	}
+
+	r.id(t, "projects", "create", "two")
+	r.id(t, "folders", "create", "three")
+	second := r.begin(t, "listen", "--forward-to", strings.TrimPrefix(app.URL, "http://")+"/hook", "--events", "folder.created,share.created")
+	second.says(t, "folder.created", `"three"`, "204")
+	lacks(t, second.stdout.String(), secret, "from where it ended")
+	if e := <-app.events; e.Type != webhook.FolderCreated {
+		t.Errorf("forwarded %s", e.Type)
+	}
+	second.end(t)
+
+	r.id(t, "projects", "create", "four")
+	third := r.begin(t, "listen", "--forward-to", app.URL, "--from-now")
+	third.says(t, "signed with")
+	lacks(t, third.stdout.String(), "from now on")
+	r.id(t, "projects", "create", "five")
+	third.says(t, `"five"`, "204")
+	if e := <-app.events; !strings.Contains(string(e.Payload), `"five"`) {
+		t.Errorf("forwarded %s", e.Payload)
+	}
+}
+
+// An event that nothing accepts stays the next one.
+func TestListen_HoldsWhileNothingListens(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	place, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := place.Addr().String()
+	place.Close()
+	waiting := r.begin(t, "listen", "--forward-to", addr)
+	secret := waiting.stdout.wait(t, `signed with (whsec_\S+)`, waiting.ended)
+	for _, name := range []string{"one", "two"} {
+		r.id(t, "projects", "create", name)
+	}
+	waiting.stderr.wait(t, `(nothing listens at)`, waiting.ended)
+	waiting.end(t)
+	if strings.Contains(waiting.stdout.String(), "project.created") {
+		t.Errorf("said %s", waiting.stdout.String())
+	}
+	app := newLocal(t, &secret)
+	again := r.begin(t, "listen", "--forward-to", app.URL)
+	again.says(t, `"two"`, "204")
+	if a, b := <-app.events, <-app.events; !strings.Contains(string(a.Payload), "one") || !strings.Contains(string(b.Payload), "two") {
+		t.Errorf("forwarded %s and %s", a.Payload, b.Payload)
+	}
+}
+
+// What answers, in whatever way, has had the event: it is told and not repeated.
+func TestListen_ShowsARefusalAndGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	wrong := sheaf.NewSigningSecret(strings.NewReader(strings.Repeat("x", 1000)))
+	app := newLocal(t, &wrong)
+	l := r.begin(t, "listen", "--forward-to", app.URL)
+	l.says(t, "signed with")
+	r.id(t, "projects", "create", "one")
+	r.id(t, "projects", "create", "two")
+	l.says(t, `"one"`, "400 Bad Request")
+	l.says(t, `"two"`, "400 Bad Request")
+}
+
+func TestListen_WhereItEndedIsNoLongerKept(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	var secret string
+	app := newLocal(t, &secret)
+	first := r.begin(t, "listen", "--forward-to", app.URL)
+	first.says(t, "signed with")
+	r.id(t, "projects", "create", "one")
+	first.says(t, `"one"`)
+	first.end(t)
+	content, err := os.ReadFile(r.position(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := r.list(t, "events", "list")[0]["id"].(string)
+	changed := strings.Replace(string(content), last, "evt_00000000-0000-7000-8000-000000000000", 1)
+	if err := os.WriteFile(r.position(t), []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.id(t, "projects", "create", "two")
+	again := r.begin(t, "listen", "--forward-to", app.URL)
+	again.says(t, `"two"`)
+	lacks(t, again.stderr.String(), "no longer keeps", "going on with those since")
+}
+
+func TestListen_RefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	run := func(args ...string) result { return sheafWith(t, r.env, "", append([]string{"listen"}, args...)...) }
+	run("--forward-to", "ftp://localhost").fails(t, "--forward-to")
+	run("--forward-to", "localhost:1", "--events", "project.*").fails(t, "project.*")
+	if got := run(); got.code != exitUsage {
+		t.Errorf("without an address: %+v", got)
+	}
+	r.env["SHEAF_API_KEY"] = r.Key(sheaf.ProjectsRead)
+	run("--forward-to", "localhost:1").fails(t, "events:read")
+}
