@@ -1,0 +1,211 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/redistest"
+)
+
+// window is what the limit is counted in.
+const window = time.Minute
+
+// admission is an answer that was not refused: it was admitted somewhere between the two.
+type admission struct{ begun, end time.Time }
+
+// demand asks with one key, from many clients over all nodes, until ctx ends, and returns the admissions in the order
+// of their beginning. pause is what each client does after an answer.
+func demand(ctx context.Context, t *testing.T, key string, clients int, pause func(time.Time) time.Duration, nodes ...*node) []admission {
+	t.Helper()
+	var mu sync.Mutex
+	var out []admission
+	var group sync.WaitGroup
+	for i := range clients {
+		group.Go(func() {
+			for turn := i; ctx.Err() == nil; turn++ {
+				begun := time.Now()
+				a, err := nodes[turn%len(nodes)].as(context.Background(), key, "GET", "/api/v1/me", nil)
+				switch {
+				case err == nil && a.status == 200:
+					mu.Lock()
+					out = append(out, admission{begun, time.Now()})
+					mu.Unlock()
+				case err != nil || a.status != 429:
+					t.Errorf("answered with %d %s, %v", a.status, a.body, err)
+					return
+				}
+				time.Sleep(pause(begun))
+			}
+		})
+	}
+	group.Wait()
+	slices.SortFunc(out, func(a, b admission) int { return a.begun.Compare(b.begun) })
+	return out
+}
+
+// most returns how many were certainly admitted within some window.
+func most(all []admission) (n int) {
+	for i, first := range all {
+		inside := 0
+		for _, a := range all[i:] {
+			if !a.end.After(first.begun.Add(window)) {
+				inside++
+			}
+		}
+		n = max(n, inside)
+	}
+	return n
+}
+
+// least returns how many were possibly admitted in the poorest window that lies between two moments.
+func least(all []admission, from, to time.Time) int {
+	n := len(all)
+	for at := from; !at.Add(window).After(to); at = at.Add(10 * time.Millisecond) {
+		inside := 0
+		for _, a := range all {
+			if !a.end.Before(at) && !a.begun.After(at.Add(window)) {
+				inside++
+			}
+		}
+		n = min(n, inside)
+	}
+	return n
+}
+
+// many returns admissions at these moments, in seconds.
+func many(seconds ...int) (out []admission) {
+	at := time.Unix(1e9, 0)
+	for _, s := range seconds {
+		out = append(out, admission{at.Add(time.Duration(s) * time.Second), at.Add(time.Duration(s) * time.Second)})
+	}
+	return out
+}
+
+func TestWindow_OfTheTestItself(t *testing.T) {
+	t.Parallel()
+	if got := most(many(0, 30, 60, 61)); got != 3 {
+		t.Errorf("most is %d, want 3", got)
+	}
+	if got := least(many(0, 1, 50, 100, 140), time.Unix(1e9, 0), time.Unix(1e9+140, 0)); got != 1 {
+		t.Errorf("least is %d, want 1", got)
+	}
+}
+
+// newKeys makes keys, each with a window of its own.
+func (n *node) newKeys(count int) (keys []string) {
+	n.t.Helper()
+	for i := range count {
+		made := n.must(201, "POST", "/api/v1/api-keys", map[string]any{"name": fmt.Sprint("key ", i), "scopes": []string{"projects:read"}})
+		keys = append(keys, made.text("key"))
+	}
+	return keys
+}
+
+// D54: many clients over three nodes on one key: never more than N in a minute, never less while they want more.
+func TestLimit_ExactOverNodes(t *testing.T) {
+	t.Parallel()
+	limit, clients, lasts := scaled(20, 300), scaled(16, 64), scaled(4*time.Second, 125*time.Second)
+	redis := redistest.Start(t)
+	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit))
+	nodes := []*node{s.start(), s.start(), s.start()}
+	begun := time.Now()
+	// In the long form the first half minute asks for less than is allowed, so that slots do not all free at once.
+	flood := begun.Add(scaled(0, 30*time.Second))
+	ctx, cancel := context.WithDeadline(context.Background(), begun.Add(lasts))
+	defer cancel()
+	all := demand(ctx, t, s.key, clients, func(at time.Time) time.Duration {
+		if at.Before(flood) {
+			return time.Duration(clients) * 40 * time.Second / time.Duration(limit)
+		}
+		return 5 * time.Millisecond
+	}, nodes...)
+	for _, n := range nodes {
+		if strings.Contains(n.err.String(), "lost Redis") {
+			t.Fatalf("a node could not ask Redis in time: the machine is too busy for this test: %s", n.err.tail(1000))
+		}
+	}
+	if got := most(all); got > limit {
+		t.Errorf("%d were admitted in one minute, want %d at most", got, limit)
+	}
+	fewest := len(all)
+	if long {
+		fewest = least(all, flood.Add(time.Second-window), begun.Add(lasts))
+	}
+	if fewest < limit-1 {
+		t.Errorf("%d were admitted in a minute of more demand, want %d", fewest, limit)
+	}
+	figure(t, "%d clients over 3 nodes, %v, N = %d: %d admitted in a minute at most, %d at least", clients, lasts, limit, most(all), fewest)
+}
+
+// Redis stopped, frozen, flushed: never unlimited, never an error, and exact again when it returns.
+func TestLimit_WithoutRedis(t *testing.T) {
+	t.Parallel()
+	const limit = 30
+	redis := redistest.Start(t)
+	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit), "--log-level", "info")
+	nodes := []*node{s.start(), s.start(), s.start()}
+	time.Sleep(1500 * time.Millisecond) // for each to have seen the others
+	keys := nodes[0].newKeys(13)
+	newKey := func() (key string) {
+		key, keys = keys[0], keys[1:]
+		return key
+	}
+	burst := func(key string, nodes ...*node) int {
+		ctx, cancel := context.WithTimeout(context.Background(), scaled(800*time.Millisecond, 5*time.Second))
+		defer cancel()
+		return len(demand(ctx, t, key, 12, func(time.Time) time.Duration { return 5 * time.Millisecond }, nodes...))
+	}
+	says := func(text string, times int) {
+		t.Helper()
+		within(t, patience, fmt.Sprintf("every node says %q", text), func() bool {
+			for _, n := range nodes {
+				if strings.Count(n.err.String(), text) < times {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	exact := func(when string) {
+		t.Helper()
+		if got := burst(newKey(), nodes[0]); got != limit {
+			t.Errorf("%s: one node admits %d, want %d", when, got, limit)
+		}
+		if got := burst(newKey(), nodes...); got != limit {
+			t.Errorf("%s: all nodes admit %d, want %d", when, got, limit)
+		}
+	}
+	exact("at first")
+	outages := []struct {
+		name        string
+		begin, ends func()
+	}{{"stopped", redis.Stop, redis.Restart}, {"frozen", redis.Freeze, redis.Thaw}}
+	for i, outage := range outages {
+		outage.begin()
+		if got := burst(newKey(), nodes...); got > limit || got < limit/3 {
+			t.Errorf("%s: all nodes admit %d, want %d at most", outage.name, got, limit)
+		}
+		says("lost Redis", i+1)
+		if got := burst(newKey(), nodes[0]); got != limit/3 {
+			t.Errorf("%s: one node of three admits %d, want its share %d", outage.name, got, limit/3)
+		}
+		outage.ends()
+		says("reached Redis again", i+1)
+		exact("after it was " + outage.name)
+	}
+	key := newKey()
+	before := burst(key, nodes...)
+	redis.Flush()
+	after := burst(key, nodes...)
+	if before != limit || after > limit {
+		t.Errorf("flushed: %d before and %d after in one minute, want %d and no more than that", before, after, limit)
+	}
+	exact("after it was flushed")
+	figure(t, "N = %d on 3 nodes: Redis stopped and frozen: %d by each node; flushed: %d more in that minute; exact again each time", limit, limit/3, after)
+}
