@@ -30,9 +30,7 @@ func TestOutage_ClosedStore(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := c.POST("/api/v1/projects", `{"name":"a"}`).Text(t, "id")
-		if err := a.Store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		a.CloseStores()
 		wantUnavailable(t, c.POST("/api/v1/projects", `{"name":"b"}`))
 		wantUnavailable(t, c.PATCH("/api/v1/projects/"+id, `{"name":"b"}`))
 		wantUnavailable(t, c.DELETE("/api/v1/projects/"+id))

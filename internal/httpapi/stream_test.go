@@ -350,7 +350,7 @@ var endings = map[string]func(a *apitest.API, ws *apitest.Workspace, k sheaf.Key
 	"revocation": func(_ *apitest.API, ws *apitest.Workspace, k sheaf.Key) { ws.Revoke(k.ID) },
 	"expiry":     func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Clock.Advance(2 * time.Hour) },
 	"free plan":  func(_ *apitest.API, ws *apitest.Workspace, _ sheaf.Key) { ws.SetPlan(sheaf.Free) },
-	"SIGTERM":    func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Handler.Drain() },
+	"SIGTERM":    func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Drain() },
 }
 
 // D63b, D55: each ends the stream within 2 s, and nothing else does.

@@ -5,7 +5,6 @@ package apitest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -30,8 +30,9 @@ type API struct {
 	// Webhooks is what sends: deliveries go out once Deliver was called.
 	Webhooks *Webhooks
 
-	t   testing.TB
-	log logBuffer
+	t     testing.TB
+	nodes []*node // all that serve; one, or two
+	log   logBuffer
 }
 
 // Option changes how the API is set up, before it starts.
@@ -42,9 +43,17 @@ func PlanLimits(c *httpapi.Config) {
 	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
 }
 
-// Each runs the test on either engine, as parallel subtests. Without PostgreSQL that one is skipped, except under
-// ./scripts/test.
+// Each runs the test on either engine, and on two nodes behind a balancer, as parallel subtests. Without PostgreSQL
+// those on it are skipped, except under ./scripts/test.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
+	eachEngine(t, test, options)
+	t.Run("nodes", func(t *testing.T) {
+		t.Parallel()
+		test(t, Nodes(t, options...))
+	})
+}
+
+func eachEngine(t *testing.T, test func(t *testing.T, a *API), options []Option) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		test(t, SQLite(t, options...))
@@ -70,35 +79,32 @@ func Postgres(t testing.TB, options ...Option) *API {
 // Open starts the API on a store of the test's own, which is migrated.
 func Open(t testing.TB, o store.Options, options ...Option) *API {
 	t.Helper()
+	return openNodes(t, o, 1, options)
+}
+
+func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
+	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock)}
-	log := slog.New(slog.NewJSONHandler(&a.log, nil))
-	a.Options.Log = log
-	s, err := store.Open(context.Background(), a.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Store = s
+	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))
 	a.Webhooks = newWebhooks(t, a.Clock)
-	a.App = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules()})
-	c := httpapi.Config{App: a.App, Log: log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }}
-	for _, change := range options {
-		change(&c)
+	shared := sharedWindow{ratewindow.New()}
+	for range count {
+		n := a.startNode(shared, options)
+		a.nodes = append(a.nodes, n)
+		t.Cleanup(func() {
+			if err := n.store.Close(); err != nil {
+				t.Errorf("close the store: %v", err)
+			}
+		})
 	}
-	a.Handler = httpapi.New(c)
-	s.OnCommit(func(n store.Note) {
-		if n.Events {
-			a.Handler.Wake()
-		}
-	})
-	a.Server = httptest.NewServer(a.Clock.translate(a.Handler))
+	a.Store, a.App, a.Handler = a.nodes[0].store, a.nodes[0].app, a.nodes[0].handler
+	if count > 1 {
+		t.Cleanup(a.watch())
+	}
+	a.Server = httptest.NewServer(a.Clock.translate(&balancer{nodes: a.nodes}))
 	// Tests ask from many goroutines at once: without this, all but two would connect anew for every request.
 	a.Server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 128
-	t.Cleanup(func() {
-		a.Server.Close()
-		if err := s.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
+	t.Cleanup(a.Server.Close)
 	return a
 }
 
@@ -110,8 +116,10 @@ func (a *API) WriteUsage() {
 	a.t.Helper()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := a.Handler.Run(ended); err != nil {
-		a.t.Fatal(err)
+	for _, n := range a.nodes {
+		if err := n.handler.Run(ended); err != nil {
+			a.t.Fatal(err)
+		}
 	}
 }
 

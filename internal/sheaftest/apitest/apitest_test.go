@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestEach_ServesTheAPIOnEitherEngine(t *testing.T) {
+func TestEach_ServesTheAPIOnEitherEngineAndOnTwoNodes(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")

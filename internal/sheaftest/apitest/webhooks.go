@@ -1,10 +1,8 @@
 package apitest
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"net/netip"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
-	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 )
 
@@ -52,27 +49,4 @@ func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 
 func (w *Webhooks) rules() app.Webhooks {
 	return app.Webhooks{Box: w.Box, Guard: w.Guard, SignatureHeader: "X-Service-Signature", Send: w.Courier.Send}
-}
-
-// Deliver starts sending, with the delays of that schedule, and stops when the test ends or stop is called.
-func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
-	a.t.Helper()
-	d := deliver.New(deliver.Config{Store: a.Store, Box: a.Webhooks.Box, Courier: a.Webhooks.Courier,
-		Log: slog.New(slog.NewJSONHandler(&a.log, nil)), Now: a.Clock.Now, NewToken: rand.Text,
-		Schedule: schedule, Timeout: a.Webhooks.Timeout, Alone: a.Options.DatabaseURL == ""})
-	a.Store.OnCommit(d.Notice)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := d.Run(ctx); err != nil {
-			a.t.Errorf("deliver: %v", err)
-		}
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	a.t.Cleanup(stop)
-	return stop
 }

@@ -1,0 +1,145 @@
+package apitest
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// node is one complete service on the store of an API.
+type node struct {
+	store   *store.Store
+	app     *app.App
+	handler *httpapi.Server
+}
+
+// Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that gives them the requests in
+// turn: what one has answered, the other is asked about. They tell each other of commits as in the program, each
+// delivers, and they share the rate limit, through one window where the program takes Redis.
+//
+// Handler, App and Store are those of the first.
+func Nodes(t testing.TB, options ...Option) *API {
+	t.Helper()
+	return openNodes(t, store.Options{DatabaseURL: copies.URL(t)}, 2, options)
+}
+
+// OneNode runs the test on either engine and not on two nodes, for what is by design each process' own. The reason
+// stands beside the call.
+func OneNode(t *testing.T, reason string, test func(t *testing.T, a *API), options ...Option) {
+	if reason == "" {
+		t.Fatal("say why this is about one process alone")
+	}
+	eachEngine(t, test, options)
+}
+
+// startNode opens the store anew and serves it.
+func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
+	a.t.Helper()
+	s, err := store.Open(context.Background(), a.Options)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	n := &node{store: s}
+	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules()})
+	c := httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}
+	for _, change := range options {
+		change(&c)
+	}
+	n.handler = httpapi.New(c)
+	s.OnCommit(func(note store.Note) {
+		if note.Events {
+			n.handler.Wake()
+		}
+	})
+	return n
+}
+
+// watch lets the nodes tell each other of their commits. The function that it returns ends that.
+func (a *API) watch() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, n := range a.nodes {
+		group.Go(func() {
+			if err := n.store.Watch(ctx); err != nil {
+				a.t.Errorf("watch the store: %v", err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+// balancer gives each node a request in turn.
+type balancer struct {
+	nodes []*node
+	next  atomic.Uint64
+}
+
+// ServeHTTP lets the next node answer.
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.nodes[b.next.Add(1)%uint64(len(b.nodes))].handler.ServeHTTP(w, r)
+}
+
+// sharedWindow is the rate limit of several nodes in one process.
+type sharedWindow struct{ window *ratewindow.Window }
+
+// Admit asks the window that all nodes share.
+func (s sharedWindow) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
+	return s.window.Admit(key, limit, now)
+}
+
+// Drain does on every node what the program does when it is told to stop.
+func (a *API) Drain() {
+	for _, n := range a.nodes {
+		n.handler.Drain()
+	}
+}
+
+// CloseStores closes the store under every node.
+func (a *API) CloseStores() {
+	a.t.Helper()
+	for _, n := range a.nodes {
+		if err := n.store.Close(); err != nil {
+			a.t.Fatalf("close the store: %v", err)
+		}
+	}
+}
+
+// Deliver starts sending on every node, with the delays of that schedule, and stops when the test ends or stop is
+// called.
+func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, n := range a.nodes {
+		d := deliver.New(deliver.Config{Store: n.store, Box: a.Webhooks.Box, Courier: a.Webhooks.Courier,
+			Log: slog.New(slog.NewJSONHandler(&a.log, nil)), Now: a.Clock.Now, NewToken: rand.Text,
+			Schedule: schedule, Timeout: a.Webhooks.Timeout, Alone: a.Options.DatabaseURL == ""})
+		n.store.OnCommit(d.Notice)
+		group.Go(func() {
+			if err := d.Run(ctx); err != nil {
+				a.t.Errorf("deliver: %v", err)
+			}
+		})
+	}
+	stop = func() {
+		cancel()
+		group.Wait()
+	}
+	a.t.Cleanup(stop)
+	return stop
+}
