@@ -118,8 +118,8 @@ func eventLines(b []byte, eof bool) (int, []byte, error) {
 // next returns the next event; comments are passed over.
 func (f *follower) next() message {
 	f.t.Helper()
-	for {
-		m, open := f.any()
+	for late := time.After(patience); ; {
+		m, open := f.any(late)
 		if !open {
 			f.t.Fatal("the stream has ended")
 		}
@@ -129,12 +129,12 @@ func (f *follower) next() message {
 	}
 }
 
-func (f *follower) any() (message, bool) {
+func (f *follower) any(late <-chan time.Time) (message, bool) {
 	f.t.Helper()
 	select {
 	case m, open := <-f.messages:
 		return m, open
-	case <-time.After(patience):
+	case <-late:
 		f.t.Fatal("nothing came")
 	}
 	return message{}, false
@@ -143,7 +143,7 @@ func (f *follower) any() (message, bool) {
 // comment returns the next message, which must be a comment.
 func (f *follower) comment() string {
 	f.t.Helper()
-	m, _ := f.any()
+	m, _ := f.any(time.After(patience))
 	if m.comment == "" {
 		f.t.Fatalf("got %+v, want a comment", m)
 	}
@@ -162,8 +162,8 @@ func (f *follower) take(n int) (ids []string) {
 // ended waits for the end and returns the events before it.
 func (f *follower) ended() (ids []string) {
 	f.t.Helper()
-	for {
-		m, open := f.any()
+	for late := time.After(patience); ; {
+		m, open := f.any(late)
 		switch {
 		case !open:
 			return ids
