@@ -188,7 +188,8 @@ func (x *exchange) readIdempotencyKey() error {
 		return sheaf.Invalidf("Idempotency-Key must be 1 to 255 printable ASCII characters, such as a UUID")
 	}
 	hash := sha256.Sum256(x.body)
-	x.caller.Once = &app.Once{Request: app.Request{Method: x.request.Method, Path: x.request.URL.Path, Key: key, BodyHash: hash[:]}}
+	// An id in the path is the same in either case.
+	x.caller.Once = &app.Once{Request: app.Request{Method: x.request.Method, Path: strings.ToLower(x.request.URL.Path), Key: key, BodyHash: hash[:]}}
 	return nil
 }
 

@@ -115,10 +115,11 @@ func (c ProjectChange) Check() error {
 	if err := CheckLength("description", c.Description.Value, MaxDescription); err != nil {
 		return err
 	}
-	if c.Icon.Given() {
-		if err := CheckName("icon", c.Icon.Value, MaxIcon); err != nil {
-			return err
-		}
+	if c.Icon.Given() && c.Icon.Value == "" {
+		return Invalidf("icon must not be empty: give an identifier of 1 to %d characters, or null for none", MaxIcon)
+	}
+	if err := CheckLength("icon", c.Icon.Value, MaxIcon); err != nil {
+		return err
 	}
 	if c.Color.Given() {
 		return CheckColor(c.Color.Value)
