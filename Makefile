@@ -1,10 +1,14 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test build lint clean
+.PHONY: test nodes build lint clean
 
 test:
 	./scripts/test
+
+# The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
+nodes:
+	cd test/nodes && SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=40m -parallel=1
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o sheaf ./cmd/sheaf

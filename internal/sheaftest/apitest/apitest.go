@@ -46,23 +46,18 @@ func PlanLimits(c *httpapi.Config) {
 // Each runs the test on either engine, and on two nodes behind a balancer, as parallel subtests. Without PostgreSQL
 // those on it are skipped, except under ./scripts/test.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
-	eachEngine(t, test, options)
-	t.Run("nodes", func(t *testing.T) {
-		t.Parallel()
-		test(t, Nodes(t, options...))
-	})
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, v.start(t, options...))
+		})
+	}
 }
 
-func eachEngine(t *testing.T, test func(t *testing.T, a *API), options []Option) {
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, SQLite(t, options...))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, Postgres(t, options...))
-	})
-}
+var variants = []struct {
+	name  string
+	start func(testing.TB, ...Option) *API
+}{{"sqlite", SQLite}, {"postgres", Postgres}, {"nodes", Nodes}}
 
 // SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
 func SQLite(t testing.TB, options ...Option) *API {

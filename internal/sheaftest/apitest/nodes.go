@@ -35,15 +35,6 @@ func Nodes(t testing.TB, options ...Option) *API {
 	return openNodes(t, store.Options{DatabaseURL: copies.URL(t)}, 2, options)
 }
 
-// OneNode runs the test on either engine and not on two nodes, for what is by design each process' own. The reason
-// stands beside the call.
-func OneNode(t *testing.T, reason string, test func(t *testing.T, a *API), options ...Option) {
-	if reason == "" {
-		t.Fatal("say why this is about one process alone")
-	}
-	eachEngine(t, test, options)
-}
-
 // startNode opens the store anew and serves it.
 func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	a.t.Helper()
