@@ -12,8 +12,10 @@ func TestRedeliver_FailedStaysFailedUntilItArrives(t *testing.T) {
 		w.start()
 		id := w.subscribe("/a")
 		w.failOne("/a")
+		w.stop()
 		w.redeliver(w.only(id).ID)
 		w.redeliver(w.only(id).ID) // is one and the same
+		w.start()
 		w.at(w.elapsed() + 2*time.Minute)
 		w.wantTimes("/a", 0, time.Second, 11*time.Second, 71*time.Second, 80*time.Second)
 		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1})

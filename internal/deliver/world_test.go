@@ -322,6 +322,13 @@ func (e *endpoint) on(path string, answer func(h hit) int) {
 	e.answer[path] = answer
 }
 
+// arrived returns all requests so far.
+func (e *endpoint) arrived() []hit {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.hits
+}
+
 // times returns when requests arrived at a path.
 func (e *endpoint) times(path string) []time.Duration {
 	e.mu.Lock()
