@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	_ "modernc.org/sqlite"
@@ -123,10 +124,11 @@ func migrateSQLite(ctx context.Context, folder string) error {
 }
 
 func migratePostgres(ctx context.Context, url string) error {
-	db, err := sql.Open("pgx", url)
+	config, err := pgxpool.ParseConfig(url) // takes out what only the pool understands
 	if err != nil {
 		return errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
 	}
+	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
 		return unreachable(url, err)

@@ -19,6 +19,13 @@ import (
 const (
 	// writeTimeout bounds a whole transaction; no client's leaving does.
 	writeTimeout = 30 * time.Second
+	// firstTimeout bounds the first statement on a connection, which waits for
+	// nobody's lock: longer than that, and its server does not answer any more.
+	firstTimeout = 5 * time.Second
+	// connectTimeout bounds the way to one host, unless the URL says otherwise;
+	// pingTimeout bounds the question to an idle connection.
+	connectTimeout = 3 * time.Second
+	pingTimeout    = 2 * time.Second
 	// maxReruns bounds how often a transaction that PostgreSQL undid is tried.
 	maxReruns = 10
 )
@@ -42,6 +49,11 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = 16
 	}
+	// A host that is frozen or cut off refuses nothing: only time tells.
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.PingTimeout = pingTimeout
 	config.ConnConfig.OnNotice = noteWarning
 	// Rows are read in the binary format, which the simple protocol lacks.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
@@ -89,7 +101,7 @@ func (e *postgresEngine) on(wait, ctx context.Context, begin string, fn func(*po
 		if err != nil {
 			return sheaf.UnavailableError(err)
 		}
-		again, err := use(ctx, c, begin, fn)
+		again, err := e.use(ctx, c, begin, fn)
 		if !again || dead > e.size {
 			return err
 		}
@@ -97,16 +109,26 @@ func (e *postgresEngine) on(wait, ctx context.Context, begin string, fn func(*po
 }
 
 // use runs fn on c, and reports whether c was dead before anything was done.
-func use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
+func (e *postgresEngine) use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
 	defer c.Release()
-	conn := &postgresConn{ctx: ctx, c: c.Conn()}
+	first, cancel := context.WithTimeout(ctx, firstTimeout)
+	defer cancel()
+	conn := &postgresConn{ctx: first, c: c.Conn()}
 	if begin == "" {
-		err := fn(conn)
-		return err != nil && conn.c.IsClosed(), err
+		err = fn(conn)
+	} else {
+		_, err = conn.exec(begin, nil)
 	}
-	if _, err := conn.exec(begin, nil); err != nil {
+	if err != nil {
+		if first.Err() != nil && ctx.Err() == nil {
+			e.pool.Reset() // the others lead to the same server
+		}
 		return conn.c.IsClosed(), err
 	}
+	if begin == "" {
+		return false, nil
+	}
+	conn.ctx = ctx
 	return false, fn(conn)
 }
 

@@ -252,6 +252,53 @@ func TestPostgres_ReaderLeaves(t *testing.T) {
 	}
 }
 
+// A server that freezes closes no connection: it is given up after a while, and nobody waits for it for ever.
+func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	s := openTest(t, Options{DatabaseURL: c.URL()})
+	put(t, s, testWorkspace("w"))
+	busyPool(t, s)
+	if err := c.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	const patience = 4 * firstTimeout
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	var group sync.WaitGroup
+	for what, act := range map[string]func() error{
+		"write":      func() error { return s.Write(ctx, raise) },
+		"read":       func() error { return s.Read(ctx, func(*Reader) error { return nil }) },
+		"credential": func() error { _, err := s.Credential(ctx, sheaf.KeyHash{1}); return err },
+	} {
+		group.Go(func() {
+			begun := time.Now()
+			if err := act(); sheaf.KindOf(err) != sheaf.Unavailable || time.Since(begun) > patience {
+				t.Errorf("%s: got %v after %v, want Unavailable", what, err, time.Since(begun))
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(c.Stop(pgtest.Kill), c.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	if got := workspaces(t, s); got != "w" {
+		t.Errorf("got %q when it was back", got)
+	}
+}
+
+// What the URL says to the pool is not for the server, which would refuse it.
+func TestPostgres_PoolSettingsInTheAddress(t *testing.T) {
+	o := Options{DatabaseURL: pgtest.URL(t) + "&pool_max_conns=3"}
+	if err := Migrate(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, o)
+	if got := s.engine.(*postgresEngine).pool.Config().MaxConns; got != 3 {
+		t.Errorf("the pool takes %d connections", got)
+	}
+}
+
 func TestPostgres_AddressesThatCannotBeUsed(t *testing.T) {
 	for _, url := range []string{"postgres://%zz", "postgres://u:secret@127.0.0.1:1/db?sslmode=disable"} {
 		o := Options{DatabaseURL: url}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	// listenRest is the pause before a lost connection is opened again. What
 	// is missed meanwhile the polls find.
 	listenRest = 500 * time.Millisecond
+	// silence is after how long without news the server is asked whether it is
+	// still there: one that is frozen or cut off closes no connection.
+	silence = 5 * time.Second
 )
 
 // neighbours tells other nodes of this one's commits.
@@ -96,14 +100,28 @@ func (e *postgresEngine) listen(ctx context.Context, tell func(Note)) error {
 	}
 	tell(everything)
 	for {
-		n, err := c.WaitForNotification(ctx)
+		n, err := heard(ctx, c)
 		if err != nil {
 			return err
 		}
-		if n.Payload != e.neighbours.node {
+		if n != nil && n.Payload != e.neighbours.node {
 			tell(everything)
 		}
 	}
+}
+
+// heard waits for a notification, and returns nil when there was none but the
+// server is still there.
+func heard(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+	wait, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	n, err := c.WaitForNotification(wait)
+	if err == nil || ctx.Err() != nil || wait.Err() == nil {
+		return n, err
+	}
+	ping, cancel := context.WithTimeout(ctx, firstTimeout)
+	defer cancel()
+	return nil, c.Ping(ping)
 }
 
 // alone runs fn if no other node runs the chore of that name now. Should the

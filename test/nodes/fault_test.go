@@ -94,16 +94,22 @@ func TestFaults_RestartsAndKills(t *testing.T) {
 	f.finish(r)
 }
 
-// The primary dies under load and its synchronous standby takes over: the nodes find it by themselves.
+// The primary is lost under load and its synchronous standby takes over: the nodes find it by themselves. A primary that
+// freezes keeps its connections open and answers nothing; being frozen, it needs no other fence.
 func TestFaults_FailoverToTheStandby(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
-	primary := pgtest.Start(t)
-	standby := primary.Standby(t)
-	f := startFaults(t, r, pgtest.Either(primary, standby), 2)
-	f.measure("failover", func() error { return primary.Stop(pgtest.Kill) }, standby.Promote)
-	f.finish(r)
-	for _, n := range f.nodes {
-		n.must(200, "GET", "/readyz", nil)
+	for _, way := range scaled([]string{"killed"}, []string{"killed", "frozen"}) {
+		t.Run(way, func(t *testing.T) {
+			r := newReceiver(t)
+			primary := pgtest.Start(t)
+			standby := primary.Standby(t)
+			f := startFaults(t, r, pgtest.Either(primary, standby), 2)
+			lose := map[string]func() error{"frozen": primary.Freeze, "killed": func() error { return primary.Stop(pgtest.Kill) }}
+			f.measure("failover, the primary "+way, lose[way], standby.Promote)
+			f.finish(r)
+			for _, n := range f.nodes {
+				n.must(200, "GET", "/readyz", nil)
+			}
+		})
 	}
 }

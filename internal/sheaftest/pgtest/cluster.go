@@ -52,7 +52,8 @@ type Cluster struct {
 	port     int
 	attr     *syscall.SysProcAttr
 	reaper   *reaper
-	server   int // process id, 0 while stopped
+	server   int   // process id, 0 while stopped
+	frozen   []int // process ids
 }
 
 // Start returns a running cluster of the test's own, which goes away when the test ends. Without PostgreSQL the test
@@ -153,6 +154,7 @@ func (c *Cluster) Stop(mode Mode) error {
 	if err := syscall.Kill(c.server, syscall.Signal(mode)); err != nil {
 		return fmt.Errorf("signal PostgreSQL: %w", err)
 	}
+	c.thaw()
 	if _, err := c.collect(0); err != nil {
 		return err
 	}

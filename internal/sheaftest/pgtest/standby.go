@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +99,38 @@ func (c *Cluster) Promote() error {
 		err = errors.New("the standby was not promoted")
 	}
 	return err
+}
+
+// Freeze stops the clockwork of the server and of all that it has forked: connections are accepted by the kernel, and
+// nobody answers on any. Stop ends a frozen server too.
+func (c *Cluster) Freeze() error {
+	// The parent first, so that it forks no more.
+	if err := syscall.Kill(c.server, syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freeze PostgreSQL: %w", err)
+	}
+	c.frozen = []int{c.server}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", c.server, c.server))
+	if err != nil {
+		return fmt.Errorf("freeze PostgreSQL: %w", err)
+	}
+	for _, child := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(child)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err == nil {
+			c.frozen = append(c.frozen, pid)
+		}
+	}
+	return nil
+}
+
+// thaw lets what was frozen go on, if only to take note of the signal that ends it.
+func (c *Cluster) thaw() {
+	for _, pid := range c.frozen {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may be gone
+	}
+	c.frozen = nil
 }
 
 // Either returns the URL for a client that is to find whichever of the two takes writes.
