@@ -104,8 +104,9 @@ type Tail struct {
 	More   bool  // there is more to read at once
 }
 
-// tailSize bounds how many events a follower holds.
-const tailSize = 100
+// tailSize bounds how many events a follower holds: with the largest payloads
+// 4 MiB.
+const tailSize = 16
 
 // EventsAfter returns what the log has behind a position, in commit order.
 func (a *App) EventsAfter(ctx context.Context, c Caller, f sheaf.EventFilter, at int64) (Tail, error) {

@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -19,14 +20,29 @@ type Courier struct {
 // Send makes one attempt now.
 func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
 	h := make(http.Header, 8+len(out.Headers))
-	redact := out.Secrets
 	for _, custom := range out.Headers {
 		h.Set(custom.Name, custom.Value)
-		redact = append(redact, custom.Value)
 	}
 	h["Content-Type"] = []string{"application/json"}
 	c.Signer.Sign(h, string(out.EventID), c.Now(), out.Body, out.Secrets)
-	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: redact})
+	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: hidden(out)})
 	return sheaf.Attempt{StartedAt: r.StartedAt, Duration: r.Duration, StatusCode: r.StatusCode, Class: string(r.Class), Error: r.Error,
 		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
+}
+
+// hidden is what must not be kept of an answer that repeats it: the secrets,
+// with and without their prefix, and the values of the headers, whole and
+// without a scheme such as Bearer before them.
+func hidden(out sheaf.Outgoing) []string {
+	var words []string
+	for _, secret := range out.Secrets {
+		words = append(words, secret, strings.TrimPrefix(secret, secretPrefix))
+	}
+	for _, custom := range out.Headers {
+		words = append(words, custom.Value)
+		if _, token, found := strings.Cut(custom.Value, " "); found {
+			words = append(words, strings.TrimSpace(token))
+		}
+	}
+	return words
 }
