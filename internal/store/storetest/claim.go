@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -212,7 +211,11 @@ func claimOnce(n *nodes) {
 // recordAll deals the outcomes out to two nodes, in batches.
 func (n *nodes) recordAll(outcomes []store.Outcome) {
 	n.Helper()
-	rand.Shuffle(len(outcomes), func(i, j int) { outcomes[i], outcomes[j] = outcomes[j], outcomes[i] })
+	r := dice(len(outcomes))
+	for i := range outcomes {
+		j := r.roll(i + 1)
+		outcomes[i], outcomes[j] = outcomes[j], outcomes[i]
+	}
 	var g errgroup.Group
 	i := 0
 	for part := range slices.Chunk(outcomes, 8) {
@@ -298,13 +301,13 @@ func (f *fixture) expire(ahead time.Duration) {
 
 // sendSome claims and records, and now and then dies in between.
 func (f *fixture) sendSome(id sheaf.SubscriptionID, seed uint64) error {
-	r := rand.New(rand.NewPCG(seed, 7))
+	r := dice(seed)
 	for range 60 {
 		got, err := f.claimed(store.Lane{Subscription: id, Room: 4, Retries: 1}, 20*time.Millisecond)
 		if err != nil {
 			return err
 		}
-		switch ends := r.IntN(6); {
+		switch ends := r.roll(6); {
 		case ends < 3:
 			err = f.record(f.outcomes(got.Claims, result(ends)))
 		case ends == 3:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -121,6 +120,14 @@ func (f *fixture) states(id sheaf.SubscriptionID) map[sheaf.DeliveryState]int {
 	return out
 }
 
+// dice are chance that is the same in every run.
+type dice uint64
+
+func (d *dice) roll(sides int) int {
+	*d = *d*6364136223846793005 + 1442695040888963407
+	return int(*d>>33) % sides
+}
+
 // history is what a subscription was, from which event on.
 type history []era
 
@@ -166,13 +173,13 @@ func outbox(n *nodes) {
 		s := n.subscribe(types[:2]...)
 		note(s.ID, era{after: s.SinceEvent, active: true, events: s.Events})
 		g.Go(func() error {
-			r := rand.New(rand.NewPCG(uint64(i), 1))
+			r := dice(i)
 			e := era{active: true, events: s.Events}
 			for range 25 {
-				if r.IntN(2) == 0 {
+				if r.roll(2) == 0 {
 					e.active = !e.active
 				} else {
-					e.events = types[:1+r.IntN(3)]
+					e.events = types[:1+r.roll(3)]
 				}
 				after, err := n.on(i).changeSubscription(s.ID, func(s *sheaf.Subscription) { s.Active, s.Events = e.active, e.events })
 				if err != nil {
