@@ -14,8 +14,8 @@ import (
 // answerWithin is far longer than any answer takes, and shorter than the time that a run of tests has.
 const answerWithin = 40 * time.Second
 
-// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself: what went wrong with
-// a request is reported by its Response.
+// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself, except when request
+// and answer are not as the OpenAPI document has them: what went wrong with a request is reported by its Response.
 type Client struct {
 	api    *API
 	header http.Header
@@ -68,8 +68,27 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 	out := &Response{Status: res.StatusCode, Header: res.Header, what: method + " " + path}
 	if out.Body, out.Err = io.ReadAll(res.Body); out.Err == nil {
 		_ = json.Unmarshal(out.Body, &out.JSON) // nil when it is no object
+		c.checkContract(req, out)
 	}
 	return out
+}
+
+// checkContract holds the exchange against the OpenAPI document; a body that was streamed is gone.
+func (c *Client) checkContract(req *http.Request, res *Response) {
+	contract, err := theContract()
+	if err != nil {
+		c.api.t.Errorf("read the OpenAPI document: %v", err)
+		return
+	}
+	var sent []byte
+	if req.GetBody != nil {
+		if b, err := req.GetBody(); err == nil {
+			sent, _ = io.ReadAll(b) // it is in memory
+		}
+	}
+	if err := contract.check(req, sent, res); err != nil {
+		c.api.t.Errorf("%s: %v", res.what, err)
+	}
 }
 
 func (c *Client) request(method, path string, body any, headers []string) (*http.Request, error) {

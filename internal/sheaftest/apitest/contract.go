@@ -1,0 +1,144 @@
+package apitest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/errors"
+
+	"sheaf.dev/internal/httpapi"
+)
+
+// contract holds exchanges against the OpenAPI document. It is safe for concurrent use.
+type contract struct {
+	requests, responses validator.Validator
+	operations          *http.ServeMux
+	statuses            map[string][]string // by the pattern of an operation
+}
+
+// theContract is read once a process.
+var theContract = sync.OnceValues(func() (*contract, error) {
+	document, err := libopenapi.NewDocument(httpapi.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	model, err := document.BuildV3Model()
+	if err != nil {
+		return nil, err
+	}
+	c := &contract{operations: http.NewServeMux(), statuses: map[string][]string{}}
+	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
+	// Strict: what the document does not name must not be answered, though a client may send it.
+	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
+		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection"))
+	for path, item := range model.Model.Paths.PathItems.FromOldest() {
+		for method, operation := range item.GetOperations().FromOldest() {
+			pattern := strings.ToUpper(method) + " " + path
+			c.operations.Handle(pattern, http.NotFoundHandler())
+			c.statuses[pattern] = slices.Collect(operation.Responses.Codes.KeysFromOldest())
+		}
+	}
+	return c, nil
+})
+
+// Undocumented answers: what is refused before an operation is found.
+var beforeOperation = []int{401, 403, 404, 405, 429, 500, 503}
+
+// check returns how an exchange under /api/ differs from the document. A request that was refused is not held against
+// it, only the answer: tests send all sorts of things on purpose. sent is the request's body, unless it was streamed.
+func (c *contract) check(r *http.Request, sent []byte, res *Response) error {
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		return nil
+	}
+	operation := c.operationOf(r)
+	if operation == "" {
+		if !slices.Contains(beforeOperation, res.Status) {
+			return fmt.Errorf("answered %d, but the document has no such operation", res.Status)
+		}
+		return nil
+	}
+	if !slices.Contains(c.statuses[operation], strconv.Itoa(res.Status)) {
+		return fmt.Errorf("answered %d, which the document does not have for %s", res.Status, operation)
+	}
+	if r.Method == http.MethodHead {
+		return nil // GET is held against the document, and HEAD against GET
+	}
+	if streamed := r.Body != nil && r.GetBody == nil; res.Status < 300 && !streamed {
+		if err := told(c.requests.ValidateHttpRequestSync(plain(r, r.URL.Path, sent))); err != nil {
+			return fmt.Errorf("took a request that the document refuses: %w", err)
+		}
+	}
+	answer := &http.Response{StatusCode: res.Status, Header: res.Header, Request: r, Body: io.NopCloser(bytes.NewReader(res.Body))}
+	// The id may be anything here, a slash too.
+	_, path, _ := strings.Cut(strings.Replace(operation, "{id}", "id", 1), " ")
+	if err := told(c.responses.ValidateHttpResponse(plain(r, path, nil), answer)); err != nil {
+		return fmt.Errorf("answered %d %s against the document: %w", res.Status, clip(res.Body), err)
+	}
+	return nil
+}
+
+// operationOf returns the pattern of the operation that the document has for the request, or "".
+func (c *contract) operationOf(r *http.Request) string {
+	if strings.HasSuffix(r.URL.Path, "/") || strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path+"/", "/./") || strings.Contains(r.URL.Path, "/..") {
+		return ""
+	}
+	_, pattern := c.operations.Handler(r)
+	return pattern
+}
+
+// plain is the request as the validator can read it: decoded once, each parameter once, as the last one counts.
+func plain(r *http.Request, path string, body []byte) *http.Request {
+	out := r.Clone(r.Context())
+	out.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: path}
+	if query, err := url.ParseQuery(r.URL.RawQuery); err == nil {
+		for name, values := range query {
+			query[name] = values[len(values)-1:]
+		}
+		out.URL.RawQuery = query.Encode()
+	}
+	// A body without a type, or with odd parameters behind it, is JSON.
+	out.Header.Set("Content-Type", "application/json")
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if len(body) == 0 {
+		out.Header.Del("Content-Type")
+		out.Body = http.NoBody
+	}
+	return out
+}
+
+func told(ok bool, faults []*errors.ValidationError) error {
+	if ok {
+		return nil
+	}
+	var b strings.Builder
+	for _, f := range faults {
+		if unreadable(f) {
+			continue
+		}
+		fmt.Fprintf(&b, "\n\t%s: %s", f.Message, f.Reason)
+		for _, s := range f.SchemaValidationErrors {
+			fmt.Fprintf(&b, "\n\t\t%s at %s", s.Reason, s.KeywordLocation)
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s", b.String())
+}
+
+// unreadable reports a fault that is the validator's own. A payload that another part sent is kept as it is: it may have
+// numbers that no float has, and fields that no document names, which strict mode refuses though the schema is open.
+func unreadable(f *errors.ValidationError) bool {
+	return strings.Contains(f.Reason, "cannot unmarshal number") ||
+		strings.Contains(f.Message, ".payload.") && strings.HasSuffix(f.Reason, "Declared properties: []")
+}
