@@ -170,3 +170,44 @@ func TestRedeliver_DeliveredStaysDelivered(t *testing.T) {
 		w.wantFailures(id, 0, true)
 	})
 }
+
+// While an attempt is under way, one more comes when it has ended: also after
+// the last of the schedule, and after one that arrived.
+func TestRedeliver_WhileSendingComesAfter(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/a", slowly(400*ms, 500))
+		w.start()
+		id := w.subscribe("/a")
+		w.publish(1)
+		w.at(73 * time.Second) // the fourth began at 72.2 s: 0.4+1, 0.4+10, 0.4+60
+		if d := w.only(id); d.State != sheaf.Failed {
+			t.Fatalf("got %+v", d.Delivery)
+		}
+		w.endpoint.on("/b", slowly(400*ms, 200))
+		other := w.subscribe("/b")
+		w.publish(1)
+		w.at(73*time.Second + 100*ms)
+		w.redeliver(w.deliveries(other)[0].ID)
+		w.at(80 * time.Second)
+		w.wantTimes("/b", 73*time.Second, 73*time.Second+400*ms)
+		w.wantStates(other, map[sheaf.DeliveryState]int{sheaf.Delivered: 1})
+	})
+}
+
+func TestRedeliver_DuringTheLastAttempt(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/a", slowly(400*ms, 500))
+		w.start()
+		id := w.subscribe("/a")
+		w.publish(1)
+		w.at(72*time.Second + 300*ms)
+		if d := w.only(id); d.State != sheaf.Sending {
+			t.Fatalf("got %+v", d.Delivery)
+		}
+		w.redeliver(w.only(id).ID)
+		w.at(90 * time.Second)
+		w.wantTimes("/a", 0, 1400*ms, 11800*ms, 72200*ms, 72600*ms)
+		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1})
+		w.wantFailures(id, 1, true)
+	})
+}

@@ -157,13 +157,21 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 
 const redeliver = `
 UPDATE deliveries
-SET back_state = state, back_at = next_attempt_at, state = 'waiting', retry = 0, next_attempt_at = $3
+SET back_state = state, back_at = next_attempt_at, state = 'waiting', retry = 0, next_attempt_at = $3, again = 0
 WHERE workspace_id = $1 AND id = $2 AND state <> 'sending' AND back_state IS NULL`
 
-// Redeliver asks for one more attempt now, after which an unsuccessful delivery
-// is again what it was. One that is being sent, or asked for already, stays as
-// it is: an attempt is coming.
+const sendAgain = `
+UPDATE deliveries
+SET again = 1
+WHERE workspace_id = $1 AND id = $2 AND state = 'sending'`
+
+// Redeliver asks for one more attempt: now, or when the one that is under way
+// has ended. After it an unsuccessful delivery is again what it was. Of one that
+// waits for such an attempt already there is no second.
 func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
 	tx.note.due(d.SubscriptionID)
-	return tx.exec(redeliver, ws, d.ID, now)
+	if err := tx.exec(redeliver, ws, d.ID, now); err != nil {
+		return err
+	}
+	return tx.exec(sendAgain, ws, d.ID)
 }

@@ -114,20 +114,33 @@ func (tx *Tx) addFailing(outcomes []Outcome, touched map[sheaf.SubscriptionID]sh
 
 // settle writes one outcome; kept is false when its lease is no longer ours.
 func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
-	if kept, err = tx.settleDelivery(o, t); err != nil || !kept || t == nil || o.ByHand {
+	again, kept, err := tx.settleDelivery(o, t)
+	if err != nil || !kept {
 		return kept, err
 	}
-	return true, tx.judge(o, t)
+	if t != nil && !o.ByHand {
+		if err := tx.judge(o, t); err != nil {
+			return true, err
+		}
+	}
+	if again {
+		// Somebody asked for one more while this one was under way.
+		tx.note.due(o.Subscription)
+		return true, tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
+	}
+	return true, nil
 }
 
 const settleDelivery = `
 UPDATE deliveries
 SET attempt_count = $4, last_status_code = $5, last_error = $6, state = $7, next_attempt_at = $8, finished_at = $9,
   tries = $10, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'
+RETURNING again`
 
-// settleDelivery moves the delivery to the state that follows.
-func (tx *Tx) settleDelivery(o *Outcome, t *target) (bool, error) {
+// settleDelivery moves the delivery to the state that follows. again says that
+// somebody asked for one more attempt while this one was under way.
+func (tx *Tx) settleDelivery(o *Outcome, t *target) (again, kept bool, err error) {
 	active := t != nil && t.Active
 	var state sheaf.DeliveryState
 	var due, finished *time.Time
@@ -144,9 +157,8 @@ func (tx *Tx) settleDelivery(o *Outcome, t *target) (bool, error) {
 	default:
 		state, finished = sheaf.Failed, &o.Ended
 	}
-	n, err := tx.changed(settleDelivery, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
+	return one(&tx.Reader, settleDelivery, (*row).bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
 		optError(o.Attempt), state, due, finished, o.Tries+1)
-	return n > 0, err
 }
 
 const putBack = `
@@ -155,16 +167,16 @@ SET attempt_count = $4, last_status_code = $5, last_error = $6,
   state = CASE WHEN back_state = 'waiting' AND $7 = 0 THEN 'held' ELSE back_state END,
   next_attempt_at = CASE WHEN $7 = 1 THEN back_at END, retry = CASE WHEN tries > 0 THEN 1 ELSE 0 END,
   lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'`
+WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'
+RETURNING again`
 
 // putBack makes a delivery that was asked for by hand, and did not arrive, what
 // it was before. Only if that was waiting, and its subscription has become
 // inactive meanwhile, it is held as all the others are.
-func (tx *Tx) putBack(o *Outcome, active bool) (bool, error) {
+func (tx *Tx) putBack(o *Outcome, active bool) (again, kept bool, err error) {
 	tx.note.due(o.Subscription)
-	n, err := tx.changed(putBack, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
+	return one(&tx.Reader, putBack, (*row).bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
 		optError(o.Attempt), active)
-	return n > 0, err
 }
 
 func optStatus(code int) any {

@@ -50,6 +50,7 @@ CREATE TABLE deliveries (
   lease_until BIGINT,
   back_state TEXT,
   back_at BIGINT,
+  again BIGINT NOT NULL DEFAULT 0,
   last_status_code BIGINT,
   last_error TEXT,
   created_at BIGINT NOT NULL,
