@@ -67,7 +67,7 @@ func TestKill_ClaimsAreTakenUp(t *testing.T) {
 	}
 	other.signal(syscall.SIGCONT)
 	r.open()
-	within(t, patience, "all arrive again", func() bool { return len(r.journal()) == 2*events })
+	within(t, patience, "all arrive again", func() bool { return r.total() == 2*events })
 	slowest := time.Duration(0)
 	for _, a := range r.journal()[events:] {
 		slowest = max(slowest, a.at.Sub(claimed[a.event]))

@@ -124,6 +124,13 @@ func (r *receiver) journal() []arrival {
 	return append([]arrival(nil), r.arrived...)
 }
 
+// total returns how many requests arrived.
+func (r *receiver) total() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.arrived)
+}
+
 // counts returns how often each event arrived.
 func (r *receiver) counts() map[string]int {
 	r.mu.Lock()

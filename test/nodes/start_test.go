@@ -89,7 +89,7 @@ func TestRestore_FromSQLiteToPostgreSQL(t *testing.T) {
 		t.Errorf("the project is %q", got)
 	}
 	a.newProject("made on PostgreSQL")
-	within(t, patience, "the event arrives", func() bool { return len(r.journal()) > 0 })
+	within(t, patience, "the event arrives", func() bool { return r.total() > 0 })
 	got := r.journal()[0]
 	if err := webhook.Verify(secret, got.header, got.body); err != nil {
 		t.Errorf("the secret of before does not verify: %v", err)
