@@ -266,7 +266,7 @@ func TestOpenAPI_HasAnExampleForEveryOperation(t *testing.T) {
 		}
 		for what, content := range bodies {
 			for _, media := range content.keys() {
-				if content.at(media, "example").value == nil {
+				if len(content.at(media, "examples").keys()) == 0 {
 					t.Errorf("%s: no example of %s %s", name, what, media)
 				}
 			}
@@ -356,7 +356,7 @@ func TestOpenAPI_HasTheWordsOfTheProgram(t *testing.T) {
 	}
 	for _, name := range events {
 		hook := document.at("webhooks", name, "post", "requestBody", "content", "application/json")
-		if got := fmt.Sprint(hook.at("example", "type").value, " ", hook.at("example", "resource_type").value); got != name+" "+sheaf.EventType(name).Resource() {
+		if got := fmt.Sprint(hook.at("examples", "Example", "value", "type").value, " ", hook.at("examples", "Example", "value", "resource_type").value); got != name+" "+sheaf.EventType(name).Resource() {
 			t.Errorf("webhook %s has an example of %s", name, got)
 		}
 		if types := hook.at("schema", "properties", "type", "enum").texts(); !slices.Contains(types, name) {
