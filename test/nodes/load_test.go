@@ -18,9 +18,11 @@ type success struct {
 // load creates projects from several clients until it is stopped. Each repeats what was not acknowledged, with the
 // same Idempotency-Key and through another node, as the answer 503 advises.
 type load struct {
-	t      *testing.T
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+	t       *testing.T
+	ctx     context.Context
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+	clients int
 
 	mu       sync.Mutex // guards what follows
 	nodes    []*node
@@ -31,16 +33,22 @@ type load struct {
 
 func startLoad(t *testing.T, clients int, nodes ...*node) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{t: t, cancel: cancel, nodes: slices.Clone(nodes)}
-	for i := range clients {
+	l := &load{t: t, ctx: ctx, cancel: cancel, nodes: slices.Clone(nodes)}
+	l.add(clients)
+	t.Cleanup(l.stop)
+	return l
+}
+
+// add lets more clients write.
+func (l *load) add(clients int) {
+	for i := l.clients; i < l.clients+clients; i++ {
 		l.group.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				l.create(ctx, i+n, fmt.Sprintf("write %d of client %d", n, i))
+			for n := 0; l.ctx.Err() == nil; n++ {
+				l.create(l.ctx, i+n, fmt.Sprintf("write %d of client %d", n, i))
 			}
 		})
 	}
-	t.Cleanup(l.stop)
-	return l
+	l.clients += clients
 }
 
 // create makes one project, and does not give up before the load ends.
