@@ -18,7 +18,7 @@ func TestFigures_OfOneTwoAndThreeNodes(t *testing.T) {
 	if !long {
 		t.Parallel()
 	}
-	for count := 1; count <= 3; count++ {
+	for count := 1; count <= scaled(2, 3); count++ {
 		measureNodes(t, count)
 	}
 }
