@@ -43,7 +43,7 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 		return fmt.Errorf("%s exists: choose another name", c.File)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("the backup cannot be written to %s: %w", c.File, err)
 	}
 	return c.show(p, fields(func(o *sheaf.Object) {
 		o.Text("file", c.File)
@@ -57,13 +57,14 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 type restoreCommand struct {
 	storeFlags
 	output
-	File string `arg:"" help:"A file that sheaf backup wrote."`
+	MasterKey *string `placeholder:"KEY" help:"The master key of the store that the backup was made of: 32 bytes in base64. Without it, the file in the data folder."`
+	File      string  `arg:"" help:"A file that sheaf backup wrote."`
 }
 
 // Run fills an empty store, whole or not at all. No server may use it: the
 // folder's lock is taken, and a PostgreSQL that is served is not empty.
 func (c *restoreCommand) Run(ctx context.Context, p *program) error {
-	settings, err := config.Serve{Store: c.Store}.Load(p.env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey}.Load(p.env)
 	if err != nil {
 		return err
 	}
@@ -72,6 +73,17 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 		return fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	defer in.Close()
+	// Before anything is made: a refused restore leaves nothing behind.
+	check, err := store.BackupKey(in)
+	if err != nil {
+		return err
+	}
+	if err := restoresWith(settings, check); err != nil {
+		return err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	unlock, err := takeFolder(settings)
 	if err != nil {
 		return err
@@ -86,7 +98,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
-	rows, err := st.Restore(ctx, in, func(check string) error { return restoresWith(settings, check) })
+	rows, err := st.Restore(ctx, in)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"sheaf.dev/internal/config"
 )
 
 // makeFolder makes the data folder, for its own user alone, unless it exists.
@@ -71,4 +74,18 @@ func syncFolder(path string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// warnOfOpenFiles tells when others on this machine can read what is ours. With
+// PostgreSQL the folder has nothing but the key, and may be anybody's.
+func warnOfOpenFiles(s *config.Settings, log *slog.Logger) {
+	ours := []string{filepath.Join(s.Data, masterKeyFile)}
+	if s.DatabaseURL == "" {
+		ours = append(ours, s.Data)
+	}
+	for _, path := range ours {
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+			log.Warn("others on this machine can read what is Sheaf's alone: run chmod go= on it", "path", path, "mode", info.Mode().Perm().String())
+		}
+	}
 }

@@ -49,7 +49,7 @@ type program struct {
 func (p *program) run(ctx context.Context, args []string) (code int) {
 	defer p.recoverExit(&code)
 	parser := p.parser()
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(usual(args))
 	if err != nil {
 		return p.explain(parser, err)
 	}
@@ -59,6 +59,20 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 		return exitFailed
 	}
 	return exitDone
+}
+
+// usual turns what people type out of habit into this program's words.
+func usual(args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	switch args[0] {
+	case "help":
+		return append(args[1:len(args):len(args)], "--help")
+	case "--version", "-v":
+		return []string{"version"}
+	}
+	return args
 }
 
 // explain shows how the command is used, and what was wrong.

@@ -79,6 +79,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err := p.firstRun(ctx, a, settings, baseURL(settings, listener.Addr().String())); err != nil {
 		return err
 	}
+	warnOfOpenFiles(settings, log)
 	fmt.Fprintf(p.stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
@@ -114,7 +115,11 @@ func openForServing(ctx context.Context, s *config.Settings, log *slog.Logger) (
 }
 
 func listen(addr, flag string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // 0.0.0.0 is not [::]
+	}
+	l, err := net.Listen(network, addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is taken by another program: stop it, or choose another address with %s", addr, flag)
 	}

@@ -61,7 +61,7 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 	}
 	switch {
 	case !in.Type.Known():
-		return sheaf.Event{}, sheaf.Invalidf("type %q is unknown: use one of media.*, generation.* or share.*", sheaf.Clip(string(in.Type)))
+		return sheaf.Event{}, sheaf.Invalidf("type %q is unknown: use one of %s", sheaf.Clip(string(in.Type)), sheaf.EventNames(sheaf.EventType.Elsewhere))
 	case !in.Type.Elsewhere():
 		return sheaf.Event{}, sheaf.Invalidf("type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
 	case len(in.Payload) > sheaf.MaxPayload:

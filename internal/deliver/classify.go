@@ -35,7 +35,7 @@ const (
 // addresses of the network inside.
 const (
 	textCanceled    = "the attempt was stopped before it had ended"
-	textBlocked     = "the endpoint's address is not allowed"
+	textBlocked     = "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr"
 	textInvalidURL  = "the endpoint's URL is not valid"
 	textNotSent     = "the request could not be sent"
 	textDNS         = "the endpoint's host name could not be resolved"
@@ -45,7 +45,7 @@ const (
 	textMalformed   = "the endpoint's answer is not valid HTTP, or its headers are larger than 32 KB"
 	textHandshake   = "the TLS handshake with the endpoint failed"
 	textNotTLS      = "the endpoint does not speak TLS on this port"
-	textAuthority   = "the certificate is not trusted: it is signed by an unknown authority"
+	textAuthority   = "the certificate is not trusted: it is signed by an unknown authority; use a public one, or let the operator trust it with --webhook-ca-file"
 	textExpired     = "the certificate is not trusted: it has expired or is not valid yet"
 	textHostname    = "the certificate is not trusted: it is for another host name"
 	textCertificate = "the certificate is not trusted"

@@ -64,6 +64,7 @@ func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
 		err := d.writeOnce(batch)
 		if err == nil {
+			d.warn(batch)
 			return
 		}
 		d.Log.Warn("could not record attempts", "error", err, "count", len(batch))
@@ -84,6 +85,21 @@ func (d *Deliverer) write(batch []store.Outcome) {
 
 func (d *Deliverer) writeOnce(batch []store.Outcome) error {
 	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch) })
+}
+
+// warn tells the operator what a receiver's owner should know.
+func (d *Deliverer) warn(batch []store.Outcome) {
+	for i := range batch {
+		o := &batch[i]
+		if o.Closes() {
+			d.Log.Warn("gave up a delivery", "delivery_id", string(o.Delivery), "subscription_id", string(o.Subscription),
+				"event_id", string(o.Event), "attempts", o.Attempts+1, "class", o.Attempt.Class, "error", o.Attempt.Error)
+		}
+		if o.Deactivated {
+			d.Log.Warn("deactivated a subscription after too many failed deliveries in a row", "subscription_id", string(o.Subscription),
+				"failures", sheaf.MaxFailures, "error", o.Attempt.Error)
+		}
+	}
 }
 
 // giveBack releases claims whose attempts were cut short; should that fail,

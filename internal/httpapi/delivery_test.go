@@ -525,11 +525,11 @@ func TestDelivery_SpecialAddressIsRefusedWhenDialled(t *testing.T) {
 		for _, id := range c.GET(subscriptions).IDs(t) {
 			d := delivery(t, c, idOf(settled(t, c, id)[0]))
 			last := attempts(d)[3]
-			if d["state"] != "failed" || last["error_class"] != "blocked_address" || last["error"] != "the endpoint's address is not allowed" || last["remote_address"] != nil || last["status_code"] != nil {
+			if d["state"] != "failed" || last["error_class"] != "blocked_address" || last["error"] != "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr" || last["remote_address"] != nil || last["status_code"] != nil {
 				t.Errorf("got %v", d)
 			}
 			r := strict.POST(at(subscriptions, id)+"/test", nil).Want(t, 200)
-			if r.JSON["delivered"] != false || r.JSON["error"] != "the endpoint's address is not allowed" {
+			if r.JSON["delivered"] != false || r.JSON["error"] != "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr" {
 				t.Errorf("got %s", r.Body)
 			}
 		}

@@ -38,7 +38,7 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	}
 	if x.query.Has("type") {
 		if f.Type = sheaf.EventType(x.query.Text("type")); !f.Type.Known() {
-			return f, sheaf.Invalidf("type %q is not an event type", sheaf.Clip(string(f.Type)))
+			return f, sheaf.Invalidf("type %q is not an event type: choose from %s", sheaf.Clip(string(f.Type)), sheaf.EventNames(sheaf.EventType.Known))
 		}
 	}
 	if x.query.Has("resource_id") {

@@ -49,6 +49,17 @@ func (t EventType) Elsewhere() bool {
 	return false
 }
 
+// EventNames lists the types for which keep is true, for an error's text.
+func EventNames(keep func(EventType) bool) string {
+	var names []string
+	for _, t := range EventTypes {
+		if keep(t) {
+			names = append(names, string(t))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // Resource is the resource_type of the event.
 func (t EventType) Resource() string {
 	if t == WebhookTest {

@@ -158,7 +158,7 @@ func ParseEventTypes(names []string) ([]EventType, error) {
 		case n == "*":
 			return nil, Invalidf("events: * is not possible: name each event type")
 		case !t.Known():
-			return nil, Invalidf("events: %q is not an event type: see the list of event types", Clip(n))
+			return nil, Invalidf("events: %q is not an event type: choose from %s", Clip(n), EventNames(EventType.Known))
 		case !slices.Contains(out, t):
 			out = append(out, t)
 		}

@@ -128,14 +128,11 @@ func (r *row) values(columns []column) []any {
 // ErrNotEmpty refuses to restore over what is there.
 var ErrNotEmpty = errors.New("the store is not empty: a backup is restored into an empty one only, so that nothing is overwritten")
 
-// Restore fills an empty store with a backup, whole or not at all. check is
-// called with the backup's proof of its master key before anything is written.
-func (s *Store) Restore(ctx context.Context, in io.Reader, check func(keyCheck string) error) (rows int64, err error) {
-	lines, head, err := openBackup(in)
+// Restore fills an empty store with a backup, whole or not at all. Whether its
+// master key is at hand the caller has asked with BackupKey.
+func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err error) {
+	lines, _, err := openBackup(in)
 	if err != nil {
-		return 0, err
-	}
-	if err := check(head.KeyCheck); err != nil {
 		return 0, err
 	}
 	ran := false
@@ -148,6 +145,13 @@ func (s *Store) Restore(ctx context.Context, in io.Reader, check func(keyCheck s
 		return err
 	})
 	return rows, err
+}
+
+// BackupKey returns a backup's proof of its master key, or an error for a person
+// unless this program can restore it. It reads the beginning alone.
+func BackupKey(in io.Reader) (keyCheck string, err error) {
+	_, head, err := openBackup(in)
+	return head.KeyCheck, err
 }
 
 var errNoBackup = errors.New("this is not a backup of sheaf, or it is torn")

@@ -11,11 +11,15 @@ const deliveryColumns = `id, event_id, event_type, subscription_id, state, attem
   last_status_code, last_error, created_at, finished_at`
 
 func scanDelivery(r *row) sheaf.Delivery {
-	return sheaf.Delivery{
+	d := sheaf.Delivery{
 		ID: sheaf.DeliveryID(r.text()), EventID: sheaf.EventID(r.text()), EventType: sheaf.EventType(r.text()),
 		SubscriptionID: sheaf.SubscriptionID(r.text()), State: sheaf.DeliveryState(r.text()), AttemptCount: r.int(),
 		NextAttemptAt: r.optTime(), LastStatusCode: r.optInt(), LastError: r.optText(), CreatedAt: r.time(), FinishedAt: r.optTime(),
 	}
+	if d.State == sheaf.Waiting || d.State == sheaf.Sending {
+		d.FinishedAt = nil // it was finished once, and somebody asked for one more attempt
+	}
+	return d
 }
 
 const insertDeliveries = `

@@ -16,10 +16,12 @@ type Outcome struct {
 	Attempt sheaf.Attempt
 	Ended   time.Time
 	Retry   *time.Time
+	// Deactivated is set by Record: the subscription has just become inactive.
+	Deactivated bool
 }
 
-// closes reports whether the delivery has failed for good with this attempt.
-func (o *Outcome) closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o.ByHand }
+// Closes reports whether the delivery has failed for good with this attempt.
+func (o *Outcome) Closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o.ByHand }
 
 // Record writes the outcomes of attempts, and what follows for their
 // subscriptions: a delivered one sets failure_count to 0, a failed one raises
@@ -33,6 +35,7 @@ func (tx *Tx) Record(outcomes []Outcome) error {
 	var attempts [][]any
 	for i := range outcomes {
 		o := &outcomes[i]
+		o.Deactivated = false // the transaction may run again
 		kept, err := tx.settle(o, endpoints[o.Subscription])
 		if err != nil {
 			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
@@ -64,7 +67,7 @@ func (tx *Tx) lockEndpoints(outcomes []Outcome) (map[sheaf.SubscriptionID]*targe
 	touched := map[sheaf.SubscriptionID]sheaf.WorkspaceID{}
 	for i := range outcomes {
 		o := &outcomes[i]
-		if o.closes() {
+		if o.Closes() {
 			workspaces[o.Workspace] = true
 		}
 		if !o.Attempt.OK() {
@@ -201,7 +204,7 @@ func (tx *Tx) judge(o *Outcome, t *target) error {
 		t.FailureCount, t.LastError = 0, nil
 	case !t.Active:
 		return nil
-	case o.closes():
+	case o.Closes():
 		t.FailureCount++
 		t.LastError = &o.Attempt.Error
 	default:
@@ -213,6 +216,7 @@ func (tx *Tx) judge(o *Outcome, t *target) error {
 		}
 		return tx.UpdateSubscription(t.workspace, t.Subscription)
 	}
+	o.Deactivated = true
 	reason := sheaf.ByFailures
 	t.Active, t.DeactivatedAt, t.DeactivationReason = false, &o.Ended, &reason
 	t.Revision++

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the answers into the README")
 
 const path = "../../README.md"
 
-// A step is a pasted line and the answer that the README shows below it.
+// A step is a block of lines to paste, and the answer that the README shows
+// below it.
 type step struct{ command, answer string }
 
 func TestTour_AnswersAsTheREADMEShows(t *testing.T) {
@@ -44,32 +45,27 @@ func TestTour_AnswersAsTheREADMEShows(t *testing.T) {
 	}
 }
 
-// rewrite calls run for each step of the console blocks and puts its result
-// where the answer stands.
+// block is a step as the README writes it: shell lines, then the answer if there
+// is one.
+var block = regexp.MustCompile("(?s)```sh\n(.*?)\n```(?:\n\n```json\n(.*?)\n```)?")
+
+// rewrite calls run for each step of the tour and puts its result where the
+// answer stands.
 func rewrite(text string, run func(step) string) string {
-	var out []string
-	inside := false
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		line := lines[i]
-		out = append(out, line)
-		switch {
-		case line == "```console":
-			inside = true
-		case strings.HasPrefix(line, "```"):
-			inside = false
-		case inside && strings.HasPrefix(line, "$ "):
-			s := step{command: strings.TrimPrefix(line, "$ ")}
-			for i+1 < len(lines) && lines[i+1] != "" && !strings.HasPrefix(lines[i+1], "```") && !strings.HasPrefix(lines[i+1], "$ ") {
-				i++
-				s.answer += lines[i]
-			}
-			if answer := run(s); answer != "" {
-				out = append(out, answer)
-			}
+	start := strings.Index(text, "## A tour")
+	end := start + strings.Index(text[start:], "\n## For operators")
+	tour := block.ReplaceAllStringFunc(text[start:end], func(found string) string {
+		m := block.FindStringSubmatch(found)
+		if strings.HasPrefix(m[1], "export ") {
+			return found // what the reader fills in
 		}
-	}
-	return strings.Join(out, "\n")
+		out := "```sh\n" + m[1] + "\n```"
+		if answer := run(step{m[1], m[2]}); answer != "" {
+			out += "\n\n```json\n" + answer + "\n```"
+		}
+		return out
+	})
+	return text[:start] + tour + text[end:]
 }
 
 // serve starts the program as it is, on an empty folder, and returns its address
