@@ -28,7 +28,11 @@ const (
 	stopWithin = 30 * time.Second
 	// requestsWithin is how much of it requests in flight get; the workers get
 	// the rest.
-	requestsWithin = 25 * time.Second
+	requestsWithin = 24 * time.Second
+	// leaveWithin is the time to leave for clients of a server that had a
+	// request within busyWithin.
+	leaveWithin = time.Second
+	busyWithin  = 2 * time.Second
 )
 
 type serveCommand struct{ config.Serve }
@@ -132,6 +136,7 @@ func listen(addr, flag string) (net.Listener, error) {
 // server is everything that runs until the program is told to stop.
 type server struct {
 	log      *slog.Logger
+	now      func() time.Time
 	api      *httpapi.Server
 	http     *http.Server
 	listener net.Listener
@@ -163,7 +168,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 			api.Wake()
 		}
 	})
-	s := &server{log: log, api: api, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s := &server{log: log, now: p.now, api: api, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
@@ -189,8 +194,12 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       120 * time.Second,
-		MaxHeaderBytes:    64 << 10,
+		// Whatever a client sends or takes too slowly ends here; the event
+		// streams set deadlines of their own.
+		ReadTimeout:    75 * time.Second,
+		WriteTimeout:   120 * time.Second,
+		IdleTimeout:    120 * time.Second,
+		MaxHeaderBytes: 64 << 10,
 		// OPTIONS * is answered as any other method that is not possible.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -225,6 +234,11 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	// The store is closed by whoever opened it.
 	s.log.Info("stopping")
 	s.api.Drain()
+	if s.api.Busy(s.now(), busyWithin) {
+		// Every answer now closes its connection, so that clients and balancers
+		// leave before the listener does.
+		time.Sleep(leaveWithin)
+	}
 	err := s.endRequests()
 	stopWorkers()
 	err = errors.Join(err, group.Wait())

@@ -112,7 +112,7 @@ func TestServe_FirstRunNoneMakesNothing(t *testing.T) {
 // D55: what the command line does reaches a running server within 2 seconds.
 func TestServe_HeedsTheCommandLine(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	s := start(t, "--data", data, "--first-run", "none")
+	s := start(t, "--data", data, "--first-run", "none", "--rate-limit", "pro=0")
 	where := []string{"--data", data}
 	ws := createWorkspace(t, where, "pro")
 	k := decoded[keyRecord](t, sheafCommand(t, "key", "create", "--json", "--data", data, "--workspace", ws.ID, "--name", "k", "--scopes", "all").succeeds(t))

@@ -88,12 +88,15 @@ type work struct {
 // it emits and the caller's idempotency key.
 func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, error)) (T, error) {
 	var out T
-	err := a.store.Write(ctx, func(tx *store.Tx) error {
+	err := a.store.WriteIn(ctx, c.Workspace, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(c.Workspace)
 		if err != nil {
 			return err
 		}
 		w := &work{Tx: tx, app: a, caller: c, now: a.now(), ws: ws, before: ws}
+		if err := w.stillAllowed(); err != nil {
+			return err
+		}
 		if err := w.replay(); err != nil {
 			return err
 		}
@@ -105,10 +108,27 @@ func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, e
 	return out, err
 }
 
+// stillAllowed asks again, under the workspace's lock, whether the key is live
+// and the plan paid: a body may take a minute to arrive, and whoever revokes a
+// key must be sure that it does nothing more. Operators have no key.
+func (w *work) stillAllowed() error {
+	if w.caller.Key.ID == "" {
+		return nil
+	}
+	k, err := w.Key(w.ws.ID, w.caller.Key.ID)
+	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+		return err
+	}
+	if err != nil || !k.Live(w.now) {
+		return unauthorized("the API key is unknown, expired or revoked: create a new one")
+	}
+	return w.ws.Plan.AllowAPI()
+}
+
 // read runs act in one snapshot.
-func read[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (T, error) {
+func read[T any](ctx context.Context, a *App, c Caller, act func(r *store.Reader) (T, error)) (T, error) {
 	var out T
-	err := a.store.Read(ctx, func(r *store.Reader) (err error) {
+	err := a.store.ReadIn(ctx, c.Workspace, func(r *store.Reader) (err error) {
 		out, err = act(r)
 		return err
 	})
@@ -145,7 +165,9 @@ func (w *work) finish(out any) error {
 
 // emit adds an event about a resource that this transaction changed.
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
-	w.ws.Version++
+	// It follows the clock, so that a version that a failover lost does not come
+	// again for something else.
+	w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())
 	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
 }
 

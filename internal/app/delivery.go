@@ -14,7 +14,7 @@ func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID,
 	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
 		return sheaf.Page[sheaf.Delivery]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
 		if _, err := r.Subscription(c.Workspace, id); err != nil {
 			return sheaf.Page[sheaf.Delivery]{}, err
 		}
@@ -27,7 +27,7 @@ func (a *App) Delivery(ctx context.Context, c Caller, id sheaf.DeliveryID) (shea
 	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
 		return sheaf.DeliveryDetail{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (d sheaf.DeliveryDetail, err error) {
+	return read(ctx, a, c, func(r *store.Reader) (d sheaf.DeliveryDetail, err error) {
 		if d.Delivery, err = r.Delivery(c.Workspace, id); err != nil {
 			return d, err
 		}
@@ -87,7 +87,7 @@ func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p shea
 			return sheaf.Page[sheaf.Fate]{}, err
 		}
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
 		e, err := r.Event(c.Workspace, id)
 		if err != nil {
 			return sheaf.Page[sheaf.Fate]{}, err

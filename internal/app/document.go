@@ -12,7 +12,7 @@ func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (
 	if err := c.Authorize(sheaf.DocumentsRead); err != nil {
 		return sheaf.Page[sheaf.Document]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
 		return r.Documents(c.Workspace, f)
 	})
 }
@@ -22,7 +22,7 @@ func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (shea
 	if err := c.Authorize(sheaf.DocumentsRead); err != nil {
 		return sheaf.Document{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Document, error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Document, error) {
 		return r.Document(c.Workspace, id)
 	})
 }

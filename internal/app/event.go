@@ -13,7 +13,7 @@ func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.
 	if err := c.Authorize(sheaf.EventsRead); err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
 		after, err := position(r, c.Workspace, f.After)
 		if err != nil {
 			return sheaf.Page[sheaf.Event]{}, err
@@ -40,7 +40,7 @@ func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Even
 	if err := c.Authorize(sheaf.EventsRead); err != nil {
 		return sheaf.Event{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Event, error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Event, error) {
 		return r.Event(c.Workspace, id)
 	})
 }
@@ -87,7 +87,7 @@ func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (
 	if err := c.Authorize(sheaf.EventsRead); err != nil {
 		return 0, err
 	}
-	return read(ctx, a, func(r *store.Reader) (int64, error) {
+	return read(ctx, a, c, func(r *store.Reader) (int64, error) {
 		if f.After != "" || f.Since != nil {
 			return position(r, c.Workspace, f.After)
 		}
@@ -113,7 +113,7 @@ func (a *App) EventsAfter(ctx context.Context, c Caller, f sheaf.EventFilter, at
 	if err := c.Authorize(sheaf.EventsRead); err != nil {
 		return Tail{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (Tail, error) {
+	return read(ctx, a, c, func(r *store.Reader) (Tail, error) {
 		ws, err := r.Workspace(c.Workspace)
 		if err != nil || ws.LastEvent <= at {
 			return Tail{At: at, Last: ws.LastEvent}, err

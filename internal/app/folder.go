@@ -13,7 +13,7 @@ func (a *App) Folders(ctx context.Context, c Caller, f sheaf.FolderFilter) (shea
 	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
 		return sheaf.Page[sheaf.Folder]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) {
 		return r.Folders(c.Workspace, f)
 	})
 }
@@ -23,7 +23,7 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
 		return sheaf.Folder{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Folder, error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Folder, error) {
 		return r.Folder(c.Workspace, id)
 	})
 }

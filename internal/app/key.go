@@ -13,7 +13,7 @@ func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sh
 	if err := c.Authorize(sheaf.KeysRead); err != nil {
 		return sheaf.Page[sheaf.Key]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Key], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Key], error) {
 		return r.Keys(c.Workspace, a.now(), p)
 	})
 }
@@ -113,7 +113,7 @@ type Identity struct {
 // Me returns the key that the caller uses, and its user. The key is read again:
 // the caller's own may have been remembered since before it was last used.
 func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
-	return read(ctx, a, func(r *store.Reader) (me Identity, err error) {
+	return read(ctx, a, c, func(r *store.Reader) (me Identity, err error) {
 		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {
 			return me, err
 		}

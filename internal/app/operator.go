@@ -116,7 +116,7 @@ func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Pla
 
 // Workspaces returns every workspace, oldest first.
 func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
-	return read(ctx, o.app, func(r *store.Reader) ([]OwnedWorkspace, error) {
+	return read(ctx, o.app, Caller{}, func(r *store.Reader) ([]OwnedWorkspace, error) {
 		all, err := r.Workspaces()
 		if err != nil {
 			return nil, err

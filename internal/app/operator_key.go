@@ -28,7 +28,7 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 
 // Keys returns the live keys of a workspace, oldest first, or NotFound.
 func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, error) {
-	keys, err := read(ctx, o.app, func(r *store.Reader) ([]sheaf.Key, error) {
+	keys, err := read(ctx, o.app, Caller{}, func(r *store.Reader) ([]sheaf.Key, error) {
 		if _, err := r.Workspace(id); err != nil {
 			return nil, err
 		}

@@ -36,6 +36,6 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 
 // User returns the user with that e-mail, or NotFound.
 func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
-	u, err := read(ctx, o.app, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
+	u, err := read(ctx, o.app, Caller{}, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
 	return u, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }

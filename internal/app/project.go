@@ -12,7 +12,7 @@ func (a *App) Projects(ctx context.Context, c Caller, f sheaf.ProjectFilter) (sh
 	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
 		return sheaf.Page[sheaf.Project]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
 		return r.Projects(c.Workspace, f)
 	})
 }
@@ -22,7 +22,7 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
 		return sheaf.ProjectDetail{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (d sheaf.ProjectDetail, err error) {
+	return read(ctx, a, c, func(r *store.Reader) (d sheaf.ProjectDetail, err error) {
 		if d.Project, err = r.Project(c.Workspace, id); err != nil {
 			return d, err
 		}

@@ -78,7 +78,7 @@ func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 
 // SetupPending reports whether nobody has a password yet.
 func (a *App) SetupPending(ctx context.Context) (bool, error) {
-	return read(ctx, a, func(r *store.Reader) (bool, error) {
+	return read(ctx, a, Caller{}, func(r *store.Reader) (bool, error) {
 		finished, err := r.AnyPassword()
 		return !finished, err
 	})
@@ -113,7 +113,7 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 // CheckSetupLink returns nil while the link may be used, and else NotFound. It
 // does not use it.
 func (a *App) CheckSetupLink(ctx context.Context, token string) error {
-	open, err := read(ctx, a, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
+	open, err := read(ctx, a, Caller{}, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
 	if err == nil && !open {
 		err = errSetupLink
 	}

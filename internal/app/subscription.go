@@ -16,7 +16,7 @@ func (a *App) Subscriptions(ctx context.Context, c Caller, p sheaf.Paging) (shea
 	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
 		return sheaf.Page[sheaf.Subscription]{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Page[sheaf.Subscription], error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Subscription], error) {
 		return r.Subscriptions(c.Workspace, p)
 	})
 }
@@ -26,7 +26,7 @@ func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
 		return sheaf.Subscription{}, err
 	}
-	return read(ctx, a, func(r *store.Reader) (sheaf.Subscription, error) {
+	return read(ctx, a, c, func(r *store.Reader) (sheaf.Subscription, error) {
 		return r.Subscription(c.Workspace, id)
 	})
 }
@@ -297,7 +297,7 @@ func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.Subscript
 	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
 		return sheaf.TestResult{}, err
 	}
-	out, err := read(ctx, a, func(r *store.Reader) (sheaf.Outgoing, error) {
+	out, err := read(ctx, a, c, func(r *store.Reader) (sheaf.Outgoing, error) {
 		return a.testRequest(r, c, id)
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ const (
 // addresses of the network inside.
 const (
 	textCanceled    = "the attempt was stopped before it had ended"
+	textOurs        = "the service could not open a connection just now: it tries again"
 	textBlocked     = "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr"
 	textInvalidURL  = "the endpoint's URL is not valid"
 	textNotSent     = "the request could not be sent"
@@ -101,6 +102,11 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 func classifyDial(err error) (ErrorClass, string) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrorConnection, textRefused
+	}
+	for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, ours) {
+			return ErrorCanceled, textOurs // the endpoint is not to blame
+		}
 	}
 	return ErrorConnection, textUnreachable
 }

@@ -44,13 +44,16 @@ type Deliverer struct {
 	Config
 	lanes    *lanes
 	outcomes chan store.Outcome
+	// closing are the outcomes that end a delivery as failed. Recording them
+	// waits for their workspaces, so nobody else's may stand behind them.
+	closing  chan store.Outcome
 	released chan store.Claim
 	poll     chan struct{} // has room for one
 }
 
 // New returns a Deliverer.
 func New(c Config) *Deliverer {
-	return &Deliverer{Config: c, lanes: newLanes(), outcomes: make(chan store.Outcome, totalCap),
+	return &Deliverer{Config: c, lanes: newLanes(), outcomes: make(chan store.Outcome, totalCap), closing: make(chan store.Outcome, totalCap),
 		released: make(chan store.Claim, totalCap), poll: make(chan struct{}, 1)}
 }
 
@@ -80,7 +83,8 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	defer stopSending()
 	var recorder, senders sync.WaitGroup
 	recording := make(chan struct{})
-	recorder.Go(func() { d.record(recording) })
+	recorder.Go(func() { d.record(d.outcomes, recording) })
+	recorder.Go(func() { d.record(d.closing, recording) })
 	d.claimUntil(ctx, sending, &senders)
 	stop := time.AfterFunc(lastWait, stopSending)
 	senders.Wait()
@@ -175,10 +179,10 @@ func (d *Deliverer) lookAround(ctx context.Context) {
 
 // claim takes what the lanes have room for, and sends it.
 func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, senders *sync.WaitGroup) {
-	now := d.Now()
 	token := d.NewToken()
 	var found store.Claimed
 	err := d.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		now := d.Now() // the lease begins when the writer has time for it
 		found, err = tx.Claim(lanes, now, now.Add(d.Timeout+leaseSpare), token)
 		return err
 	})
@@ -199,16 +203,24 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 // attempt makes one attempt and hands its outcome to the recorder.
 func (d *Deliverer) attempt(ctx context.Context, c store.Claim) {
 	a := d.send(ctx, c)
-	d.lanes.done(c.Subscription)
 	if a.Class == string(ErrorCanceled) {
+		if ctx.Err() == nil {
+			d.rest(ctx) // this machine has no connection to spare: leave it time
+		}
+		d.lanes.done(c.Subscription)
 		d.released <- c
 		return
 	}
+	d.lanes.done(c.Subscription)
 	ended := d.Now()
 	o := store.Outcome{Claim: c, Attempt: a, Ended: ended}
 	if delay, more := d.Schedule.Next(c.Tries + 1); more && !a.OK() && !c.ByHand {
 		due := ended.Add(delay)
 		o.Retry = &due
+	}
+	if o.Closes() {
+		d.closing <- o
+		return
 	}
 	d.outcomes <- o
 }

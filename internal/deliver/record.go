@@ -14,26 +14,26 @@ const recordMost = 256
 
 // record writes outcomes in batches, as they come, until stop is closed and
 // nothing is left.
-func (d *Deliverer) record(stop <-chan struct{}) {
+func (d *Deliverer) record(outcomes <-chan store.Outcome, stop <-chan struct{}) {
 	for {
 		select {
-		case o := <-d.outcomes:
-			d.write(gather(o, d.outcomes))
+		case o := <-outcomes:
+			d.write(gather(o, outcomes))
 		case c := <-d.released:
 			d.giveBack(gather(c, d.released))
 		case <-stop:
-			d.recordRest()
+			d.recordRest(outcomes)
 			return
 		}
 	}
 }
 
 // recordRest writes what is left: nobody sends any more.
-func (d *Deliverer) recordRest() {
+func (d *Deliverer) recordRest(outcomes <-chan store.Outcome) {
 	for {
 		select {
-		case o := <-d.outcomes:
-			d.write(gather(o, d.outcomes))
+		case o := <-outcomes:
+			d.write(gather(o, outcomes))
 		case c := <-d.released:
 			d.giveBack(gather(c, d.released))
 		default:

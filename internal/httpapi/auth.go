@@ -27,6 +27,10 @@ func (x *exchange) authenticate() error {
 // secretOf returns the key of an Authorization header: the token of Bearer, or
 // the user name of Basic, which is all that some tools can send.
 func secretOf(h http.Header) (string, error) {
+	if len(h["Authorization"]) > 1 {
+		return "", &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized,
+			Text: "the header Authorization was sent more than once: send one API key"}
+	}
 	scheme, rest, _ := strings.Cut(h.Get("Authorization"), " ")
 	rest = strings.TrimSpace(rest)
 	switch {

@@ -56,6 +56,7 @@ type Server struct {
 	usage    *usage
 	streams  *streams
 	draining atomic.Bool
+	last     atomic.Int64 // when the newest request came
 	prefix   string // of the request ids that this process makes
 	requests atomic.Uint64
 }
@@ -83,6 +84,11 @@ func (s *Server) Drain() {
 	s.streams.stop()
 }
 
+// Busy reports whether a request came within the time before now.
+func (s *Server) Busy(now time.Time, within time.Duration) bool {
+	return now.Sub(time.Unix(0, s.last.Load())) < within
+}
+
 // Run writes when keys were used, until ctx ends and once more then.
 func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App, s.Log) }
 
@@ -91,6 +97,10 @@ func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App,
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r)}
 	w.Header()["X-Request-Id"] = []string{x.id}
+	s.last.Store(x.started.UnixNano())
+	if s.draining.Load() {
+		w.Header()["Connection"] = []string{"close"} // no next request will be lost on it
+	}
 	defer s.finish(x)
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
@@ -146,8 +156,14 @@ func loggedPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/setup/"); ok && rest != "" {
 		return "/setup/redacted"
 	}
+	if len(path) > maxLoggedPath {
+		return path[:maxLoggedPath] + "…"
+	}
 	return path
 }
+
+// maxLoggedPath keeps a client from filling the log.
+const maxLoggedPath = 256
 
 func (s *Server) requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); saneID(id) {

@@ -131,6 +131,8 @@ type stream struct {
 }
 
 func (st *stream) run(ctx context.Context) {
+	// The server's own deadlines are for requests that end.
+	_ = st.control.SetReadDeadline(time.Time{})
 	h := st.x.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")

@@ -8,10 +8,10 @@
 //     not count.
 //   - Without Redis: each node admits at most max(1, N/k) in 60 seconds, its own admissions of before included, where k
 //     is how many nodes it last saw, 1 if it has never reached Redis. The minute in which Redis is lost, or in which
-//     the nodes return one after the other, holds less than 2N: N by Redis, N/k by each other node alone.
+//     the nodes return one after the other, holds at most 2N: N by Redis, N/k by each other node alone.
 //   - On return the node tells Redis what it admitted meanwhile before it asks again. So it does, within a second, when
 //     Redis has lost its data (a restart, FLUSHALL, an older replica): until then up to N more are admitted over all
-//     nodes, so less than 2N in that minute, but never more than N in 59.5 seconds by one node, whatever Redis says.
+//     nodes, so at most 2N in that minute, but never more than N in 59.5 seconds by one node, whatever Redis says.
 //   - A request whose answer was lost on the way may count twice: then less is admitted, never more.
 //   - If Redis evicts keys for want of memory, or its clock jumps ahead, that bound of each node is all that holds. A
 //     clock that is set back only holds slots for longer, by a minute at most.

@@ -136,7 +136,7 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 		return 0, err
 	}
 	ran := false
-	err = s.Write(ctx, func(tx *Tx) error {
+	err = s.engine.writeLong(ctx, func(tx *Tx) error {
 		if ran {
 			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
 		}

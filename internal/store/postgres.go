@@ -19,6 +19,8 @@ import (
 const (
 	// writeTimeout bounds a whole transaction; no client's leaving does.
 	writeTimeout = 30 * time.Second
+	// longTimeout bounds a restore.
+	longTimeout = 24 * time.Hour
 	// firstTimeout bounds the first statement on a connection, which waits for
 	// nobody's lock: longer than that, and its server does not answer any more.
 	firstTimeout = 5 * time.Second
@@ -77,6 +79,8 @@ func unreachable(url string, err error) error {
 	return fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", where, err)
 }
 
+func (e *postgresEngine) connections() (reads, writes int) { return int(e.size), int(e.size) }
+
 func (e *postgresEngine) dialect() dialect { return dialect{postgres: true} }
 
 func (e *postgresEngine) close() error {
@@ -133,8 +137,16 @@ func (e *postgresEngine) use(ctx context.Context, c *pgxpool.Conn, begin string,
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	return e.writeWithin(ctx, writeTimeout, fn)
+}
+
+func (e *postgresEngine) writeLong(ctx context.Context, fn func(*Tx) error) error {
+	return e.writeWithin(ctx, longTimeout, fn)
+}
+
+func (e *postgresEngine) writeWithin(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	for n := 1; ; n++ {
-		err := e.once(ctx, fn)
+		err := e.once(ctx, limit, fn)
 		if !rerun(err) {
 			return err
 		}
@@ -146,10 +158,10 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 
 // once runs fn in one transaction. From its first statement to the answer of
 // COMMIT no client's leaving can cancel it.
-func (e *postgresEngine) once(ctx context.Context, fn func(*Tx) error) error {
+func (e *postgresEngine) once(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	wait, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	tx := &Tx{Reader: Reader{d: e.dialect()}}
 	err := e.on(wait, ctx, "BEGIN", func(c *postgresConn) error {

@@ -210,6 +210,8 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	return &sqliteConn{c: c, ordinals: map[*sqlite.Stmt][]int{}}, nil
 }
 
+func (e *sqliteEngine) connections() (reads, writes int) { return e.size, 1 }
+
 func (e *sqliteEngine) dialect() dialect { return dialect{} }
 
 func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
@@ -234,6 +236,10 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
 }
 
 func (e *sqliteEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	return e.writer.do(ctx, fn)
+}
+
+func (e *sqliteEngine) writeLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writer.do(ctx, fn)
 }
 

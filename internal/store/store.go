@@ -21,6 +21,8 @@ import (
 type Store struct {
 	engine engine
 	log    *slog.Logger
+	reads  *slots
+	writes *slots // nil: they do not hold connections
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
@@ -32,6 +34,8 @@ type engine interface {
 	read(ctx context.Context, fn func(*Reader) error) error
 	// write runs fn in one transaction, which is durable when it returns nil.
 	write(ctx context.Context, fn func(*Tx) error) error
+	// writeLong is write for what takes as long as it takes.
+	writeLong(ctx context.Context, fn func(*Tx) error) error
 	// credential returns what a key stands for, as of the newest commit.
 	credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error)
 	// watch reports commits of other processes until ctx ends.
@@ -40,6 +44,8 @@ type engine interface {
 	alone(ctx context.Context, chore string, fn func(context.Context) error) error
 	schema(ctx context.Context) (Schema, error)
 	dialect() dialect
+	// connections is how many transactions it runs beside each other.
+	connections() (reads, writes int)
 	close() error
 }
 
@@ -101,6 +107,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	reads, writes := s.engine.connections()
+	s.reads = newSlots(reads / 2)
+	if writes > 1 {
+		s.writes = newSlots(writes / 4)
+	}
 	return s, nil
 }
 
@@ -121,6 +132,29 @@ func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
 // Once fn has begun, the end of ctx does not stop it: Write returns when the
 // outcome is known.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	return s.engine.write(ctx, fn)
+}
+
+// ReadIn is Read for a workspace, which holds some of the connections at most.
+func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reader) error) error {
+	leave, err := s.reads.take(ctx, ws)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.engine.read(ctx, fn)
+}
+
+// WriteIn is Write for a workspace, which holds some of the connections at most.
+func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+	if s.writes == nil {
+		return s.engine.write(ctx, fn)
+	}
+	leave, err := s.writes.take(ctx, ws)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return s.engine.write(ctx, fn)
 }
 
