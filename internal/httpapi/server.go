@@ -57,7 +57,7 @@ type Server struct {
 	streams  *streams
 	draining atomic.Bool
 	last     atomic.Int64 // when the newest request came
-	prefix   string // of the request ids that this process makes
+	prefix   string       // of the request ids that this process makes
 	requests atomic.Uint64
 }
 
