@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/redislimit"
@@ -35,6 +37,26 @@ func (s *sharedLimits) limiter() httpapi.Limiter {
 		return nil
 	}
 	return s.redis
+}
+
+// register adds what an operator watches: whether this node counts alone, and
+// how many nodes it sees.
+func (s *sharedLimits) register(r prometheus.Registerer) {
+	if s == nil {
+		return
+	}
+	gauge := func(name, help string, value func(redislimit.State) float64) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(s.redis.State()) }))
+	}
+	gauge("sheaf_rate_limit_alone", "1 while Redis is lost and this node counts with its share of the limits.", func(st redislimit.State) float64 {
+		if st.Degraded {
+			return 1
+		}
+		return 0
+	})
+	gauge("sheaf_rate_limit_nodes", "How many nodes share the limits, as last seen.", func(st redislimit.State) float64 { return float64(st.Nodes) })
+	gauge("sheaf_rate_limit_losses", "How often Redis was lost since the start.", func(st redislimit.State) float64 { return float64(st.Losses) })
 }
 
 // run keeps the connection to the others until ctx ends.

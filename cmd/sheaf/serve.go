@@ -183,7 +183,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, shared, log)})
 	}
 	return s, nil
 }

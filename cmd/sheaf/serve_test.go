@@ -227,13 +227,19 @@ func TestHealthcheck(t *testing.T) {
 	sheafCommand(t, "healthcheck", "--server", "nowhere").fails(t, "--server")
 }
 
-func TestMetrics_OnAListenerOfTheirOwn(t *testing.T) {
+// freeAddress returns an address that nobody listened on just now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	l.Close()
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestMetrics_OnAListenerOfTheirOwn(t *testing.T) {
+	addr := freeAddress(t)
 	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr)
 	if got := status(t, "http://"+addr+"/metrics", ""); got != http.StatusOK {
 		t.Errorf("/metrics answers %d", got)

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest/redistest"
+)
+
+// What Redis is lost or back is told by the metrics.
+func TestServe_TellsWhetherLimitsAreShared(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	addr := freeAddress(t)
+	start(t, "--data", t.TempDir(), "--redis-url", redis.URL(), "--metrics-addr", addr)
+	shows := func(line string) {
+		t.Helper()
+		for range 300 {
+			if strings.Contains(body(t, "http://"+addr+"/metrics"), line+"\n") {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Errorf("the metrics never show %q", line)
+	}
+	shows("sheaf_rate_limit_alone 0")
+	shows("sheaf_rate_limit_nodes 1")
+	redis.Stop()
+	shows("sheaf_rate_limit_alone 1")
+	redis.Restart()
+	shows("sheaf_rate_limit_alone 0")
+	shows("sheaf_rate_limit_losses 1")
+}
+
+func body(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
