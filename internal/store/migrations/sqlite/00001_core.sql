@@ -113,6 +113,8 @@ CREATE TABLE projects (
 );
 CREATE UNIQUE INDEX projects_in_order ON projects (workspace_id, sort_order, number);
 CREATE INDEX projects_in_folder ON projects (workspace_id, folder_id, sort_order, number);
+CREATE INDEX projects_by_name ON projects (workspace_id, name_folded, number);
+CREATE INDEX projects_by_update ON projects (workspace_id, updated_at, number);
 
 CREATE TABLE documents (
   workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -132,6 +134,7 @@ CREATE TABLE documents (
 );
 CREATE UNIQUE INDEX documents_in_order ON documents (workspace_id, number) WHERE deleted_at IS NULL;
 CREATE INDEX documents_by_update ON documents (workspace_id, updated_at, number) WHERE deleted_at IS NULL;
+CREATE INDEX documents_by_title ON documents (workspace_id, title_folded, number) WHERE deleted_at IS NULL;
 CREATE INDEX documents_in_project ON documents (workspace_id, project_id, updated_at, number);
 
 CREATE TABLE events (
@@ -146,6 +149,7 @@ CREATE TABLE events (
 );
 CREATE UNIQUE INDEX events_by_id ON events (workspace_id, id);
 CREATE INDEX events_by_resource ON events (workspace_id, resource_id, number);
+CREATE INDEX events_by_type ON events (workspace_id, type, number);
 CREATE INDEX events_by_time ON events (at);
 
 CREATE TABLE idempotency_keys (
