@@ -1,5 +1,0 @@
-//go:build race
-
-package strict_test
-
-const raceEnabled = true
