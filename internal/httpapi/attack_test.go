@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -22,15 +23,16 @@ func halfSent(t *testing.T, a *apitest.API, key, path, body string, change func(
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
+	// The server asks for the body once it has let the key in, and not before.
+	req.Header.Set("Expect", "100-continue")
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
 	go func() {
-		// The first half is taken once the server reads the body, that is
-		// after it has let the key in.
 		io.WriteString(send, body[:len(body)/2])
 		change()
 		io.WriteString(send, body[len(body)/2:])
 		send.Close()
 	}()
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
