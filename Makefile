@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test nodes build lint clean
+.PHONY: test nodes proof proof-long build lint clean
 
 test:
 	./scripts/test
@@ -9,6 +9,13 @@ test:
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:
 	cd test/nodes && SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=40m -parallel=1
+
+# Every harness in its long form, one table: under an hour on 2 cores. proof-long has no limit.
+proof:
+	go run ./scripts/proof
+
+proof-long:
+	go run ./scripts/proof -long
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o sheaf ./cmd/sheaf
