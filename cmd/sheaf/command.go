@@ -29,6 +29,7 @@ type commands struct {
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`
 	Backup      backupCommand      `cmd:"" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty store with a backup, of either engine."`
+	Doctor      doctorCommand      `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
 	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`

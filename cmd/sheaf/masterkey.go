@@ -45,7 +45,7 @@ func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Sett
 // it: a crash between the two leaves a key that the next start takes, never a
 // database whose key is lost.
 func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string) ([]byte, error) {
-	known, err := knowsKey(ctx, st)
+	_, known, err := keyCheck(ctx, st)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,13 @@ func readMasterKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-func knowsKey(ctx context.Context, st *store.Store) (known bool, err error) {
+// keyCheck returns the value by which the database knows its master key.
+func keyCheck(ctx context.Context, st *store.Store) (check string, known bool, err error) {
 	err = st.Read(ctx, func(r *store.Reader) error {
-		_, known, err = r.Setting(masterKeySetting)
+		check, known, err = r.Setting(masterKeySetting)
 		return err
 	})
-	return known, err
+	return check, known, err
 }
 
 // agreeOnKey makes the key that of the database if it has none, and refuses it

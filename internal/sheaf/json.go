@@ -162,6 +162,18 @@ func SameFields(a, b Record) bool {
 	return string(AppendPrevious(nil, a, b)) == "{}"
 }
 
+// OwnFields returns the record's own fields, encoded; derived ones are left out.
+func OwnFields(r Record) map[string][]byte {
+	o := tracked(r)
+	fields := make(map[string][]byte, len(o.spans))
+	for _, s := range o.spans {
+		if !s.derived {
+			fields[s.name] = o.buf[s.start:s.end]
+		}
+	}
+	return fields
+}
+
 func tracked(r Record) Object {
 	o := Object{track: true}
 	r.Fields(&o)

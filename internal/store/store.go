@@ -43,6 +43,11 @@ type engine interface {
 	// alone runs fn unless another node runs the chore of that name.
 	alone(ctx context.Context, chore string, fn func(context.Context) error) error
 	schema(ctx context.Context) (Schema, error)
+	// examiner returns a way to read snapshots, each with one call, which the
+	// end of ctx interrupts, and what ends it.
+	examiner(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error)
+	// checks are promises about the database that one engine alone can look at.
+	checks() []check
 	dialect() dialect
 	// connections is how many transactions it runs beside each other.
 	connections() (reads, writes int)

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+type doctorCommand struct {
+	storeFlags
+	output
+	MasterKey *string `placeholder:"BASE64" help:"The master key, to see whether it opens the webhooks' secrets. Without it, the file in the data folder."`
+	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
+}
+
+// Run prints a line for each violation, and fails if there is one. It changes
+// nothing, not even a database that is missing or old.
+func (c *doctorCommand) Run(ctx context.Context, p *program) error {
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.env)
+	if err != nil {
+		return err
+	}
+	st, err := openUnchanged(ctx, settings.StoreSettings)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	out := &diagnosis{output: c.output, p: p}
+	out.begin()
+	x := store.Examination{Now: p.now(), Retention: settings.Retention}
+	x.Box, err = p.boxOf(ctx, st, settings, out.tell)
+	if err == nil {
+		err = st.Doctor(ctx, x, out.tell)
+	}
+	return errors.Join(out.end(err == nil), err, errorIf(out.violations > 0, fmt.Errorf("%d violations were found", out.violations)))
+}
+
+func errorIf(yes bool, err error) error {
+	if yes {
+		return err
+	}
+	return nil
+}
+
+// openUnchanged opens a store that is there and that this program can serve.
+func openUnchanged(ctx context.Context, s config.StoreSettings) (*store.Store, error) {
+	if s.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(s.Data, store.FileName)); err != nil {
+			return nil, fmt.Errorf("there is no database to look at (%w): name its folder with --data", err)
+		}
+	}
+	st, err := store.Open(ctx, storeOptions(s))
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Ready(ctx); err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// boxOf returns what opens the secrets of the store, or nil when its master key
+// is not here, which it tells.
+func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings, tell func(store.Finding)) (*seal.Box, error) {
+	kept, known, err := keyCheck(ctx, st)
+	if err != nil || !known {
+		return nil, err
+	}
+	key, from := s.MasterKey.Reveal(), "--master-key"
+	if key == nil {
+		from = filepath.Join(s.Data, masterKeyFile)
+		if key, err = readMasterKey(from); errors.Is(err, os.ErrNotExist) {
+			tell(store.Finding{Check: "master key", Text: from + " does not exist: whether secrets open was not looked at", Information: true})
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if !hmac.Equal([]byte(kept), []byte(checkValue(key))) {
+		tell(store.Finding{Check: "master key", Text: from + " is another key than the one that the database was made with"})
+		return nil, nil
+	}
+	return seal.New(key, p.random)
+}
+
+// diagnosis prints findings as they come: nobody knows how many there will be.
+type diagnosis struct {
+	output
+	p          *program
+	told       int
+	violations int
+	err        error // of standard output
+}
+
+func (d *diagnosis) print(s string) {
+	if d.err == nil {
+		d.err = d.p.print(s)
+	}
+}
+
+func (d *diagnosis) begin() {
+	if d.JSON {
+		d.print("[")
+	}
+}
+
+func (d *diagnosis) tell(f store.Finding) {
+	if !f.Information {
+		d.violations++
+	}
+	d.told++
+	switch {
+	case d.JSON && d.told > 1:
+		d.print(",\n" + string(sheaf.AppendJSON(nil, &f)))
+	case d.JSON:
+		d.print(string(sheaf.AppendJSON(nil, &f)))
+	case f.Information:
+		d.print("information: " + f.String() + "\n")
+	default:
+		d.print("violation: " + f.String() + "\n")
+	}
+}
+
+// end closes what begin opened, and says so when everything was looked at and
+// nothing is wrong.
+func (d *diagnosis) end(complete bool) error {
+	if d.JSON {
+		d.print("]\n")
+	} else if complete && d.violations == 0 {
+		d.print("no violation was found\n")
+	}
+	return d.err
+}

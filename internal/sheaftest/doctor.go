@@ -1,0 +1,43 @@
+package sheaftest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// Finding is one thing that `sheaf doctor --json` tells.
+type Finding struct {
+	Check       string  `json:"check"`
+	Workspace   *string `json:"workspace_id"`
+	Text        string  `json:"text"`
+	Information bool    `json:"information"`
+}
+
+// Doctor runs `sheaf doctor --json` with further arguments, such as "--data", folder, and returns the violations that
+// it told. An error means that it could not look, or that its output and its exit code do not agree.
+func Doctor(binary string, args ...string) (violations []Finding, err error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(binary, append([]string{"doctor", "--json"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ended := cmd.Run()
+	var exit *exec.ExitError
+	if ended != nil && !errors.As(ended, &exit) {
+		return nil, ended
+	}
+	var all []Finding
+	if err := json.Unmarshal(stdout.Bytes(), &all); err != nil {
+		return nil, fmt.Errorf("doctor could not look: %v, %s", ended, stderr.Bytes())
+	}
+	for _, f := range all {
+		if !f.Information {
+			violations = append(violations, f)
+		}
+	}
+	if (len(violations) > 0) != (ended != nil) {
+		return violations, fmt.Errorf("doctor told of %d violations and ended with %v: %s", len(violations), ended, stderr.Bytes())
+	}
+	return violations, nil
+}
