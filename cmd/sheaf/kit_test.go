@@ -18,6 +18,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"go.uber.org/goleak"
+
 	"sheaf.dev/internal/store"
 )
 
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // result is how a command ended.

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +133,26 @@ func TestCheck_FindsTheRealClock(t *testing.T) {
 		got := check([]file{f})
 		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
 			t.Errorf("%s: %s: got %q, want %q", test.path, test.body, got, test.want)
+		}
+	}
+}
+
+// A goroutine without an owner that waits for it is a defect wherever it happens: every package's tests look for one.
+func TestTests_LookForLeaksInEveryPackage(t *testing.T) {
+	files, err := parseTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := map[string]bool{} // by folder; false has tests alone
+	for _, f := range files {
+		if strings.HasSuffix(f.path, "_test.go") {
+			folder := path.Dir(f.path)
+			looks[folder] = looks[folder] || slices.Contains(f.imports, "go.uber.org/goleak")
+		}
+	}
+	for folder, does := range looks {
+		if !does {
+			t.Errorf("%s: its tests do not look for leaked goroutines; give it func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }", folder)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 )
 
 // long says that the tests run in their long form.
@@ -41,23 +42,29 @@ const patience = 60 * time.Second
 // binary is the built program.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
-
-func runTests(m *testing.M) int {
+func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "sheaf-nodes-")
+	if err == nil {
+		err = build(folder)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer os.RemoveAll(folder)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(folder)
+		os.Exit(code)
+	}))
+}
+
+func build(folder string) error {
 	binary = filepath.Join(folder, "sheaf")
 	build := exec.Command("go", "build", "-o", binary, "sheaf.dev/cmd/sheaf")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
+		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return m.Run()
+	return nil
 }
 
 // figure prints a line of what was measured, also without -v when the run is a long one.

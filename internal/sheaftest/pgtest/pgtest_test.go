@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv("PGTEST_VICTIM") == "1" {
 		victim()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func TestURL_DatabaseIsThereAndDroppedAfterwards(t *testing.T) {
