@@ -26,9 +26,32 @@ type Endpoint struct {
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 
-	mu    sync.Mutex // guards conns
-	conns map[net.Conn]struct{}
+	mu    sync.Mutex // guards what follows
+	conns map[net.Conn]time.Time
+	stats Stats
 }
+
+// Stats is what an Endpoint saw of its senders, from the other end of the wire.
+type Stats struct {
+	Connections int           // so far
+	Open        int           // now
+	Longest     time.Duration // that a connection was, or is, open
+}
+
+// Stats returns what it saw up to now.
+func (e *Endpoint) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.stats
+	s.Open = len(e.conns)
+	for _, began := range e.conns {
+		s.Longest = max(s.Longest, time.Since(began))
+	}
+	return s
+}
+
+// Name is its behaviour's.
+func (e *Endpoint) Name() string { return e.behave.Name }
 
 // Listen serves b over TLS on address, with a certificate of ca for 127.0.0.1 and localhost unless b says otherwise.
 // Every connection is treated alone. Close ends it.
@@ -51,7 +74,7 @@ func (b Behaviour) Listen(address string, ca *CA) (*Endpoint, error) {
 	e := &Endpoint{
 		URL:      "https://" + ln.Addr().String() + "/",
 		listener: ln, behave: b, tls: cfg, stop: stop,
-		conns: map[net.Conn]struct{}{},
+		conns: map[net.Conn]time.Time{},
 	}
 	e.work.Go(func() { e.accept(ctx) })
 	return e, nil
@@ -87,7 +110,8 @@ func (e *Endpoint) accept(ctx context.Context) {
 func (e *Endpoint) track(ctx context.Context, c net.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.conns[c] = struct{}{}
+	e.conns[c] = time.Now()
+	e.stats.Connections++
 	return ctx.Err() == nil
 }
 
@@ -96,8 +120,12 @@ func (e *Endpoint) serve(ctx context.Context, c net.Conn) {
 		_ = c.Close()
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		e.stats.Longest = max(e.stats.Longest, time.Since(e.conns[c]))
 		delete(e.conns, c)
 	}()
+	ctx, gone := context.WithCancel(ctx)
+	defer gone()
+	e.work.Go(func() { watch(ctx, c, gone) })
 	if e.behave.Raw {
 		e.behave.Serve(ctx, c)
 		return
@@ -106,6 +134,20 @@ func (e *Endpoint) serve(ctx context.Context, c net.Conn) {
 	if t.HandshakeContext(ctx) == nil {
 		e.behave.Serve(ctx, t)
 	}
+}
+
+// watch calls gone when the sender has closed its end, which also a behaviour that reads nothing must notice.
+func watch(ctx context.Context, c net.Conn, gone func()) {
+	tick := time.NewTicker(dripEvery)
+	defer tick.Stop()
+	for !hungUp(c) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	gone()
 }
 
 // CA is a certificate authority that lives as long as the process.

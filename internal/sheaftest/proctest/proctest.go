@@ -1,0 +1,239 @@
+// Package proctest runs the program as it is built for users, in a process of its own, and looks at it from outside:
+// its answers, its memory, its metrics, its end.
+package proctest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the built program; Exit removes it.
+var binary struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+// Exit removes what was built and ends the process. It is how a package's tests end:
+//
+//	goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
+func Exit(code int) {
+	if binary.folder != "" {
+		_ = os.RemoveAll(binary.folder)
+	}
+	os.Exit(code)
+}
+
+// Binary builds the program, once for a test process, and returns its path. The package's TestMain must end by Exit.
+func Binary(t testing.TB) string {
+	t.Helper()
+	binary.once.Do(build)
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return filepath.Join(binary.folder, "sheaf")
+}
+
+func build() {
+	if binary.folder, binary.err = os.MkdirTemp("", "sheaf-program-"); binary.err != nil {
+		return
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Join(binary.folder, "sheaf"), "sheaf.dev/cmd/sheaf")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		binary.err = fmt.Errorf("build: %w\n%s", err, out)
+	}
+}
+
+// Program is the built program with a data folder.
+type Program struct {
+	Binary, Data string
+	// Prepare changes every command before it starts, where it is set: so a program runs in a namespace.
+	Prepare func(*exec.Cmd)
+}
+
+// New returns the program with a data folder that does not exist yet.
+func New(t testing.TB) *Program {
+	t.Helper()
+	return &Program{Binary: Binary(t), Data: filepath.Join(t.TempDir(), "data")}
+}
+
+func (p *Program) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.Binary, args...)
+	if p.Prepare != nil {
+		p.Prepare(cmd)
+	}
+	return cmd
+}
+
+// Ask runs a command on the data folder and returns what it printed.
+func (p *Program) Ask(t testing.TB, args ...string) (out map[string]any) {
+	t.Helper()
+	b, err := p.command(append(args, "--data", p.Data, "--json")...).Output()
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		t.Fatalf("%v: %v: %s", args, err, b)
+	}
+	return out
+}
+
+// Workspace makes a workspace on the business plan and returns a key of it with every scope.
+func (p *Program) Workspace(t testing.TB, name string) (key string) {
+	t.Helper()
+	workspace := p.Ask(t, "workspace", "create", "--name", name, "--plan", "business")
+	made := p.Ask(t, "key", "create", "--workspace", workspace["id"].(string), "--name", name, "--scopes", "all")
+	return made["key"].(string)
+}
+
+// Server is the program while it serves.
+type Server struct {
+	*exec.Cmd
+	URL     string        // of the API, without a slash at the end
+	Metrics string        // URL of the metrics; empty without --metrics-addr
+	Ended   chan struct{} // closed when the process is gone
+
+	err error // of its end
+}
+
+// Start serves the data folder on a free port of loopback, with no first run and no rate limit, and returns when it
+// listens. The process ends with the test.
+func (p *Program) Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	base := []string{"serve", "--data", p.Data, "--addr", "127.0.0.1:0", "--first-run", "none",
+		"--rate-limit", "pro=0,business=0", "--log-level", "error"}
+	cmd := p.command(append(base, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Cmd: cmd, Ended: make(chan struct{})}
+	lines := bufio.NewReader(stderr)
+	s.URL = listens(t, lines)
+	go s.wait(lines)
+	t.Cleanup(func() { s.Kill() })
+	if s.URL == "" {
+		<-s.Ended
+		t.Fatalf("the program did not start: %v", s.err)
+	}
+	return s
+}
+
+// StartWithMetrics is Start with the metrics on another free port.
+func (p *Program) StartWithMetrics(t testing.TB, args ...string) *Server {
+	t.Helper()
+	addr := freeAddr(t)
+	s := p.Start(t, append(args, "--metrics-addr", addr)...)
+	s.Metrics = "http://" + addr + "/metrics"
+	return s
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// listens reads up to the line that says where, and returns nothing when there is none.
+func listens(t testing.TB, lines *bufio.Reader) string {
+	for {
+		line, err := lines.ReadString('\n')
+		if _, url, ok := strings.Cut(line, "listening on "); ok {
+			return strings.TrimSpace(url)
+		}
+		if err != nil {
+			return ""
+		}
+		t.Logf("program: %s", line)
+	}
+}
+
+// wait takes what the program writes until it has ended.
+func (s *Server) wait(lines io.Reader) {
+	_, _ = io.Copy(io.Discard, lines)
+	s.err = s.Wait()
+	close(s.Ended)
+}
+
+// Kill ends it as a crash does, and returns when it is gone.
+func (s *Server) Kill() {
+	_ = s.Process.Kill()
+	<-s.Ended
+}
+
+// Terminate asks it to stop, as an operator does, and returns when it is gone, with the error of its end.
+func (s *Server) Terminate() error {
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	<-s.Ended
+	return s.err
+}
+
+// Call makes one request of the API with a key and reads the JSON of the answer; answer may be nil.
+func (s *Server) Call(key, method, path string, body, answer any) (status int, err error) {
+	return Call(http.DefaultClient, s.URL, key, method, path, body, answer)
+}
+
+// Call is Server.Call with a client of the caller's.
+func Call(client *http.Client, url, key, method, path string, body, answer any) (status int, err error) {
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			return 0, err
+		}
+	}
+	req, err := http.NewRequest(method, url+path, &content)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err == nil && answer != nil && len(b) > 0 {
+		err = json.Unmarshal(b, answer)
+	}
+	return res.StatusCode, err
+}
+
+// Eventually asks until done says so, and fails the test when that takes longer than anything should.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// patience is how long a test waits for what must come, on a busy machine.
+const patience = 60 * time.Second
+
+var errNoFigure = errors.New("no such figure")
