@@ -43,7 +43,9 @@ const (
 )
 
 // deadline of one attempt: --webhook-timeout.
-func deadline() time.Duration { return time.Duration(proof.Rounds(500, 10_000, 10_000)) * time.Millisecond }
+func deadline() time.Duration {
+	return time.Duration(proof.Rounds(500, 10_000, 10_000)) * time.Millisecond
+}
 
 // The program delivers to every endpoint of the zoo at once. None of them holds it longer than the deadline, none
 // makes it swell, and every delivery comes to an end that is written down.
