@@ -43,6 +43,9 @@ func PlanLimits(c *httpapi.Config) {
 	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
 }
 
+// Quiet drops the log lines of requests, of which a long run has too many to keep.
+func Quiet(c *httpapi.Config) { c.Log = slog.New(slog.DiscardHandler) }
+
 // Each runs the test on either engine, and on two nodes behind a balancer, as parallel subtests. Without PostgreSQL
 // those on it are skipped, except under ./scripts/test.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {

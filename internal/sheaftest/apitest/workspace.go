@@ -31,6 +31,9 @@ func (a *API) Workspace(plan sheaf.Plan, change ...func(*app.NewWorkspace)) *Wor
 	return &Workspace{ID: ws.ID, Owner: ws.Owner, api: a}
 }
 
+// Personal makes a workspace one user's own.
+func Personal(in *app.NewWorkspace) { in.Personal = true }
+
 // SetPlan changes the plan.
 func (w *Workspace) SetPlan(p sheaf.Plan) {
 	w.api.t.Helper()

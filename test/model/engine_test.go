@@ -1,0 +1,161 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// anything stands for a value that the model leaves open.
+const anything = "{any}"
+
+var (
+	symbolForm = regexp.MustCompile(`\{[a-z]+\d+\}`)
+	wholeForm  = regexp.MustCompile(`^\{[a-z]+\d+\}$`)
+)
+
+// engine is the real API on one database, and what it calls the things of the sequence that is under way.
+type engine struct {
+	name      string
+	api       *apitest.API
+	handler   http.Handler
+	workspace *apitest.Workspace
+	strangers map[string]string // of another workspace
+	values    map[string]string // by symbol
+	symbols   map[string]string // by value
+	tags      map[string]string // ETag by what it stands for
+	meanings  map[string]string // the other way
+}
+
+func newEngine(t testing.TB, name string, api *apitest.API) *engine {
+	e := &engine{name: name, api: api, handler: api.Handler, strangers: map[string]string{}}
+	other := api.Workspace("business").Client("")
+	for symbol, made := range map[string]*apitest.Response{
+		"{xp1}": other.POST("/api/v1/projects", `{"name":"stranger"}`),
+		"{xf1}": other.POST("/api/v1/folders", `{"name":"stranger","entity_type":"project"}`),
+		"{xd1}": other.POST("/api/v1/documents", `{"title":"stranger"}`),
+		"{xk1}": other.POST("/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`),
+		"{xe1}": other.POST("/api/v1/events", `{"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{}}`),
+	} {
+		e.strangers[symbol] = made.Text(t, "id")
+	}
+	made := other.POST(hooksPath, `{"name":"stranger","url":"https://example.com/","events":["project.created"]}`).Want(t, 201)
+	e.strangers["{xs1}"] = made.JSON["subscription"].(map[string]any)["id"].(string)
+	return e
+}
+
+// begin makes the workspace of a new sequence, with one key of all scopes.
+func (e *engine) begin(plan string, personal bool, now time.Time) {
+	e.api.Clock.Set(now)
+	e.values, e.symbols = map[string]string{}, map[string]string{}
+	e.tags, e.meanings = map[string]string{}, map[string]string{}
+	for s, v := range e.strangers {
+		e.values[s], e.symbols[v] = v, s
+	}
+	if personal {
+		e.workspace = e.api.Workspace("business", apitest.Personal)
+	} else {
+		e.workspace = e.api.Workspace("business")
+	}
+	e.setPlan(plan)
+	e.bind("{w1}", string(e.workspace.ID))
+	e.bind("{u1}", string(e.workspace.Owner))
+	e.newKey("1")
+}
+
+// newKey makes a key by hand, which the model calls by that number.
+func (e *engine) newKey(number string) {
+	secret, k := e.workspace.NewKey(nil)
+	e.bind("{secretkey"+number+"}", secret)
+	e.bind("{k"+number+"}", string(k.ID))
+	e.bind("{prefix"+number+"}", k.Prefix)
+}
+
+func (e *engine) setPlan(plan string) {
+	switch plan {
+	case "free":
+		e.workspace.SetPlan("free")
+	case "pro":
+		e.workspace.SetPlan("pro")
+	case "business":
+		e.workspace.SetPlan("business")
+	}
+}
+
+func (e *engine) bind(symbol, value string) {
+	e.values[symbol], e.symbols[value] = value, symbol
+}
+
+// knows reports whether the engine has shown what the symbol stands for.
+func (e *engine) knows(symbol string) bool { return e.values[symbol] != "" }
+
+// translate puts the engine's own names into a text.
+func (e *engine) translate(s string) string {
+	return symbolForm.ReplaceAllStringFunc(s, func(symbol string) string {
+		if v := e.values[symbol]; v != "" {
+			return v
+		}
+		panic(fmt.Sprintf("%s was not shown %s, and it is asked for", e.name, symbol))
+	})
+}
+
+// exchange is what came back, read.
+type exchange struct {
+	status int
+	header http.Header
+	body   any
+	text   string
+}
+
+// send asks the engine at that time.
+func (e *engine) send(q request, now time.Time) exchange {
+	e.api.Clock.Set(now)
+	address := "http://sheaf.test" + e.translate(q.path)
+	if len(q.query) > 0 {
+		address += "?" + e.translate(strings.Join(q.query, "&"))
+	}
+	r := httptest.NewRequest(q.method, address, strings.NewReader(e.translate(q.text)))
+	e.setHeaders(r.Header, q)
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	x := exchange{status: w.Code, header: w.Header(), text: w.Body.String()}
+	if w.Body.Len() > 0 {
+		if err := json.Unmarshal(w.Body.Bytes(), &x.body); err != nil {
+			x.body = err.Error()
+		}
+	}
+	return x
+}
+
+func (e *engine) setHeaders(h http.Header, q request) {
+	if q.as != "" {
+		h.Set("Authorization", "Bearer "+e.translate(q.as))
+	}
+	if q.once != "" {
+		h.Set("Idempotency-Key", q.once)
+	}
+	if q.match != "" {
+		h.Set("If-Match", e.tagFor(q.match))
+	}
+	if q.none != "" {
+		h.Set("If-None-Match", e.tagFor(q.none))
+	}
+}
+
+// tagFor returns the ETag that the engine has sent for the same; "*" is itself, and what it never sent matches nothing.
+func (e *engine) tagFor(meaning string) string {
+	if meaning == "*" {
+		return "*"
+	}
+	if tag := e.tags[meaning]; tag != "" {
+		return tag
+	}
+	return `"0-00000000000000000000"`
+}
