@@ -1,0 +1,160 @@
+// Command peer is PocketBase as its users build it, with the collections that mean what Sheaf's projects and documents
+// do: an owner, a rule that shows each owner their own records alone, and a token for each owner.
+//
+//	peer seed --dir DIR --dev=false OWNERS PROJECTS DOCUMENTS   makes and fills the collections, lists them in owners.json
+//	peer serve --dir DIR --dev=false --http ADDR                serves them
+//
+// PEER_STATS names an address where it tells how many bytes it has allocated.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"strconv"
+
+	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	app := pocketbase.NewWithConfig(pocketbase.Config{HideStartBanner: true})
+	app.RootCmd.AddCommand(&cobra.Command{Use: "seed", Args: cobra.ExactArgs(3), RunE: func(_ *cobra.Command, args []string) error {
+		return seed(app, number(args[0]), number(args[1]), number(args[2]))
+	}})
+	if addr := os.Getenv("PEER_STATS"); addr != "" {
+		go func() { log.Fatal(http.ListenAndServe(addr, http.HandlerFunc(stats))) }()
+	}
+	if err := app.Start(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return n
+}
+
+// stats answers with one line as a Prometheus registry writes it.
+func stats(w http.ResponseWriter, _ *http.Request) {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	fmt.Fprintf(w, "go_memstats_alloc_bytes_total %d\n", sample[0].Value.Uint64())
+}
+
+// owner is one entry of owners.json.
+type owner struct {
+	Token    string
+	Projects []string
+}
+
+func seed(app core.App, owners, projects, documents int) error {
+	if err := app.RunAllMigrations(); err != nil {
+		return err
+	}
+	var out []owner
+	err := app.RunInTransaction(func(tx core.App) error {
+		c, err := collections(tx)
+		if err != nil {
+			return err
+		}
+		for i := range owners {
+			o, err := c.fill(tx, i, projects, documents)
+			if err != nil {
+				return err
+			}
+			out = append(out, o)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	// Standard output is PocketBase's.
+	return os.WriteFile(filepath.Join(app.DataDir(), "owners.json"), text, 0o600)
+}
+
+// schema are the collections that take part.
+type schema struct{ users, projects, documents *core.Collection }
+
+// collections makes projects and documents. Their indexes serve the requests that are measured, as Sheaf's do.
+func collections(tx core.App) (schema, error) {
+	users, err := tx.FindCollectionByNameOrId("users")
+	if err != nil {
+		return schema{}, err
+	}
+	projects := core.NewBaseCollection("projects")
+	projects.Fields.Add(
+		&core.RelationField{Name: "owner", CollectionId: users.Id, MaxSelect: 1, Required: true},
+		&core.TextField{Name: "name", Required: true, Max: 255},
+		&core.TextField{Name: "description", Max: 2000},
+		&core.TextField{Name: "icon"}, &core.TextField{Name: "color"},
+		&core.NumberField{Name: "sort_order"}, &core.TextField{Name: "visibility"},
+		&core.AutodateField{Name: "created", OnCreate: true}, &core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
+	projects.AddIndex("projects_in_order", false, "owner, sort_order, created", "")
+	owned(projects)
+	if err := tx.Save(projects); err != nil {
+		return schema{}, err
+	}
+	documents := core.NewBaseCollection("documents")
+	documents.Fields.Add(
+		&core.RelationField{Name: "owner", CollectionId: users.Id, MaxSelect: 1, Required: true},
+		&core.RelationField{Name: "project", CollectionId: projects.Id, MaxSelect: 1},
+		&core.TextField{Name: "title", Required: true, Max: 255}, &core.TextField{Name: "description", Max: 2000},
+		&core.AutodateField{Name: "created", OnCreate: true}, &core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
+	documents.AddIndex("documents_in_project", false, "project, updated", "")
+	owned(documents)
+	return schema{users, projects, documents}, tx.Save(documents)
+}
+
+// owned lets each owner read and write their own records alone.
+func owned(c *core.Collection) {
+	mine := "owner = @request.auth.id"
+	c.ListRule, c.ViewRule, c.CreateRule, c.UpdateRule, c.DeleteRule = &mine, &mine, &mine, &mine, &mine
+}
+
+func (s schema) fill(tx core.App, n, projects, documents int) (owner, error) {
+	user := core.NewRecord(s.users)
+	user.Set("email", fmt.Sprintf("owner%d@example.com", n))
+	user.SetRandomPassword()
+	if err := tx.Save(user); err != nil {
+		return owner{}, err
+	}
+	token, err := user.NewAuthToken()
+	out := owner{Token: token}
+	for i := 0; i < projects && err == nil; i++ {
+		var id string
+		id, err = s.project(tx, user.Id, i, documents)
+		out.Projects = append(out.Projects, id)
+	}
+	return out, err
+}
+
+func (s schema) project(tx core.App, user string, n, documents int) (string, error) {
+	p := core.NewRecord(s.projects)
+	p.Load(map[string]any{"owner": user, "name": fmt.Sprintf("Project %010d", n), "description": "What everybody should know about it",
+		"icon": "book-open", "color": "#2563eb", "visibility": "private"})
+	if err := tx.Save(p); err != nil {
+		return "", err
+	}
+	for i := range documents {
+		d := core.NewRecord(s.documents)
+		d.Load(map[string]any{"owner": user, "project": p.Id, "title": fmt.Sprintf("Document %d", i), "description": "How it is done"})
+		if err := tx.Save(d); err != nil {
+			return "", err
+		}
+	}
+	return p.Id, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a server under test, or one that tests.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	addr  string // where it serves
+	stats string // where it tells what it has allocated; empty: it does not
+	ended chan struct{}
+	err   error // why it ended
+	log   string
+}
+
+// start runs a program whose output goes to a file, as an operator's would.
+func (b *bench) start(name, program string, env []string, args ...string) (*process, error) {
+	log := filepath.Join(b.dir, name+".log")
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	// A child whose parent was killed goes with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p := &process{name: name, cmd: cmd, ended: make(chan struct{}), log: log}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.ended)
+	}()
+	b.running = append(b.running, p)
+	return p, nil
+}
+
+// stop ends it in order.
+func (p *process) stop() error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		return fmt.Errorf("%s did not stop", p.name)
+	}
+	return nil
+}
+
+// ready waits until the path is answered with 200, and returns how long that took.
+func (p *process) ready(path string) (time.Duration, error) {
+	began := time.Now()
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for time.Since(began) < time.Minute {
+		answer, err := client.Get("http://" + p.addr + path)
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return time.Since(began), nil
+			}
+		}
+		select {
+		case <-p.ended:
+			return 0, p.failure(errors.New("it ended"))
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return 0, p.failure(errors.New("it was not ready within a minute"))
+}
+
+// failure adds the end of what it wrote.
+func (p *process) failure(err error) error {
+	log, _ := os.ReadFile(p.log)
+	return fmt.Errorf("%s: %w\n%s", p.name, err, log[max(0, len(log)-2000):])
+}
+
+// ticks is what the kernel counts a process's time in, a second.
+const ticks = 100
+
+// cpu is the time that it has used, in user and kernel mode.
+func (p *process) cpu() time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / ticks
+}
+
+// memory returns its resident memory now and at its highest, in bytes.
+func (p *process) memory() (now, most int64) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	for line := range strings.Lines(string(text)) {
+		var kb int64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kb); n == 1 {
+			now = kb << 10
+		}
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			most = kb << 10
+		}
+	}
+	return now, most
+}
+
+// allocated is how many bytes it has taken from its heap since it began; 0 where it does not tell.
+func (p *process) allocated() float64 {
+	if p.stats == "" {
+		return 0
+	}
+	answer, err := http.Get("http://" + p.stats + "/metrics")
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "go_memstats_alloc_bytes_total "); ok {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// freeAddr is an address on loopback that nobody listens on.
+func freeAddr() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
