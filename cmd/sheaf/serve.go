@@ -48,7 +48,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	log := obs.NewLog(p.stderr, settings.LogFormat == config.LogJSON, settings.LogLevel)
+	log, flush := obs.NewLog(p.stderr, settings.LogFormat == config.LogJSON, settings.LogLevel)
+	defer flush()
 	unlock, err := takeFolder(settings)
 	if err != nil {
 		return err
@@ -138,6 +139,7 @@ type server struct {
 	log      *slog.Logger
 	now      func() time.Time
 	api      *httpapi.Server
+	pages    *console.Console
 	http     *http.Server
 	listener net.Listener
 	cert     [2]string // files of the certificate and its key; empty: no TLS
@@ -157,18 +159,23 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	if err != nil {
 		return nil, err
 	}
+	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy})
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.now, Limiter: shared.limiter(),
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
-		Console: console.New(console.Config{App: a, Log: log}),
+		Console: pages,
 	})
 	st.OnCommit(func(n store.Note) {
 		if n.Events {
 			api.Wake()
+			pages.Wake(console.SignEvents)
+		}
+		if n.Deliveries || n.Subscriptions {
+			pages.Wake(console.SignDeliveries)
 		}
 	})
-	s := &server{log: log, now: p.now, api: api, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s := &server{log: log, now: p.now, api: api, pages: pages, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
@@ -234,6 +241,7 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	// The store is closed by whoever opened it.
 	s.log.Info("stopping")
 	s.api.Drain()
+	s.pages.Stop()
 	if s.api.Busy(s.now(), busyWithin) {
 		// Every answer now closes its connection, so that clients and balancers
 		// leave before the listener does.

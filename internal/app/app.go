@@ -110,8 +110,12 @@ func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, e
 
 // stillAllowed asks again, under the workspace's lock, whether the key is live
 // and the plan paid: a body may take a minute to arrive, and whoever revokes a
-// key must be sure that it does nothing more. Operators have no key.
+// key must be sure that it does nothing more. So must who removes a member.
+// Operators have neither key nor role.
 func (w *work) stillAllowed() error {
+	if w.caller.Role != "" {
+		return w.stillMember()
+	}
 	if w.caller.Key.ID == "" {
 		return nil
 	}
@@ -123,6 +127,17 @@ func (w *work) stillAllowed() error {
 		return unauthorized("the API key is unknown, expired or revoked: create a new one")
 	}
 	return w.ws.Plan.AllowAPI()
+}
+
+func (w *work) stillMember() error {
+	role, err := w.Role(w.ws.ID, w.caller.User)
+	switch {
+	case sheaf.KindOf(err) == sheaf.NotFound:
+		return sheaf.Missing("workspace")
+	case err == nil && role != w.caller.Role:
+		return sheaf.Forbiddenf("your role in this workspace was changed to %s: load the page again", role)
+	}
+	return err
 }
 
 // read runs act in one snapshot.

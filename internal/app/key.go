@@ -43,7 +43,7 @@ func (k NewKey) checkExpiry(now time.Time) error {
 }
 
 // CreateKey makes a key for the caller's user. It grants only scopes that the
-// caller's own key holds, and no later expiry (Forbidden); the plan bounds how
+// caller holds, and no later expiry (Forbidden); the plan bounds how
 // many live ones there are (KEY_LIMIT_REACHED).
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
 	if err := c.Authorize(sheaf.KeysWrite); err != nil {
@@ -53,7 +53,7 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 		return sheaf.NewKey{}, err
 	}
 	for _, s := range in.Scopes {
-		if !c.Key.Scopes.Has(s) {
+		if !c.May(s) {
 			return sheaf.NewKey{}, sheaf.Forbiddenf("scopes: this key lacks %s itself, so it cannot grant it: leave it out, or use a key that has it", s)
 		}
 	}

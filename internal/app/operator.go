@@ -83,7 +83,7 @@ func (a *App) insertWorkspace(tx *store.Tx, in NewWorkspace, owner sheaf.User) (
 	if err := tx.InsertWorkspace(ws); err != nil {
 		return OwnedWorkspace{}, err
 	}
-	return OwnedWorkspace{ws, owner.ID}, tx.InsertMember(ws, owner, sheaf.Owner)
+	return OwnedWorkspace{ws, owner.ID}, tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
 }
 
 // ownerFor returns the user with that e-mail, and makes one when there is none.

@@ -29,6 +29,10 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 		if err := tx.UseSetupLinks(); err != nil {
 			return err
 		}
+		// So would a session that was opened with the old one.
+		if err := tx.DeleteSessions(u.ID); err != nil {
+			return err
+		}
 		return tx.UpdateUser(u)
 	})
 	return user, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/argon2"
 
@@ -28,8 +29,29 @@ const (
 	argonKey     = 32
 )
 
-// hashing bounds how many passwords are hashed at once: each takes 64 MiB.
-var hashing = make(chan struct{}, 2)
+// hashing bounds how many passwords are hashed at once, since each takes 64 MiB,
+// and queue how many wait for that.
+var (
+	hashing = make(chan struct{}, 2)
+	queue   = make(chan struct{}, 32)
+)
+
+// enqueue takes a place among those who wait to hash, or returns Unavailable
+// when there is none: an attack must not leave a queue of minutes. leave gives
+// it back.
+func enqueue() (leave func(), err error) {
+	select {
+	case queue <- struct{}{}:
+		return func() { <-queue }, nil
+	default:
+		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 5 * time.Second,
+			Text: "too many people sign in at this moment: try again in a few seconds"}
+	}
+}
+
+// nobodysHash matches no password and takes as long to compare as any other.
+var nobodysHash = fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+	base64.RawStdEncoding.EncodeToString(make([]byte, argonSalt)), base64.RawStdEncoding.EncodeToString(make([]byte, argonKey)))
 
 func checkPassword(password string) error {
 	switch n := len(password); {
@@ -60,9 +82,9 @@ func passwordMatches(hash, password string) bool {
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return false
 	}
-	var memory, time uint32
+	var memory, passes uint32
 	var threads uint8
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil || time == 0 || threads == 0 {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads); err != nil || passes == 0 || threads == 0 {
 		return false
 	}
 	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
@@ -70,12 +92,12 @@ func passwordMatches(hash, password string) bool {
 	if saltErr != nil || keyErr != nil || len(want) == 0 {
 		return false
 	}
-	got := argonID(password, salt, time, memory, threads, uint32(len(want)))
+	got := argonID(password, salt, passes, memory, threads, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1
 }
 
-func argonID(password string, salt []byte, time, memory uint32, threads uint8, size uint32) []byte {
+func argonID(password string, salt []byte, passes, memory uint32, threads uint8, size uint32) []byte {
 	hashing <- struct{}{}
 	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, time, memory, threads, size)
+	return argon2.IDKey([]byte(password), salt, passes, memory, threads, size)
 }

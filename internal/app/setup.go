@@ -199,13 +199,23 @@ func setupUser(r *store.Reader) (sheaf.User, error) {
 }
 
 func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
-	secret := make([]byte, 32)
-	if _, err := io.ReadFull(a.random, secret); err != nil {
-		return SetupLink{}, fmt.Errorf("make a set-up link: %w", err)
+	token, err := a.newToken()
+	if err != nil {
+		return SetupLink{}, err
 	}
 	now := a.now()
-	link := SetupLink{Token: base64.RawURLEncoding.EncodeToString(secret), ExpiresAt: now.Add(setupLinkLives)}
+	link := SetupLink{Token: token, ExpiresAt: now.Add(setupLinkLives)}
 	return link, tx.InsertSetupLink(tokenHash(link.Token), now, link.ExpiresAt)
+}
+
+// newToken returns 256 random bits as text for an address or a cookie. Only its
+// tokenHash is kept.
+func (a *App) newToken() (string, error) {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(a.random, secret); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
 func tokenHash(token string) []byte {

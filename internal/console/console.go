@@ -1,116 +1,113 @@
 // Package console is the web console: pages for a person, rendered here, with
-// no script. It calls the same rules as the API, and knows neither the store
-// nor another edge. A key never opens it, and its pages never answer under
-// /api/.
+// htmx and a few small scripts for what a page alone cannot do. It calls the
+// same rules as the API, decides nothing itself, and knows neither the store nor
+// another edge. A key never opens it, and a cookie never opens the API.
+//
+// To add a page:
+//
+//  1. Put its route into routes.go, with who may open it: needs(scope) for a
+//     member of the workspace in the path, owners, signedIn, anyone. The matrix
+//     in matrix_test.go fails until it is written there too.
+//  2. Write the handler, func (c *Console) name(v *visit) error, in the noun's
+//     file. It asks c.app with v.caller and ends in v.show(status, "template",
+//     data), v.done(path) after a change, or an error: handle.go makes the page
+//     of it. A form that is refused is shown again by v.again.
+//  3. Write pages/template.html, which defines "title" and "main" and gets a
+//     page; what the handler gave is in .Data. A page that opens in the dialog
+//     (a link with data-dialog) is the same page: "main" alone is sent then.
+//  4. Addresses are made by {{.At "keys"}} within the workspace, and {{.Base}}
+//     before any other; times by {{time .CreatedAt}}; icons by {{icon "key"}}.
+//  5. No style attribute and no inline script: the Content-Security-Policy
+//     stops both. Colours of records are attributes of an SVG.
+//
+// Whatever is to follow changes has class "live" and an id: the page is read
+// again when something happens in the workspace, and these parts are replaced.
+// data-live="events deliveries" names the kinds it follows; see live.go.
 package console
 
 import (
-	"bytes"
-	"embed"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"sheaf.dev/internal/app"
 )
-
-//go:embed pages
-var pages embed.FS
-
-//go:embed assets
-var assets embed.FS
 
 // Config is what the console needs.
 type Config struct {
 	App *app.App
 	Log *slog.Logger
+	Now func() time.Time
+	// PublicURL is how people reach the service; nil when only the request
+	// tells.
+	PublicURL *url.URL
+	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
+	TrustedProxy []netip.Prefix
 }
 
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
+	Config
 	app     *app.App
-	log     *slog.Logger
+	base    string // of every address: the path of PublicURL
+	files   *files
 	pages   map[string]*template.Template
 	handler http.Handler
+	live    *live
 }
 
 // New returns the console over the rules.
-func New(c Config) *Console {
-	s := &Console{app: c.App, log: c.Log, pages: map[string]*template.Template{}}
-	for _, name := range []string{"home", "setup", "setup-done", "setup-closed", "sorry"} {
-		s.pages[name] = template.Must(template.ParseFS(pages, "pages/layout.html", "pages/"+name+".html"))
+func New(config Config) *Console {
+	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive()}
+	guard := http.NewCrossOriginProtection()
+	if u := config.PublicURL; u != nil {
+		c.base = strings.TrimRight(u.EscapedPath(), "/")
+		if err := guard.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+			panic("console: " + err.Error()) // the setting was checked
+		}
 	}
-	s.handler = http.NewCrossOriginProtection().Handler(s.routes())
-	return s
+	guard.SetDenyHandler(http.HandlerFunc(c.denyCrossOrigin))
+	c.pages = c.readPages()
+	mux := http.NewServeMux()
+	for path, methods := range c.byPath() {
+		mux.Handle(path, methods)
+	}
+	mux.Handle("/", http.HandlerFunc(c.unknown))
+	c.handler = guard.Handler(mux)
+	return c
 }
 
-// routes is the whole surface.
-func (s *Console) routes() *http.ServeMux {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic("console: " + err.Error()) // the folder is embedded
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("GET /setup/{token}", s.setup)
-	mux.HandleFunc("POST /setup/{token}", s.completeSetup)
-	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
-	return mux
-}
+// prefixes are the paths below which everything is the console's.
+var prefixes = []string{"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 
 // Handles reports whether the console answers for that path. Others are for
 // whoever mounts it.
-func (s *Console) Handles(path string) bool {
-	return path == "/" || strings.HasPrefix(path, "/setup/") || strings.HasPrefix(path, "/assets/")
+func (c *Console) Handles(path string) bool {
+	switch path {
+	case "/", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account":
+		return true
+	}
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) })
 }
+
+// policy lets a page load what this program serves, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // ServeHTTP answers a request for one of the console's paths.
-func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer") // a set-up link's address is a secret
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer") // the address of a one-time link is a secret
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	s.handler.ServeHTTP(w, r)
-}
-
-// page is what every template gets.
-type page struct {
-	Root  string // from the page's address to the console's: works behind a prefix too
-	Fault string // what was wrong with the form
-	Email string
-	// Pending is true while nobody has a password.
-	Pending bool
-}
-
-// show writes a page. It is rendered whole before the status is sent.
-func (s *Console) show(w http.ResponseWriter, status int, name string, p page) {
-	var b bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
-		s.log.Error("page was not rendered", "page", name, "error", err)
-		http.Error(w, "Something went wrong on our side.", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	w.Write(b.Bytes())
-}
-
-// fail logs an error that no rule made, and shows that something went wrong.
-func (s *Console) fail(w http.ResponseWriter, p page, err error) {
-	s.log.Error("page failed", "error", err)
-	s.show(w, http.StatusInternalServerError, "sorry", p)
-}
-
-func (s *Console) home(w http.ResponseWriter, r *http.Request) {
-	p := page{Root: "./"}
-	var err error
-	if p.Pending, err = s.app.SetupPending(r.Context()); err != nil {
-		s.fail(w, p, err)
-		return
-	}
-	s.show(w, http.StatusOK, "home", p)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+	c.handler.ServeHTTP(w, r)
 }

@@ -26,7 +26,7 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 	}
 	t.Cleanup(func() { st.Close() })
 	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader})
-	return New(Config{App: a, Log: slog.New(slog.DiscardHandler)}), a
+	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a
 }
 
 func ask(t *testing.T, c *Console, r *http.Request) *httptest.ResponseRecorder {
@@ -38,7 +38,7 @@ func ask(t *testing.T, c *Console, r *http.Request) *httptest.ResponseRecorder {
 
 func TestConsole_EveryPageIsGuarded(t *testing.T) {
 	c, _ := newConsole(t)
-	for _, path := range []string{"/", "/setup/x", "/assets/console.css"} {
+	for _, path := range []string{"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/account", "/w/x/projects", "/w/nothing/like/it"} {
 		if !c.Handles(path) {
 			t.Errorf("%s is not the console's", path)
 		}
@@ -87,13 +87,13 @@ func TestConsole_ShowsWhatWasTypedEscapedAndNeverThePassword(t *testing.T) {
 	}
 }
 
-func TestConsole_HomeSaysThatTheSetupIsOpen(t *testing.T) {
+func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 	c, a := newConsole(t)
 	first, _, err := a.Operator().FirstRun(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := func() string { return ask(t, c, httptest.NewRequest(http.MethodGet, "/", nil)).Body.String() }
+	home := func() string { return ask(t, c, httptest.NewRequest(http.MethodGet, "/sign-in", nil)).Body.String() }
 	if !strings.Contains(home(), "not finished") {
 		t.Error("the hint is missing")
 	}

@@ -1,61 +1,47 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxForm is far above what the form holds.
-const maxForm = 16 << 10
+type setupPage struct{ Email string }
 
 // setup shows the form. It changes nothing: programs that look at links in
 // messages must not use one up.
-func (s *Console) setup(w http.ResponseWriter, r *http.Request) {
-	p := page{Root: "../"}
-	if err := s.app.CheckSetupLink(r.Context(), r.PathValue("token")); err != nil {
-		s.refuseSetup(w, p, err)
-		return
+func (c *Console) setup(v *visit) error {
+	if err := c.app.CheckSetupLink(v.r.Context(), v.r.PathValue("token")); err != nil {
+		return v.refuseSetup(setupPage{}, err)
 	}
-	s.show(w, http.StatusOK, "setup", p)
+	return v.show(http.StatusOK, "setup", setupPage{})
 }
 
-// completeSetup uses the link.
-func (s *Console) completeSetup(w http.ResponseWriter, r *http.Request) {
-	p := page{Root: "../"}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		p.Fault = "The form did not arrive whole. Send it again."
-		s.show(w, http.StatusBadRequest, "setup", p)
-		return
+// completeSetup uses the link, and signs its user in.
+func (c *Console) completeSetup(v *visit) error {
+	p := setupPage{Email: strings.TrimSpace(v.r.PostForm.Get("email"))}
+	password := v.r.PostForm.Get("password")
+	if password != v.r.PostForm.Get("again") {
+		return v.again("setup", p, errPasswordsDiffer)
 	}
-	p.Email = strings.TrimSpace(r.PostForm.Get("email"))
-	password := r.PostForm.Get("password")
-	if password != r.PostForm.Get("again") {
-		p.Fault = "The two passwords differ. Type the same one twice."
-		s.show(w, http.StatusBadRequest, "setup", p)
-		return
+	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), p.Email, password); err != nil {
+		return v.refuseSetup(p, err)
 	}
-	if err := s.app.CompleteSetup(r.Context(), r.PathValue("token"), p.Email, password); err != nil {
-		s.refuseSetup(w, p, err)
-		return
+	c.Log.Info("set-up was completed")
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.address()}, v.token)
+	if err != nil {
+		return err
 	}
-	s.log.Info("set-up was completed")
-	s.show(w, http.StatusOK, "setup-done", p)
+	v.keep(s)
+	return v.redirect(c.base + "/")
 }
 
 // refuseSetup shows why a link or what was typed is not taken.
-func (s *Console) refuseSetup(w http.ResponseWriter, p page, err error) {
-	var refusal *sheaf.Error
-	switch {
-	case errors.As(err, &refusal) && refusal.Kind == sheaf.NotFound:
-		s.show(w, http.StatusNotFound, "setup-closed", p)
-	case errors.As(err, &refusal) && refusal.Kind == sheaf.Invalid:
-		p.Fault = refusal.Text
-		s.show(w, http.StatusBadRequest, "setup", p)
-	default:
-		s.fail(w, p, err)
+func (v *visit) refuseSetup(p setupPage, err error) error {
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return v.show(http.StatusNotFound, "setup-closed", nil)
 	}
+	return v.again("setup", p, err)
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 )
@@ -69,7 +70,7 @@ func New(c Config) *Server {
 	}
 	var random [6]byte
 	rand.Read(random[:])
-	s.prefix = hex.EncodeToString(random[:]) + "-"
+	s.prefix = "r" + hex.EncodeToString(random[:]) + "-" // "12e-5" would read as a number
 	for path, methods := range byPath(s.routes()) {
 		s.mux.Handle(path, methods)
 	}
@@ -146,15 +147,17 @@ func (s *Server) finish(x *exchange) {
 		}
 		x.fail(errPanic)
 	}
-	s.Log.LogAttrs(x.request.Context(), slog.LevelInfo, "served request",
-		slog.String("method", x.request.Method), slog.String("path", loggedPath(x.request.URL.Path)), slog.Int("status", x.status),
-		slog.Duration("duration", s.Now().Sub(x.started)), slog.String("request_id", x.id), slog.String("key_id", string(x.caller.Key.ID)))
+	now := s.Now()
+	obs.LogRequest(s.Log, &obs.Request{At: now, Method: x.request.Method, Path: loggedPath(x.request.URL.Path), Status: x.status,
+		Duration: now.Sub(x.started), ID: x.id, Key: string(x.caller.Key.ID)})
 }
 
 // loggedPath leaves out the tokens of one-time links.
 func loggedPath(path string) string {
-	if rest, ok := strings.CutPrefix(path, "/setup/"); ok && rest != "" {
-		return "/setup/redacted"
+	for _, link := range []string{"/setup/", "/invite/"} {
+		if rest, ok := strings.CutPrefix(path, link); ok && rest != "" {
+			return link + "redacted"
+		}
 	}
 	if len(path) > maxLoggedPath {
 		return path[:maxLoggedPath] + "…"

@@ -18,6 +18,7 @@ type (
 	SubscriptionID string
 	DeliveryID     string
 	EventID        string
+	InvitationID   string
 )
 
 // EventPrefix begins every event's identifier.

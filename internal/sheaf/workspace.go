@@ -36,6 +36,45 @@ const (
 	Member Role = "member"
 )
 
+// ParseRole returns the role of that name.
+func ParseRole(s string) (Role, error) {
+	switch r := Role(s); r {
+	case Owner, Admin, Member:
+		return r, nil
+	}
+	return "", Invalidf("role must be owner, admin or member, not %q", Clip(s))
+}
+
+// Scopes is what a member of that role may do in the console: members see,
+// admins and owners change. Nobody's key is asked.
+func (r Role) Scopes() Scopes {
+	switch r {
+	case Owner, Admin:
+		return AllScopes
+	case Member:
+		return Scopes{ProjectsRead, DocumentsRead, WebhooksRead, EventsRead, KeysRead}
+	}
+	return nil
+}
+
+// Membership is a user in a workspace.
+type Membership struct {
+	Workspace Workspace
+	User      User
+	Role      Role
+	Since     time.Time
+}
+
+// Invitation is an open offer to join a workspace. Its link is not kept.
+type Invitation struct {
+	ID        InvitationID
+	Email     string
+	Role      Role
+	InvitedBy UserID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
 // User is a person.
 type User struct {
 	ID           UserID

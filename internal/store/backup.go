@@ -38,9 +38,11 @@ type backupEnd struct {
 	Rows int64 `json:"end_after_rows"`
 }
 
-// backupTables are all tables with content, each behind those that it refers to.
+// backupTables are all tables whose content a copy goes on with, each behind
+// those that it refers to. A copy keeps nobody signed in, and begins its charts
+// anew.
 var backupTables = []string{"settings", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "projects",
-	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "deliveries", "attempts"}
+	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "deliveries", "attempts", "invitations"}
 
 // KeyCheckSetting is the setting by which a database knows its master key.
 const KeyCheckSetting = "master_key_check"

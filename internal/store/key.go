@@ -106,6 +106,17 @@ func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) err
 	return err
 }
 
+const revokeKeysOf = `
+UPDATE api_keys
+SET revoked_at = $3
+WHERE workspace_id = $1 AND user_id = $2 AND revoked_at IS NULL`
+
+// RevokeKeysOf ends every key of a user in the workspace.
+func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
+	tx.note.Credentials = true
+	return tx.exec(revokeKeysOf, ws, u, now)
+}
+
 // KeyByID returns a key and its workspace, for the operator, who names no
 // workspace, or NotFound.
 func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {

@@ -26,7 +26,7 @@ func newTree(t *testing.T, s *store.Store) *tree {
 	w := sheaf.Workspace{ID: "w", Name: "Acme", Plan: sheaf.Business, CreatedAt: time.UnixMilli(1)}
 	u := sheaf.User{ID: "u", Name: "Ada", CreatedAt: time.UnixMilli(1)}
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		return errors.Join(tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(w, u, sheaf.Owner))
+		return errors.Join(tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(sheaf.Membership{Workspace: w, User: u, Role: sheaf.Owner, Since: w.CreatedAt}))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -79,3 +79,33 @@ func (tx *Tx) DeleteOrphans(most int) (int64, error) {
 	}
 	return int64(len(keys)), nil
 }
+
+// The statements remove at most $2 rows of one sort that no rule needs.
+const (
+	expiredSessions = `
+DELETE FROM sessions
+WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= $1 LIMIT $2)`
+	expiredInvitations = `
+DELETE FROM invitations
+WHERE hash IN (SELECT hash FROM invitations WHERE expires_at <= $1 LIMIT $2)`
+	oldFailures = `
+DELETE FROM sign_in_failures
+WHERE name IN (SELECT name FROM sign_in_failures WHERE failed_at <= $1 LIMIT $2)`
+)
+
+// DeleteSessionsEnded removes at most that many sessions and returns how many.
+func (tx *Tx) DeleteSessionsEnded(now time.Time, most int) (int64, error) {
+	return tx.changed(expiredSessions, now, most)
+}
+
+// DeleteInvitationsEnded removes at most that many invitations and returns how
+// many.
+func (tx *Tx) DeleteInvitationsEnded(now time.Time, most int) (int64, error) {
+	return tx.changed(expiredInvitations, now, most)
+}
+
+// DeleteFailures removes at most that many names under which nobody failed to
+// sign in since, and returns how many.
+func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
+	return tx.changed(oldFailures, before, most)
+}

@@ -206,7 +206,7 @@ func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
 		if err := tx.query("PRAGMA defer_foreign_keys = ON", func(*row) {}); err != nil {
 			return err
 		}
-		return tx.InsertMember(testWorkspace("w"), sheaf.User{ID: "nobody"}, sheaf.Member)
+		return tx.InsertMember(sheaf.Membership{Workspace: testWorkspace("w"), User: sheaf.User{ID: "nobody"}, Role: sheaf.Member})
 	}
 	raise := func(tx *Tx) error {
 		w := testWorkspace("w")

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"fmt"
-
-	"sheaf.dev/internal/sheaf"
-)
+import "sheaf.dev/internal/sheaf"
 
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
   projects, documents, subscriptions`
@@ -81,21 +77,20 @@ func (tx *Tx) SetPlan(id sheaf.WorkspaceID, p sheaf.Plan) error {
 	return err
 }
 
+const renameWorkspace = `
+UPDATE workspaces
+SET name = $2
+WHERE id = $1`
+
+// RenameWorkspace changes the name of a workspace that exists.
+func (tx *Tx) RenameWorkspace(id sheaf.WorkspaceID, name string) error {
+	tx.note.Credentials = true // GET /api/v1/me shows it
+	return tx.exec(renameWorkspace, id, name)
+}
+
 // Workspaces returns every workspace, oldest first.
 func (r *Reader) Workspaces() ([]sheaf.Workspace, error) {
 	return all(r, `SELECT `+workspaceColumns+` FROM workspaces ORDER BY created_at, id`, scanWorkspace)
-}
-
-const insertMember = `
-INSERT INTO members (workspace_id, user_id, role, created_at)
-VALUES ($1, $2, $3, $4)`
-
-// InsertMember makes the user a member; who already is one gets ErrDuplicate.
-func (tx *Tx) InsertMember(w sheaf.Workspace, u sheaf.User, role sheaf.Role) error {
-	if err := tx.exec(insertMember, w.ID, u.ID, role, w.CreatedAt); err != nil {
-		return fmt.Errorf("insert member %s: %w", u.ID, err)
-	}
-	return nil
 }
 
 const selectOwner = `
@@ -112,15 +107,4 @@ func (r *Reader) OwnerOf(id sheaf.WorkspaceID) (sheaf.UserID, error) {
 		err = sheaf.Missing("workspace")
 	}
 	return sheaf.UserID(u), err
-}
-
-const selectMembership = `
-SELECT COUNT(*)
-FROM members
-WHERE workspace_id = $1 AND user_id = $2`
-
-// IsMember reports whether the user belongs to the workspace.
-func (r *Reader) IsMember(w sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
-	n, err := r.count(selectMembership, w, u)
-	return n > 0, err
 }

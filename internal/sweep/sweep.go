@@ -20,6 +20,8 @@ const (
 	batch = 200
 	// answers is for how long a repeated request gets its first answer.
 	answers = 24 * time.Hour
+	// failures is for how long a failure to sign in may slow the next one down.
+	failures = 24 * time.Hour
 )
 
 // Config is what the chores need.
@@ -61,6 +63,9 @@ func (s *Sweeper) Once(ctx context.Context) error {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteOrphans(batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteAnswers(s.Now().Add(-answers), batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteSessionsEnded(s.Now(), batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteInvitationsEnded(s.Now(), batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteFailures(s.Now().Add(-failures), batch) },
 	} {
 		if err := s.drain(ctx, chore); err != nil {
 			return err

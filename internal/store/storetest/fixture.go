@@ -41,7 +41,7 @@ func (f *fixture) newWorkspace(name string) (sheaf.Workspace, sheaf.User) {
 	w := sheaf.Workspace{ID: sheaf.WorkspaceID(f.id()), Name: name, Plan: sheaf.Pro, CreatedAt: f.now(), Version: 1}
 	u := sheaf.User{ID: sheaf.UserID(f.id()), Name: "Ada", CreatedAt: f.now()}
 	f.write(func(tx *store.Tx) error {
-		return errors.Join(tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(w, u, sheaf.Owner))
+		return errors.Join(tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(sheaf.Membership{Workspace: w, User: u, Role: sheaf.Owner, Since: w.CreatedAt}))
 	})
 	return w, u
 }

@@ -53,17 +53,23 @@ func members(f *fixture) {
 	if isMember() {
 		f.Error("a stranger is a member")
 	}
-	f.write(func(tx *store.Tx) error { return tx.InsertMember(f.ws, other, sheaf.Member) })
+	f.write(func(tx *store.Tx) error {
+		return tx.InsertMember(sheaf.Membership{Workspace: f.ws, User: other, Role: sheaf.Member, Since: f.ws.CreatedAt})
+	})
 	if !isMember() {
 		f.Error("a member is none")
 	}
 	owner := get(f, func(r *store.Reader) (sheaf.UserID, error) { return r.OwnerOf(f.ws.ID) })
 	same(f, "owner", owner, f.user.ID)
 
-	again := func(tx *store.Tx) error { return tx.InsertMember(f.ws, other, sheaf.Admin) }
+	again := func(tx *store.Tx) error {
+		return tx.InsertMember(sheaf.Membership{Workspace: f.ws, User: other, Role: sheaf.Admin, Since: f.ws.CreatedAt})
+	}
 	f.wantIs(f.store.Write(context.Background(), again), store.ErrDuplicate)
 	nobody := sheaf.User{ID: sheaf.UserID(f.id())}
-	dangling := func(tx *store.Tx) error { return tx.InsertMember(f.ws, nobody, sheaf.Member) }
+	dangling := func(tx *store.Tx) error {
+		return tx.InsertMember(sheaf.Membership{Workspace: f.ws, User: nobody, Role: sheaf.Member, Since: f.ws.CreatedAt})
+	}
 	f.wantIs(f.store.Write(context.Background(), dangling), store.ErrReference)
 }
 

@@ -1,0 +1,195 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// invitationLives is for how long an invitation's link may be used.
+const invitationLives = 7 * 24 * time.Hour
+
+// NewInvitation is an invitation just made. The token is shown once; its hash is
+// kept.
+type NewInvitation struct {
+	sheaf.Invitation
+	Token string
+}
+
+// Invite makes a one-time link by which somebody joins the workspace, in place
+// of an older one for the same e-mail. No mail is sent. It returns Invalid for
+// what is no e-mail, and Conflict for a personal workspace or a member.
+func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
+	if err := c.AuthorizeOwner(); err != nil {
+		return NewInvitation{}, err
+	}
+	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
+		return NewInvitation{}, err
+	}
+	return write(ctx, a, c, func(w *work) (NewInvitation, error) {
+		if err := w.mayInvite(email); err != nil {
+			return NewInvitation{}, err
+		}
+		return w.invite(email, role)
+	})
+}
+
+func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
+	token, err := w.app.newToken()
+	if err != nil {
+		return NewInvitation{}, err
+	}
+	i := sheaf.Invitation{ID: sheaf.InvitationID(w.app.newID()), Email: email, Role: role, InvitedBy: w.caller.User,
+		CreatedAt: w.now, ExpiresAt: w.now.Add(invitationLives)}
+	return NewInvitation{i, token}, w.InsertInvitation(w.ws.ID, i, tokenHash(token))
+}
+
+func (w *work) mayInvite(email string) error {
+	if w.ws.Personal {
+		return conflict("this workspace is personal and takes no second member: invite them to another one")
+	}
+	u, err := w.UserByEmail(email)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	member, err := w.IsMember(w.ws.ID, u.ID)
+	if member {
+		return conflict("%s is a member already: change their role instead", sheaf.Clip(email))
+	}
+	return err
+}
+
+func conflict(format string, args ...any) error {
+	e := sheaf.Invalidf(format, args...)
+	e.Kind = sheaf.Conflict
+	return e
+}
+
+// Withdraw ends an open invitation, or returns NotFound.
+func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) error {
+	if err := c.AuthorizeOwner(); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		return struct{}{}, w.DeleteInvitation(w.ws.ID, id)
+	})
+	return err
+}
+
+// Offer is what the holder of an invitation's link is shown.
+type Offer struct {
+	Invitation sheaf.Invitation
+	Workspace  sheaf.Workspace
+	InvitedBy  sheaf.User
+	// Known says that a user with the e-mail exists: they join with their own
+	// password. Locked says that this user has none, so that nobody can.
+	Known, Locked bool
+}
+
+var errInvitation = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+	Text: "this invitation was used, withdrawn, or has expired: ask for a new one"}
+
+// Offer returns what a link offers, or NotFound. It does not use it.
+func (a *App) Offer(ctx context.Context, token string) (Offer, error) {
+	return read(ctx, a, Caller{}, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
+}
+
+func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
+	ws, i, err := r.Invitation(tokenHash(token), a.now())
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return o, errInvitation
+	}
+	if err != nil {
+		return o, err
+	}
+	o.Invitation = i
+	if o.Workspace, err = r.Workspace(ws); err != nil {
+		return o, err
+	}
+	if o.InvitedBy, err = r.User(i.InvitedBy); err != nil {
+		return o, err
+	}
+	u, err := r.UserByEmail(i.Email)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return o, nil
+	}
+	o.Known, o.Locked = err == nil, err == nil && u.PasswordHash == ""
+	return o, err
+}
+
+// Join is what who accepts an invitation types. Name counts for a new user.
+type Join struct {
+	Token, Name, Password, Address string
+}
+
+// Join uses an invitation's link and signs in: a new user gets the name and the
+// password, a known one must give their own, as in SignIn. It returns NotFound
+// for a link that cannot be used, and Invalid for a name or password that cannot
+// be.
+func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.WorkspaceID, error) {
+	o, err := a.Offer(ctx, in.Token)
+	if err != nil {
+		return NewSession{}, "", err
+	}
+	leave, err := enqueue()
+	if err != nil {
+		return NewSession{}, "", err
+	}
+	defer leave()
+	user, err := a.joiner(ctx, o, in)
+	if err != nil {
+		return NewSession{}, "", err
+	}
+	s, err := a.useInvitation(ctx, in.Token, o, user, old)
+	if errors.Is(err, store.ErrDuplicate) {
+		err = errInvitation // somebody joined with the same link or e-mail at this moment
+	}
+	return s, o.Workspace.ID, err
+}
+
+// joiner returns who joins: somebody known, or a new user who is not kept yet.
+func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) {
+	if o.Known {
+		return a.checkSignIn(ctx, SignIn{Email: o.Invitation.Email, Password: in.Password, Address: in.Address})
+	}
+	if err := firstError(checkPersonName(in.Name), checkPassword(in.Password)); err != nil {
+		return sheaf.User{}, err
+	}
+	hash, err := hashPassword(in.Password, a.random)
+	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
+}
+
+func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
+	err = a.store.Write(ctx, func(tx *store.Tx) error {
+		ws, err := tx.LockWorkspace(o.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		now, err := a.offer(&tx.Reader, token)
+		if err != nil {
+			return err
+		}
+		if now.Known != o.Known {
+			return errInvitation
+		}
+		if !o.Known {
+			if err := tx.InsertUser(user); err != nil {
+				return err
+			}
+		}
+		err = firstError(tx.DeleteInvitation(ws.ID, now.Invitation.ID), tx.DeleteSession(tokenHash(old)),
+			tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now()}))
+		if err != nil {
+			return err
+		}
+		s, err = a.openSession(tx, user.ID)
+		return err
+	})
+	return s, err
+}

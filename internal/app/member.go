@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Members is who belongs to a workspace, and who is invited.
+type Members struct {
+	Members     []sheaf.Membership
+	Invitations []sheaf.Invitation // for owners alone
+}
+
+// Members returns who belongs to the caller's workspace. A key sees nobody.
+func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
+	if c.Role == "" {
+		return Members{}, c.AuthorizeOwner()
+	}
+	return read(ctx, a, c, func(r *store.Reader) (m Members, err error) {
+		if m.Members, err = r.Members(c.Workspace); err != nil || c.Role != sheaf.Owner {
+			return m, err
+		}
+		m.Invitations, err = r.Invitations(c.Workspace, a.now())
+		return m, err
+	})
+}
+
+// SetRole changes what a member may do. It returns NotFound for who is no
+// member, and Conflict when the workspace would be left without an owner.
+func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
+	if err := c.AuthorizeOwner(); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		if err := w.ownerStays(u, role); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, w.SetRole(w.ws.ID, u, role)
+	})
+	return err
+}
+
+// RemoveMember ends a membership, the member's keys in this workspace and the
+// invitations that they made. Owners may remove anybody, everybody else only
+// themselves. It returns Conflict for the last owner.
+func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
+	if u != c.User || c.Role == "" {
+		if err := c.AuthorizeOwner(); err != nil {
+			return err
+		}
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		return struct{}{}, firstError(w.ownerStays(u, ""), w.DeleteMember(w.ws.ID, u),
+			w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
+	})
+	return err
+}
+
+// ownerStays returns Conflict when the user is the last owner and would be one
+// no longer.
+func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
+	role, err := w.Role(w.ws.ID, u)
+	if err != nil || role != sheaf.Owner || becomes == sheaf.Owner {
+		return err
+	}
+	owners, err := w.Owners(w.ws.ID)
+	if err == nil && owners < 2 {
+		err = &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeValidation,
+			Text: "a workspace needs an owner, and this is its last: make somebody else an owner first"}
+	}
+	return err
+}
+
+// RenameWorkspace changes the workspace's name, which owners may. It returns
+// Invalid for a name that is empty or too long.
+func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error {
+	if err := c.AuthorizeOwner(); err != nil {
+		return err
+	}
+	if err := (NewWorkspace{Name: name}).check(); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+		return struct{}{}, w.RenameWorkspace(w.ws.ID, name)
+	})
+	return err
+}
+
+// ChangePlan changes the workspace's plan, which owners may. What the new plan
+// does not include stays, and is refused when it is used.
+func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan) error {
+	if err := c.AuthorizeOwner(); err != nil {
+		return err
+	}
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) { return struct{}{}, w.SetPlan(w.ws.ID, p) })
+	return err
+}

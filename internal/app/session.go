@@ -1,0 +1,308 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// sessionLives is how long a session lasts however often it is used, and
+	// sessionIdle without being used.
+	sessionLives = 7 * 24 * time.Hour
+	sessionIdle  = 12 * time.Hour
+	// sessionNoted is how exactly it is known when a session was used: a page
+	// must not write each time.
+	sessionNoted = time.Minute
+)
+
+// SignIn is what a person types, and the address that it comes from.
+type SignIn struct {
+	Email, Password string
+	Address         string
+}
+
+// NewSession is a session just made. The token is for the person's browser
+// alone; its hash is kept.
+type NewSession struct {
+	Token     string
+	ExpiresAt time.Time
+}
+
+// errSignIn says nothing about whether the e-mail is known.
+var errSignIn = unauthorized("The e-mail or the password is wrong.")
+
+// SignIn opens a session. It returns Unauthorized, the same after the same work
+// for a wrong password, an unknown e-mail and a user without a password, and
+// RateLimited with the time to wait when this account or address failed too
+// often. old is the token of the session that this one replaces, if any.
+func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, error) {
+	leave, err := enqueue()
+	if err != nil {
+		return NewSession{}, err
+	}
+	defer leave()
+	user, err := a.checkSignIn(ctx, in)
+	if err != nil {
+		return NewSession{}, err
+	}
+	var s NewSession
+	err = a.store.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.DeleteSession(tokenHash(old)); err != nil {
+			return err
+		}
+		// The password may have been changed since it was compared.
+		if now, err := tx.User(user.ID); err != nil || now.PasswordHash != user.PasswordHash {
+			return firstError(err, errSignIn)
+		}
+		s, err = a.openSession(tx, user.ID)
+		return err
+	})
+	return s, err
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSignIn returns whose e-mail and password these are.
+func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
+	user, err := read(ctx, a, Caller{}, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(in.Email) })
+	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+		return user, err
+	}
+	b := brakesFor(user.ID, in)
+	if err := a.brake(ctx, b); err != nil {
+		return user, err
+	}
+	hash, known := user.PasswordHash, user.PasswordHash != ""
+	if !known {
+		hash = nobodysHash
+	}
+	if !passwordMatches(hash, clipPassword(in.Password)) || !known {
+		return user, errSignIn
+	}
+	return user, a.release(ctx, b)
+}
+
+// clipPassword bounds the work for what can be no password anyway.
+func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
+
+// openSession makes a session that begins now.
+func (a *App) openSession(tx *store.Tx, u sheaf.UserID) (NewSession, error) {
+	token, err := a.newToken()
+	if err != nil {
+		return NewSession{}, err
+	}
+	now := a.now()
+	s := store.Session{Hash: tokenHash(token), User: u, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives)}
+	return NewSession{token, s.ExpiresAt}, tx.InsertSession(s)
+}
+
+// Session is a person who is signed in, and where they are a member.
+type Session struct {
+	User        sheaf.User
+	Memberships []sheaf.Membership
+	token       string
+}
+
+// Session returns what the token of a browser stands for, as of now, or
+// Unauthorized.
+func (a *App) Session(ctx context.Context, token string) (Session, error) {
+	now := a.now()
+	hash := tokenHash(token)
+	var stored store.Session
+	s, err := read(ctx, a, Caller{}, func(r *store.Reader) (s Session, err error) {
+		if stored, err = r.Session(hash); err != nil {
+			return s, err
+		}
+		if s.User, err = r.User(stored.User); err != nil {
+			return s, err
+		}
+		s.Memberships, err = r.Memberships(stored.User)
+		return s, err
+	})
+	if sheaf.KindOf(err) == sheaf.NotFound || err == nil && ended(stored, now) {
+		return Session{}, unauthorized("you are signed out: sign in again")
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	s.token = token
+	if now.Sub(stored.SeenAt) >= sessionNoted {
+		err = a.store.Write(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
+	}
+	return s, err
+}
+
+func ended(s store.Session, now time.Time) bool {
+	return !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) >= sessionIdle
+}
+
+// Caller returns the person as a caller in one of their workspaces, or NotFound
+// as for a workspace that does not exist.
+func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) {
+	i := slices.IndexFunc(s.Memberships, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
+	if i < 0 {
+		return Caller{}, sheaf.Membership{}, sheaf.Missing("workspace")
+	}
+	m := s.Memberships[i]
+	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Plan: m.Workspace.Plan}, m, nil
+}
+
+// SignOut ends the session of that token, if there is one.
+func (a *App) SignOut(ctx context.Context, token string) error {
+	return a.store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(tokenHash(token)) })
+}
+
+// SignOutEverywhere ends every session of the person, this one too.
+func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
+	return a.store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSessions(s.User.ID) })
+}
+
+// ChangePassword sets a new password, ends every session of the person and
+// returns a new one. It returns Invalid for a password out of bounds, and
+// Unauthorized or RateLimited as SignIn does when the current one is wrong.
+func (a *App) ChangePassword(ctx context.Context, s Session, current, password, address string) (NewSession, error) {
+	if err := checkPassword(password); err != nil {
+		return NewSession{}, err
+	}
+	leave, err := enqueue()
+	if err != nil {
+		return NewSession{}, err
+	}
+	defer leave()
+	if s.User.Email == nil {
+		return NewSession{}, errSignIn
+	}
+	user, err := a.checkSignIn(ctx, SignIn{Email: *s.User.Email, Password: current, Address: address})
+	if err != nil {
+		return NewSession{}, err
+	}
+	hash, err := hashPassword(password, a.random)
+	if err != nil {
+		return NewSession{}, err
+	}
+	var out NewSession
+	err = a.store.Write(ctx, func(tx *store.Tx) error {
+		now, err := tx.User(user.ID)
+		if err != nil || now.PasswordHash != user.PasswordHash {
+			return firstError(err, errSignIn)
+		}
+		now.PasswordHash = hash
+		if err := firstError(tx.UpdateUser(now), tx.DeleteSessions(now.ID)); err != nil {
+			return err
+		}
+		out, err = a.openSession(tx, now.ID)
+		return err
+	})
+	return out, err
+}
+
+// Rename changes how the person is called. It returns Invalid for a name that
+// is empty or too long.
+func (a *App) Rename(ctx context.Context, s Session, name string) error {
+	if err := checkPersonName(name); err != nil {
+		return err
+	}
+	return a.store.Write(ctx, func(tx *store.Tx) error {
+		u, err := tx.User(s.User.ID)
+		if err != nil {
+			return err
+		}
+		u.Name = name
+		return tx.UpdateUser(u)
+	})
+}
+
+func checkPersonName(name string) error {
+	return firstError(checkOperatorText("name", name), sheaf.CheckName("name", name, sheaf.MaxName))
+}
+
+// brake is a name under which failures to sign in are counted, and how they
+// slow the next attempt down: free ones cost nothing, then the wait doubles from
+// a second up to most.
+type brake struct {
+	name string
+	free int64
+	most time.Duration
+}
+
+// forgetFailures is how long after the last one failures no longer count.
+const forgetFailures = time.Hour
+
+// brakesFor names the account and the address. The account's wait stays short,
+// since anybody can cause it: at one guess a minute a password of eight
+// characters holds, and its owner gets in.
+func brakesFor(user sheaf.UserID, in SignIn) []brake {
+	account := "user " + string(user)
+	if user == "" {
+		sum := sha256.Sum256([]byte(strings.ToLower(in.Email)))
+		account = "email " + hex.EncodeToString(sum[:16])
+	}
+	return []brake{{account, 5, time.Minute}, {"address " + in.Address, 20, 15 * time.Minute}}
+}
+
+func (b brake) wait(f store.Failures, now time.Time) time.Duration {
+	if f.Count < b.free || now.Sub(f.At) >= forgetFailures {
+		return 0
+	}
+	wait := b.most
+	if doubled := f.Count - b.free; doubled < 20 {
+		wait = min(wait, time.Second<<doubled)
+	}
+	return f.At.Add(wait).Sub(now)
+}
+
+// brake counts an attempt as failed before it is made, so that many at once are
+// no way around, or returns RateLimited. release takes that back.
+func (a *App) brake(ctx context.Context, brakes []brake) error {
+	return a.store.Write(ctx, func(tx *store.Tx) error {
+		now := a.now()
+		counted := make([]store.Failures, len(brakes))
+		for i, b := range brakes {
+			f, err := tx.LockFailures(b.name)
+			if err != nil {
+				return err
+			}
+			if wait := b.wait(f, now); wait > 0 {
+				return tooManyFailures(wait)
+			}
+			if now.Sub(f.At) >= forgetFailures {
+				f.Count = 0
+			}
+			counted[i] = store.Failures{Count: f.Count + 1, At: now}
+		}
+		for i, b := range brakes {
+			if err := tx.SetFailures(b.name, counted[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func tooManyFailures(wait time.Duration) error {
+	wait = max(wait.Round(time.Second), time.Second)
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
+		Text: "Signing in failed too often. Try again in " + wait.String() + "."}
+}
+
+// release takes back what brake counted: the account begins anew, the address
+// is forgiven this one attempt.
+func (a *App) release(ctx context.Context, brakes []brake) error {
+	return a.store.Write(ctx, func(tx *store.Tx) error {
+		return firstError(tx.ForgetFailures(brakes[0].name), tx.ForgiveFailure(brakes[1].name))
+	})
+}

@@ -1,0 +1,41 @@
+package console
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// accountPage says which of its forms was refused, or what was done.
+type accountPage struct{ Form, Done string }
+
+func (c *Console) account(v *visit) error {
+	done := v.r.URL.Query().Get("done")
+	return v.show(http.StatusOK, "account", accountPage{Done: map[string]string{
+		"name": "Your name is changed.", "password": "Your password is changed, and every other browser is signed out."}[done]})
+}
+
+func (c *Console) renamePerson(v *visit) error {
+	if err := c.app.Rename(v.r.Context(), v.session, v.field("name")); err != nil {
+		return v.again("account", accountPage{Form: "name"}, err)
+	}
+	return v.done(c.base + "/account?done=name")
+}
+
+func (c *Console) changePassword(v *visit) error {
+	form := v.r.PostForm
+	if form.Get("password") != form.Get("again") {
+		return v.again("account", accountPage{Form: "password"}, errPasswordsDiffer)
+	}
+	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), v.address())
+	if sheaf.KindOf(err) == sheaf.Unauthorized {
+		err = sheaf.Invalidf("The current password is wrong.")
+	}
+	if err != nil {
+		return v.again("account", accountPage{Form: "password"}, err)
+	}
+	v.keep(s)
+	return v.done(c.base + "/account?done=password")
+}
+
+var errPasswordsDiffer = sheaf.Invalidf("The two passwords differ. Type the same one twice.")

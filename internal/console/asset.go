@@ -1,0 +1,66 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+//go:embed static
+var static embed.FS
+
+// files are the scripts, styles and pictures, each under an address that changes
+// with its content, so that a browser keeps it for good.
+type files struct {
+	content map[string][]byte
+	hash    map[string]string
+}
+
+func readFiles() *files {
+	f := &files{content: map[string][]byte{}, hash: map[string]string{}}
+	entries, err := static.ReadDir("static")
+	if err != nil {
+		panic("console: " + err.Error()) // the folder is embedded
+	}
+	for _, e := range entries {
+		b, err := static.ReadFile("static/" + e.Name())
+		if err != nil {
+			panic("console: " + err.Error())
+		}
+		sum := sha256.Sum256(b)
+		f.content[e.Name()], f.hash[e.Name()] = b, hex.EncodeToString(sum[:6])
+	}
+	return f
+}
+
+// address is where a page finds the file.
+func (f *files) address(name string) string {
+	if _, ok := f.content[name]; !ok {
+		panic("console: no file " + name)
+	}
+	return "/assets/" + name + "?v=" + f.hash[name]
+}
+
+func (c *Console) asset(v *visit) error { return v.sendFile(v.r.PathValue("file")) }
+
+func (c *Console) favicon(v *visit) error { return v.sendFile("favicon.svg") }
+
+func (v *visit) sendFile(name string) error {
+	f := v.console.files
+	content, ok := f.content[name]
+	if !ok {
+		return &sheaf.Error{Kind: sheaf.NotFound, Text: "There is no such file."}
+	}
+	v.Header().Set("Cache-Control", "no-cache")
+	if v.r.URL.Query().Get("v") == f.hash[name] {
+		v.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	v.Header().Set("ETag", `"`+f.hash[name]+`"`)
+	http.ServeContent(v, v.r, name, time.Time{}, bytes.NewReader(content))
+	return nil
+}

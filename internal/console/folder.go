@@ -1,0 +1,224 @@
+package console
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+type folderPage struct {
+	Folder   sheaf.Folder
+	Path     []*branch // from the root to this one
+	Folders  []*branch
+	Projects []sheaf.Project
+	Total    int64 // of the projects
+	More     string
+}
+
+// folder shows what is in a folder.
+func (c *Console) folder(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	f, err := c.app.Folder(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	t, err := v.readTree(string(id))
+	if err != nil {
+		return err
+	}
+	offset := v.offset()
+	projects, err := c.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Some(id), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
+	if err != nil {
+		return err
+	}
+	data := folderPage{Folder: f, Path: t.path(f.ParentID), Projects: projects.Items, Total: projects.Total, More: v.more(projects.More(), offset+sheaf.MaxLimit)}
+	if b := t.byID[id]; b != nil {
+		data.Folders = b.Children
+	}
+	p := v.page(data)
+	p.Tree = t
+	return v.render(http.StatusOK, "folder", p)
+}
+
+// folderForm is for a new folder, or a change of one.
+type folderForm struct {
+	ID     sheaf.FolderID // empty: a new one
+	Name   string
+	Color  string
+	Type   sheaf.EntityType
+	Parent sheaf.FolderID
+	Inside string // the parent's name
+}
+
+func (c *Console) newFolder(v *visit) error {
+	q := v.r.URL.Query()
+	f := folderForm{Color: sheaf.DefaultFolderColor, Type: sheaf.ProjectFolder}
+	if sheaf.EntityType(q.Get("type")) == sheaf.BrandingFolder {
+		f.Type = sheaf.BrandingFolder
+	}
+	if parent := q.Get("in"); parent != "" {
+		id, ok := sheaf.ParseUUID(parent)
+		if !ok {
+			return sheaf.Missing("folder")
+		}
+		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
+		if err != nil {
+			return err
+		}
+		f.Parent, f.Inside, f.Type = in.ID, in.Name, in.EntityType
+	}
+	return v.showBeside(http.StatusOK, "folder-form", "", f)
+}
+
+func (v *visit) folderForm() folderForm {
+	return folderForm{Name: v.field("name"), Color: v.field("color"), Type: sheaf.EntityType(v.field("type")),
+		Parent: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
+}
+
+func (c *Console) createFolder(v *visit) error {
+	form := v.folderForm()
+	parent, err := optID[sheaf.FolderID](v, "in", "folder")
+	if err != nil {
+		return v.again("folder-form", form, err)
+	}
+	f, err := c.app.CreateFolder(v.r.Context(), v.caller, sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.optField("color"),
+		EntityType: sheaf.Some(string(form.Type)), ParentID: parent})
+	if err != nil {
+		return v.again("folder-form", form, err)
+	}
+	return v.done(v.at("folders", string(f.ID)))
+}
+
+func (c *Console) editFolder(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	f, err := c.app.Folder(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "folder-form", string(id), folderForm{ID: f.ID, Name: f.Name, Color: f.Color, Type: f.EntityType})
+}
+
+func (c *Console) updateFolder(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	form := v.folderForm()
+	form.ID = id
+	change := sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.optField("color")}
+	if _, err := c.app.UpdateFolder(v.r.Context(), v.caller, id, change, sheaf.Match{}); err != nil {
+		return v.again("folder-form", form, err)
+	}
+	return v.done(v.at("folders", string(id)))
+}
+
+// moveForm is where a folder or project may go.
+type moveForm struct {
+	Noun   string
+	Name   string
+	Action string
+	Field  string
+	Root   bool // it is at the root level now
+	Places []place
+}
+
+func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
+	f, err := v.console.app.Folder(v.r.Context(), v.caller, id)
+	if err != nil {
+		return moveForm{}, err
+	}
+	t, err := v.readTree("")
+	if err != nil {
+		return moveForm{}, err
+	}
+	roots := t.Projects
+	if f.EntityType == sheaf.BrandingFolder {
+		roots = t.Brandings
+	}
+	return moveForm{Noun: "folder", Name: f.Name, Action: v.at("folders", string(id), "move"), Field: "parent",
+		Root: f.ParentID == nil, Places: t.places(roots, id, f.ParentID)}, nil
+}
+
+func (c *Console) moveFolderForm(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	form, err := v.folderMove(id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "move", string(id), form)
+}
+
+func (c *Console) moveFolder(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	parent, err := optID[sheaf.FolderID](v, "parent", "folder")
+	if err == nil {
+		_, err = c.app.MoveFolder(v.r.Context(), v.caller, id, parent.Pointer(), sheaf.Match{})
+	}
+	if err != nil {
+		return v.moveAgain(err, func() (moveForm, error) { return v.folderMove(id) })
+	}
+	return v.moved("folders", string(id))
+}
+
+// moveAgain shows the form of a refused move; one that was dragged has none.
+func (v *visit) moveAgain(err error, form func() (moveForm, error)) error {
+	if !v.inDialog() && v.byScript() {
+		return err
+	}
+	f, missing := form()
+	if missing != nil {
+		return missing
+	}
+	return v.again("move", f, err)
+}
+
+// moved ends a move: who dragged stays on the page, which follows the change.
+func (v *visit) moved(path ...string) error {
+	if v.byScript() && !v.inDialog() {
+		v.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return v.done(v.at(path...))
+}
+
+func (c *Console) deleteFolderForm(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	removal, err := c.app.FolderRemoval(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "folder-delete", string(id), removal)
+}
+
+func (c *Console) deleteFolder(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
+	}
+	f, err := c.app.Folder(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	if err := c.app.DeleteFolder(v.r.Context(), v.caller, id, sheaf.Match{}); err != nil {
+		return err
+	}
+	if f.ParentID != nil {
+		return v.done(v.at("folders", string(*f.ParentID)))
+	}
+	return v.done(v.at("projects"))
+}

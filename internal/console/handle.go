@@ -1,0 +1,301 @@
+package console
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// maxForm is far above what any form holds.
+const maxForm = 64 << 10
+
+// visit is one request, and who makes it.
+type visit struct {
+	http.ResponseWriter
+	r       *http.Request
+	console *Console
+	token   string // of the session cookie; empty when there is none
+	session app.Session
+	in      bool // somebody is signed in
+	caller  app.Caller
+	member  sheaf.Membership
+}
+
+// methods are the routes of one path.
+type methods struct {
+	console *Console
+	routes  map[string]route
+}
+
+func (c *Console) byPath() map[string]methods {
+	out := map[string]methods{}
+	for _, r := range c.routes() {
+		if _, ok := out[r.path]; !ok {
+			out[r.path] = methods{c, map[string]route{}}
+		}
+		out[r.path].routes[r.method] = r
+		if r.method == http.MethodGet {
+			out[r.path].routes[http.MethodHead] = r
+		}
+	}
+	return out
+}
+
+// ServeHTTP makes the checks that come before the handler, calls it, and shows
+// what went wrong.
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	v := &visit{ResponseWriter: w, r: r, console: m.console}
+	route, ok := m.routes[r.Method]
+	if !ok {
+		v.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(m.routes)), ", "))
+		v.fail(&sheaf.Error{Kind: sheaf.MethodNotAllowed, Text: "This address does not take " + r.Method + " requests."})
+		return
+	}
+	if err := v.run(route); err != nil {
+		v.fail(err)
+	}
+}
+
+func (v *visit) run(r route) error {
+	// The body is read before it is asked who sends it, so that nobody is let
+	// in on what was true a minute ago.
+	if err := v.readForm(); err != nil {
+		return err
+	}
+	if err := v.admit(r.who); err != nil {
+		return err
+	}
+	return r.do(v)
+}
+
+func (v *visit) readForm() error {
+	if v.r.Method != http.MethodPost {
+		return nil
+	}
+	v.r.Body = http.MaxBytesReader(v.ResponseWriter, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
+	}
+	return nil
+}
+
+// admit finds out who asks, and refuses who may not: Unauthorized when nobody is
+// signed in, NotFound for a workspace of others, Forbidden for want of a role.
+func (v *visit) admit(who access) error {
+	if who.level == byAnything {
+		return nil
+	}
+	err := v.identify()
+	if who.level == byAnyone && sheaf.KindOf(err) == sheaf.Unauthorized {
+		return nil
+	}
+	if err != nil || who.level == byAnyone || who.level == bySignedIn {
+		return err
+	}
+	id, ok := sheaf.ParseUUID(v.r.PathValue("workspace"))
+	if !ok {
+		return sheaf.Missing("workspace")
+	}
+	if v.caller, v.member, err = v.session.Caller(sheaf.WorkspaceID(id)); err != nil {
+		return err
+	}
+	if who.level == byOwner {
+		return v.caller.AuthorizeOwner()
+	}
+	return v.caller.Authorize(who.scope)
+}
+
+// identify reads the session.
+func (v *visit) identify() error {
+	cookie, err := v.r.Cookie(v.cookieName())
+	if err != nil {
+		return errSignedOut
+	}
+	v.token = cookie.Value
+	v.session, err = v.console.app.Session(v.r.Context(), cookie.Value)
+	v.in = err == nil
+	return err
+}
+
+var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
+
+// unknown answers for the paths of the console that are no route.
+func (c *Console) unknown(w http.ResponseWriter, r *http.Request) {
+	v := &visit{ResponseWriter: w, r: r, console: c}
+	if err := v.identify(); err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
+		v.fail(err)
+		return
+	}
+	v.fail(&sheaf.Error{Kind: sheaf.NotFound, Text: "There is no page at this address."})
+}
+
+func (c *Console) denyCrossOrigin(w http.ResponseWriter, r *http.Request) {
+	v := &visit{ResponseWriter: w, r: r, console: c}
+	v.fail(&sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused and nothing was changed."})
+}
+
+// id returns the identifier in the path; one that cannot be leads nowhere.
+func id[T ~string](v *visit, noun string) (T, error) {
+	s, ok := sheaf.ParseUUID(v.r.PathValue("id"))
+	if !ok {
+		return "", sheaf.Missing(noun)
+	}
+	return T(s), nil
+}
+
+// field returns what was typed into a field of the form. Browsers send lines
+// with CR LF, which no other client does.
+func (v *visit) field(name string) string {
+	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
+}
+
+// optField is field for what may be left empty: null then.
+func (v *visit) optField(name string) sheaf.Opt[string] {
+	if s := v.field(name); s != "" {
+		return sheaf.Some(s)
+	}
+	return sheaf.Nil[string]()
+}
+
+// optID reads an identifier from a field that may be empty: null then.
+func optID[T ~string](v *visit, name, noun string) (sheaf.Opt[T], error) {
+	s := v.field(name)
+	if s == "" {
+		return sheaf.Nil[T](), nil
+	}
+	id, ok := sheaf.ParseUUID(s)
+	if !ok {
+		return sheaf.Opt[T]{}, sheaf.Missing(noun)
+	}
+	return sheaf.Some(T(id)), nil
+}
+
+// byScript reports whether htmx asks, which shows the answer within the page.
+func (v *visit) byScript() bool { return v.r.Header.Get("HX-Request") == "true" }
+
+// inDialog reports whether the answer is shown in the dialog.
+func (v *visit) inDialog() bool { return v.byScript() && v.r.Header.Get("HX-Target") == "dialog-body" }
+
+// at returns an address within the workspace.
+func (v *visit) at(path ...string) string {
+	return v.console.base + "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
+}
+
+// done sends the browser on after a change. The answer to a script cannot be a
+// redirect: it would follow that itself.
+func (v *visit) done(address string) error {
+	if v.byScript() {
+		v.Header().Set("HX-Redirect", address)
+		v.WriteHeader(http.StatusOK)
+		return nil
+	}
+	return v.redirect(address)
+}
+
+func (v *visit) redirect(address string) error {
+	v.Header().Set("Location", address)
+	v.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// again shows the form once more with what was wrong with it. Errors that are
+// nobody's fault are returned.
+func (v *visit) again(name string, data any, err error) error {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) || statusOf(refusal.Kind) >= 500 {
+		return err
+	}
+	v.retryAfter(refusal)
+	p := v.page(data)
+	p.Fault = sentence(refusal.Text)
+	return v.render(statusOf(refusal.Kind), name, p)
+}
+
+func (v *visit) retryAfter(e *sheaf.Error) {
+	if e.RetryAfter > 0 {
+		v.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+}
+
+// fail shows an error: a rule's own text, or that something went wrong.
+func (v *visit) fail(err error) {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) {
+		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
+		refusal = &sheaf.Error{Text: "The page could not be made, and nothing was changed. Try again in a moment. Whoever runs Sheaf finds the reason in its log."}
+	}
+	if refusal.Kind == sheaf.Unavailable {
+		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)
+	}
+	if refusal.Kind == sheaf.Unauthorized {
+		_ = v.toSignIn()
+		return
+	}
+	v.retryAfter(refusal)
+	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal.Text)})
+	if err := v.render(statusOf(refusal.Kind), "sorry", p); err != nil {
+		v.console.Log.Error("page was not rendered", "error", err)
+		http.Error(v, "Something went wrong on our side.", http.StatusInternalServerError)
+	}
+}
+
+// toSignIn sends who is signed out to the form, and from there back to the page.
+func (v *visit) toSignIn() error {
+	address := v.console.base + "/sign-in"
+	if v.r.Method == http.MethodGet && !v.byScript() && v.r.URL.Path != "/" {
+		address += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	}
+	if v.r.Header.Get("Accept") == "text/event-stream" {
+		v.WriteHeader(http.StatusNoContent) // a stream that shall not come back
+		return nil
+	}
+	return v.done(address)
+}
+
+type sorry struct{ Title, Text string }
+
+func statusOf(k sheaf.Kind) int {
+	switch k {
+	case sheaf.Invalid:
+		return http.StatusBadRequest
+	case sheaf.Unauthorized:
+		return http.StatusUnauthorized
+	case sheaf.Forbidden:
+		return http.StatusForbidden
+	case sheaf.NotFound:
+		return http.StatusNotFound
+	case sheaf.MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case sheaf.Conflict:
+		return http.StatusConflict
+	case sheaf.PreconditionFailed:
+		return http.StatusPreconditionFailed
+	case sheaf.RateLimited:
+		return http.StatusTooManyRequests
+	case sheaf.Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+func titleOf(k sheaf.Kind) string {
+	switch k {
+	case sheaf.NotFound:
+		return "Nothing here"
+	case sheaf.Forbidden:
+		return "Not allowed"
+	case sheaf.MethodNotAllowed, sheaf.Invalid, sheaf.Conflict:
+		return "That did not work"
+	case sheaf.Unavailable, sheaf.RateLimited:
+		return "Just a moment"
+	}
+	return "Something went wrong"
+}

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+type invitationPage struct {
+	app.Offer
+	Name string
+	Open bool
+}
+
+// invitation shows what the link offers. It changes nothing.
+func (c *Console) invitation(v *visit) error {
+	o, err := c.app.Offer(v.r.Context(), v.r.PathValue("token"))
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return v.show(http.StatusNotFound, "invitation-closed", nil)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "invitation", invitationPage{Offer: o, Open: v.exposed()})
+}
+
+// join uses the link, and signs in who used it.
+func (c *Console) join(v *visit) error {
+	o, err := c.app.Offer(v.r.Context(), v.r.PathValue("token"))
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return v.show(http.StatusNotFound, "invitation-closed", nil)
+	}
+	if err != nil {
+		return err
+	}
+	p := invitationPage{Offer: o, Name: v.field("name")}
+	password := v.r.PostForm.Get("password")
+	if !o.Known && password != v.r.PostForm.Get("again") {
+		return v.again("invitation", p, errPasswordsDiffer)
+	}
+	s, ws, err := c.app.Join(v.r.Context(),
+		app.Join{Token: v.r.PathValue("token"), Name: p.Name, Password: password, Address: v.address()}, v.token)
+	if err != nil {
+		return v.again("invitation", p, err)
+	}
+	v.keep(s)
+	return v.redirect(c.base + "/w/" + string(ws) + "/projects")
+}
+
+type invitePage struct {
+	Email string
+	Role  sheaf.Role
+	Link  string // shown once
+}
+
+func (c *Console) inviteForm(v *visit) error {
+	return v.show(http.StatusOK, "invite", invitePage{Role: sheaf.Member})
+}
+
+// invite makes the link and shows it, this once.
+func (c *Console) invite(v *visit) error {
+	p := invitePage{Email: strings.TrimSpace(v.field("email"))}
+	var err error
+	if p.Role, err = sheaf.ParseRole(v.field("role")); err != nil {
+		return v.again("invite", p, err)
+	}
+	i, err := c.app.Invite(v.r.Context(), v.caller, p.Email, p.Role)
+	if err != nil {
+		return v.again("invite", p, err)
+	}
+	p.Link = v.origin() + c.base + "/invite/" + i.Token
+	return v.show(http.StatusOK, "invite", p)
+}
+
+// origin is the scheme and host of links that a person passes on. Only the
+// operator's word or what the browser itself reached counts.
+func (v *visit) origin() string {
+	if u := v.console.PublicURL; u != nil {
+		return u.Scheme + "://" + u.Host
+	}
+	if v.secure() {
+		return "https://" + v.r.Host
+	}
+	return "http://" + v.r.Host
+}
+
+func (c *Console) withdraw(v *visit) error {
+	i, err := id[sheaf.InvitationID](v, "invitation")
+	if err != nil {
+		return err
+	}
+	if err := c.app.Withdraw(v.r.Context(), v.caller, i); err != nil {
+		return err
+	}
+	return v.done(v.at("members"))
+}

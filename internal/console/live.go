@@ -1,0 +1,183 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// liveLook is how often a page looks for what nobody woke it for, and asks
+	// whether its person is still signed in.
+	liveLook = 2 * time.Second
+	// liveRest is the least time between two signs to the same page.
+	liveRest = 250 * time.Millisecond
+	// liveWrite is how long a browser may take for one sign.
+	liveWrite = 10 * time.Second
+	// livePages bounds the open pages of one person in one workspace.
+	livePages = 20
+)
+
+// Sign is a kind of change that pages follow. What changed is read again by the
+// page itself: a sign carries no content.
+type Sign string
+
+// The signs. SignEvents comes with the log of the page's workspace alone; the
+// others may come for another one.
+const (
+	SignEvents     Sign = "events"
+	SignDeliveries Sign = "deliveries"
+)
+
+// live wakes the open pages.
+type live struct {
+	mu      sync.Mutex // guards all below
+	woken   chan struct{}
+	counts  map[Sign]int64
+	open    map[string]int
+	stopped chan struct{}
+	once    sync.Once
+}
+
+func newLive() *live {
+	return &live{woken: make(chan struct{}), counts: map[Sign]int64{}, open: map[string]int{}, stopped: make(chan struct{})}
+}
+
+// Wake tells the open pages that something of that kind changed somewhere.
+func (c *Console) Wake(s Sign) {
+	l := c.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts[s]++
+	close(l.woken)
+	l.woken = make(chan struct{})
+}
+
+// Stop ends the streams of open pages; they come back to the next server.
+func (c *Console) Stop() { c.live.once.Do(func() { close(c.live.stopped) }) }
+
+func (l *live) next() (woken <-chan struct{}, deliveries int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.woken, l.counts[SignDeliveries]
+}
+
+func (l *live) enter(name string) (leave func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[name] >= livePages {
+		return nil, false
+	}
+	l.open[name]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.open[name]--; l.open[name] == 0 {
+			delete(l.open, name)
+		}
+	}, true
+}
+
+// follow tells an open page, by server-sent events, when to read itself again.
+func (c *Console) follow(v *visit) error {
+	leave, ok := c.live.enter(string(v.caller.Workspace) + string(v.caller.User))
+	if !ok {
+		v.WriteHeader(http.StatusNoContent) // the page goes on without, and does not come back
+		return nil
+	}
+	defer leave()
+	at, err := c.app.FollowEvents(v.r.Context(), v.caller, sheaf.EventFilter{})
+	if err != nil {
+		return err
+	}
+	v.Header().Set("Content-Type", "text/event-stream")
+	v.Header().Set("X-Accel-Buffering", "no")
+	v.WriteHeader(http.StatusOK)
+	if v.r.Method == http.MethodHead {
+		return nil
+	}
+	f := &follower{v: v, at: at, control: http.NewResponseController(v.ResponseWriter)}
+	_, f.deliveries = c.live.next()
+	// The server's own deadlines are for requests that end.
+	_ = f.control.SetReadDeadline(time.Time{})
+	f.run(v.r.Context())
+	return nil
+}
+
+// follower is one open page.
+type follower struct {
+	v          *visit
+	at         int64 // the last event of the log that it was told of
+	deliveries int64
+	control    *http.ResponseController
+}
+
+func (f *follower) run(ctx context.Context) {
+	look := time.NewTicker(liveLook)
+	defer look.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	if f.send("retry: 2000\n\n") != nil {
+		return
+	}
+	for {
+		woken, deliveries := f.v.console.live.next()
+		if !f.tell(ctx, deliveries) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.v.console.live.stopped:
+			return
+		case <-woken:
+			rest.Reset(liveRest)
+			<-rest.C
+		case <-look.C:
+			if !f.allowed(ctx) || f.send(": still here\n\n") != nil {
+				return
+			}
+		}
+	}
+}
+
+// allowed reports whether the person is still signed in, and a member.
+func (f *follower) allowed(ctx context.Context) bool {
+	s, err := f.v.console.app.Session(ctx, f.v.token)
+	if err != nil {
+		return sheaf.KindOf(err) == sheaf.Unavailable
+	}
+	_, _, err = s.Caller(f.v.caller.Workspace)
+	return err == nil
+}
+
+// tell sends what has changed since the last time; false ends the stream.
+func (f *follower) tell(ctx context.Context, deliveries int64) bool {
+	var b strings.Builder
+	if deliveries != f.deliveries {
+		f.deliveries = deliveries
+		fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", SignDeliveries)
+	}
+	last, err := f.v.console.app.FollowEvents(ctx, f.v.caller, sheaf.EventFilter{})
+	switch {
+	case err != nil:
+		return sheaf.KindOf(err) == sheaf.Unavailable && ctx.Err() == nil
+	case last > f.at:
+		f.at = last
+		fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", SignEvents)
+	}
+	return b.Len() == 0 || f.send(b.String()) == nil
+}
+
+func (f *follower) send(s string) error {
+	_ = f.control.SetWriteDeadline(f.v.console.Now().Add(liveWrite))
+	if _, err := f.v.Write([]byte(s)); err != nil {
+		return err
+	}
+	return f.control.Flush()
+}

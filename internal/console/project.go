@@ -1,0 +1,208 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+type projectPage struct {
+	Project   sheaf.Project
+	Path      []*branch
+	Documents []sheaf.Document
+	Total     int64
+	More      string
+	Deleted   sheaf.DocumentID // the document that was just deleted
+}
+
+// project shows a project and its documents.
+func (c *Console) project(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	detail, err := c.app.Project(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	data := projectPage{Project: detail.Project, Deleted: v.deleted()}
+	if err := v.listDocuments(&data, sheaf.Some(id)); err != nil {
+		return err
+	}
+	t, err := v.readTree(string(id))
+	if err != nil {
+		return err
+	}
+	data.Path = t.path(detail.FolderID)
+	p := v.page(data)
+	p.Tree = t
+	return v.render(http.StatusOK, "project", p)
+}
+
+func (v *visit) listDocuments(p *projectPage, of sheaf.Opt[sheaf.ProjectID]) error {
+	offset := v.offset()
+	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: of, Sort: sheaf.DocumentsByUpdated,
+		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true}})
+	p.Documents, p.Total, p.More = page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)
+	return err
+}
+
+// offset is where the part of a long list begins that the page shows.
+func (v *visit) offset() int {
+	n, err := strconv.Atoi(v.r.URL.Query().Get("from"))
+	if err != nil || n < 0 || n > 1<<30 {
+		return 0
+	}
+	return n
+}
+
+// more is the address of the next part, which begins at next, if there is one.
+func (v *visit) more(is bool, next int) string {
+	if !is {
+		return ""
+	}
+	return "?from=" + strconv.Itoa(next)
+}
+
+// projectForm is for a new project, or a change of one.
+type projectForm struct {
+	ID          sheaf.ProjectID // empty: a new one
+	Name        string
+	Description string
+	Icon        string
+	Color       string
+	Folder      sheaf.FolderID
+	Inside      string
+}
+
+func (c *Console) newProject(v *visit) error {
+	f := projectForm{Icon: "file-text", Color: "#2563eb"}
+	if folder := v.r.URL.Query().Get("in"); folder != "" {
+		id, ok := sheaf.ParseUUID(folder)
+		if !ok {
+			return sheaf.Missing("folder")
+		}
+		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
+		if err != nil {
+			return err
+		}
+		f.Folder, f.Inside = in.ID, in.Name
+	}
+	return v.showBeside(http.StatusOK, "project-form", "", f)
+}
+
+func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
+	f := projectForm{Name: v.field("name"), Description: v.field("description"), Icon: v.field("icon"), Color: v.field("color"),
+		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
+	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.optField("description"), Icon: v.optField("icon"), Color: v.optField("color")}
+}
+
+func (c *Console) createProject(v *visit) error {
+	form, change := v.projectForm()
+	var err error
+	if change.FolderID, err = optID[sheaf.FolderID](v, "in", "folder"); err != nil {
+		return v.again("project-form", form, err)
+	}
+	p, err := c.app.CreateProject(v.r.Context(), v.caller, change)
+	if err != nil {
+		return v.again("project-form", form, err)
+	}
+	return v.done(v.at("projects", string(p.ID)))
+}
+
+func (c *Console) editProject(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	d, err := c.app.Project(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "project-form", string(id), projectForm{ID: id, Name: d.Name, Description: text(d.Description),
+		Icon: text(d.Icon), Color: text(d.Color)})
+}
+
+func (c *Console) updateProject(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	form, change := v.projectForm()
+	form.ID = id
+	if _, err := c.app.UpdateProject(v.r.Context(), v.caller, id, change, sheaf.Match{}); err != nil {
+		return v.again("project-form", form, err)
+	}
+	return v.done(v.at("projects", string(id)))
+}
+
+func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
+	d, err := v.console.app.Project(v.r.Context(), v.caller, id)
+	if err != nil {
+		return moveForm{}, err
+	}
+	t, err := v.readTree("")
+	if err != nil {
+		return moveForm{}, err
+	}
+	return moveForm{Noun: "project", Name: d.Name, Action: v.at("projects", string(id), "move"), Field: "folder",
+		Root: d.FolderID == nil, Places: t.places(t.Projects, "", d.FolderID)}, nil
+}
+
+func (c *Console) moveProjectForm(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	form, err := v.projectMove(id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "move", string(id), form)
+}
+
+func (c *Console) moveProject(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	folder, err := optID[sheaf.FolderID](v, "folder", "folder")
+	if err == nil {
+		_, err = c.app.MoveProject(v.r.Context(), v.caller, id, folder.Pointer(), sheaf.Match{})
+	}
+	if err != nil {
+		return v.moveAgain(err, func() (moveForm, error) { return v.projectMove(id) })
+	}
+	return v.moved("projects", string(id))
+}
+
+func (c *Console) deleteProjectForm(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	d, err := c.app.Project(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "project-delete", string(id), d.Project)
+}
+
+func (c *Console) deleteProject(v *visit) error {
+	id, err := id[sheaf.ProjectID](v, "project")
+	if err != nil {
+		return err
+	}
+	d, err := c.app.Project(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	if err := c.app.DeleteProject(v.r.Context(), v.caller, id, sheaf.Match{}); err != nil {
+		return err
+	}
+	if d.FolderID != nil {
+		return v.done(v.at("folders", string(*d.FolderID)))
+	}
+	return v.done(v.at("projects"))
+}

@@ -1,0 +1,123 @@
+package console
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// access is who may open a route.
+type access struct {
+	level int
+	scope sheaf.Scope // of a member, where level is byMember
+}
+
+const (
+	byAnything = iota + 1 // nobody is asked who they are
+	byAnyone
+	bySignedIn
+	byMember
+	byOwner
+)
+
+var (
+	anything = access{level: byAnything}
+	anyone   = access{level: byAnyone}
+	signedIn = access{level: bySignedIn}
+	// owners of the workspace in the path.
+	owners = access{level: byOwner}
+)
+
+// needs is for the members of the workspace in the path whose role allows it.
+func needs(s sheaf.Scope) access { return access{byMember, s} }
+
+// route is one page, or one act.
+type route struct {
+	method, path string
+	who          access
+	do           func(*visit) error
+}
+
+func get(path string, who access, do func(*visit) error) route {
+	return route{http.MethodGet, path, who, do}
+}
+
+func post(path string, who access, do func(*visit) error) route {
+	return route{http.MethodPost, path, who, do}
+}
+
+// routes is the whole surface.
+func (c *Console) routes() []route {
+	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
+	docsWrite := needs(sheaf.DocumentsWrite)
+	return []route{
+		get("/{$}", anyone, c.home),
+		get("/assets/{file}", anything, c.asset),
+		get("/favicon.ico", anything, c.favicon),
+		get("/setup/{token}", anyone, c.setup),
+		post("/setup/{token}", anyone, c.completeSetup),
+		get("/invite/{token}", anyone, c.invitation),
+		post("/invite/{token}", anyone, c.join),
+		get("/sign-in", anyone, c.signInForm),
+		post("/sign-in", anyone, c.signIn),
+		post("/sign-out", anyone, c.signOut),
+
+		post("/sign-out-everywhere", signedIn, c.signOutEverywhere),
+		get("/account", signedIn, c.account),
+		post("/account/name", signedIn, c.renamePerson),
+		post("/account/password", signedIn, c.changePassword),
+
+		get("/w/{workspace}", read, c.workspace),
+		get("/w/{workspace}/live", needs(sheaf.EventsRead), c.follow),
+		get("/w/{workspace}/search", read, c.search),
+
+		get("/w/{workspace}/projects", read, c.overview),
+		get("/w/{workspace}/projects/new", write, c.newProject),
+		post("/w/{workspace}/projects", write, c.createProject),
+		get("/w/{workspace}/projects/{id}", read, c.project),
+		get("/w/{workspace}/projects/{id}/edit", write, c.editProject),
+		post("/w/{workspace}/projects/{id}", write, c.updateProject),
+		get("/w/{workspace}/projects/{id}/move", write, c.moveProjectForm),
+		post("/w/{workspace}/projects/{id}/move", write, c.moveProject),
+		get("/w/{workspace}/projects/{id}/delete", write, c.deleteProjectForm),
+		post("/w/{workspace}/projects/{id}/delete", write, c.deleteProject),
+
+		get("/w/{workspace}/folders/new", write, c.newFolder),
+		post("/w/{workspace}/folders", write, c.createFolder),
+		get("/w/{workspace}/folders/{id}", read, c.folder),
+		get("/w/{workspace}/folders/{id}/edit", write, c.editFolder),
+		post("/w/{workspace}/folders/{id}", write, c.updateFolder),
+		get("/w/{workspace}/folders/{id}/move", write, c.moveFolderForm),
+		post("/w/{workspace}/folders/{id}/move", write, c.moveFolder),
+		get("/w/{workspace}/folders/{id}/delete", write, c.deleteFolderForm),
+		post("/w/{workspace}/folders/{id}/delete", write, c.deleteFolder),
+
+		get("/w/{workspace}/documents", needs(sheaf.DocumentsRead), c.looseDocuments),
+		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
+		post("/w/{workspace}/documents", docsWrite, c.createDocument),
+		get("/w/{workspace}/documents/{id}/edit", docsWrite, c.editDocument),
+		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument),
+		get("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocumentForm),
+		post("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocument),
+		post("/w/{workspace}/documents/{id}/restore", docsWrite, c.restoreDocument),
+
+		get("/w/{workspace}/webhooks", needs(sheaf.WebhooksRead), c.webhooks),
+
+		get("/w/{workspace}/keys", needs(sheaf.KeysRead), c.keys),
+
+		get("/w/{workspace}/activity", needs(sheaf.EventsRead), c.activity),
+
+		get("/w/{workspace}/members", read, c.members),
+		get("/w/{workspace}/members/invite", owners, c.inviteForm),
+		post("/w/{workspace}/members/invite", owners, c.invite),
+		get("/w/{workspace}/members/{id}/role", owners, c.roleForm),
+		post("/w/{workspace}/members/{id}/role", owners, c.setRole),
+		get("/w/{workspace}/members/{id}/remove", read, c.removeMemberForm),
+		post("/w/{workspace}/members/{id}/remove", read, c.removeMember),
+		post("/w/{workspace}/invitations/{id}/withdraw", owners, c.withdraw),
+
+		get("/w/{workspace}/settings", read, c.settings),
+		post("/w/{workspace}/settings/name", owners, c.renameWorkspace),
+		post("/w/{workspace}/settings/plan", owners, c.changePlan),
+	}
+}

@@ -1,0 +1,167 @@
+package console
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// cookieName binds the cookie to this host where the browser can: the prefix
+// __Host- needs HTTPS.
+func (v *visit) cookieName() string {
+	if v.secure() {
+		return "__Host-sheaf"
+	}
+	return "sheaf"
+}
+
+// secure reports whether the browser speaks HTTPS: to us, to a proxy that we
+// trust, or to whatever stands at the public address.
+func (v *visit) secure() bool {
+	if v.r.TLS != nil || v.console.PublicURL != nil && v.console.PublicURL.Scheme == "https" {
+		return true
+	}
+	_, proxied := v.peer()
+	first, _, _ := strings.Cut(v.r.Header.Get("X-Forwarded-Proto"), ",")
+	return proxied && strings.TrimSpace(first) == "https"
+}
+
+// peer is who speaks to us, and whether it is a proxy that we trust.
+func (v *visit) peer() (ip netip.Addr, trusted bool) {
+	host, _, err := net.SplitHostPort(v.r.RemoteAddr)
+	if err != nil {
+		return ip, false
+	}
+	if ip, err = netip.ParseAddr(host); err != nil {
+		return ip, false
+	}
+	ip = ip.Unmap().WithZone("")
+	return ip, v.trusts(ip)
+}
+
+func (v *visit) trusts(ip netip.Addr) bool {
+	for _, p := range v.console.TrustedProxy {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// address is where the person is, as far as we know: an IPv6 network, since one
+// has more addresses than anybody could count.
+func (v *visit) address() string {
+	ip, trusted := v.peer()
+	hops := strings.Split(v.r.Header.Get("X-Forwarded-For"), ",")
+	for i := len(hops) - 1; trusted && i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		ip = hop.Unmap().WithZone("")
+		trusted = v.trusts(ip)
+	}
+	if ip.Is6() {
+		network, _ := ip.Prefix(64)
+		return network.String()
+	}
+	return ip.String()
+}
+
+// keep hands the browser its session.
+func (v *visit) keep(s app.NewSession) {
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: s.Token, Path: "/", Expires: s.ExpiresAt,
+		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteLaxMode})
+}
+
+// drop takes the session from the browser.
+func (v *visit) drop() {
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Path: "/", MaxAge: -1,
+		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteLaxMode})
+}
+
+// home sends everybody where they want to go: into a workspace, or to sign in.
+func (c *Console) home(v *visit) error {
+	if !v.in {
+		return v.redirect(c.base + "/sign-in")
+	}
+	if len(v.session.Memberships) == 0 {
+		return v.redirect(c.base + "/account")
+	}
+	return v.redirect(c.base + "/w/" + string(v.session.Memberships[0].Workspace.ID) + "/projects")
+}
+
+type signInPage struct {
+	Email, Next string
+	Pending     bool // nobody has a password yet
+	Open        bool // the connection is not encrypted, and not of this machine
+}
+
+func (v *visit) signInPage() signInPage {
+	return signInPage{Email: strings.TrimSpace(v.r.PostForm.Get("email")), Next: safeNext(v.r.FormValue("next")), Open: v.exposed()}
+}
+
+// exposed reports whether a password would travel a network in the clear.
+func (v *visit) exposed() bool {
+	host := (&url.URL{Host: v.r.Host}).Hostname()
+	ip, err := netip.ParseAddr(host)
+	local := host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
+	return !v.secure() && !local
+}
+
+// safeNext returns the address if it is one of ours to go back to.
+func safeNext(s string) string {
+	if strings.HasPrefix(s, "/w/") || s == "/account" {
+		return s
+	}
+	return ""
+}
+
+func (c *Console) signInForm(v *visit) error {
+	if v.in {
+		return v.redirect(c.base + "/")
+	}
+	p := v.signInPage()
+	var err error
+	if p.Pending, err = c.app.SetupPending(v.r.Context()); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "sign-in", p)
+}
+
+func (c *Console) signIn(v *visit) error {
+	p := v.signInPage()
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.address()}, v.token)
+	if err != nil {
+		if sheaf.KindOf(err) == sheaf.Unauthorized || sheaf.KindOf(err) == sheaf.RateLimited {
+			c.Log.Info("signing in failed", "address", v.address())
+		}
+		return v.again("sign-in", p, err)
+	}
+	v.keep(s)
+	if p.Next == "" {
+		p.Next = "/"
+	}
+	return v.redirect(c.base + p.Next)
+}
+
+func (c *Console) signOut(v *visit) error {
+	if err := c.app.SignOut(v.r.Context(), v.token); err != nil {
+		return err
+	}
+	v.drop()
+	return v.redirect(c.base + "/sign-in")
+}
+
+func (c *Console) signOutEverywhere(v *visit) error {
+	if err := c.app.SignOutEverywhere(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	v.drop()
+	return v.redirect(c.base + "/sign-in")
+}

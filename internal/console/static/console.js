@@ -1,0 +1,317 @@
+// The few things that a page cannot do by itself. No rule lives here: every act
+// is a request that the server judges.
+(() => {
+  "use strict";
+  const $ = (selector, from = document) => from.querySelector(selector);
+  const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const on = (type, selector, act) => document.addEventListener(type, (e) => {
+    const found = e.target instanceof Element && e.target.closest(selector);
+    if (found) act(e, found);
+  });
+
+  // Times in the reader's zone; the exact UTC stays in the title.
+  const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const anyYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+  const times = (from) => {
+    for (const t of $$("time[datetime]", from)) {
+      const at = new Date(t.dateTime);
+      t.textContent = (at.getFullYear() === new Date().getFullYear() ? sameYear : anyYear).format(at);
+    }
+  };
+
+  // Said to everybody: shown for a moment, read by screen readers.
+  let hush;
+  const say = (text) => {
+    const box = $("#said");
+    box.textContent = text;
+    box.classList.add("shown");
+    clearTimeout(hush);
+    hush = setTimeout(() => box.classList.remove("shown"), 4000);
+  };
+
+  // Light or dark.
+  on("click", "[data-theme-toggle]", () => {
+    const root = document.documentElement;
+    const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    root.dataset.theme = dark ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch (_) {}
+  });
+
+  // The dialog: a link with data-dialog opens its page in it.
+  const dialog = $("#dialog"), body = $("#dialog-body");
+  on("click", "a[data-dialog]", (e, link) => {
+    if (e.metaKey || e.ctrlKey || e.shiftKey || e.button) return;
+    e.preventDefault();
+    for (const open of $$(":popover-open")) open.hidePopover();
+    htmx.ajax("GET", link.href, { target: "#dialog-body", swap: "innerHTML" });
+  });
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (e.detail.target !== body) return;
+    if (!dialog.open) dialog.showModal();
+    const first = $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea, .primary", body);
+    if (first) { first.focus(); if (first.select && first.type !== "radio") first.select(); }
+  });
+  on("click", "[data-close]", () => dialog.close());
+  dialog.addEventListener("close", () => body.replaceChildren());
+  dialog.addEventListener("mousedown", (e) => { if (e.target === dialog && !$("input, textarea", dialog)) dialog.close(); });
+
+  // A form is sent once; what it asks first, it asks in a dialog.
+  document.addEventListener("submit", (e) => {
+    const button = e.submitter;
+    if (!button || !button.dataset.confirm || button.dataset.confirmed) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    confirm(button.dataset.confirm, button.textContent, () => { button.dataset.confirmed = "yes"; button.form.requestSubmit(button); });
+  }, true);
+  const confirm = (text, act, then) => {
+    const box = document.createElement("dialog");
+    box.className = "dialog";
+    box.setAttribute("aria-labelledby", "confirm-title");
+    const make = (tag, props, ...children) => { const el = Object.assign(document.createElement(tag), props); el.append(...children); return el; };
+    const no = make("button", { type: "button", textContent: "Cancel" });
+    const yes = make("button", { type: "button", textContent: act.trim(), className: "primary" });
+    box.append(make("h2", { id: "confirm-title", textContent: act.trim() + "?" }), make("p", { textContent: text }), make("div", { className: "actions" }, no, yes));
+    document.body.append(box);
+    no.onclick = () => box.close();
+    yes.onclick = () => { box.close(); then(); };
+    box.onclose = () => box.remove();
+    box.showModal();
+    yes.focus();
+  };
+
+  // Copy.
+  on("click", "[data-copy]", async (_, button) => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      say("Copied.");
+    } catch (_) {
+      const code = button.parentElement.querySelector("code");
+      if (code) getSelection().selectAllChildren(code);
+      say("Press Ctrl+C to copy.");
+    }
+  });
+
+  // Menus stand beside what opened them.
+  const place = (menu, by) => {
+    const at = by.getBoundingClientRect(), size = menu.getBoundingClientRect();
+    const left = Math.max(8, Math.min(at.left, innerWidth - size.width - 8));
+    const top = at.bottom + 4 + size.height > innerHeight - 8 ? Math.max(8, at.top - 4 - size.height) : at.bottom + 4;
+    menu.style.left = left + "px";
+    menu.style.top = top + "px";
+  };
+  document.addEventListener("toggle", (e) => {
+    if (e.newState !== "open" || !e.target.matches(".menu")) return;
+    const by = e.target.openedBy || $(`[popovertarget="${e.target.id}"]`);
+    if (by) place(e.target, by);
+    const first = $("a, button", e.target);
+    if (first) first.focus();
+  }, true);
+  on("keydown", ".menu", (e, menu) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    const items = $$("a, button", menu);
+    items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+  });
+
+  // The menu of a row of the tree: the same acts as on the row's own page.
+  const rowMenu = $("#row-menu");
+  on("click", "[data-menu]", (_, button) => {
+    const row = button.closest(".row"), { url, kind } = row.dataset, base = row.dataset.new;
+    const items = [["Edit", url + "/edit"], ["Move", url + "/move"]];
+    if (kind !== "project") {
+      if (row.dataset.depth < 3) items.unshift(["New folder here", base + "/folders/new?in=" + row.dataset.id]);
+      if (kind === "project-folder") items.unshift(["New project here", base + "/projects/new?in=" + row.dataset.id]);
+    }
+    items.push(["Delete", url + "/delete"]);
+    rowMenu.replaceChildren(...items.map(([text, href]) => {
+      const a = Object.assign(document.createElement("a"), { textContent: text, href });
+      a.dataset.dialog = "";
+      if (text === "Delete") a.className = "danger";
+      return a;
+    }));
+    rowMenu.openedBy = button;
+    rowMenu.showPopover();
+    for (const open of $$(".row.open")) open.classList.remove("open");
+    row.classList.add("open");
+  });
+  rowMenu.addEventListener("toggle", (e) => {
+    if (e.newState === "closed") for (const open of $$(".row.open")) open.classList.remove("open");
+  });
+
+  // Folding.
+  on("click", ".twist", (_, twist) => {
+    const id = twist.getAttribute("aria-controls"), list = document.getElementById(id);
+    list.hidden = !list.hidden;
+    twist.setAttribute("aria-expanded", String(!list.hidden));
+    const folded = new Set(JSON.parse(localStorage.getItem("folded") || "[]"));
+    if (list.hidden) folded.add(id.slice(3)); else folded.delete(id.slice(3));
+    localStorage.setItem("folded", JSON.stringify([...folded].slice(-500)));
+  });
+  on("click", "[data-fold]", (_, fold) => fold.setAttribute("aria-expanded", String(fold.getAttribute("aria-expanded") !== "true")));
+
+  // Dragging a project or folder onto a folder. The keyboard has Move.
+  let drag = null;
+  const typeOf = (row) => row.dataset.kind.replace("-folder", "");
+  const targetAt = (x, y) => {
+    const under = document.elementFromPoint(x, y), target = under && under.closest("[data-drop]");
+    if (!target || !drag || target === drag.row || target.dataset.dropKind !== typeOf(drag.row)) return null;
+    const inside = drag.row.parentElement;
+    return drag.row.dataset.kind !== "project" && inside.contains(target) ? null : target;
+  };
+  document.addEventListener("pointerdown", (e) => {
+    const row = e.target instanceof Element && e.target.closest(".row[data-move]");
+    if (!row || e.button || e.pointerType === "touch" || e.target.closest("button")) return;
+    drag = { row, x: e.clientX, y: e.clientY, ghost: null, over: null };
+  });
+  document.addEventListener("pointermove", (e) => {
+    if (!drag) return;
+    if (!drag.ghost) {
+      if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < 6) return;
+      drag.ghost = document.createElement("div");
+      drag.ghost.className = "ghost";
+      const icon = $("a .icon", drag.row);
+      if (icon) drag.ghost.append(icon.cloneNode(true));
+      drag.ghost.append(drag.row.dataset.name);
+      document.body.append(drag.ghost);
+      document.body.classList.add("dragging");
+      drag.row.classList.add("lifted");
+    }
+    drag.ghost.style.transform = `translate(${e.clientX + 10}px, ${e.clientY + 8}px)`;
+    const over = targetAt(e.clientX, e.clientY);
+    if (over !== drag.over) {
+      if (drag.over) drag.over.classList.remove("over");
+      if (over) over.classList.add("over");
+      drag.over = over;
+    }
+  });
+  const drop = (cancelled) => {
+    if (!drag) return;
+    const { row, ghost, over } = drag;
+    drag = null;
+    if (!ghost) return;
+    ghost.remove();
+    document.body.classList.remove("dragging");
+    row.classList.remove("lifted");
+    if (over) over.classList.remove("over");
+    // The click that ends a drag opens nothing.
+    const stop = (e) => { e.preventDefault(); e.stopPropagation(); };
+    addEventListener("click", stop, true);
+    setTimeout(() => removeEventListener("click", stop, true), 0);
+    if (over && !cancelled) move(row, over);
+    else refreshSoon();
+  };
+  document.addEventListener("pointerup", () => drop(false));
+  document.addEventListener("pointercancel", () => drop(true));
+  document.addEventListener("keydown", (e) => { if (e.key === "Escape") drop(true); });
+  document.addEventListener("dragstart", (e) => { if (e.target.closest && e.target.closest(".row")) e.preventDefault(); });
+  const move = async (row, over) => {
+    const answer = await fetch(row.dataset.url + "/move", {
+      method: "POST", headers: { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ [row.dataset.move]: over.dataset.drop }),
+    });
+    if (answer.ok) {
+      say(`${row.dataset.name} moved to ${over.dataset.dropName}.`);
+      refresh();
+      return;
+    }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = $("main p:not(.brand)", page);
+    say(text ? text.textContent : "That could not be moved.");
+  };
+
+  // Search as you type: results below the field, arrows to walk them.
+  const field = $(".search input"), results = $("#results");
+  if (field) {
+    const hide = () => { results.hidden = true; };
+    const show = () => { results.hidden = !field.value.trim(); };
+    document.addEventListener("htmx:afterSwap", (e) => { if (e.detail.target === results) show(); });
+    field.addEventListener("input", () => { if (!field.value.trim()) hide(); });
+    field.addEventListener("focus", () => { if (results.childElementCount) show(); });
+    const form = field.form;
+    form.addEventListener("focusout", () => setTimeout(() => { if (!form.contains(document.activeElement)) hide(); }, 0));
+    form.addEventListener("keydown", (e) => {
+      const links = $$("a", results), at = links.indexOf(document.activeElement);
+      if (e.key === "Escape") { field.value = ""; hide(); field.blur(); }
+      if (e.key === "ArrowDown" && links.length) { e.preventDefault(); links[Math.min(at + 1, links.length - 1)].focus(); }
+      if (e.key === "ArrowUp" && links.length) { e.preventDefault(); if (at <= 0) field.focus(); else links[at - 1].focus(); }
+    });
+    document.addEventListener("keydown", (e) => {
+      if (e.key !== "/" || e.metaKey || e.ctrlKey || e.altKey || dialog.open || e.target.closest("input, textarea, select")) return;
+      e.preventDefault();
+      field.focus();
+      field.select();
+    });
+  }
+
+  // Colours and icons of forms.
+  on("input", "[data-custom-colour]", (_, custom) => {
+    const set = custom.closest("fieldset");
+    let own = $("input[data-own]", set);
+    if (!own) {
+      own = Object.assign(document.createElement("input"), { type: "radio", name: "color" });
+      own.dataset.own = "";
+      own.className = "sr";
+      own.setAttribute("aria-label", "Another colour");
+      custom.parentElement.append(own);
+    }
+    own.value = custom.value;
+    own.checked = true;
+  });
+  on("input", "[data-filter-icons]", (_, input) => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const label of $$("label[data-name]", input.closest("fieldset"))) label.hidden = !label.dataset.name.includes(wanted);
+  });
+
+  // Live: the parts of a page with class "live" are read again when something
+  // happened, unless the reader is just at it.
+  let late = null;
+  const busy = () => dialog.open || drag || $(":popover-open");
+  const refreshSoon = () => { if (late) refresh(late); };
+  const refresh = async (kinds = ["events", "deliveries"]) => {
+    const parts = $$(".live[id]").filter((part) => kinds.some((kind) => (part.dataset.livePart || "events").split(" ").includes(kind)));
+    if (!parts.length) return;
+    if (busy()) { late = kinds; return; }
+    late = null;
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.redirected || !answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (busy()) { late = kinds; return; }
+    for (const part of parts) {
+      const fresh = page.getElementById(part.id);
+      if (!fresh || !part.isConnected) continue;
+      times(fresh);
+      const scroll = part.scrollTop, focus = part.contains(document.activeElement) ? path(document.activeElement) : null;
+      const fold = $("[data-fold]", part);
+      if (fold) $("[data-fold]", fresh).setAttribute("aria-expanded", fold.getAttribute("aria-expanded"));
+      part.replaceWith(document.adoptNode(fresh));
+      htmx.process(fresh);
+      if (fresh.id === "tree") foldTree();
+      fresh.scrollTop = scroll;
+      if (focus) { const again = $(focus, fresh); if (again) again.focus({ preventScroll: true }); }
+      fresh.dispatchEvent(new CustomEvent("sheaf:fresh", { bubbles: true }));
+    }
+  };
+  const path = (el) => el.id ? "#" + CSS.escape(el.id) : el.getAttribute("href") ? `${el.localName}[href="${CSS.escape(el.getAttribute("href"))}"]` : null;
+  dialog.addEventListener("close", refreshSoon);
+  document.addEventListener("toggle", (e) => { if (e.newState === "closed") refreshSoon(); }, true);
+  if (document.body.dataset.live && $(".live")) {
+    let stream;
+    const listen = () => {
+      if (stream) return;
+      stream = new EventSource(document.body.dataset.live);
+      for (const kind of ["events", "deliveries"]) stream.addEventListener(kind, () => refresh([kind]));
+    };
+    // A page that nobody sees holds no connection; browsers have six a site.
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") { listen(); refresh(); }
+      else if (stream) { stream.close(); stream = null; }
+    });
+    addEventListener("pagehide", () => { if (stream) { stream.close(); stream = null; } });
+    if (document.visibilityState === "visible") listen();
+  }
+
+  document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
+  document.addEventListener("htmx:sendError", () => say("The server does not answer. Try again in a moment."));
+  times(document);
+})();

@@ -1,0 +1,206 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// tree is what stands on the left: folders, what is in them, and where the
+// reader is.
+type tree struct {
+	Projects  []*branch // folders of projects at the root level
+	Brandings []*branch
+	Root      []leaf // projects at the root level
+	Whole     bool
+	byID      map[sheaf.FolderID]*branch
+}
+
+// branch is a folder in the tree.
+type branch struct {
+	sheaf.Folder
+	Children []*branch
+	Projects []leaf
+	Here     bool
+	parent   *branch
+}
+
+// leaf is a project in the tree.
+type leaf struct {
+	sheaf.Project
+	Here bool
+}
+
+// readTree returns the tree with the folder or project of that id marked.
+func (v *visit) readTree(here string) (*tree, error) {
+	t := &tree{byID: map[sheaf.FolderID]*branch{}}
+	projects, err := v.console.app.Tree(v.r.Context(), v.caller, sheaf.ProjectFolder)
+	if err != nil {
+		return nil, err
+	}
+	brandings, err := v.console.app.Tree(v.r.Context(), v.caller, sheaf.BrandingFolder)
+	if err != nil {
+		return nil, err
+	}
+	t.Whole = projects.Whole && brandings.Whole
+	t.Projects = t.grow(projects.Folders, here)
+	t.Brandings = t.grow(brandings.Folders, here)
+	t.hang(projects, here)
+	return t, nil
+}
+
+// grow puts each folder under its parent. A folder whose parent is beyond what
+// is shown stands at the root.
+func (t *tree) grow(folders []sheaf.Folder, here string) (roots []*branch) {
+	for _, f := range folders {
+		t.byID[f.ID] = &branch{Folder: f, Here: string(f.ID) == here}
+	}
+	for _, f := range folders {
+		b := t.byID[f.ID]
+		if f.ParentID != nil {
+			b.parent = t.byID[*f.ParentID]
+		}
+		if b.parent == nil {
+			roots = append(roots, b)
+			continue
+		}
+		b.parent.Children = append(b.parent.Children, b)
+	}
+	return roots
+}
+
+func (t *tree) hang(all app.Tree, here string) {
+	for _, p := range all.Projects {
+		l := leaf{p, string(p.ID) == here}
+		if p.FolderID == nil || t.byID[*p.FolderID] == nil {
+			t.Root = append(t.Root, l)
+			continue
+		}
+		b := t.byID[*p.FolderID]
+		b.Projects = append(b.Projects, l)
+	}
+}
+
+// path returns the folders from the root to that one.
+func (t *tree) path(id *sheaf.FolderID) (out []*branch) {
+	if id == nil {
+		return nil
+	}
+	for b := t.byID[*id]; b != nil; b = b.parent {
+		out = append([]*branch{b}, out...)
+	}
+	return out
+}
+
+// place is a folder that something may be moved into, as a form lists it.
+type place struct {
+	ID    sheaf.FolderID
+	Label string
+	Here  bool
+}
+
+// places lists the folders of a type in the tree's order, without the tree of
+// one that is to be moved. Which of them are possible the rules decide.
+func (t *tree) places(roots []*branch, without sheaf.FolderID, here *sheaf.FolderID) (out []place) {
+	for _, b := range roots {
+		if b.ID == without {
+			continue
+		}
+		label := strings.Repeat("\u2003", b.Depth-1) + b.Name
+		out = append(out, place{b.ID, label, here != nil && *here == b.ID})
+		out = append(out, t.places(b.Children, without, here)...)
+	}
+	return out
+}
+
+// showBeside shows a page with the tree on its left, unless it is for the
+// dialog.
+func (v *visit) showBeside(status int, name, here string, data any) error {
+	p := v.page(data)
+	if !p.Dialog {
+		var err error
+		if p.Tree, err = v.readTree(here); err != nil {
+			return err
+		}
+	}
+	return v.render(status, name, p)
+}
+
+type overviewPage struct {
+	Folders []*branch
+	Roots   []leaf
+	Loose   int64 // documents in no project
+}
+
+// overview is the root level.
+func (c *Console) overview(v *visit) error {
+	t, err := v.readTree("")
+	if err != nil {
+		return err
+	}
+	loose, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: sheaf.Nil[sheaf.ProjectID](), Paging: sheaf.Paging{Limit: 1}})
+	if err != nil {
+		return err
+	}
+	p := v.page(overviewPage{Folders: t.Projects, Roots: t.Root, Loose: loose.Total})
+	p.Tree = t
+	return v.render(http.StatusOK, "overview", p)
+}
+
+type searchPage struct {
+	Query     string
+	Folders   []sheaf.Folder
+	Projects  []sheaf.Project
+	Documents []sheaf.Document
+}
+
+// Empty reports whether nothing was found.
+func (p searchPage) Empty() bool { return len(p.Folders)+len(p.Projects)+len(p.Documents) == 0 }
+
+// shown is how many of each noun a search shows.
+const shown = 8
+
+// search finds by name as the person types.
+func (c *Console) search(v *visit) error {
+	p := searchPage{Query: strings.TrimSpace(v.r.URL.Query().Get("q"))}
+	if err := sheaf.CheckLength("The search", p.Query, sheaf.MaxQuery); err != nil {
+		return err
+	}
+	if p.Query != "" {
+		if err := v.find(&p); err != nil {
+			return err
+		}
+	}
+	if v.byScript() {
+		return v.fragment("search", "results", p)
+	}
+	return v.showBeside(http.StatusOK, "search", "", p)
+}
+
+func (v *visit) find(p *searchPage) error {
+	ctx, a := v.r.Context(), v.console.app
+	few := sheaf.Paging{Limit: shown}
+	projects, err := a.Projects(ctx, v.caller, sheaf.ProjectFilter{Query: p.Query, Paging: few})
+	if err != nil {
+		return err
+	}
+	documents, err := a.Documents(ctx, v.caller, sheaf.DocumentFilter{Query: p.Query, Paging: few})
+	if err != nil {
+		return err
+	}
+	p.Projects, p.Documents = projects.Items, documents.Items
+	for _, entity := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
+		all, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: entity, Paging: sheaf.Paging{Limit: app.MaxTree}})
+		if err != nil {
+			return err
+		}
+		for _, f := range all.Items {
+			if len(p.Folders) < shown && strings.Contains(strings.ToLower(f.Name), strings.ToLower(p.Query)) {
+				p.Folders = append(p.Folders, f)
+			}
+		}
+	}
+	return nil
+}

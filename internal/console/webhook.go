@@ -1,0 +1,6 @@
+package console
+
+import "net/http"
+
+// webhooks lists the subscriptions.
+func (c *Console) webhooks(v *visit) error { return v.show(http.StatusOK, "webhooks", nil) }

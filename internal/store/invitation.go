@@ -1,0 +1,75 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const invitationColumns = `id, email, role, invited_by, created_at, expires_at`
+
+func scanInvitation(r *row) sheaf.Invitation {
+	return sheaf.Invitation{ID: sheaf.InvitationID(r.text()), Email: r.text(), Role: sheaf.Role(r.text()),
+		InvitedBy: sheaf.UserID(r.text()), CreatedAt: r.time(), ExpiresAt: r.time()}
+}
+
+const insertInvitation = `
+INSERT INTO invitations (workspace_id, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+// InsertInvitation keeps an invitation, known by the hash of its link, in place
+// of an older one to the same e-mail.
+func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
+	if err := tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND email_folded = $2`, ws, fold(i.Email)); err != nil {
+		return err
+	}
+	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
+	if err != nil {
+		return fmt.Errorf("insert invitation %s: %w", i.ID, err)
+	}
+	return nil
+}
+
+const selectInvitations = `
+SELECT ` + invitationColumns + `
+FROM invitations
+WHERE workspace_id = $1 AND expires_at > $2
+ORDER BY created_at, id`
+
+// Invitations returns the workspace's open invitations, the oldest first.
+func (r *Reader) Invitations(ws sheaf.WorkspaceID, now time.Time) ([]sheaf.Invitation, error) {
+	return all(r, selectInvitations, scanInvitation, ws, now)
+}
+
+const selectInvitation = `
+SELECT ` + invitationColumns + `, workspace_id
+FROM invitations
+WHERE hash = $1 AND expires_at > $2`
+
+// Invitation returns the open invitation with that link, and its workspace, or
+// NotFound.
+func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i sheaf.Invitation, err error) {
+	_, found, err := one(r, selectInvitation, func(w *row) bool {
+		i, ws = scanInvitation(w), sheaf.WorkspaceID(w.text())
+		return true
+	}, hash, now)
+	if err == nil && !found {
+		err = sheaf.Missing("invitation")
+	}
+	return ws, i, err
+}
+
+const deleteInvitation = `
+DELETE FROM invitations
+WHERE workspace_id = $1 AND id = $2`
+
+// DeleteInvitation uses or withdraws an invitation, or returns NotFound.
+func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) error {
+	return tx.mustChange("invitation", deleteInvitation, ws, id)
+}
+
+// DeleteInvitationsBy withdraws what a member has offered.
+func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) error {
+	return tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND invited_by = $2`, ws, u)
+}

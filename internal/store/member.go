@@ -1,0 +1,104 @@
+package store
+
+import (
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const insertMember = `
+INSERT INTO members (workspace_id, user_id, role, created_at)
+VALUES ($1, $2, $3, $4)`
+
+// InsertMember makes the user a member; who already is one gets ErrDuplicate.
+func (tx *Tx) InsertMember(m sheaf.Membership) error {
+	if err := tx.exec(insertMember, m.Workspace.ID, m.User.ID, m.Role, m.Since); err != nil {
+		return fmt.Errorf("insert member %s: %w", m.User.ID, err)
+	}
+	return nil
+}
+
+const selectMembership = `
+SELECT role
+FROM members
+WHERE workspace_id = $1 AND user_id = $2`
+
+// Role returns what the user is in the workspace, or NotFound.
+func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
+	role, found, err := one(r, selectMembership, (*row).text, ws, u)
+	if err == nil && !found {
+		err = sheaf.Missing("member")
+	}
+	return sheaf.Role(role), err
+}
+
+// IsMember reports whether the user belongs to the workspace.
+func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
+	_, found, err := one(r, selectMembership, (*row).text, ws, u)
+	return found, err
+}
+
+const selectMembers = `
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at, m.role, m.created_at
+FROM members m
+JOIN users u ON u.id = m.user_id
+WHERE m.workspace_id = $1
+ORDER BY m.created_at, u.id`
+
+// Members returns who belongs to the workspace, the longest first. The
+// workspace itself is left out.
+func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
+	return all(r, selectMembers, func(w *row) sheaf.Membership {
+		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.text()), Since: w.time()}
+	}, ws)
+}
+
+const selectMemberships = `
+SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
+  w.projects, w.documents, w.subscriptions, m.role, m.created_at
+FROM members m
+JOIN workspaces w ON w.id = m.workspace_id
+WHERE m.user_id = $1
+ORDER BY w.created_at, w.id`
+
+// Memberships returns the workspaces of the user, the oldest first. The user is
+// left out.
+func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
+	return all(r, selectMemberships, func(w *row) sheaf.Membership {
+		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.text()), Since: w.time()}
+	}, u)
+}
+
+// Owners counts the owners of the workspace.
+func (r *Reader) Owners(ws sheaf.WorkspaceID) (int64, error) {
+	return r.count(`SELECT COUNT(*) FROM members WHERE workspace_id = $1 AND role = 'owner'`, ws)
+}
+
+const updateRole = `
+UPDATE members
+SET role = $3
+WHERE workspace_id = $1 AND user_id = $2`
+
+// SetRole changes what a member may do, or returns NotFound.
+func (tx *Tx) SetRole(ws sheaf.WorkspaceID, u sheaf.UserID, role sheaf.Role) error {
+	return tx.mustChange("member", updateRole, ws, u, role)
+}
+
+const deleteMember = `
+DELETE FROM members
+WHERE workspace_id = $1 AND user_id = $2`
+
+// DeleteMember ends a membership, or returns NotFound.
+func (tx *Tx) DeleteMember(ws sheaf.WorkspaceID, u sheaf.UserID) error {
+	tx.note.Credentials = true
+	return tx.mustChange("member", deleteMember, ws, u)
+}
+
+// mustChange runs a statement that has nothing to do when noun is missing.
+func (tx *Tx) mustChange(noun, sql string, args ...any) error {
+	n, err := tx.changed(sql, args...)
+	if err == nil && n == 0 {
+		err = sheaf.Missing(noun)
+	}
+	return err
+}
