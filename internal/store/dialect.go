@@ -47,3 +47,18 @@ SELECT name, CASE WHEN type = 'BLOB' THEN 1 ELSE 0 END
 FROM pragma_table_info($1)
 ORDER BY name`
 }
+
+// ownedColumns lists the columns, of all tables, that name a workspace or a user.
+func (d dialect) ownedColumns() string {
+	if d.postgres {
+		return `
+SELECT table_name, column_name
+FROM information_schema.columns
+WHERE table_schema = current_schema() AND column_name IN ('workspace_id', 'user_id')`
+	}
+	return `
+SELECT t.name, c.name
+FROM sqlite_schema t
+JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND c.name IN ('workspace_id', 'user_id')`
+}

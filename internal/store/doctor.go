@@ -186,30 +186,24 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 	return p.run(workspaceChecks)
 }
 
-// orphans tells of rows whose workspace or user is not there. Which tables have
-// one, their columns say.
+// orphans tells of rows whose workspace or user is not there.
 func (p *patient) orphans() error {
-	for _, table := range backupTables {
-		columns, err := p.columns(table)
-		if err != nil {
-			return err
-		}
-		for _, c := range columns {
-			owners, owned := map[string]string{"workspace_id": "workspaces", "user_id": "users"}[c.Name]
-			if !owned {
-				continue
-			}
-			if err := p.run([]check{{name: "orphan", judge: tells("%s has %s rows of " + c.Name + " %s, which is not there"),
-				args: noArgs, sql: fmt.Sprintf(orphans, table, c.Name, owners)}}); err != nil {
-				return err
-			}
-		}
+	type owned struct{ table, column string }
+	columns, err := all(p.Reader, p.d.ownedColumns(), func(r *row) owned { return owned{r.text(), r.text()} })
+	if err != nil {
+		return err
 	}
-	return nil
+	owners := map[string]string{"workspace_id": "workspaces", "user_id": "users"}
+	var checks []check
+	for _, o := range columns {
+		checks = append(checks, check{name: "orphan", args: noArgs, sql: fmt.Sprintf(orphans, o.table, o.column, owners[o.column]),
+			judge: tells(o.table + " has %s rows of " + o.column + " %s, which is not there")})
+	}
+	return p.run(checks)
 }
 
 const orphans = `
-SELECT '%[1]s', COUNT(*), t.%[2]s
+SELECT COUNT(*), t.%[2]s
 FROM %[1]s t
 WHERE t.%[2]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s o WHERE o.id = t.%[2]s)
 GROUP BY t.%[2]s`
