@@ -34,20 +34,32 @@ type engine struct {
 	meanings  map[string]string // the other way
 }
 
+// strangers are made in another workspace: requests name them, and must not find them.
+var strangers = []struct{ symbol, path, body string }{
+	{"{xp1}", "/api/v1/projects", `{"name":"stranger"}`},
+	{"{xf1}", "/api/v1/folders", `{"name":"stranger","entity_type":"project"}`},
+	{"{xd1}", "/api/v1/documents", `{"title":"stranger"}`},
+	{"{xk1}", "/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`},
+	{"{xe1}", "/api/v1/events", `{"type":"media.uploaded","resource_id":"` + unknown + `","payload":{}}`},
+	{"{xs1}", hooksPath, `{"name":"stranger","url":"https://example.com/","events":["project.created"]}`},
+}
+
 func newEngine(t testing.TB, name string, api *apitest.API) *engine {
 	e := &engine{name: name, api: api, handler: api.Handler, strangers: map[string]string{}}
-	other := api.Workspace("business").Client("")
-	for symbol, made := range map[string]*apitest.Response{
-		"{xp1}": other.POST("/api/v1/projects", `{"name":"stranger"}`),
-		"{xf1}": other.POST("/api/v1/folders", `{"name":"stranger","entity_type":"project"}`),
-		"{xd1}": other.POST("/api/v1/documents", `{"title":"stranger"}`),
-		"{xk1}": other.POST("/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`),
-		"{xe1}": other.POST("/api/v1/events", `{"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{}}`),
-	} {
-		e.strangers[symbol] = made.Text(t, "id")
+	key := api.Workspace("business").Key()
+	for _, s := range strangers {
+		r := httptest.NewRequest("POST", s.path, strings.NewReader(s.body))
+		r.Header.Set("Authorization", "Bearer "+key)
+		body, _ := e.serve(r).body.(record)
+		if wrapped, ok := body["subscription"].(record); ok {
+			body = wrapped
+		}
+		id, ok := body["id"].(string)
+		if !ok {
+			t.Fatalf("make a stranger: %v", body)
+		}
+		e.strangers[s.symbol] = id
 	}
-	made := other.POST(hooksPath, `{"name":"stranger","url":"https://example.com/","events":["project.created"]}`).Want(t, 201)
-	e.strangers["{xs1}"] = made.JSON["subscription"].(map[string]any)["id"].(string)
 	return e
 }
 
@@ -123,6 +135,10 @@ func (e *engine) send(q request, now time.Time) exchange {
 	}
 	r := httptest.NewRequest(q.method, address, strings.NewReader(e.translate(q.text)))
 	e.setHeaders(r.Header, q)
+	return e.serve(r)
+}
+
+func (e *engine) serve(r *http.Request) exchange {
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, r)
 	x := exchange{status: w.Code, header: w.Header(), text: w.Body.String()}

@@ -4,12 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	preset("rapid.checks", fmt.Sprint(proof.Rounds(500, 5_000, 50_000)/workers))
 	preset("rapid.steps", "50")
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // preset sets a flag that was not given.
