@@ -50,7 +50,7 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
-	if err := createFile(path); err != nil {
+	if err := claimFile(path); err != nil {
 		return nil, err
 	}
 	w, err := openConn(path, false)
@@ -74,6 +74,9 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 
 // checkFile refuses a file that is not ours before anything writes to it.
 func checkFile(path string) error {
+	if err := useChecksums(); err != nil {
+		return err
+	}
 	info, err := os.Stat(path)
 	if os.IsNotExist(err) || err == nil && info.Size() == 0 {
 		return nil
@@ -100,6 +103,9 @@ func checkFile(path string) error {
 	if id != applicationID && tables > 0 {
 		return fmt.Errorf("%s is the database of another program: choose another folder with --data, or move the file away", path)
 	}
+	if err := checkForm(c, path); err != nil {
+		return err
+	}
 	if err := checkSize(c, path, info.Size()); err != nil {
 		return err
 	}
@@ -124,12 +130,35 @@ func createFile(path string) error {
 	return f.Close()
 }
 
+// checkForm refuses a file whose two statements on its checksums differ: with
+// either of them damaged, every page would go unchecked.
+func checkForm(c *sqlite.Conn, path string) error {
+	form, err := readInt(c, "PRAGMA user_version")
+	if err != nil {
+		return damaged(path, err)
+	}
+	reserved, err := reservedBytes(path)
+	if err != nil {
+		return damaged(path, err)
+	}
+	if (form == checksumForm) != (reserved == checksumBytes) {
+		return damaged(path, errors.New("its first page says both that there are checksums and that there are none"))
+	}
+	return nil
+}
+
 // claimFile makes the file and marks it as ours before anything else is in it:
 // a first start that dies half-way must not leave what looks like the file of
 // another program.
 func claimFile(path string) error {
 	if err := createFile(path); err != nil {
 		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		if err := beginFile(path); err != nil {
+			return fmt.Errorf("the database file cannot be written: %w", err)
+		}
+		return nil
 	}
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {

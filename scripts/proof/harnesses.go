@@ -2,5 +2,6 @@ package main
 
 // harnesses lists what `make proof` runs, in the order of the table.
 var harnesses = []harness{
+	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1},
 }

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"sync"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// SQLite believes what it reads: a byte that rotted in a text is served as it
+// is. So every page of our file ends with a checksum of itself and its number,
+// in bytes that SQLite leaves to us, and a page that does not match is an I/O
+// error: 503, never a wrong 200. It is done below SQLite, in a file system of
+// SQLite's (a VFS) that is its ordinary one but for reading and writing pages.
+//
+// The log beside the file carries SQLite's own checksums; its pages get ours
+// when a checkpoint brings them into the file.
+const (
+	// checksumBytes are reserved at the end of each page.
+	checksumBytes = 4
+	// checksumForm is the user_version of a file with checksums: it contradicts
+	// the header's count of reserved bytes when one of them is damaged.
+	checksumForm = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum covers the number too: a page in the place of another is damage.
+func checksum(page []byte, number uint32) uint32 {
+	var n [4]byte
+	binary.LittleEndian.PutUint32(n[:], number)
+	return crc32.Update(crc32.Checksum(n[:], castagnoli), castagnoli, page[:len(page)-checksumBytes])
+}
+
+// pageFile is what we keep behind SQLite's own record of an open file.
+type pageFile struct {
+	methods  uintptr // those of the ordinary file system
+	pageSize int64   // 0: without checksums, or not known yet
+}
+
+var pageVFS struct {
+	once sync.Once
+	err  error
+	base lib.Tsqlite3_vfs // the ordinary one
+
+	mu      sync.Mutex // guards methods
+	methods map[uintptr]uintptr
+}
+
+// useChecksums makes the file system with checksums the one that every
+// connection opened from now on has. Files without reserved bytes are read and
+// written as ever.
+func useChecksums() error {
+	v := &pageVFS
+	v.once.Do(func() {
+		tls := libc.NewTLS()
+		defer tls.Close()
+		v.methods = map[uintptr]uintptr{}
+		v.err = registerVFS(tls)
+	})
+	return v.err
+}
+
+func registerVFS(tls *libc.TLS) error {
+	if rc := lib.Xsqlite3_initialize(tls); rc != lib.SQLITE_OK {
+		return fmt.Errorf("initialize SQLite: result %d", rc)
+	}
+	pageVFS.base = *at[lib.Tsqlite3_vfs](lib.Xsqlite3_vfs_find(tls, 0))
+	// SQLite keeps both for as long as the process lives.
+	name, err := libc.CString("sheaf")
+	if err != nil {
+		return err
+	}
+	ours := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(pageVFS.base)))
+	if ours == 0 {
+		return errors.New("no memory for SQLite's file system")
+	}
+	vfs := at[lib.Tsqlite3_vfs](ours)
+	*vfs = pageVFS.base
+	vfs.FpNext, vfs.FzName = 0, name
+	vfs.FszOsFile += int32(unsafe.Sizeof(pageFile{}))
+	vfs.FxOpen = address(openPages)
+	if rc := lib.Xsqlite3_vfs_register(tls, ours, 1); rc != lib.SQLITE_OK {
+		return fmt.Errorf("register SQLite's file system: result %d", rc)
+	}
+	return nil
+}
+
+// openPages opens a file as ever, and takes over its reading and writing if it
+// is a database.
+func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
+	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen))
+	rc := open(tls, vfs, name, file, flags, out)
+	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_MAIN_DB == 0 {
+		return rc
+	}
+	own := at[lib.Tsqlite3_file](file)
+	*stateOf(file) = pageFile{methods: own.FpMethods}
+	own.FpMethods = checkedMethods(tls, own.FpMethods)
+	return rc
+}
+
+// checkedMethods returns a copy of a file's methods with ours for pages.
+func checkedMethods(tls *libc.TLS, base uintptr) uintptr {
+	pageVFS.mu.Lock()
+	defer pageVFS.mu.Unlock()
+	if m := pageVFS.methods[base]; m != 0 {
+		return m
+	}
+	m := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))
+	if m == 0 {
+		panic("no memory for the methods of a file")
+	}
+	methods := at[lib.Tsqlite3_io_methods](m)
+	*methods = *at[lib.Tsqlite3_io_methods](base)
+	methods.FiVersion = min(methods.FiVersion, 2) // no memory maps, which would pass us by
+	methods.FxRead, methods.FxWrite = address(readPage), address(writePage)
+	pageVFS.methods[base] = m
+	return m
+}
+
+func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
+	f := stateOf(file)
+	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead))
+	rc := read(tls, file, buffer, n, offset)
+	if rc != lib.SQLITE_OK {
+		return rc
+	}
+	page := unsafe.Slice(at[byte](buffer), n)
+	f.look(page, offset)
+	if f.covers(page, offset) && !f.sound(page, offset) {
+		return lib.SQLITE_IOERR_DATA
+	}
+	return rc
+}
+
+func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
+	f := stateOf(file)
+	page := unsafe.Slice(at[byte](buffer), n)
+	f.look(page, offset)
+	if f.covers(page, offset) {
+		binary.LittleEndian.PutUint32(page[n-checksumBytes:], checksum(page, f.number(offset)))
+	}
+	write := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxWrite))
+	return write(tls, file, buffer, n, offset)
+}
+
+// beginFile makes the first page of an empty file: marked as ours, and with room
+// for checksums, which no driver lets one ask for. It is one transaction; when
+// another process was first, it changes nothing.
+func beginFile(path string) error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	db, err := openRaw(tls, path)
+	defer lib.Xsqlite3_close(tls, db)
+	if err != nil {
+		return err
+	}
+	lib.Xsqlite3_busy_timeout(tls, db, int32(busyTimeout.Milliseconds()))
+	if err := reserveBytes(tls, db); err != nil {
+		return err
+	}
+	return execRaw(tls, db, fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+		applicationID, checksumForm))
+}
+
+func openRaw(tls *libc.TLS, path string) (db uintptr, err error) {
+	name, err := libc.CString(path)
+	if err != nil {
+		return 0, err
+	}
+	defer libc.Xfree(tls, name)
+	out := tls.Alloc(int(unsafe.Sizeof(db)))
+	defer tls.Free(int(unsafe.Sizeof(db)))
+	rc := lib.Xsqlite3_open_v2(tls, name, out, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_NOMUTEX, 0)
+	return *at[uintptr](out), sqlite.ResultCode(rc).ToError()
+}
+
+func reserveBytes(tls *libc.TLS, db uintptr) error {
+	n := tls.Alloc(4)
+	defer tls.Free(4)
+	*at[int32](n) = checksumBytes
+	return sqlite.ResultCode(lib.Xsqlite3_file_control(tls, db, 0, lib.SQLITE_FCNTL_RESERVE_BYTES, n)).ToError()
+}
+
+func execRaw(tls *libc.TLS, db uintptr, statements string) error {
+	text, err := libc.CString(statements)
+	if err != nil {
+		return err
+	}
+	defer libc.Xfree(tls, text)
+	return sqlite.ResultCode(lib.Xsqlite3_exec(tls, db, text, 0, 0, 0)).ToError()
+}
+
+// look learns from the file's header, which SQLite reads first, whether there
+// are checksums.
+func (f *pageFile) look(b []byte, offset int64) {
+	if offset != 0 || len(b) < 100 || string(b[:16]) != "SQLite format 3\x00" {
+		return
+	}
+	f.pageSize = 0
+	if b[20] == checksumBytes {
+		f.pageSize = int64(binary.BigEndian.Uint16(b[16:]))
+	}
+}
+
+func (f *pageFile) covers(b []byte, offset int64) bool {
+	return f.pageSize >= smallestPage && int64(len(b)) == f.pageSize && offset%f.pageSize == 0
+}
+
+func (f *pageFile) number(offset int64) uint32 { return uint32(offset/f.pageSize) + 1 }
+
+func (f *pageFile) sound(page []byte, offset int64) bool {
+	return binary.LittleEndian.Uint32(page[len(page)-checksumBytes:]) == checksum(page, f.number(offset))
+}
+
+func stateOf(file uintptr) *pageFile {
+	return at[pageFile](file + uintptr(pageVFS.base.FszOsFile))
+}
+
+// at returns what is at an address of SQLite's memory, which is not Go's.
+func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
+
+// address returns a function as SQLite, translated from C, calls it.
+func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
+
+// The functions of SQLite's file systems that we stand before.
+type (
+	openFunc = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
+	pageFunc = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
+)
+
+// reservedBytes reads from a file's header what each page leaves to us.
+func reservedBytes(path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var header [100]byte
+	if _, err := f.ReadAt(header[:], 0); err != nil {
+		return 0, err
+	}
+	return int(header[20]), nil
+}
