@@ -1,0 +1,90 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// FuzzRequest sends whole requests past every parser on the way in: path, query with its cursors, key, conditions,
+// idempotency key, forwarded host and body. Whatever comes, the answer is one of the contract: never a 5xx, and JSON
+// with a code when it refuses.
+func FuzzRequest(f *testing.F) {
+	a := apitest.SQLite(f)
+	ws := a.Workspace(sheaf.Business)
+	key := ws.Key()
+	made := ws.Client(key).POST("/api/v1/projects", map[string]any{"name": "Guides"}).Want(f, 201)
+	project := "/api/v1/projects/" + made.Text(f, "id")
+	for _, seed := range requestSeeds(project) {
+		f.Add(seed.method, seed.target, seed.name, seed.value, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, method, target, name, value string, body []byte) {
+		r := fuzzedRequest(method, target, name, value, body)
+		if r == nil || strings.HasSuffix(r.URL.Path, "/stream") {
+			return // not a request that a server would hand over, or one whose answer never ends
+		}
+		if r.Header.Get("Authorization") == "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		w := httptest.NewRecorder()
+		a.Handler.ServeHTTP(w, r)
+		checkFuzzedAnswer(t, r, w)
+	})
+}
+
+type requestSeed struct {
+	method, target, name, value string
+	body                        []byte
+}
+
+func requestSeeds(project string) []requestSeed {
+	seeds := []requestSeed{
+		{"GET", "/api/v1/projects?limit=5&offset=2&sort=name&order=desc&q=gu", "If-None-Match", `W/"1-abc", *`, nil},
+		{"GET", "/api/v1/events?after=0&limit=3&type=project.created", "Authorization", "Basic YTpi", nil},
+		{"GET", "/api/v1/events?after=-1", "X-Forwarded-Host", "a,b:99999", nil},
+		{"PATCH", project, "If-Match", `"1-0123456789abcdef"`, []byte(`{"name":"New","description":null}`)},
+		{"POST", "/api/v1/projects", "Idempotency-Key", "a key", []byte(`{"name":"<Guides>","color":"#ff0000"}`)},
+		{"POST", "/api/v1/folders", "Content-Type", "application/json; charset=utf-8", []byte(`{"name":"F","entity_type":"project"}`)},
+		{"POST", "/api/v1/webhooks", "X-Request-Id", "r", []byte(`{"name":"w","url":"https://[::1]:0/","events":["*"]}`)},
+		{"DELETE", "/api/v1/projects/%00", "", "", nil},
+	}
+	for _, attack := range attacks {
+		seeds = append(seeds, requestSeed{"POST", "/api/v1/projects", "", "", []byte(`{"name":` + attack + `}`)})
+	}
+	return seeds
+}
+
+// fuzzedRequest returns the request as net/http would hand it over, or nil where it would have refused it.
+func fuzzedRequest(method, target, name, value string, body []byte) *http.Request {
+	r, err := http.NewRequest(method, "http://sheaf.test/", strings.NewReader(string(body)))
+	if err != nil || len(body) > 1<<16 {
+		return nil
+	}
+	if r.URL, err = r.URL.Parse(target); err != nil || r.URL.Host != "sheaf.test" || !strings.HasPrefix(r.URL.Path, "/api/v1/") {
+		return nil
+	}
+	r.RequestURI, r.RemoteAddr = target, "192.0.2.1:1234"
+	if name != "" && !strings.ContainsAny(name+value, "\r\n\x00") {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+func checkFuzzedAnswer(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Code >= 500 || w.Code < 200 {
+		t.Fatalf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
+	}
+	if w.Code < 400 || r.Method == http.MethodHead {
+		return
+	}
+	var refusal struct{ Error, Code string }
+	if err := json.Unmarshal(w.Body.Bytes(), &refusal); err != nil || refusal.Error == "" || refusal.Code == "" {
+		t.Fatalf("%s %s: %d without an error and a code: %s", r.Method, r.URL, w.Code, w.Body)
+	}
+}
