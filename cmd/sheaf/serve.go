@@ -185,12 +185,16 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	if shared != nil {
 		s.workers = append(s.workers, worker{name: "shared limits", run: shared.run})
 	}
+	doctor := p.doctorTimer(c, st, w, log)
+	if doctor != nil {
+		s.workers = append(s.workers, worker{name: "doctor", run: doctor.run, withSignal: true})
+	}
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, shared, log)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register)})
 	}
 	return s, nil
 }

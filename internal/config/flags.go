@@ -37,6 +37,7 @@ type Serve struct {
 	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" help:"Further roots that deliveries trust, in PEM."`
 	SignatureHeader    *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention          *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
+	DoctorEvery        *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; the metrics tell what was found."`
 	MetricsAddr        *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
 	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with this certificate chain, in PEM."`
 	TLSKey             *string  `name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert, in PEM."`
@@ -72,6 +73,7 @@ func (f Serve) given() map[string]string {
 		"webhook-ca-file":      f.WebhookCAFile,
 		"signature-header":     f.SignatureHeader,
 		"retention":            f.Retention,
+		"doctor-every":         f.DoctorEvery,
 		"metrics-addr":         f.MetricsAddr,
 		"tls-cert":             f.TLSCert,
 		"tls-key":              f.TLSKey,

@@ -30,11 +30,14 @@ func parseAddr(value string) (string, error) {
 	return value, nil
 }
 
-func parseAddrOrOff(value string) (string, error) {
-	if value == "" || value == "off" {
-		return "", nil
+// offOr returns a parser to which "off", or nothing, is the zero value.
+func offOr[T any](parse func(string) (T, error)) func(string) (T, error) {
+	return func(value string) (off T, err error) {
+		if value == "" || value == "off" {
+			return off, nil
+		}
+		return parse(value)
 	}
-	return parseAddr(value)
 }
 
 func parseFolder(value string) (string, error) {

@@ -32,6 +32,7 @@ type Settings struct {
 	WebhookCAs         []*x509.Certificate // the certificates in WebhookCAFile
 	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
 	Retention          time.Duration       // at least MinRetention
+	DoctorEvery        time.Duration       // at least MinDoctorEvery; 0: never
 	MetricsAddr        string              // host:port; empty: no metrics
 	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
 	TrustedProxy       []netip.Prefix      // masked; never IPv4 written as IPv6
@@ -68,6 +69,9 @@ type RateLimit struct {
 // MinRetention is the shortest time that events and deliveries can be kept. It is this low so that removal can be
 // watched; nobody wants it in production.
 const MinRetention = time.Second
+
+// MinDoctorEvery is the shortest time between two looks at the stored data: each reads all of it.
+const MinDoctorEvery = time.Second
 
 // Setting is one line of `sheaf config`.
 type Setting struct {
@@ -146,8 +150,11 @@ var table = []setting{
 	{name: "retention", value: "720h", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Retention, v, durationBetween(MinRetention, 0))
 	}},
+	{name: "doctor-every", value: "off", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))
+	}},
 	{name: "metrics-addr", value: "off", set: func(s *Settings, v string) (string, error) {
-		return keep(&s.MetricsAddr, v, parseAddrOrOff)
+		return keep(&s.MetricsAddr, v, offOr(parseAddr))
 	}},
 	{name: "tls-cert", set: func(s *Settings, v string) (string, error) {
 		s.TLSCert = v
