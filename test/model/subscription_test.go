@@ -67,7 +67,9 @@ func (m *model) createHook(c *call) answer {
 	headers, _ := c.in["headers"].(record)
 	s := m.add("s", record{"name": c.in["name"], "url": c.in["url"], "events": unique(c.in["events"]), "active": true,
 		"failure_count": 0.0, "deactivated_at": nil, "deactivation_reason": nil, "last_error": nil, "header_names": namesOf(headers)})
-	s.headers = headers
+	if len(headers) > 0 {
+		s.headers = headers
+	}
 	m.hooks = append(m.hooks, s)
 	return created(s, m.withSecret(s), hooksPath+"/")
 }
