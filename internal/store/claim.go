@@ -44,145 +44,154 @@ type Claimed struct {
 // or inactive yields only what was asked for by hand.
 func (tx *Tx) Claim(lanes []Lane, now, leaseUntil time.Time, token string) (Claimed, error) {
 	out := Claimed{Next: map[sheaf.SubscriptionID]time.Time{}}
-	for _, lane := range lanes {
-		claims, err := tx.claimLane(lane, now, token)
-		if err != nil {
-			return out, fmt.Errorf("claim deliveries of %s: %w", lane.Subscription, err)
+	queues, err := tx.queues(lanes)
+	if err != nil {
+		return out, fmt.Errorf("read subscriptions: %w", err)
+	}
+	if err := tx.fill(queues, now); err != nil {
+		return out, fmt.Errorf("claim deliveries: %w", err)
+	}
+	var unfilled []*queue
+	for _, q := range queues {
+		q.take(token)
+		out.Claims = append(out.Claims, q.claims...)
+		if len(q.claims) < q.Room {
+			unfilled = append(unfilled, q)
 		}
-		out.Claims = append(out.Claims, claims...)
-		if len(claims) < lane.Room {
-			next, found, err := tx.nextDue(lane.Subscription, now)
-			if err != nil {
-				return out, err
-			}
-			if found {
-				out.Next[lane.Subscription] = next
-			}
-		}
+	}
+	if err := tx.nextDue(unfilled, now, out.Next); err != nil {
+		return out, err
 	}
 	return out, tx.lease(out.Claims, leaseUntil, token)
 }
 
-const selectEndpoint = `
-SELECT active, url, ` + sealedColumns + `
-FROM subscriptions
-WHERE id = $1`
-
-type endpoint struct {
-	active bool
-	url    string
-	sealed Sealed
+// queue is a lane being claimed for.
+type queue struct {
+	Lane
+	active         bool
+	url            string
+	sealed         Sealed
+	first, retries []Claim
+	claims         []Claim
 }
 
-func (tx *Tx) claimLane(lane Lane, now time.Time, token string) ([]Claim, error) {
-	e, found, err := one(&tx.Reader, selectEndpoint, func(r *row) endpoint {
-		return endpoint{r.bool(), r.text(), scanSealed(r)}
-	}, lane.Subscription)
-	if err != nil || !found {
-		return nil, err
+var selectEndpoints = newBulk(`
+SELECT active, url, `+sealedColumns+`
+FROM subscriptions
+WHERE id = {id}`, "", "id")
+
+// queues reads the lanes' subscriptions; those that are gone have none.
+func (tx *Tx) queues(lanes []Lane) ([]*queue, error) {
+	rows := make([][]any, len(lanes))
+	for i, l := range lanes {
+		rows[i] = []any{l.Subscription}
 	}
-	first, err := tx.queued(lane.Subscription, 0, lane.Room, now, e.active)
+	var out []*queue
+	err := tx.run(selectEndpoints, rows, func(i int, r *row) {
+		out = append(out, &queue{Lane: lanes[i], active: r.bool(), url: r.text(), sealed: scanSealed(r)})
+	})
+	return out, err
+}
+
+// fill reads what may be claimed. Retries are looked for only where they can
+// have a place.
+func (tx *Tx) fill(queues []*queue, now time.Time) error {
+	err := tx.queued(queues, 0, now, func(q *queue) int { return q.Room }, func(q *queue, c Claim) { q.first = append(q.first, c) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// Retries are looked for only where they can have a place.
-	var retries []Claim
-	if places := max(lane.Retries, lane.Room-len(first)); places > 0 {
-		if retries, err = tx.queued(lane.Subscription, 1, places, now, e.active); err != nil {
-			return nil, err
+	places := func(q *queue) int { return max(q.Retries, q.Room-len(q.first)) }
+	return tx.queued(queues, 1, now, places, func(q *queue, c Claim) { q.retries = append(q.retries, c) })
+}
+
+// take decides which of what was found are claimed.
+func (q *queue) take(token string) {
+	first := q.first[:min(len(q.first), q.Room-min(len(q.retries), q.Retries))]
+	q.claims = append(first, q.retries[:min(len(q.retries), q.Room-len(first))]...)
+	for i := range q.claims {
+		c := &q.claims[i]
+		c.Subscription, c.URL, c.Sealed, c.Token = q.Subscription, q.url, q.sealed, token
+	}
+}
+
+// ClaimMost bounds what is claimed of one lane at a time. It stands in the text,
+// where PostgreSQL's planner sees it: it would sort a lane if it had to expect
+// that much of it is asked for.
+const ClaimMost = 512
+
+// selectQueued reads no more deliveries than are taken. Each one's event is
+// looked up by itself, never joined from end to end.
+var selectQueued = newBulk(fmt.Sprintf(`
+SELECT q.workspace_id, q.id, q.event_id, q.attempt_count, q.tries, q.back_state,
+  (SELECT e.body FROM events e WHERE e.workspace_id = q.workspace_id AND e.number = q.event_number)
+FROM (
+  SELECT d.workspace_id, d.id, d.event_id, d.event_number, d.attempt_count, d.tries, d.back_state
+  FROM deliveries d
+  WHERE d.subscription_id = {subscription} AND d.state = 'waiting' AND d.retry = {retry} AND d.next_attempt_at <= {now}
+    AND (d.back_state IS NOT NULL OR {active} = 1)
+  ORDER BY d.next_attempt_at
+  LIMIT %d{lock}) AS q
+LIMIT {most}`, ClaimMost), dialect{postgres: true}.skipLocked("d"), "subscription", "retry int", "now int", "active int", "most int")
+
+// queued reads what is due in each queue, at most as many as most says.
+func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue) int, add func(*queue, Claim)) error {
+	var rows [][]any
+	var asked []*queue
+	for _, q := range queues {
+		if n := most(q); n > 0 {
+			rows = append(rows, []any{q.Subscription, retry, now, q.active, n})
+			asked = append(asked, q)
 		}
 	}
-	first = first[:min(len(first), lane.Room-min(len(retries), lane.Retries))]
-	claims := append(first, retries[:min(len(retries), lane.Room-len(first))]...)
-	for i := range claims {
-		claims[i].Subscription, claims[i].URL, claims[i].Sealed, claims[i].Token = lane.Subscription, e.url, e.sealed, token
-	}
-	return claims, nil
-}
-
-const selectQueued = `
-SELECT d.workspace_id, d.id, d.event_id, d.attempt_count, d.tries, d.back_state, e.body
-FROM deliveries d
-JOIN events e ON e.workspace_id = d.workspace_id AND e.number = d.event_number
-WHERE d.subscription_id = $1 AND d.state = 'waiting' AND d.retry = $2 AND d.next_attempt_at <= $3`
-
-const queuedOrder = `
-ORDER BY d.next_attempt_at
-LIMIT $4`
-
-func (tx *Tx) queued(s sheaf.SubscriptionID, retry, most int, now time.Time, active bool) ([]Claim, error) {
-	sql := selectQueued
-	if !active {
-		sql += " AND d.back_state IS NOT NULL"
-	}
-	return all(&tx.Reader, sql+queuedOrder+tx.d.skipLocked("d"), func(r *row) Claim {
+	return tx.run(selectQueued, rows, func(i int, r *row) {
 		c := Claim{Workspace: sheaf.WorkspaceID(r.text()), Delivery: sheaf.DeliveryID(r.text()), Event: sheaf.EventID(r.text()),
 			Attempts: r.int(), Tries: r.int()}
 		c.ByHand = r.optText() != nil
+		if r.null() {
+			return // its event was removed: so will it be
+		}
 		c.Body = []byte(r.text())
-		return c
-	}, s, retry, now, most)
+		add(asked[i], c)
+	})
 }
 
-const selectNextDue = `
+var selectNextDue = newBulk(`
 SELECT MIN(next_attempt_at)
 FROM deliveries
-WHERE subscription_id = $1 AND state = 'waiting' AND retry = $2 AND next_attempt_at > $3`
+WHERE subscription_id = {subscription} AND state = 'waiting' AND retry = {retry} AND next_attempt_at > {now}`,
+	"", "subscription", "retry int", "now int")
 
-func (r *Reader) nextDue(s sheaf.SubscriptionID, now time.Time) (next time.Time, found bool, err error) {
-	for retry := range 2 {
-		t, _, err := one(r, selectNextDue, (*row).optTime, s, retry, now)
-		if err != nil {
-			return next, false, err
-		}
-		if t != nil && (!found || t.Before(next)) {
-			next, found = *t, true
-		}
+// nextDue notes when the first delivery of each queue is due that is not yet.
+func (tx *Tx) nextDue(queues []*queue, now time.Time, next map[sheaf.SubscriptionID]time.Time) error {
+	var rows [][]any
+	for _, q := range queues {
+		rows = append(rows, []any{q.Subscription, 0, now}, []any{q.Subscription, 1, now})
 	}
-	return next, found, nil
+	return tx.run(selectNextDue, rows, func(i int, r *row) {
+		id := queues[i/2].Subscription
+		t := r.optTime()
+		if known, found := next[id]; t != nil && (!found || t.Before(known)) {
+			next[id] = *t
+		}
+	})
 }
 
-const leaseClaims = `
+var leaseClaims = newBulk(`
 UPDATE deliveries
-SET state = 'sending', next_attempt_at = NULL, lease_token = $1, lease_until = $2
-WHERE workspace_id = $3 AND id IN `
+SET state = 'sending', next_attempt_at = NULL, lease_token = {token}, lease_until = {until}
+{rows}
+WHERE deliveries.workspace_id = {workspace} AND deliveries.id = {id}`, "", "workspace", "id", "token", "until int")
 
 // lease marks the claims as being sent.
 func (tx *Tx) lease(claims []Claim, until time.Time, token string) error {
-	for _, group := range groupClaims(claims) {
-		args := []any{token, until, group[0].Workspace}
-		ids := make([]any, len(group))
-		for i, c := range group {
-			ids[i] = c.Delivery
-		}
-		if err := tx.execIn(leaseClaims, args, ids); err != nil {
-			return fmt.Errorf("lease deliveries: %w", err)
-		}
+	rows := make([][]any, len(claims))
+	for i := range claims {
+		rows[i] = []any{claims[i].Workspace, claims[i].Delivery, token, until}
+	}
+	if err := tx.run(leaseClaims, rows, nothing); err != nil {
+		return fmt.Errorf("lease deliveries: %w", err)
 	}
 	return nil
-}
-
-func groupClaims(claims []Claim) [][]Claim {
-	sorted := slices.Clone(claims)
-	slices.SortStableFunc(sorted, func(a, b Claim) int {
-		switch {
-		case a.Workspace < b.Workspace:
-			return -1
-		case a.Workspace > b.Workspace:
-			return 1
-		}
-		return 0
-	})
-	var out [][]Claim
-	for len(sorted) > 0 {
-		n := 1
-		for n < len(sorted) && sorted[n].Workspace == sorted[0].Workspace {
-			n++
-		}
-		out = append(out, sorted[:n])
-		sorted = sorted[n:]
-	}
-	return out
 }
 
 // released is what a claim becomes whose attempt was not made, or not to the

@@ -93,37 +93,3 @@ func tuples(n, width int) string {
 	b.WriteByte(')')
 	return b.String()
 }
-
-// execIn runs a statement that ends in IN once for some hundred values at most,
-// which are bound behind args. The lists have few lengths, so that the texts,
-// which stay prepared, are few: the last value is repeated to fill one.
-func (tx *Tx) execIn(sql string, args, values []any) error {
-	for len(values) > 0 {
-		n := 64
-		for _, size := range []int{1, 8} {
-			if len(values) <= size {
-				n = size
-				break
-			}
-		}
-		taken := min(n, len(values))
-		list := slices.Clone(values[:taken])
-		for len(list) < n {
-			list = append(list, list[len(list)-1])
-		}
-		if err := tx.exec(sql+inList(len(args), n), slices.Concat(args, list)...); err != nil {
-			return err
-		}
-		values = values[taken:]
-	}
-	return nil
-}
-
-// inList returns "($3, $4)" for n parameters behind the first ones.
-func inList(behind, n int) string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("$%d", behind+i+1)
-	}
-	return "(" + strings.Join(names, ", ") + ")"
-}

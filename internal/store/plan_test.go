@@ -51,15 +51,15 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		name, sql, index string
 		args             []any
 	}{
-		{"claim", selectQueued + queuedOrder, "deliveries_waiting", []any{"full", 0, now, 16}},
-		{"next due", selectNextDue, "deliveries_waiting", []any{"full", 1, now}},
+		{"claim", selectQueued.sqlite, "deliveries_waiting", []any{"full", 0, now, 1, 16}},
+		{"next due", selectNextDue.sqlite, "deliveries_waiting", []any{"full", 1, now}},
 		{"waiting lanes", waitingLanes, "deliveries_waiting", nil},
 		{"expired", countExpired, "deliveries_sending", []any{now}},
 		{"expired lanes", expiredLanes, "deliveries_sending", []any{now}},
 		{"release", released + ` AND lease_until < $2`, "deliveries_sending", []any{now, now}},
 		{"held count", countHeld, "deliveries_held", []any{"held"}},
 		{"hold", holdWaiting, "deliveries_waiting", []any{"w", "empty"}},
-		{"settle", settleDelivery, "", []any{"w", "full1", "t", 1, nil, nil, "failed", nil, now, 1}},
+		{"settle", settleDelivery.sqlite, "", []any{"w", "full1", "t", 1, nil, nil, "failed", nil, now, 1}},
 		{"old deliveries", oldDeliveries, "deliveries_by_time", []any{now, 200}},
 		{"orphans", deliveriesOf, "deliveries_once", []any{"empty", 200}},
 	}

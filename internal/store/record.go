@@ -32,9 +32,12 @@ func (tx *Tx) Record(outcomes []Outcome) error {
 	if err != nil {
 		return err
 	}
+	rest, err := tx.recordArrived(outcomes, endpoints)
+	if err != nil {
+		return err
+	}
 	var attempts [][]any
-	for i := range outcomes {
-		o := &outcomes[i]
+	for _, o := range rest {
 		o.Deactivated = false // the transaction may run again
 		kept, err := tx.settle(o, endpoints[o.Subscription])
 		if err != nil {
@@ -44,7 +47,43 @@ func (tx *Tx) Record(outcomes []Outcome) error {
 			attempts = append(attempts, attemptRow(o))
 		}
 	}
-	return tx.insertRows(insertAttempts, 15, attempts)
+	return tx.run(insertAttempts, attempts, nothing)
+}
+
+// recordArrived writes the mere successes, which change no subscription, and
+// returns the others.
+func (tx *Tx) recordArrived(outcomes []Outcome, endpoints map[sheaf.SubscriptionID]*target) ([]*Outcome, error) {
+	var rest, arrived []*Outcome
+	var rows [][]any
+	for i := range outcomes {
+		o := &outcomes[i]
+		if !o.Attempt.OK() || endpoints[o.Subscription] != nil {
+			rest = append(rest, o)
+			continue
+		}
+		arrived = append(arrived, o)
+		rows = append(rows, settledRow(o, sheaf.Delivered, nil, &o.Ended))
+	}
+	attempts := make([][]any, 0, len(rows))
+	var again []*Outcome
+	err := tx.run(settleDelivery, rows, func(i int, r *row) {
+		attempts = append(attempts, attemptRow(arrived[i]))
+		if r.bool() {
+			again = append(again, arrived[i])
+		}
+	})
+	for _, o := range again {
+		if err == nil {
+			err = tx.sendOnceMore(o)
+		}
+	}
+	if err == nil {
+		err = tx.run(insertAttempts, attempts, nothing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record deliveries: %w", err)
+	}
+	return rest, nil
 }
 
 // target is a subscription as the outcomes change it.
@@ -53,10 +92,10 @@ type target struct {
 	sheaf.Subscription
 }
 
-const selectFailing = `
+var selectFailing = newBulk(`
 SELECT id
 FROM subscriptions
-WHERE workspace_id = $1 AND id = $2 AND (failure_count > 0 OR active = 0)`
+WHERE workspace_id = {workspace} AND id = {id} AND (failure_count > 0 OR active = 0)`, "", "workspace", "id")
 
 // lockEndpoints reads the subscriptions that the outcomes may change, and holds
 // them: the workspaces of those that may be deactivated first, since whoever
@@ -98,21 +137,17 @@ func (tx *Tx) lockEndpoints(outcomes []Outcome) (map[sheaf.SubscriptionID]*targe
 // addFailing adds the subscriptions whose count a success will reset.
 func (tx *Tx) addFailing(outcomes []Outcome, touched map[sheaf.SubscriptionID]sheaf.WorkspaceID) error {
 	seen := map[sheaf.SubscriptionID]bool{}
+	var rows [][]any
 	for i := range outcomes {
 		o := &outcomes[i]
-		if !o.Attempt.OK() || o.ByHand || seen[o.Subscription] {
-			continue
-		}
-		seen[o.Subscription] = true
-		_, found, err := one(&tx.Reader, selectFailing, (*row).text, o.Workspace, o.Subscription)
-		if err != nil {
-			return err
-		}
-		if found {
-			touched[o.Subscription] = o.Workspace
+		if o.Attempt.OK() && !o.ByHand && !seen[o.Subscription] {
+			seen[o.Subscription] = true
+			rows = append(rows, []any{o.Workspace, o.Subscription})
 		}
 	}
-	return nil
+	return tx.run(selectFailing, rows, func(i int, r *row) {
+		touched[rows[i][1].(sheaf.SubscriptionID)] = rows[i][0].(sheaf.WorkspaceID)
+	})
 }
 
 // settle writes one outcome; kept is false when its lease is no longer ours.
@@ -127,19 +162,29 @@ func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
 		}
 	}
 	if again {
-		// Somebody asked for one more while this one was under way.
-		tx.note.due(o.Subscription)
-		return true, tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
+		return true, tx.sendOnceMore(o)
 	}
 	return true, nil
 }
 
-const settleDelivery = `
+// sendOnceMore is for what somebody asked for while this attempt was under way.
+func (tx *Tx) sendOnceMore(o *Outcome) error {
+	tx.note.due(o.Subscription)
+	return tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
+}
+
+var settleDelivery = newBulk(`
 UPDATE deliveries
-SET attempt_count = $4, last_status_code = $5, last_error = $6, state = $7, next_attempt_at = $8, finished_at = $9,
-  tries = $10, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'
-RETURNING again`
+SET attempt_count = {attempts}, last_status_code = {status}, last_error = {error}, state = {next}, next_attempt_at = {due},
+  finished_at = {finished}, tries = {tried}, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
+{rows}
+WHERE deliveries.workspace_id = {workspace} AND deliveries.id = {id} AND lease_token = {token} AND state = 'sending'
+RETURNING {row}again`, "", "workspace", "id", "token", "attempts int", "status int", "error", "next", "due int", "finished int", "tried int")
+
+// settledRow is what becomes of a delivery with this outcome.
+func settledRow(o *Outcome, state sheaf.DeliveryState, due, finished *time.Time) []any {
+	return []any{o.Workspace, o.Delivery, o.Token, o.Attempts + 1, optStatus(o.Attempt.StatusCode), optError(o.Attempt), state, due, finished, o.Tries + 1}
+}
 
 // settleDelivery moves the delivery to the state that follows. again says that
 // somebody asked for one more attempt while this one was under way.
@@ -160,8 +205,8 @@ func (tx *Tx) settleDelivery(o *Outcome, t *target) (again, kept bool, err error
 	default:
 		state, finished = sheaf.Failed, &o.Ended
 	}
-	return one(&tx.Reader, settleDelivery, (*row).bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
-		optError(o.Attempt), state, due, finished, o.Tries+1)
+	err = tx.run(settleDelivery, [][]any{settledRow(o, state, due, finished)}, func(_ int, r *row) { again, kept = r.bool(), true })
+	return again, kept, err
 }
 
 const putBack = `
@@ -233,8 +278,9 @@ func sameJudgement(a, b *sheaf.Subscription) bool {
 	return a.FailureCount == b.FailureCount && sameID(a.LastError, b.LastError)
 }
 
-const insertAttempts = `
-INSERT INTO attempts (workspace_id, delivery_id, ` + attemptColumns + `)`
+var insertAttempts = newBulkInsert("attempts", "workspace_id", "delivery_id", "number int", "started_at int", "duration_us int",
+	"status_code int", "error_class", "error", "remote_address", "dns_us int", "connect_us int", "tls_us int", "first_byte_us int",
+	"body_us int", "response_body")
 
 func attemptRow(o *Outcome) []any {
 	a := &o.Attempt

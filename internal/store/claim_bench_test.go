@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// benchLanes makes so many subscriptions, and n deliveries waiting in each.
+func benchLanes(b *testing.B, s *Store, lanes, n int) []Lane {
+	b.Helper()
+	newID := func() string { return sheaf.NewUUID(time.Now(), rand.Reader) }
+	var out []Lane
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		w, err := tx.LockWorkspace("w")
+		if err != nil {
+			return err
+		}
+		w.Subscriptions = int64(lanes)
+		for range lanes {
+			sub := sheaf.Subscription{ID: sheaf.SubscriptionID(newID()), URL: "https://hook.example/", Events: []sheaf.EventType{sheaf.ShareCreated}, Active: true}
+			if err := tx.InsertSubscription("w", sub, Sealed{Secret: make([]byte, 80)}); err != nil {
+				return err
+			}
+			out = append(out, Lane{Subscription: sub.ID, Room: 16, Retries: 4})
+		}
+		return tx.SaveWorkspace(w)
+	})
+	for at := 0; at < n && err == nil; at += 1000 {
+		err = s.Write(context.Background(), func(tx *Tx) error {
+			w, err := tx.LockWorkspace("w")
+			if err != nil {
+				return err
+			}
+			var events []sheaf.Event
+			for range min(1000, n-at) {
+				events = append(events, sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + newID()), Type: sheaf.ShareCreated, ResourceID: newID(),
+					At: time.UnixMilli(1_790_000_000_000), Body: bytes.Repeat([]byte{'x'}, 600)})
+			}
+			if err := tx.AppendEvents(&w, events, newID); err != nil {
+				return err
+			}
+			return tx.SaveWorkspace(w)
+		})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// BenchmarkClaimAndRecord claims for some lanes at once and records that all
+// arrived, in a transaction each. An operation is a delivery.
+func BenchmarkClaimAndRecord(b *testing.B) {
+	for _, lanes := range []int{1, 4, 32} {
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			eachBench(b, func(b *testing.B, s *Store) {
+				asked := benchLanes(b, s, lanes, b.N/lanes+1)
+				now := time.UnixMilli(1_790_000_001_000)
+				var claiming, recording time.Duration
+				done := 0
+				b.ReportAllocs()
+				b.ResetTimer()
+				used := processTime()
+				for done < b.N {
+					began := time.Now()
+					var found Claimed
+					err := s.Write(context.Background(), func(tx *Tx) (err error) {
+						found, err = tx.Claim(asked, now, now.Add(time.Minute), rand.Text())
+						return err
+					})
+					claimed := time.Now()
+					if err == nil {
+						err = s.Write(context.Background(), func(tx *Tx) error { return tx.Record(arrivedAll(found.Claims, now)) })
+					}
+					if err != nil || len(found.Claims) == 0 {
+						b.Fatal(len(found.Claims), err)
+					}
+					claiming += claimed.Sub(began)
+					recording += time.Since(claimed)
+					done += len(found.Claims)
+				}
+				b.ReportMetric(float64((processTime()-used).Microseconds())/float64(done), "cpu-µs/op")
+				b.ReportMetric(float64(claiming.Microseconds())/float64(done), "claim-µs/op")
+				b.ReportMetric(float64(recording.Microseconds())/float64(done), "record-µs/op")
+			})
+		})
+	}
+}
+
+func arrivedAll(claims []Claim, now time.Time) []Outcome {
+	out := make([]Outcome, len(claims))
+	for i, c := range claims {
+		out[i] = Outcome{Claim: c, Ended: now, Attempt: sheaf.Attempt{StartedAt: now, Duration: time.Millisecond, StatusCode: 200}}
+	}
+	return out
+}
+
+// processTime is the processor time that this process has used, which a busy
+// machine distorts less than the clock.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

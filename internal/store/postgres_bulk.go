@@ -1,0 +1,53 @@
+package store
+
+import "github.com/jackc/pgx/v5"
+
+// run runs b for the rows, in one round trip.
+func (c *postgresConn) run(b *bulk, rows [][]any, scan func(i int, w *row)) error {
+	switch {
+	case len(rows) == 0:
+		return nil
+	case len(rows) < bulkFrom:
+		return c.runEach(b, rows, scan)
+	}
+	args := append([]any{pgx.QueryExecModeCacheDescribe}, b.arrays(rows)...)
+	found, err := c.c.Query(c.ctx, b.set, args...)
+	if err != nil {
+		return postgresError(err)
+	}
+	return scanAll(found, func(r *row) { scan(int(r.int())-1, r) })
+}
+
+// runEach sends a statement for each row, all of them together.
+func (c *postgresConn) runEach(b *bulk, rows [][]any, scan func(i int, w *row)) (err error) {
+	var batch pgx.Batch
+	for _, args := range rows {
+		batch.Queue(b.one, plainAll(args)...)
+	}
+	results := c.c.SendBatch(c.ctx, &batch)
+	defer func() {
+		if closing := results.Close(); err == nil {
+			err = postgresError(closing)
+		}
+	}()
+	for i := range rows {
+		found, err := results.Query()
+		if err != nil {
+			return postgresError(err)
+		}
+		if err := scanAll(found, func(r *row) { scan(i, r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanAll(rows pgx.Rows, scan func(*row)) error {
+	defer rows.Close()
+	r := &row{oids: rows.FieldDescriptions()}
+	for rows.Next() {
+		r.raw, r.at = rows.RawValues(), 0
+		scan(r)
+	}
+	return postgresError(rows.Err())
+}
