@@ -1,0 +1,70 @@
+package browser
+
+import "testing"
+
+// password is good enough for a test.
+const password = "correct horse battery"
+
+// setUp opens the set-up link and chooses a password, as the first person does.
+func setUp(t *testing.T, s *service) *tab {
+	t.Helper()
+	b := newTab(t, s)
+	b.open(s.SetupLink)
+	b.fill("[name=email]", "ada@example.com")
+	b.fill("[name=password]", password)
+	b.fill("[name=again]", password)
+	b.click("=Finish the set-up")
+	b.read("Begin with a project")
+	return b
+}
+
+// newFolder and newProject make what a person makes with the buttons of a page.
+func (b *tab) newFolder(name string) {
+	b.t.Helper()
+	b.click("=New folder")
+	b.fill("dialog [name=name]", name)
+	b.click("=Make the folder")
+	b.gone("dialog[open]")
+	b.see("h1")
+	b.until(name, "document.querySelector('h1').innerText === "+quote(name))
+}
+
+func (b *tab) newProject(name, icon string) {
+	b.t.Helper()
+	b.click("=New project")
+	b.fill("dialog [name=name]", name)
+	b.fill("dialog [data-filter-icons]", icon)
+	b.click("dialog label[data-name=" + icon + "]")
+	b.click("=Make the project")
+	b.gone("dialog[open]")
+	b.until(name, "document.querySelector('h1').innerText === "+quote(name))
+}
+
+func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := newTab(t, s)
+	b.open(s.SetupLink)
+	b.shot("setup")
+	b = setUp(t, s)
+	b.shot("overview-empty")
+
+	b.newFolder("Products")
+	b.shot("folder-empty")
+	b.click("=All projects")
+	b.click("=New project")
+	b.see("dialog [name=name]")
+	b.shot("project-form")
+	b.click("=Cancel")
+	b.newProject("Handbook", "book-open")
+	b.shot("project-empty")
+
+	b.drag("#tree .row[data-name=Handbook] a", "#tree .row[data-name=Products] a")
+	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")
+	b.read("Handbook moved to Products.")
+	// The page of the project says so too, and so does the server.
+	b.see(".crumbs a[href*='/folders/']")
+	b.open("/")
+	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")
+	b.shot("overview")
+}

@@ -1,0 +1,362 @@
+// Package browser walks through the console as a person does: the real program,
+// in a real browser, with the mouse and the keyboard.
+//
+// A test opens a tab, acts in it with click, fill, choose and drag, and waits
+// with see for what a person would wait for. Nothing sleeps. Whatever the
+// browser complains about on its console, a blocked style or script too, fails
+// the test. shot writes a picture in light and in dark into out, for a person.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take on a busy machine.
+const patience = 20 * time.Second
+
+// service is the program, running on an empty store.
+type service struct {
+	t         *testing.T
+	URL       string
+	SetupLink string
+	Key       string // with every scope, of the first workspace
+	data      string
+}
+
+// binary is the program, built once.
+var binary = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "sheaf-browser-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "sheaf")
+	build := exec.Command("go", "build", "-o", path, "sheaf.dev/cmd/sheaf")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := binary(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// startService runs the program with those flags beside the usual ones.
+func startService(t *testing.T, flags ...string) *service {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{t: t, data: filepath.Join(t.TempDir(), "data")}
+	cmd := exec.Command(path, append([]string{"serve", "--data", s.data, "--addr", "127.0.0.1:0", "--log-level", "error"}, flags...)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server's end: %v", err)
+		}
+	})
+	s.readFirstRun(stdout)
+	return s
+}
+
+var firstRun = regexp.MustCompile(`Set up the console +((http://[^/]+)/setup/\S+)[\s\S]*API key +(\S+)[\s\S]*curl `)
+
+// readFirstRun waits for what the first start prints, which comes before it
+// listens; a request waits for that.
+func (s *service) readFirstRun(out io.Reader) {
+	s.t.Helper()
+	var text strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		text.WriteString(lines.Text() + "\n")
+		if m := firstRun.FindStringSubmatch(text.String()); m != nil {
+			s.SetupLink, s.URL, s.Key = m[1], m[2], m[3]
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return
+		}
+	}
+	s.t.Fatalf("the server printed %q", text.String())
+}
+
+// run runs a command of the program on the same store and decodes its JSON.
+func (s *service) run(args ...string) (out map[string]any) {
+	s.t.Helper()
+	path, _ := binary()
+	b, err := exec.Command(path, append(args, "--data", s.data, "--json")...).Output()
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		s.t.Fatalf("%v: %v: %s", args, err, b)
+	}
+	return out
+}
+
+// chromium is one browser for all tests of the process.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, fmt.Errorf("the browser tests need Debian's package chromium: %w", err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("force-prefers-reduced-motion", true))
+	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ := chromedp.NewContext(allocator)
+	return ctx, chromedp.Do(ctx)
+})
+
+// tab is a window with cookies of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	url string // of the service
+}
+
+// newTab opens a window of a person who has never been here.
+func newTab(t *testing.T, s *service) *tab {
+	t.Helper()
+	browser, err := chromium()
+	if err != nil {
+		if os.Getenv("SHEAF_TEST_REQUIRE") == "" && strings.Contains(err.Error(), "need Debian's") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx, url: s.URL}
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.watchConsole()
+	return b
+}
+
+// watchConsole fails the test for whatever the browser complains about.
+func (b *tab) watchConsole() {
+	messages := chromedp.Console(b.ctx)
+	done := make(chan struct{})
+	var complaints []string
+	var mu sync.Mutex
+	go func() {
+		defer close(done)
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			// A refused form is answered with a 4xx, which the browser logs.
+			if (m.IsException() || m.Type == "error") && m.Source != "network" {
+				mu.Lock()
+				complaints = append(complaints, m.String())
+				mu.Unlock()
+			}
+		}
+	}()
+	b.t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range complaints {
+			b.t.Errorf("the browser complains: %s", c)
+		}
+	})
+}
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatalf("in the browser: %v", err)
+	}
+}
+
+// open goes to an address of the service, or to a whole one.
+func (b *tab) open(address string) {
+	b.t.Helper()
+	if strings.HasPrefix(address, "/") {
+		address = b.url + address
+	}
+	b.do(chromedp.Navigate(address))
+}
+
+// ask evaluates an expression in the page. A page that is just going away asks
+// for another try: ok is false then.
+func ask[T any](b *tab, expression string) (v T, ok bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	return v, err == nil
+}
+
+// until waits for an expression to become true.
+func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	// Looked at in the page's own time: each look is a round trip to the browser.
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if yes, ok := ask[bool](b, "!!("+expression+")"); ok && yes {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	text, _ := ask[string](b, "location.href + '\\n' + document.body.innerText")
+	b.save("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+	b.t.Fatalf("%s did not come; the page is %s", what, text)
+}
+
+// find is an expression for the first visible element that a selector names, or
+// with a text in place of a selector (it begins with =) the first link, button
+// or label that reads so. Elements of an open dialog come before all others.
+func find(selector string) string {
+	candidates := fmt.Sprintf("[...root.querySelectorAll(%s)]", quote(selector))
+	if text, ok := strings.CutPrefix(selector, "="); ok {
+		candidates = fmt.Sprintf("[...root.querySelectorAll('a, button, label, summary')].filter((e) => "+
+			"(e.getAttribute('aria-label') || e.innerText || '').trim() === %s)", quote(text))
+	}
+	return fmt.Sprintf("(() => { for (const root of [...document.querySelectorAll('dialog[open]')].reverse().concat(document)) {"+
+		" const found = %s.find((e) => e.checkVisibility({visibilityProperty: true})); if (found) return found } return null })()", candidates)
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// see waits until an element is there, which a selector or =text names.
+func (b *tab) see(selector string) {
+	b.t.Helper()
+	b.until(selector, find(selector))
+}
+
+// read waits until the page shows a text anywhere.
+func (b *tab) read(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("%q", text), fmt.Sprintf("document.body.innerText.includes(%s)", quote(text)))
+}
+
+// gone waits until an element is there no longer.
+func (b *tab) gone(selector string) {
+	b.t.Helper()
+	b.until("the end of "+selector, "!"+find(selector))
+}
+
+// middle returns the middle of an element in the window.
+func (b *tab) middle(selector string) (x, y float64) {
+	b.t.Helper()
+	b.see(selector)
+	at, ok := ask[[]float64](b, "(() => { const e = "+find(selector)+"; e.scrollIntoView({block: 'nearest'});"+
+		" const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()")
+	if !ok || len(at) != 2 {
+		b.t.Fatalf("%s has no place", selector)
+	}
+	return at[0], at[1]
+}
+
+// click clicks an element with the mouse.
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	x, y := b.middle(selector)
+	b.do(chromedp.MouseClickXY(x, y))
+}
+
+// fill types a text into an emptied field, key by key.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	b.click(selector)
+	if _, ok := ask[bool](b, "(() => { const e = "+find(selector)+"; e.focus(); e.select(); return true })()"); !ok {
+		b.t.Fatalf("%s cannot be filled", selector)
+	}
+	b.keys(text)
+}
+
+// keys types.
+func (b *tab) keys(text string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(text))
+}
+
+// drag takes an element with the mouse and lets it go over another.
+func (b *tab) drag(from, to string) {
+	b.t.Helper()
+	x, y := b.middle(from)
+	toX, toY := b.middle(to)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	for i := 1.0; i <= 8; i++ {
+		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+(toX-x)*i/8, y+(toY-y)*i/8, chromedp.ButtonLeft))
+	}
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, toX, toY, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+}
+
+// shot writes what the window shows, in light and in dark.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		b.prefer(scheme)
+		b.save(name + "-" + scheme)
+	}
+	b.prefer("light")
+}
+
+// prefer is what the person's system prefers: light or dark.
+func (b *tab) prefer(scheme string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// phone makes the window as large as a phone's.
+func (b *tab) phone() { b.do(chromedp.EmulateViewport(390, 844)) }
+
+// desk makes it as large as at first.
+func (b *tab) desk() { b.do(chromedp.EmulateViewport(1280, 800)) }
+
+// save writes a picture into out.
+func (b *tab) save(name string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll("out", 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join("out", name+".png"), picture, 0o644)
+	}
+	if err != nil {
+		b.t.Errorf("the picture %s: %v", name, err)
+	}
+}
