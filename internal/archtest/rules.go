@@ -22,18 +22,19 @@ var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/strict",
-		"internal/ratewindow", "internal/obs", "internal/icon"}},
+		"internal/ratewindow", "internal/obs", "internal/icon", "internal/failpoint"}},
 	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon"}},
-	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/obs"}},
+	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
 		may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
-		may: []string{"internal/sheaf", "internal/seal"}},
+		may: []string{"internal/sheaf", "internal/seal", "internal/failpoint"}},
 	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
 
 	{part: "internal/config", why: leaf},
+	{part: "internal/failpoint", why: leaf},
 	{part: "internal/guard", why: leaf},
 	{part: "internal/icon", why: leaf},
 	{part: "internal/lifecycle", why: leaf},

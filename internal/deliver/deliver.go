@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -194,6 +195,9 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 		d.rest(ctx)
 		return
 	}
+	if len(found.Claims) > 0 {
+		failpoint.Pass(failpoint.Claimed)
+	}
 	d.lanes.claimed(lanes, found)
 	for _, c := range found.Claims {
 		senders.Go(func() { d.attempt(sending, c) })
@@ -203,6 +207,7 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 // attempt makes one attempt and hands its outcome to the recorder.
 func (d *Deliverer) attempt(ctx context.Context, c store.Claim) {
 	a := d.send(ctx, c)
+	failpoint.Pass(failpoint.Posted)
 	if a.Class == string(ErrorCanceled) {
 		if ctx.Err() == nil {
 			d.rest(ctx) // this machine has no connection to spare: leave it time

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -81,6 +82,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch a, err := x.run(route); {
 	case err == nil:
+		failpoint.Pass(failpoint.BeforeAnswer)
 		x.write(a)
 	case !errors.Is(err, errStreamed):
 		x.fail(err)

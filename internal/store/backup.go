@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"sheaf.dev/internal/failpoint"
 )
 
 // backupForm is the number of the form that Backup writes: gzip of one JSON
@@ -92,6 +94,7 @@ func (r *Reader) backupTable(w *backupWriter, table string) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.InBackup)
 	if err := w.Encode(backupTable{table, columns}); err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	_ "modernc.org/sqlite"
+
+	"sheaf.dev/internal/failpoint"
 )
 
 //go:embed migrations
@@ -157,7 +159,11 @@ func apply(ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string
 	if current >= Latest {
 		return compatible(ctx, db)
 	}
-	if _, err := p.Up(ctx); err != nil {
+	for err == nil {
+		_, err = p.UpByOne(ctx)
+		failpoint.Pass(failpoint.InMigration)
+	}
+	if !errors.Is(err, goose.ErrNoNextVersion) {
 		return fmt.Errorf("migrate from schema %d to %d: %w", current, Latest, err)
 	}
 	return nil

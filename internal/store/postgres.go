@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -166,12 +167,19 @@ func (e *postgresEngine) once(ctx context.Context, limit time.Duration, fn func(
 	tx := &Tx{Reader: Reader{d: e.dialect()}}
 	err := e.on(wait, ctx, "BEGIN", func(c *postgresConn) error {
 		tx.conn = c
+		failpoint.Pass(failpoint.Begun)
 		if err := safely(fn, tx); err != nil {
 			c.c.Exec(ctx, "ROLLBACK")
 			return err
 		}
+		failpoint.Pass(failpoint.BeforeCommit)
+		if failpoint.Planted(failpoint.EarlyAnswer) {
+			c.c.Exec(ctx, "ROLLBACK") // as when the process dies between the answer and the commit
+			return nil
+		}
 		return c.commit()
 	})
+	failpoint.Pass(failpoint.AfterCommit)
 	if err == nil {
 		e.announce(tx.note)
 		e.neighbours.tell(tx.note)

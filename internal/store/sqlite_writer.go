@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -36,7 +37,7 @@ type job struct {
 	fn   func(*Tx) error
 	tx   *Tx
 	err  error
-	done chan struct{}
+	done chan struct{} // has room for an early answer, which only a test plants
 }
 
 func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
@@ -49,7 +50,7 @@ func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
 // do runs fn in the next group. No request's context reaches a statement: in
 // SQLite a cancelled one rolls back the whole group.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
-	j := &job{fn: fn, done: make(chan struct{})}
+	j := &job{fn: fn, done: make(chan struct{}, 2)}
 	if err := w.enqueue(ctx, j); err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (w *writer) group(first *job) {
 		if err != nil && j.err == nil {
 			j.err = err
 		}
-		close(j.done)
+		j.done <- struct{}{}
 	}
 }
 
@@ -140,6 +141,7 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
 		return []*job{first}, err
 	}
+	failpoint.Pass(failpoint.Begun)
 	members := []*job{first}
 	if !w.member(first) {
 		return members, errUndone
@@ -201,6 +203,9 @@ func (w *writer) member(j *job) bool {
 	if _, err := w.conn.exec("RELEASE member", nil); err != nil {
 		return w.abandon(j, err)
 	}
+	if failpoint.Planted(failpoint.EarlyAnswer) {
+		j.done <- struct{}{}
+	}
 	return true
 }
 
@@ -232,7 +237,9 @@ func (w *writer) commit(members []*job) error {
 		}
 	}
 	settle := w.fresh.unsettle(touched, note.Credentials)
+	failpoint.Pass(failpoint.BeforeCommit)
 	_, err := w.conn.exec("COMMIT", nil)
+	failpoint.Pass(failpoint.AfterCommit)
 	if err != nil {
 		w.rollback()
 		settle(false)

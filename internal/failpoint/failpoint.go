@@ -1,0 +1,25 @@
+// Package failpoint marks the moments at which the crash tests kill the program. In a program that is built as users
+// build it, nothing of it is left: the tag failpoint puts it in.
+package failpoint
+
+// The points, in the order in which a write and its delivery pass them. Each is passed by both engines.
+const (
+	Begun        = "begun"         // a transaction has begun
+	BeforeCommit = "before-commit" // everything is written and nothing is durable
+	AfterCommit  = "after-commit"  // it is durable and nobody knows
+	BeforeAnswer = "before-answer" // the answer is made and not sent
+	Claimed      = "claimed"       // deliveries are claimed and not sent
+	Posted       = "posted"        // an attempt was made and is not recorded
+	InMigration  = "in-migration"  // some migrations are applied and others are not
+	InBackup     = "in-backup"     // some tables are in the backup and others are not
+)
+
+// EarlyAnswer is a fault to plant: a write is answered before its commit.
+const EarlyAnswer = "early-answer"
+
+// EnvKill names the point and the number of the pass that kills the process, such as "posted:3"; EnvPlant names the
+// fault that is planted. Both matter only with the tag.
+const (
+	EnvKill  = "FAILPOINT_KILL"
+	EnvPlant = "FAILPOINT_PLANT"
+)
