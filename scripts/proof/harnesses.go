@@ -4,4 +4,5 @@ package main
 var harnesses = []harness{
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1},
+	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
 }

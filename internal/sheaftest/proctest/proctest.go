@@ -38,9 +38,15 @@ func Exit(code int) {
 	os.Exit(code)
 }
 
+// EnvBinary names a program that was built before, for tests that run in a process of their own.
+const EnvBinary = "SHEAF_TEST_BINARY"
+
 // Binary builds the program, once for a test process, and returns its path. The package's TestMain must end by Exit.
 func Binary(t testing.TB) string {
 	t.Helper()
+	if built := os.Getenv(EnvBinary); built != "" {
+		return built
+	}
 	binary.once.Do(build)
 	if binary.err != nil {
 		t.Fatal(binary.err)
