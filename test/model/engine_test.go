@@ -133,7 +133,11 @@ func (e *engine) send(q request, now time.Time) exchange {
 	if len(q.query) > 0 {
 		address += "?" + e.translate(strings.Join(q.query, "&"))
 	}
-	r := httptest.NewRequest(q.method, address, strings.NewReader(e.translate(q.text)))
+	r, err := http.NewRequest(q.method, address, strings.NewReader(e.translate(q.text)))
+	if err != nil {
+		panic(err) // the steps write addresses that parse
+	}
+	r.RemoteAddr = "192.0.2.1:1234"
 	e.setHeaders(r.Header, q)
 	return e.serve(r)
 }

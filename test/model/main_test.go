@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	preset("rapid.checks", fmt.Sprint(proof.Rounds(500, 5_000, 50_000)/workers))
 	preset("rapid.steps", "50")
+	debug.SetGCPercent(400) // the engines of the tests leave much behind, and memory is not short
 	goleak.VerifyTestMain(m)
 }
 

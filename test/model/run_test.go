@@ -142,6 +142,7 @@ func (r *run) final() {
 	r.setPlan("business")
 	k := r.m.addKey("test", allScopes, nil)
 	for _, e := range r.engines {
+		e.api.Clock.Set(r.now)
 		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"))
 	}
 	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/documents", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
@@ -173,6 +174,7 @@ func (r *run) setPlan(plan string) {
 	r.m.plan = plan
 	r.note("the plan becomes %s", plan)
 	for _, e := range r.engines {
+		e.api.Clock.Set(r.now)
 		e.setPlan(plan)
 	}
 }

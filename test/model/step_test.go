@@ -58,12 +58,12 @@ func (r *run) step() {
 
 const unknown = "0190b0a0-0000-7000-8000-00000000dead"
 
-// id draws one of the things, or now and then one that is nowhere.
+// id draws one of the things, the newest more often than others, or now and then one that is nowhere.
 func (r *run) id(things []*thing, stranger string) string {
 	if len(things) == 0 || r.chance("nowhere", 12) {
 		return draw(r, "id", unknown, stranger, "nonsense", "{"+unknown+"}")
 	}
-	return things[rapid.IntRange(0, len(things)-1).Draw(r.T, "id")].id
+	return things[len(things)-1-rapid.IntRange(0, len(things)-1).Draw(r.T, "id, from the newest")].id
 }
 
 // as draws a key: nearly always the first.
