@@ -30,8 +30,12 @@ type bench struct {
 	dir                   string        // of this run
 	results               results
 	answers               map[string]recorded
-	running               []*process
-	closers               []func() error
+	body                  posted // a delivery of Sheaf
+	endpoint              *endpoint
+	// These are started once, when they are needed first.
+	onSQLite, onPostgres, peerServer *contender
+	running                          []*process
+	closers                          []func() error
 }
 
 func main() {
@@ -49,6 +53,12 @@ func dispatch(args []string) error {
 			return loadCommand()
 		case "limit":
 			return limitCommand(args[1], args[2], args[3])
+		case "receive":
+			return receiveCommand(args[1], args[2], args[3], args[4])
+		case "post":
+			return postCommand()
+		case "pace":
+			return paceCommand()
 		}
 	}
 	return runCommand(args)
@@ -111,7 +121,8 @@ func (b *bench) choose(only, conns string) error {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "cold", "update", "create"}
+var parts = []string{"get", "list", "cold", "update", "create", "deliver", "latency", "hung",
+	"many", "large", "folder", "backlog", "subscriptions", "process"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 
@@ -121,7 +132,12 @@ func (b *bench) run() error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	return b.requestRows()
+	for _, rows := range []func() error{b.requestRows, b.deliveryRows, b.growthRows, b.footprintRows} {
+		if err := rows(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepare builds the programs and makes the run's folder, on the disk and not in memory.
@@ -144,7 +160,11 @@ func (b *bench) prepare() (err error) {
 	b.endOnSignal()
 	b.results.Date, b.results.Machine = time.Now().UTC().Format("2006-01-02"), thisMachine()
 	b.results.Command = "make bench"
-	return b.build(source)
+	if err := b.build(source); err != nil {
+		return err
+	}
+	b.endpoint, err = b.startReceiver()
+	return err
 }
 
 // sourceDir is the folder of bench/go.mod.
@@ -185,19 +205,19 @@ func (b *bench) goBuild(dir, out, pkg string) error {
 }
 
 // generate runs the load generator in a process of its own.
-func (b *bench) generate(w workload) (measured, error) {
-	in, err := json.Marshal(w)
-	if err != nil {
-		return measured{}, err
-	}
-	cmd := exec.Command(b.self, "load")
+func (b *bench) generate(w workload) (m measured, err error) {
+	return m, b.child("load", w, &m)
+}
+
+// command runs a part of this program and returns what it wrote.
+func (b *bench) command(part string, in []byte) ([]byte, error) {
+	cmd := exec.Command(b.self, part)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return measured{}, fmt.Errorf("the load generator: %w", err)
+		return nil, fmt.Errorf("%s: %w", part, err)
 	}
-	var m measured
-	return m, json.Unmarshal(out, &m)
+	return out, nil
 }
 
 // endOnSignal leaves no process behind.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"sheaf.dev/internal/store"
 )
 
 // contender is one of those that do the same work: the limit, Sheaf on either engine, the peer.
@@ -18,6 +20,10 @@ type contender struct {
 	process *process
 	owners  []owner
 	api     api
+
+	// Of Sheaf alone: where its data is, and owners without projects, whose webhooks are measured.
+	options    store.Options
+	hookOwners []owner
 }
 
 // api is how a contender is asked. The limit is asked as Sheaf is.
@@ -230,7 +236,7 @@ func (b *bench) writes(servers []*contender, conns int) error {
 // writeLimit measures bare SQLite inserts beside the creates: for one client one by one, for more in groups.
 func (b *bench) writeLimit(r *row) error {
 	for range b.rounds {
-		t, err := openRaw(b.dir, len(b.answers["/api/v1/projects/created"].Body))
+		t, err := openRaw(b.dir)
 		if err != nil {
 			return err
 		}
@@ -251,22 +257,15 @@ func (b *bench) writeLimit(r *row) error {
 
 // contenders starts the limit, Sheaf and the peer on the same data. The limit is the first.
 func (b *bench) contenders() ([]*contender, error) {
-	sheaf, err := b.sheaf()
+	servers, err := b.servers()
 	if err != nil {
 		return nil, err
 	}
-	limit, err := b.limit(sheaf)
+	limit, err := b.limit(servers[0])
 	if err != nil {
 		return nil, err
 	}
-	out := []*contender{limit, sheaf}
-	if b.postgres {
-		onPostgres, err := b.sheafOnPostgres()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, onPostgres)
-	}
+	out := append([]*contender{limit}, servers...)
 	if b.peer {
 		peer, err := b.startPeer()
 		if err != nil {
@@ -282,9 +281,8 @@ func (b *bench) limit(sheaf *contender) (*contender, error) {
 	o := sheaf.owners[0]
 	b.answers = map[string]recorded{}
 	for path, request := range map[string][]byte{
-		"":                         sheafAPI.get(o, o.Projects[0]),
-		"/api/v1/projects":         sheafAPI.list(o, ""),
-		"/api/v1/projects/created": sheafAPI.create(o, ""),
+		"":                 sheafAPI.get(o, o.Projects[0]),
+		"/api/v1/projects": sheafAPI.list(o, ""),
 	} {
 		a, err := record(sheaf.process.addr, request)
 		if err != nil {

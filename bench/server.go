@@ -19,7 +19,7 @@ import (
 func (b *bench) startSheaf(name, data string, more ...string) (*process, error) {
 	addr, stats := freeAddr(), freeAddr()
 	args := []string{"serve", "--addr", addr, "--data", data, "--first-run", "none", "--rate-limit", "business=0",
-		"--metrics-addr", stats, "--webhook-allow-cidr", "127.0.0.0/8"}
+		"--metrics-addr", stats, "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", b.caFile()}
 	p, err := b.start(name, b.program, nil, append(args, more...)...)
 	if err != nil {
 		return nil, err
@@ -29,38 +29,52 @@ func (b *bench) startSheaf(name, data string, more ...string) (*process, error) 
 	return p, err
 }
 
-// sheaf starts Sheaf on a SQLite file with the standard data. Each workspace has a paused webhook, so that every write
-// adds an event and a delivery, which is held and not sent.
-func (b *bench) sheaf() (*contender, error) {
-	data := filepath.Join(b.dir, "sqlite")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return nil, err
+// onPostgres is the name of Sheaf on the other engine.
+const onPostgres = "sheaf, PostgreSQL"
+
+// sheaf starts Sheaf on a SQLite file with the standard data, once in a run.
+func (b *bench) sheaf() (c *contender, err error) {
+	if b.onSQLite == nil {
+		data := b.dataDir("sqlite")
+		if err := os.Mkdir(data, 0o700); err != nil {
+			return nil, err
+		}
+		b.onSQLite, err = b.standard("sheaf", store.Options{Folder: data}, data)
 	}
-	owners, err := seed(store.Options{Folder: data}, standard)
-	if err != nil {
-		return nil, err
-	}
-	p, err := b.startSheaf("sheaf", data)
-	if err != nil {
-		return nil, err
-	}
-	return &contender{name: "sheaf", process: p, owners: owners, api: sheafAPI}, pauseWebhooks(p, owners)
+	return b.onSQLite, err
 }
 
-func (b *bench) sheafOnPostgres() (*contender, error) {
-	url, err := b.startPostgres()
+func (b *bench) sheafOnPostgres() (c *contender, err error) {
+	if b.onPostgres == nil {
+		url, err := b.startPostgres()
+		if err != nil {
+			return nil, err
+		}
+		b.onPostgres, err = b.standard(onPostgres, store.Options{DatabaseURL: url}, b.dataDir("node"), "--database-url", url)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.onPostgres, nil
+}
+
+// standard fills a database and serves it. Each workspace of the requests has a paused webhook, so that every write
+// adds an event and a delivery, which is held and not sent; those of the deliveries have none yet.
+func (b *bench) standard(name string, o store.Options, data string, more ...string) (*contender, error) {
+	owners, err := seed(o, standard)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := seed(store.Options{DatabaseURL: url}, standard)
+	hookOwners, err := seed(o, size{owners: 100})
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.startSheaf("sheaf-postgres", filepath.Join(b.dir, "postgres-node"), "--database-url", url)
+	p, err := b.startSheaf(name, data, more...)
 	if err != nil {
 		return nil, err
 	}
-	return &contender{name: "sheaf, PostgreSQL", process: p, owners: owners, api: sheafAPI}, pauseWebhooks(p, owners)
+	c := &contender{name: name, process: p, owners: owners, hookOwners: hookOwners, api: sheafAPI, options: o}
+	return c, pauseWebhooks(p, owners)
 }
 
 func pauseWebhooks(p *process, owners []owner) error {
@@ -127,7 +141,8 @@ func (b *bench) startPeer() (*contender, error) {
 	}
 	p.addr, p.stats = addr, stats
 	_, err = p.ready("/api/health")
-	return &contender{name: "peer", process: p, owners: owners, api: peerAPI}, err
+	b.peerServer = &contender{name: "peer", process: p, owners: owners, api: peerAPI}
+	return b.peerServer, err
 }
 
 func (b *bench) seedPeer(kept string) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,34 +11,58 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// The limit for writes is SQLite itself, by the driver that Sheaf uses: one table with a key as Sheaf's, one insert of
-// as many bytes as a project's answer has, durable when it returns.
+// The limit for writes is SQLite itself, by the driver that Sheaf uses: one insert of a project into a table with the
+// columns and indexes of a project's, and nothing else, durable when it returns.
 //
-// The first takes a commit, and so an fsync, for each. In groups, 64 clients hand their inserts to one writer, which
+// The first way takes a commit, and so an fsync, for each. In groups, 64 clients hand their inserts to one writer, which
 // commits whatever waits together: what a service on SQLite can do at best.
+
+const rawSchema = `
+CREATE TABLE items (
+  owner TEXT NOT NULL, id TEXT NOT NULL, folder TEXT, name TEXT NOT NULL, name_folded TEXT NOT NULL,
+  description TEXT, description_folded TEXT, icon TEXT, color TEXT, sort_order BIGINT NOT NULL, visibility TEXT NOT NULL,
+  documents BIGINT NOT NULL, number BIGINT NOT NULL, revision BIGINT NOT NULL, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL,
+  PRIMARY KEY (owner, id));
+CREATE UNIQUE INDEX items_in_order ON items (owner, sort_order, number);
+CREATE INDEX items_in_folder ON items (owner, folder, sort_order, number);
+CREATE INDEX items_by_name ON items (owner, name_folded, number);
+CREATE INDEX items_by_update ON items (owner, updated_at, number);`
+
+const rawInsert = `INSERT INTO items VALUES (?, ?, NULL, ?, ?, ?, ?, 'book-open', '#2563eb', 0, 'private', 0, ?, 1, ?, ?)`
 
 type rawTable struct {
 	conn *sqlite.Conn
-	body string
 	n    int
 }
 
-func openRaw(dir string, body int) (*rawTable, error) {
+func openRaw(dir string) (*rawTable, error) {
 	c, err := sqlite.OpenConn(filepath.Join(dir, fmt.Sprintf("limit-%d.db", time.Now().UnixNano())),
 		sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
 	if err != nil {
 		return nil, err
 	}
-	t := &rawTable{conn: c, body: strings.Repeat("x", body)}
-	return t, errors.Join(t.exec("PRAGMA synchronous = FULL"),
-		t.exec("CREATE TABLE items (owner TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (owner, id))"))
+	t := &rawTable{conn: c}
+	if err := errors.Join(t.exec("PRAGMA synchronous = FULL"), sqlitex.ExecuteScript(c, rawSchema, nil)); err != nil {
+		return nil, err
+	}
+	return t, t.fill(standard.owners * standard.projects)
+}
+
+// fill adds as many as there are in the others' databases.
+func (t *rawTable) fill(n int) error {
+	err := t.exec("BEGIN")
+	for i := 0; i < n && err == nil; i++ {
+		err = t.insert()
+	}
+	return errors.Join(err, t.exec("COMMIT"))
 }
 
 func (t *rawTable) insert() error {
 	t.n++
 	now := time.Now()
-	return sqlitex.Execute(t.conn, `INSERT INTO items (owner, id, body) VALUES (?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{fmt.Sprintf("01a1ddaf-e222-75b0-8b0f-%012d", t.n%100), newID(now), t.body}})
+	name, about, at := fmt.Sprintf("Project %010d", t.n), "What everybody should know about it", now.UnixMilli()
+	return sqlitex.Execute(t.conn, rawInsert, &sqlitex.ExecOptions{Args: []any{
+		fmt.Sprintf("01a1ddaf-e222-75b0-8b0f-%012d", t.n%standard.owners), newID(now), name, name, about, about, t.n, at, at}})
 }
 
 func (t *rawTable) exec(sql string) error { return sqlitex.Execute(t.conn, sql, nil) }

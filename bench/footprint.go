@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"sheaf.dev/internal/store"
+)
+
+const megabyte = 1 << 20
+
+// footprintRows measures what the program costs by being there. The memory after the run is that of the server that
+// answered the requests and made the deliveries.
+func (b *bench) footprintRows() error {
+	if !b.want("process") {
+		return nil
+	}
+	for _, rows := range []func() error{b.binary, b.idle, b.memoryAfter} {
+		if err := rows(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) binary() error {
+	info, err := os.Stat(b.program)
+	if err != nil {
+		return err
+	}
+	r := &row{Work: "size of the binary", Group: "process", Unit: "MB"}
+	r.figure("sheaf").add(sample{value: float64(info.Size()) / megabyte})
+	r.atMost(30, r.figure("sheaf").Median, "< 30 MB")
+	b.results.Rows = append(b.results.Rows, r)
+	return nil
+}
+
+// idle starts the server on the standard data and leaves it alone.
+func (b *bench) idle() error {
+	c, end, err := b.grown("idle", func(o store.Options) ([]owner, error) { return seed(o, standard) })
+	if err != nil {
+		return err
+	}
+	if err := b.readyAgain(c, "ready, 10 thousand projects"); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	now, _ := c.process.memory()
+	r := &row{Work: "resident memory, idle", Group: "process", Unit: "MB"}
+	r.figure("sheaf").add(sample{value: float64(now) / megabyte})
+	r.atMost(50, r.figure("sheaf").Median, "< 50 MB")
+	b.results.Rows = append(b.results.Rows, r)
+	return end()
+}
+
+// readyAgain measures the time from the start on an existing file until the service says that it is ready.
+func (b *bench) readyAgain(c *contender, work string) error {
+	r := &row{Work: work, Group: "process", Unit: "ms"}
+	for range b.rounds {
+		if err := c.process.stop(); err != nil {
+			return err
+		}
+		began := time.Now()
+		p, err := b.startSheaf(c.name, c.options.Folder)
+		if err != nil {
+			return err
+		}
+		c.process = p
+		r.figure("sheaf").add(sample{value: float64(time.Since(began).Microseconds()) / 1e3})
+	}
+	r.atMost(300, r.figure("sheaf").Median, "≤ 300 ms")
+	b.results.Rows = append(b.results.Rows, r)
+	return nil
+}
+
+func (b *bench) memoryAfter() error {
+	if b.onSQLite == nil {
+		return nil
+	}
+	r := &row{Work: "resident memory after the run", Group: "process", Unit: "MB"}
+	now, most := b.onSQLite.process.memory()
+	r.figure("sheaf").add(sample{value: float64(now) / megabyte})
+	r.figure("sheaf, at its highest").add(sample{value: float64(most) / megabyte})
+	if b.peerServer != nil {
+		now, _ := b.peerServer.process.memory()
+		r.figure("peer").add(sample{value: float64(now) / megabyte})
+	}
+	r.atMost(200, r.figure("sheaf").Median, "< 200 MB")
+	b.results.Rows = append(b.results.Rows, r)
+	return nil
+}

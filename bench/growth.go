@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// growthRows measures what changes when there is more of something.
+func (b *bench) growthRows() error {
+	if b.quick && len(b.only) == 0 {
+		return nil
+	}
+	for _, part := range []struct {
+		name string
+		rows func() error
+	}{{"many", b.manyProjects}, {"large", b.largeWorkspace}, {"folder", b.deleteFolder}, {"backlog", b.backlog},
+		{"subscriptions", b.subscriptions}} {
+		if !b.want(part.name) {
+			continue
+		}
+		if err := part.rows(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return nil
+}
+
+// grown fills a database of its own and serves it; end stops and removes it.
+func (b *bench) grown(name string, fill func(store.Options) ([]owner, error)) (c *contender, end func() error, err error) {
+	data := b.dataDir(name)
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, nil, err
+	}
+	o := store.Options{Folder: data}
+	owners, err := fill(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := b.startSheaf(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	c = &contender{name: name, process: p, owners: owners, hookOwners: owners, api: sheafAPI, options: o}
+	return c, func() error {
+		if err := c.process.stop(); err != nil {
+			return err
+		}
+		return os.RemoveAll(data)
+	}, nil
+}
+
+// again stops the server and starts it on the same data: its caches are empty.
+func (b *bench) again(c *contender) error {
+	if err := c.process.stop(); err != nil {
+		return err
+	}
+	p, err := b.startSheaf(c.name, c.options.Folder)
+	c.process = p
+	return err
+}
+
+// manyProjects compares get and list over 10,000 projects in 100 workspaces with those over a hundred times as many.
+// Warm: the same number of projects is read again and again. Cold: each request is the first of its kind after a start.
+func (b *bench) manyProjects() error {
+	sizes := []int{100, 1000, 10_000}
+	rows := map[string]*row{}
+	for _, work := range []string{"get, warm", "get, cold", "list, warm", "list, cold"} {
+		rows[work] = &row{Work: work, Group: "growth", Conns: 16, Unit: "/s", Note: "projects in the service"}
+	}
+	for _, n := range sizes {
+		c, end, err := b.grown(fmt.Sprintf("many-%d", n), func(o store.Options) ([]owner, error) { return seed(o, size{n, 100, 0}) })
+		if err != nil {
+			return err
+		}
+		if err := b.readMany(c, rows, fmt.Sprintf("%d", n*100)); err != nil {
+			return err
+		}
+		if n == sizes[len(sizes)-1] {
+			if err := b.readyAgain(c, "ready, 1 million projects"); err != nil {
+				return err
+			}
+		}
+		if err := end(); err != nil {
+			return err
+		}
+	}
+	for _, work := range []string{"get, warm", "get, cold", "list, warm", "list, cold"} {
+		r := rows[work]
+		r.atMost(1.3, r.ratio("10000", "1000000"), "1 million ≤ 1.3 × the time of 10 thousand")
+		b.results.Rows = append(b.results.Rows, r)
+	}
+	return nil
+}
+
+// readMany reads as many different things in a large service as there are in the small one, spread over all of it.
+func (b *bench) readMany(c *contender, rows map[string]*row, point string) error {
+	var some []owner
+	for i := range 100 {
+		some = append(some, c.owners[i*len(c.owners)/100])
+	}
+	part := *c
+	part.owners = some
+	gets, lists := part.every(sheafAPI.get), pages(some)
+	for range b.rounds {
+		for _, work := range []string{"get", "list"} {
+			requests := map[string][][]byte{"get": gets, "list": lists}[work]
+			if err := b.again(c); err != nil {
+				return err
+			}
+			part.process = c.process
+			part.name = point
+			if err := b.load(rows[work+", cold"], &part, workload{Requests: requests, Once: true}); err != nil {
+				return err
+			}
+			if err := b.load(rows[work+", warm"], &part, workload{Requests: requests, Time: b.time}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pages are 16 different lists of 50 for each owner.
+func pages(owners []owner) (out [][]byte) {
+	for _, sort := range []string{"sort_order", "name", "created_at", "updated_at"} {
+		for _, order := range []string{"asc", "desc"} {
+			for _, offset := range []int{0, 50} {
+				for _, o := range owners {
+					out = append(out, raw("GET", fmt.Sprintf("/api/v1/projects?limit=50&sort=%s&order=%s&offset=%d", sort, order, offset), o, ""))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// largeWorkspace compares cold pages of workspaces that hold from 100 to 100,000 projects: each after a write to it.
+func (b *bench) largeWorkspace() error {
+	sizes := []int{100, 1000, 10_000, 100_000}
+	c, end, err := b.grown("large", func(o store.Options) (all []owner, err error) {
+		for _, n := range sizes {
+			owners, err := seed(o, size{1, n, 0})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, owners...)
+		}
+		return all, nil
+	})
+	if err != nil {
+		return err
+	}
+	r := &row{Work: "cold page of one workspace", Group: "growth", Conns: 1, Unit: "ms"}
+	for range b.rounds {
+		for i, n := range sizes {
+			if err := b.page(r, c, c.owners[i], fmt.Sprintf("first of %d", n), 0); err != nil {
+				return err
+			}
+		}
+		last := c.owners[len(sizes)-1]
+		for name, offset := range map[string]int{"at 50000 of 100000": 50_000, "last of 100000": 99_950} {
+			if err := b.page(r, c, last, name, offset); err != nil {
+				return err
+			}
+		}
+	}
+	b.results.Rows = append(b.results.Rows, r)
+	r.atMost(1.5, r.ratio("first of 100000", "first of 100"), "first page of 100,000 ≤ 1.5 × of 100")
+	r.atMost(40, r.ratio("at 50000 of 100000", "first of 100000"), "page at 50,000 ≤ 40 × the first")
+	r.atMost(4, r.ratio("last of 100000", "first of 100000"), "last page ≤ 4 × the first")
+	return end()
+}
+
+func (b *bench) page(r *row, c *contender, o owner, name string, offset int) error {
+	list := raw("GET", fmt.Sprintf("/api/v1/projects?limit=50&offset=%d", offset), o, "")
+	m, err := b.generate(workload{Addr: c.process.addr, Conns: 1, Time: b.time / 2, Warm: b.time / 8,
+		Before: [][]byte{sheafAPI.update(o, o.Projects[0])}, Requests: [][]byte{list}})
+	if err != nil {
+		return err
+	}
+	if m.Errors > 0 {
+		r.figure(name).Void = m.First
+		return nil
+	}
+	r.figure(name).add(sample{value: m.P50, p50: m.P50, p99: m.P99})
+	return nil
+}
+
+// deleteFolder deletes a folder of 10,000 projects, which tells 3 subscriptions of each, while another tenant writes.
+func (b *bench) deleteFolder() error {
+	const projects = 10_000
+	c, end, err := b.grown("folder", func(o store.Options) ([]owner, error) { return seed(o, size{2, 1, 0}) })
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if _, err := c.subscribe(c.owners[0], b.endpoint.url+"/hook"); err != nil {
+			return err
+		}
+	}
+	r := &row{Work: "another tenant's longest write", Group: "growth", Conns: 1, Unit: "ms", Note: "while a folder of 10,000 projects is deleted"}
+	for range b.rounds {
+		if err := b.deleteOnce(r, c, projects); err != nil {
+			return err
+		}
+	}
+	b.results.Rows = append(b.results.Rows, r)
+	return end()
+}
+
+func (b *bench) deleteOnce(r *row, c *contender, projects int) error {
+	var folder struct{ ID sheaf.FolderID }
+	if err := c.process.call(c.owners[0], "POST", "/api/v1/folders", `{"name":"Large","entity_type":"project"}`, &folder); err != nil {
+		return err
+	}
+	if err := fillFolder(c, folder.ID, projects); err != nil {
+		return err
+	}
+	writes := workload{Addr: c.process.addr, Conns: 1, Time: 2 * time.Second, Requests: [][]byte{sheafAPI.create(c.owners[1], "")}}
+	quiet, err := b.generate(writes)
+	if err != nil {
+		return err
+	}
+	r.figure("nothing else").add(sample{value: quiet.Max, p50: quiet.P50, p99: quiet.P99})
+	deleted := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		began = time.Now()
+		err := c.process.call(c.owners[0], "DELETE", "/api/v1/folders/"+string(folder.ID), "", nil)
+		r.figure("the deletion itself").add(sample{value: float64(time.Since(began).Microseconds()) / 1e3})
+		deleted <- err
+	}()
+	writes.Time = 4 * time.Second
+	busy, err := b.generate(writes)
+	if err != nil {
+		return err
+	}
+	if err := <-deleted; err != nil {
+		return err
+	}
+	r.figure("during the deletion").add(sample{value: busy.Max, p50: busy.P50, p99: busy.P99})
+	return nil
+}
+
+func fillFolder(c *contender, folder sheaf.FolderID, n int) error {
+	ctx := context.Background()
+	st, err := store.Open(ctx, c.options)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return st.Write(ctx, func(tx *store.Tx) error {
+		_, err := seedProjects(tx, c.owners[0].Workspace, &folder, n, 0)
+		return err
+	})
+}
+
+// backlog compares how fast the others are served while more and more waits for an endpoint that is dead: one that
+// answers nothing, and one that refuses the connection.
+func (b *bench) backlog() error {
+	for _, dead := range []struct {
+		name, url string
+		points    []int
+	}{
+		{"that hangs", b.endpoint.url + "/hang", []int{0, 10_000, 100_000, 1_000_000}},
+		{"that refuses", "https://127.0.0.1:9/hook", []int{0, 100_000}}, // filling a million takes longest
+	} {
+		c, end, err := b.grown("backlog", func(o store.Options) ([]owner, error) { return seed(o, size{2, 1, 0}) })
+		if err != nil {
+			return err
+		}
+		r := &row{Work: "deliver, beside a backlog", Group: "growth", Conns: 64, Unit: "/s", Note: "waiting for an endpoint " + dead.name}
+		if err := b.growBacklog(r, c, dead.url, dead.points); err != nil {
+			return err
+		}
+		r.Work += " " + dead.name
+		most := fmt.Sprint(dead.points[len(dead.points)-1])
+		r.atLeast(0.8, most, "0", "beside "+most+" ≥ %.1f × beside none")
+		b.results.Rows = append(b.results.Rows, r)
+		if err := end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) growBacklog(r *row, c *contender, dead string, points []int) error {
+	var hooks []webhook
+	for range lanes {
+		h, err := c.subscribe(c.owners[0], b.endpoint.url+"/hook")
+		if err != nil {
+			return err
+		}
+		hooks = append(hooks, h)
+	}
+	if _, err := c.subscribe(c.owners[1], dead); err != nil {
+		return err
+	}
+	if _, err := b.deliver(c, hooks, c.owners[:1], 500); err != nil {
+		return err
+	}
+	waiting := 0
+	for _, n := range points {
+		if n > waiting {
+			if err := b.addBacklog(c, n-waiting); err != nil {
+				return err
+			}
+			waiting = n
+		}
+		for range b.rounds {
+			s, err := b.deliver(c, hooks, c.owners[:1], 2000)
+			if err != nil {
+				return err
+			}
+			r.figure(fmt.Sprint(n)).add(s)
+		}
+		b.logf("%-28s %3d  %-18d %9s %s\n", r.Work, r.Conns, n, short(r.figure(fmt.Sprint(n)).Median), r.Unit)
+	}
+	return nil
+}
+
+// addBacklog adds events for the dead endpoint while the server is stopped.
+func (b *bench) addBacklog(c *contender, n int) error {
+	if err := c.process.stop(); err != nil {
+		return err
+	}
+	for ; n > 0; n -= 20_000 {
+		if err := c.enqueue(c.owners[1:2], min(n, 20_000)); err != nil {
+			return err
+		}
+	}
+	p, err := b.startSheaf(c.name, c.options.Folder)
+	c.process = p
+	return err
+}
+
+// subscriptions compares the same number of deliveries to one subscription and to more and more.
+func (b *bench) subscriptions() error {
+	const deliveries = 10_000
+	c, end, err := b.grown("subscriptions", func(o store.Options) ([]owner, error) { return seed(o, size{50, 1, 0}) })
+	if err != nil {
+		return err
+	}
+	r := &row{Work: "deliver to more subscriptions", Group: "growth", Unit: "/s", Note: "each takes 16 at a time"}
+	for _, n := range []int{1, 10, 100, 1000} {
+		hooks, owners, err := c.spread(n, 20, b.endpoint.url+"/hook")
+		if err != nil {
+			return err
+		}
+		for i := range b.rounds + 1 {
+			s, err := b.deliver(c, hooks, owners, deliveries/n)
+			if err != nil {
+				return err
+			}
+			if i > 0 { // the first makes the connections
+				r.figure(fmt.Sprint(n)).add(s)
+			}
+		}
+		if err := c.unsubscribe(hooks); err != nil {
+			return err
+		}
+	}
+	b.results.Rows = append(b.results.Rows, r)
+	return end()
+}
