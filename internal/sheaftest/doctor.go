@@ -16,6 +16,14 @@ type Finding struct {
 	Information bool    `json:"information"`
 }
 
+// String returns the finding as one line.
+func (f Finding) String() string {
+	if f.Workspace == nil {
+		return f.Check + ": " + f.Text
+	}
+	return f.Check + " in workspace " + *f.Workspace + ": " + f.Text
+}
+
 // Doctor runs `sheaf doctor --json` with further arguments, such as "--data", folder, and returns the violations that
 // it told. An error means that it could not look, or that its output and its exit code do not agree.
 func Doctor(binary string, args ...string) (violations []Finding, err error) {

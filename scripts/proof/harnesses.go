@@ -2,10 +2,12 @@ package main
 
 // harnesses lists what `make proof` runs, in the order of the table.
 var harnesses = []harness{
+	{pkg: "./test/crash", run: "TestKill", rows: 2},
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
+	{pkg: "./test/backup", run: "TestBackup_HoldsWhatWasAcknowledged", rows: 1},
 }

@@ -1,0 +1,166 @@
+// Package backup drills what an operator does on a bad day: a backup of the program while clients write to it, and a
+// restore into an empty store of either engine. Whatever was acknowledged before the backup began must be in the copy.
+package backup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/proctest"
+	"sheaf.dev/internal/sheaftest/proof"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+
+// ways are from which engine to which.
+var ways = []struct{ from, to string }{{"SQLite", "SQLite"}, {"SQLite", "PostgreSQL"}, {"PostgreSQL", "PostgreSQL"}}
+
+func TestBackup_HoldsWhatWasAcknowledged(t *testing.T) {
+	var all tally
+	t.Run("drills", func(t *testing.T) {
+		for n := range proof.Rounds(3, 20, 60) {
+			way := ways[n%len(ways)]
+			t.Run(fmt.Sprintf("%d from %s to %s", n, way.from, way.to), func(t *testing.T) {
+				if proof.Rounds(1, 0, 0) == 1 {
+					t.Parallel()
+				}
+				all.add(drill(t, way.from, way.to))
+			})
+		}
+	})
+	caught := t.Run("control", func(t *testing.T) { control(t) })
+	proof.Row{
+		Name: "backup while clients write, and restore",
+		Figures: []proof.Figure{{Name: "drills", Value: all.drills}, {Name: "acknowledged before the backup", Value: all.acknowledged},
+			{Name: "while it ran", Value: all.during}, {Name: "rows restored", Value: all.rows}, {Name: "violations", Value: all.violations}},
+		Lost:    all.lost + all.violations,
+		Control: "a bare copy of the SQLite file; a restored copy that lacks a row", Caught: caught,
+	}.Report(t)
+}
+
+// tally sums up drills.
+type tally struct {
+	mu sync.Mutex // guards what follows
+	result
+	drills int
+}
+
+type result struct{ acknowledged, during, rows, violations, lost int }
+
+func (a *tally) add(r result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.drills++
+	a.acknowledged += r.acknowledged
+	a.during += r.during
+	a.rows += r.rows
+	a.violations += r.violations
+	a.lost += r.lost
+}
+
+// drill takes a backup under load and compares its restored copy with what was acknowledged.
+func drill(t *testing.T, from, to string) result {
+	s := newStore(t, from)
+	key := s.Workspace(t, "Acme")
+	server := s.Start(t)
+	l := startLoad(server, key)
+	l.await(t, proof.Rounds(60, 1000, 1000))
+	before := l.journal()
+	copied := filepath.Join(t.TempDir(), "copy")
+	s.Ask(t, "backup", copied)
+	l.await(t, l.count()+10) // so that it has not just stopped by chance
+	final := l.stop(t)
+	if err := server.Terminate(); err != nil {
+		t.Errorf("the server's end: %v", err)
+	}
+	restored := newStore(t, to)
+	restored.takeKey(t, s)
+	rows := restored.Ask(t, "restore", copied)["rows"].(float64)
+	r := result{acknowledged: before.acknowledged(), during: final.acknowledged() - before.acknowledged(), rows: int(rows)}
+	r.violations = restored.violations(t)
+	complaints := before.compare(final, restored.projects(t, key))
+	for _, c := range complaints {
+		t.Error(c)
+	}
+	r.lost = len(complaints)
+	return r
+}
+
+// store is the program on an empty store of an engine.
+type store struct {
+	*proctest.Program
+	url string // of PostgreSQL; empty: SQLite
+}
+
+func newStore(t *testing.T, engine string) *store {
+	t.Helper()
+	s := &store{Program: proctest.New(t)}
+	if engine == "PostgreSQL" {
+		s.on(pgtest.URL(t))
+	}
+	return s
+}
+
+func (s *store) takeKey(t *testing.T, from *store) {
+	t.Helper()
+	copyFile(t, filepath.Join(from.Data, "master.key"), filepath.Join(s.Data, "master.key"))
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(to, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// violations returns how many the doctor finds, and shows them.
+func (s *store) violations(t *testing.T) int {
+	t.Helper()
+	args := []string{"--data", s.Data}
+	if s.url != "" {
+		args = append(args, "--database-url", s.url)
+	}
+	found, err := sheaftest.Doctor(s.Binary, args...)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, f := range found {
+		t.Log(f)
+	}
+	return len(found)
+}
+
+// projects returns the names of all projects by id, as the program serves them.
+func (s *store) projects(t *testing.T, key string) map[string]string {
+	t.Helper()
+	server := s.Start(t)
+	defer server.Kill()
+	all := map[string]string{}
+	for offset := 0; ; offset += 100 {
+		var page struct{ Data []struct{ ID, Name string } }
+		status, err := server.Call(key, "GET", fmt.Sprintf("/api/v1/projects?limit=100&sort=created_at&offset=%d", offset), nil, &page)
+		if err != nil || status != 200 {
+			t.Fatalf("list the projects: %d, %v", status, err)
+		}
+		for _, p := range page.Data {
+			all[p.ID] = p.Name
+		}
+		if len(page.Data) < 100 {
+			return all
+		}
+	}
+}
