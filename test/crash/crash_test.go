@@ -1,153 +1,142 @@
-// Package crash kills the program, as it is built for users, in the middle of
-// its work, and looks whether anything it promised is missing.
+// Package crash kills the program in the middle of its work, at random moments and at named ones, and looks whether
+// anything that it promised is missing.
 package crash
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"slices"
-	"sync"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/proof"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	kills   = 8
 	clients = 4
-	within  = 30 * time.Second // for what is left to be delivered at the end
+	// diesWithin is how long a server may live on the way to its point; then it is killed where it is.
+	diesWithin = 2 * time.Second
+	// doctorEvery is after how many kills the stored data is examined.
+	doctorEvery = 10
 )
 
-// Every committed event reaches the receiver, nothing reaches it that is not in
-// the log, and what was acknowledged is there, over kills at random moments.
+// points are the moments of a server, one after the other; "" is a random one.
+var points = []string{"", failpoint.Begun, failpoint.BeforeCommit, failpoint.AfterCommit, failpoint.BeforeAnswer, failpoint.Claimed, failpoint.Posted}
+
+// Over kills at random and at named moments, what was acknowledged is there, every change has its event, and every
+// event reaches the receiver.
 func TestKill_NothingIsLostOrInvented(t *testing.T) {
-	p := newProgram(t)
+	for name, database := range map[string]func(*testing.T) string{
+		"SQLite":     func(*testing.T) string { return "" },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := killOften(t, newProgram(t, database(t)), proof.Rounds(10, 250, 1000), "")
+			planted := killOften(t, newProgram(t, database(t)), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
+			row := f.row("kill -9, " + name)
+			row.Control, row.Caught = "answers before the commit", len(planted.complaints) > 0
+			row.Report(t)
+			for _, complaint := range f.complaints[:min(len(f.complaints), 10)] {
+				t.Error(complaint)
+			}
+			f.checkReconciler(t)
+		})
+	}
+}
+
+// killOften kills servers under load, each at its point, and compares in the end what everybody wrote down.
+func killOften(t *testing.T, p *program, kills int, plant string) *findings {
+	t.Helper()
 	r := newReceiver(t)
 	s := p.start(t, r)
 	s.subscribe(t, r.url)
-	l := startLoad(s)
-	for range kills {
-		time.Sleep(time.Duration(50+rand.IntN(500)) * time.Millisecond)
-		s.kill(t)
-		s = p.start(t, r)
-		l.target(s)
-	}
-	time.Sleep(200 * time.Millisecond)
-	made := l.stop()
-	if len(made) < 10*kills {
-		t.Fatalf("only %d creates were acknowledged: too little load to tell anything", len(made))
-	}
-	f := s.settle(t, r)
-	f.acknowledged = made
-	for _, complaint := range f.reconcile() {
-		t.Error(complaint)
-	}
-	again := 0
-	for _, n := range f.arrived {
-		again += n - 1
-	}
-	t.Logf("%d kills: %d creates acknowledged, %d events, all delivered, %d of them again", kills, len(made), len(f.log), again)
-	f.checkReconciler(t)
 	s.terminate(t)
+	f := &findings{kills: kills}
+	l := startLoad(s)
+	for i := range kills {
+		point, pass := points[i%len(points)], 1+rand.IntN(20)
+		if plant != "" {
+			point, pass = failpoint.BeforeCommit, 40 // late enough that clients were answered
+		}
+		s = p.start(t, r, killAt(point, pass), failpoint.EnvPlant+"="+plant)
+		l.target(s)
+		s.dies(point)
+		if i%doctorEvery == doctorEvery-1 {
+			f.doctor(t, p)
+		}
+		r.expect(time.Now())
+		f.restarts = append(f.restarts, s.startedIn)
+	}
+	s = p.start(t, r)
+	l.target(s)
+	f.settle(t, r, s, l)
+	s.terminate(t)
+	f.doctor(t, p)
+	return f
 }
 
-// findings is what is compared in the end.
-type findings struct {
-	log          []string       // ids of events
-	arrived      map[string]int // at the receiver, how often
-	acknowledged []string       // ids of projects
-	projects     []string
+func killAt(point string, pass int) string {
+	if point == "" {
+		return failpoint.EnvKill + "="
+	}
+	return fmt.Sprintf("%s=%s:%d", failpoint.EnvKill, point, pass)
 }
 
-// reconcile returns everything that contradicts the promise.
-func (f findings) reconcile() (complaints []string) {
-	for _, id := range f.log {
-		if f.arrived[id] == 0 {
-			complaints = append(complaints, "event "+id+" is in the log and did not arrive")
-		}
-	}
-	for id := range f.arrived {
-		if !slices.Contains(f.log, id) {
-			complaints = append(complaints, "event "+id+" arrived and is not in the log")
-		}
-	}
-	for _, id := range f.acknowledged {
-		if !slices.Contains(f.projects, id) {
-			complaints = append(complaints, "project "+id+" was acknowledged and is gone")
-		}
-	}
-	if len(f.log) != len(f.projects) {
-		complaints = append(complaints, fmt.Sprintf("%d projects were created by %d events", len(f.projects), len(f.log)))
-	}
-	return complaints
-}
-
-// checkReconciler takes one thing away after the other: each must be missed.
-func (f findings) checkReconciler(t *testing.T) {
-	t.Helper()
-	without := map[string]int{}
-	for _, id := range f.log[1:] {
-		without[id] = 1
-	}
-	for what, g := range map[string]findings{
-		"an arrival": {f.log, without, f.acknowledged, f.projects},
-		"an event":   {f.log[1:], f.arrived, f.acknowledged, f.projects},
-		"a project":  {f.log, f.arrived, f.acknowledged, f.projects[1:]},
+// A migration that is killed between two steps, or anywhere, is finished by the next start.
+func TestKill_InAMigration(t *testing.T) {
+	for name, database := range map[string]func(*testing.T) string{
+		"SQLite":     func(*testing.T) string { return "" },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.URL(t) },
 	} {
-		if len(g.reconcile()) == 0 {
-			t.Errorf("%s was taken away, and nobody noticed", what)
-		}
-	}
-}
-
-// load creates projects from several clients until it is stopped.
-type load struct {
-	cancel context.CancelFunc
-	group  sync.WaitGroup
-
-	mu     sync.Mutex // guards what follows
-	server *server
-	made   []string
-}
-
-func startLoad(s *server) *load {
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{cancel: cancel, server: s}
-	for i := range clients {
-		l.group.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				l.create(fmt.Sprintf("project %d of client %d", n, i))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			binary := buildProgram(t)
+			for step := range proof.Rounds(3, 30, 100) {
+				p := &program{binary: binary, data: filepath.Join(t.TempDir(), "data"), database: database(t)}
+				kill := killAt(failpoint.InMigration, 1+step%3)
+				if err := p.dieIn(kill, step, "migrate"); err == nil && step%2 == 0 {
+					t.Errorf("step %d: the migration was not killed", step)
+				}
+				p.ask(t, "migrate")
+				p.prepare(t)
+				p.healthy(t)
 			}
 		})
 	}
-	return l
 }
 
-// create makes one project; while the server is away it only waits a little.
-func (l *load) create(name string) {
-	l.mu.Lock()
-	s := l.server
-	l.mu.Unlock()
-	var answer struct{ ID string }
-	status, err := s.call(http.MethodPost, "/api/v1/projects", map[string]any{"name": name}, &answer)
-	if err != nil || status != http.StatusCreated {
-		time.Sleep(5 * time.Millisecond)
-		return
+// A backup that is killed leaves no file that looks like one, and the store as it was.
+func TestKill_InABackup(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "")
+	for step := range proof.Rounds(3, 15, 15) {
+		folder := t.TempDir()
+		kill := killAt(failpoint.InBackup, 1+step)
+		if err := p.dieIn(kill, 0, "backup", filepath.Join(folder, "copy")); err == nil {
+			t.Errorf("table %d: the backup was not killed", step)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "copy")); !os.IsNotExist(err) {
+			t.Errorf("table %d: a killed backup left a file: %v", step, err)
+		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.made = append(l.made, answer.ID)
+	p.ask(t, "backup", filepath.Join(t.TempDir(), "copy"))
+	p.healthy(t)
 }
 
-func (l *load) target(s *server) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.server = s
-}
-
-func (l *load) stop() []string {
-	l.cancel()
-	l.group.Wait()
-	return l.made
+// healthy fails the test unless the doctor finds nothing.
+func (p *program) healthy(t *testing.T) {
+	t.Helper()
+	violations, err := sheaftest.Doctor(p.binary, p.flags()...)
+	if err != nil || len(violations) > 0 {
+		t.Errorf("doctor: %v, %v", violations, err)
+	}
 }

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,31 +26,67 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// program is the built program with its data folder.
+// program is the built program with its data folder, and its database where that is PostgreSQL.
 type program struct {
-	binary, data, key string
+	binary, data, database, key string
 }
 
-// newProgram builds the program and makes a workspace with a key.
-func newProgram(t *testing.T) *program {
-	t.Helper()
-	folder := t.TempDir()
-	p := &program{binary: filepath.Join(folder, "sheaf"), data: filepath.Join(folder, "data")}
-	build := exec.Command("go", "build", "-o", p.binary, "sheaf.dev/cmd/sheaf")
+var building = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "sheaf-crash-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	binary := filepath.Join(folder, "sheaf")
+	build := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, "sheaf.dev/cmd/sheaf")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		return nil, fmt.Errorf("build: %w\n%s", err, out)
 	}
+	return os.ReadFile(binary)
+})
+
+// buildProgram returns the path of the program with its failpoints, built once.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	binary, err := building()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sheaf")
+	if err := os.WriteFile(path, binary, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// newProgram returns the program with a workspace and a key.
+func newProgram(t *testing.T, database string) *program {
+	t.Helper()
+	p := &program{binary: buildProgram(t), data: filepath.Join(t.TempDir(), "data"), database: database}
+	p.prepare(t)
+	return p
+}
+
+func (p *program) prepare(t *testing.T) {
+	t.Helper()
 	workspace := p.ask(t, "workspace", "create", "--name", "Acme", "--plan", "business")
 	key := p.ask(t, "key", "create", "--workspace", workspace["id"].(string), "--name", "load", "--scopes", "all")
 	p.key = key["key"].(string)
-	return p
+}
+
+// flags name the store.
+func (p *program) flags() []string {
+	if p.database == "" {
+		return []string{"--data", p.data}
+	}
+	return []string{"--data", p.data, "--database-url", p.database}
 }
 
 // ask runs a command and returns what it printed.
 func (p *program) ask(t *testing.T, args ...string) (out map[string]any) {
 	t.Helper()
-	b, err := exec.Command(p.binary, append(args, "--data", p.data, "--json")...).Output()
+	b, err := exec.Command(p.binary, append(append(args, "--json"), p.flags()...)...).Output()
 	if err == nil {
 		err = json.Unmarshal(b, &out)
 	}
@@ -57,48 +96,98 @@ func (p *program) ask(t *testing.T, args ...string) (out map[string]any) {
 	return out
 }
 
-// server is a running program.
-type server struct {
-	process *exec.Cmd
-	address string
-	key     string
+// dieIn runs a command that is killed at a point; in every odd step at a moment instead, ever later. It returns the
+// error of its end.
+func (p *program) dieIn(point string, step int, args ...string) error {
+	cmd := exec.Command(p.binary, append(args, p.flags()...)...)
+	if step%2 == 0 {
+		cmd.Env = append(os.Environ(), point)
+		return cmd.Run()
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(step) * 3 * time.Millisecond)
+	_ = cmd.Process.Kill()
+	return cmd.Wait()
 }
 
-// start runs the server on the same folder and returns when it listens.
-func (p *program) start(t *testing.T, r *receiver) *server {
+// server is a running program.
+type server struct {
+	process   *exec.Cmd
+	address   string
+	key       string
+	startedIn time.Duration
+	ended     chan struct{} // closed when the process is gone
+	err       error         // of its end
+}
+
+// start runs the server on the same store and returns when it listens.
+func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	t.Helper()
-	cmd := exec.Command(p.binary, "serve", "--data", p.data, "--addr", "127.0.0.1:0", "--first-run", "none",
+	began := time.Now()
+	cmd := exec.Command(p.binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--first-run", "none",
 		"--rate-limit", "pro=0,business=0", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
-		"--webhook-retry-delays", "50ms,100ms,200ms", "--log-level", "error")
+		"--webhook-retry-delays", "50ms,100ms,200ms", "--webhook-timeout", "1s", "--log-level", "error"}, p.flags()...)...)
+	cmd.Env = append(os.Environ(), env...)
 	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	s := &server{process: cmd, key: p.key, ended: make(chan struct{})}
+	lines := bufio.NewReader(stderr)
+	s.address = listens(t, lines)
+	s.startedIn = time.Since(began)
+	go s.wait(lines)
+	t.Cleanup(s.kill)
+	if s.address == "" && len(env) == 0 {
+		<-s.ended
+		t.Fatalf("the server did not start: %v", s.err)
 	}
-	s := &server{process: cmd, key: p.key}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if _, address, ok := strings.Cut(lines.Text(), "listening on "); ok {
-			s.address = address
-			go func() { _, _ = io.Copy(io.Discard, stderr) }()
-			return s
+	return s
+}
+
+// listens returns the address from the line that names it; a server that died before has none.
+func listens(t *testing.T, lines *bufio.Reader) string {
+	for {
+		line, err := lines.ReadString('\n')
+		if _, address, ok := strings.Cut(line, "listening on "); ok {
+			return strings.TrimSpace(address)
 		}
-		t.Logf("server: %s", lines.Text())
+		if err != nil {
+			return ""
+		}
+		t.Logf("server: %s", line)
 	}
-	t.Fatalf("the server did not start: %v", cmd.Wait())
-	return nil
+}
+
+func (s *server) wait(lines io.Reader) {
+	_, _ = io.Copy(io.Discard, lines)
+	s.err = s.process.Wait()
+	close(s.ended)
 }
 
 // kill ends the server as a crash does, and returns when it is gone.
-func (s *server) kill(t *testing.T) {
-	t.Helper()
-	if err := s.process.Process.Kill(); err != nil {
-		t.Fatal(err)
+func (s *server) kill() {
+	_ = s.process.Process.Kill()
+	<-s.ended
+}
+
+// dies returns when the server has killed itself at its point. Without one it is killed at a random moment, and when
+// the load does not lead it there, as it is.
+func (s *server) dies(point string) {
+	limit := diesWithin
+	if point == "" {
+		limit = time.Duration(20+rand.IntN(300)) * time.Millisecond
 	}
-	_ = s.process.Wait()
+	select {
+	case <-s.ended:
+	case <-time.After(limit):
+	}
+	s.kill()
 }
 
 // terminate ends it as an operator does; that must go well.
@@ -107,10 +196,14 @@ func (s *server) terminate(t *testing.T) {
 	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.process.Wait(); err != nil {
-		t.Errorf("the server's end: %v", err)
+	<-s.ended
+	if s.err != nil {
+		t.Errorf("the server's end: %v", s.err)
 	}
 }
+
+// client keeps no connection: the next server is another.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 
 // call makes one request.
 func (s *server) call(method, path string, body, answer any) (status int, err error) {
@@ -126,70 +219,63 @@ func (s *server) call(method, path string, body, answer any) (status int, err er
 	}
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return 0, err
 	}
 	defer res.Body.Close()
-	return res.StatusCode, json.NewDecoder(res.Body).Decode(answer)
+	b, err := io.ReadAll(res.Body)
+	if err == nil && answer != nil {
+		err = json.Unmarshal(b, answer)
+	}
+	return res.StatusCode, err
 }
 
 func (s *server) subscribe(t *testing.T, url string) {
 	t.Helper()
 	var answer map[string]any
 	status, err := s.call(http.MethodPost, "/api/webhooks/subscriptions", map[string]any{"name": "all", "url": url,
-		"events": []string{"project.created"}}, &answer)
+		"events": []string{"project.created", "project.updated", "project.deleted"}}, &answer)
 	if err != nil || status != http.StatusCreated {
 		t.Fatalf("subscribe: %d, %v, %v", status, err, answer)
 	}
 }
 
-// ids returns the ids of a whole list.
-func (s *server) ids(t *testing.T, path string) (ids []string) {
+// item is an entry of a list: a project, or an event.
+type item struct {
+	ID, Name, Type string
+	Resource       string `json:"resource_id"`
+}
+
+// each reads a whole list.
+func (s *server) each(t *testing.T, path string, take func(item)) {
 	t.Helper()
-	for {
-		var page struct {
-			Data []struct{ ID string }
-		}
-		status, err := s.call(http.MethodGet, fmt.Sprintf("%s?limit=100&offset=%d", path, len(ids)), nil, &page)
+	for offset := 0; ; offset += 100 {
+		var page struct{ Data []item }
+		status, err := s.call(http.MethodGet, fmt.Sprintf("%s?limit=100&offset=%d", path, offset), nil, &page)
 		if err != nil || status != http.StatusOK {
 			t.Fatalf("list %s: %d, %v", path, status, err)
 		}
-		for _, item := range page.Data {
-			ids = append(ids, item.ID)
+		for _, i := range page.Data {
+			take(i)
 		}
 		if len(page.Data) < 100 {
-			return ids
+			return
 		}
 	}
 }
 
-// settle waits until all that is in the log has arrived, or nothing more does.
-func (s *server) settle(t *testing.T, r *receiver) findings {
-	t.Helper()
-	f := findings{log: s.ids(t, "/api/v1/events"), projects: s.ids(t, "/api/v1/projects")}
-	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
-		f.arrived = r.arrived()
-		missing := 0
-		for _, id := range f.log {
-			if f.arrived[id] == 0 {
-				missing++
-			}
-		}
-		if missing == 0 || time.Now().After(deadline) {
-			return f
-		}
-	}
-}
-
-// receiver journals what arrives. It answers every fifth event badly at first,
-// so that the kills meet retries too.
+// receiver journals what arrives. It answers every fifth event badly at first, so that the kills meet retries too.
 type receiver struct {
 	url   string
 	roots string // file of the certificate to trust
 
-	mu    sync.Mutex // guards times
-	times map[string]int
+	mu      sync.Mutex // guards what follows
+	times   map[string]int
+	taken   map[string]bool // answered well
+	again   int             // arrivals of what was taken
+	since   time.Time       // a restart; zero when something older than it has arrived
+	resumed []time.Duration
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -202,7 +288,7 @@ func newReceiver(t *testing.T) *receiver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &receiver{times: map[string]int{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
+	r := &receiver{times: map[string]int{}, taken: map[string]bool{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw})
 	if err := os.WriteFile(r.roots, block, 0o600); err != nil {
 		t.Fatal(err)
@@ -218,26 +304,53 @@ func newReceiver(t *testing.T) *receiver {
 
 func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	id := q.Header.Get("webhook-id")
-	var event struct{ ID string }
+	var event struct {
+		ID        string
+		Timestamp time.Time
+	}
 	if err := json.NewDecoder(q.Body).Decode(&event); err != nil || event.ID != id {
 		id = "with a body of another: " + id
 	}
-	r.mu.Lock()
-	r.times[id]++
-	first, all := r.times[id] == 1, len(r.times)
-	r.mu.Unlock()
-	time.Sleep(2 * time.Millisecond)
-	if first && all%5 == 0 {
+	if !r.note(id, event.Timestamp) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }
 
-func (r *receiver) arrived() map[string]int {
+// note writes an arrival down and reports whether to answer well.
+func (r *receiver) note(id string, made time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := map[string]int{}
-	for id, n := range r.times {
-		out[id] = n
+	r.times[id]++
+	if r.taken[id] {
+		r.again++
 	}
-	return out
+	if !r.since.IsZero() && made.Before(r.since) {
+		r.resumed = append(r.resumed, time.Since(r.since))
+		r.since = time.Time{}
+	}
+	if r.times[id] == 1 && len(r.times)%5 == 0 {
+		return false
+	}
+	r.taken[id] = true
+	return true
+}
+
+// expect measures how long it takes from a restart to the first arrival of something older.
+func (r *receiver) expect(restart time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.since = restart
+}
+
+func (r *receiver) redeliveries() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.resumed)
+}
+
+// arrived returns how often each event arrived, and how many arrivals were of what had been taken before.
+func (r *receiver) arrived() (times map[string]int, again int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.times), r.again
 }
