@@ -1,0 +1,140 @@
+// Package planted puts one bug after the other into the program and sees which test notices. A suite that lets a bug
+// through is the bug.
+package planted
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proof"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const root = "../.."
+
+// A bug replaces text that its file has once. The tests named by run in pkg must fail with it, and pass without.
+type bug struct {
+	name     string
+	file     string
+	old, new string
+	pkg, run string
+}
+
+// TestPlanted_Apply keeps the list alive: code that moves takes its bug along.
+func TestPlanted_Apply(t *testing.T) {
+	if len(bugs) < 20 {
+		t.Errorf("%d bugs are listed, want at least 20", len(bugs))
+	}
+	for _, b := range bugs {
+		if _, err := b.plant(); err != nil {
+			t.Errorf("%s: %v", b.name, err)
+		}
+	}
+}
+
+// TestPlanted_AreCaught plants every bug, the quick form one.
+func TestPlanted_AreCaught(t *testing.T) {
+	chosen := bugs[:proof.Rounds(1, len(bugs), len(bugs))]
+	var caught int
+	for _, b := range chosen {
+		out, failed, err := b.try(t)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v\n%s", b.name, err, out)
+		case !failed:
+			t.Errorf("%s: %s in %s did not notice", b.name, b.run, b.pkg)
+		default:
+			caught++
+		}
+	}
+	proof.Row{
+		Name:    "planted bugs",
+		Figures: []proof.Figure{{Name: "caught/planted", Value: fmt.Sprintf("%d/%d", caught, len(chosen))}},
+		Lost:    len(chosen) - caught,
+		Control: "the same tests without a bug pass",
+		Caught:  passWithout(t, chosen),
+	}.Report(t)
+}
+
+// passWithout runs the same tests on the program as it is.
+func passWithout(t *testing.T, chosen []bug) bool {
+	t.Helper()
+	names := map[string][]string{} // of tests, by package
+	for _, b := range chosen {
+		names[b.pkg] = append(names[b.pkg], b.run)
+	}
+	for pkg, runs := range names {
+		if out, err := goTest(pkg, strings.Join(runs, "|")); err != nil {
+			t.Errorf("without a bug, %s: %v\n%s", pkg, err, out)
+			return false
+		}
+	}
+	return true
+}
+
+// plant returns the file with the bug in it.
+func (b bug) plant() ([]byte, error) {
+	source, err := os.ReadFile(filepath.Join(root, b.file))
+	if err != nil {
+		return nil, err
+	}
+	if n := bytes.Count(source, []byte(b.old)); n != 1 {
+		return nil, fmt.Errorf("%s has %d times, want once: %s", b.file, n, b.old)
+	}
+	return bytes.Replace(source, []byte(b.old), []byte(b.new), 1), nil
+}
+
+// try runs the tests with the bug. A program that does not build is an error, not a bug that was noticed.
+func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
+	t.Helper()
+	source, err := b.plant()
+	if err != nil {
+		return nil, false, err
+	}
+	overlay, err := writeOverlay(t.TempDir(), b.file, source)
+	if err != nil {
+		return nil, false, err
+	}
+	out, err = goTest(b.pkg, b.run, "-overlay="+overlay)
+	switch {
+	case err == nil:
+		return out, false, nil
+	case bytes.Contains(out, []byte("--- FAIL")), bytes.Contains(out, []byte("panic:")):
+		return out, true, nil
+	}
+	return out, false, fmt.Errorf("no test ran: %w", err)
+}
+
+// writeOverlay makes the go command read source where file stands.
+func writeOverlay(folder, file string, source []byte) (string, error) {
+	original, err := filepath.Abs(filepath.Join(root, file))
+	if err != nil {
+		return "", err
+	}
+	replaced := filepath.Join(folder, filepath.Base(file))
+	if err := os.WriteFile(replaced, source, 0o644); err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: replaced}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "overlay.json")
+	return path, os.WriteFile(path, overlay, 0o644)
+}
+
+func goTest(pkg, run string, flags ...string) ([]byte, error) {
+	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-timeout=5m", "-run", run, pkg}, flags...)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=")
+	return cmd.CombinedOutput()
+}
