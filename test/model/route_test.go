@@ -60,7 +60,7 @@ func route(method, path string) (o *operation, id string, refused answer) {
 	}
 	methods, found := operations[pattern]
 	switch {
-	case !found:
+	case !found, strings.HasSuffix(path, "/"):
 		return nil, "", notFound
 	case methods[method] == nil:
 		return nil, "", notAllowed

@@ -24,6 +24,7 @@ type run struct {
 	*rapid.T
 	*pair
 	m       *model
+	theme   []string
 	journal []string
 	posted  []request           // with an Idempotency-Key
 	tags    map[string][]string // what a thing's ETags stood for, by its id or the address of a page
@@ -34,6 +35,7 @@ func (p *pair) sequence(t *rapid.T) {
 	plan := rapid.SampledFrom([]string{"business", "pro"}).Draw(t, "plan")
 	personal := rapid.IntRange(0, 9).Draw(t, "personal") == 9
 	r := &run{T: t, pair: p, m: newModel(plan, personal, p.now), tags: map[string][]string{}}
+	r.theme = rapid.SampledFrom(themes).Draw(t, "theme")
 	if p.change != nil {
 		p.change(r.m)
 	}

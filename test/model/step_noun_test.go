@@ -26,10 +26,7 @@ func (r *run) stepNoun(what string) bool {
 		r.get("/api/v1/projects", r.parameters(map[string][]string{"folder_id": r.filter(r.m.folders), "q": queries,
 			"sort": {"name", "sort_order", "created_at", "updated_at", "colour"}})...)
 	case "create folder":
-		body := r.fields(map[string]func() any{"color": r.color(), "sort_order": r.order(), "parent_id": r.reference(r.m.folders, "{xf1}")})
-		body["name"] = r.name(200)()
-		body["entity_type"] = r.value("entity_type", []any{"project", "project", "branding"}, nil, "folder", 1.0)()
-		r.post("/api/v1/folders", body)
+		r.post("/api/v1/folders", r.newFolderBody())
 	case "change folder":
 		r.change("PATCH", r.folderPath(), r.fields(map[string]func() any{"name": r.name(200), "color": r.color(), "sort_order": r.order()}))
 	case "move folder":
@@ -45,6 +42,23 @@ func (r *run) stepNoun(what string) bool {
 		return r.stepDocument(what)
 	}
 	return true
+}
+
+// newFolderBody is mostly of a folder in another one of its type: so it comes to the deepest level.
+func (r *run) newFolderBody() record {
+	body := r.fields(map[string]func() any{"color": r.color(), "sort_order": r.order()})
+	body["name"] = r.name(200)()
+	body["entity_type"] = r.value("entity_type", []any{"project", "branding"}, nil, "folder", 1.0)()
+	switch {
+	case !r.chance("at the root", 3):
+		body["parent_id"] = r.id(r.m.folders, "{xf1}")
+		if p := find(r.m.folders, body["parent_id"].(string)); p != nil && !r.chance("of any type", 8) {
+			body["entity_type"] = p.own["entity_type"]
+		}
+	case r.chance("said so", 3):
+		body["parent_id"] = nil
+	}
+	return body
 }
 
 func (r *run) stepDocument(what string) bool {

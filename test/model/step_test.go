@@ -21,6 +21,15 @@ var steps = weighted(map[string]int{
 	"publish": 1, "list events": 3, "get event": 1, "fates": 1, "repeat": 4, "odd": 1, "plan": 1,
 })
 
+// themes are what a sequence may turn around, so that it comes to the limits: half of its steps are from there.
+var themes = [][]string{
+	steps,
+	weighted(map[string]int{"create folder": 6, "move folder": 4, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
+	weighted(map[string]int{"create hook": 4, "change hook": 4, "recover": 1, "list deliveries": 1, "redeliver": 1, "create project": 2, "plan": 1}),
+	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
+	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
+}
+
 func weighted(weights map[string]int) (out []string) {
 	for _, k := range sortedKeys(weights) {
 		for range weights[k] {
@@ -45,7 +54,11 @@ func (r *run) step() {
 	if r.m.plan == "free" && r.chance("pay again", 2) {
 		r.setPlan(draw(r, "plan", "business", "pro"))
 	}
-	switch what := draw(r, "what", steps...); {
+	from := steps
+	if r.chance("of the theme", 2) {
+		from = r.theme
+	}
+	switch what := draw(r, "what", from...); {
 	case r.stepNoun(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
 	case what == "repeat":
 		r.repeat()
@@ -58,12 +71,15 @@ func (r *run) step() {
 
 const unknown = "0190b0a0-0000-7000-8000-00000000dead"
 
-// id draws one of the things, the newest more often than others, or now and then one that is nowhere.
+// id draws one of the things, mostly the newest, or now and then one that is nowhere.
 func (r *run) id(things []*thing, stranger string) string {
 	if len(things) == 0 || r.chance("nowhere", 12) {
 		return draw(r, "id", unknown, stranger, "nonsense", "{"+unknown+"}")
 	}
-	return things[len(things)-1-rapid.IntRange(0, len(things)-1).Draw(r.T, "id, from the newest")].id
+	if !r.chance("an older one", 2) {
+		return things[len(things)-1].id
+	}
+	return things[rapid.IntRange(0, len(things)-1).Draw(r.T, "id")].id
 }
 
 // as draws a key: nearly always the first.
