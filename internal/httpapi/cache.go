@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"container/list"
-	"strconv"
-	"strings"
+	"net/http"
 	"sync"
+	"sync/atomic"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 const (
@@ -14,75 +16,110 @@ const (
 	maxCachedKey  = 512
 	maxCachedBody = 1 << 20
 	// entryOverhead is about what an entry costs beside its bytes.
-	entryOverhead = 256
+	entryOverhead = 512
 )
 
 // pageCache keeps encoded answers of one version of a workspace. The version is
 // read before the data, so that an answer may be newer than its version and
 // never older; a change of version leaves the old answers to be forgotten.
 type pageCache struct {
-	mu     sync.Mutex // guards all below
-	most   int
-	size   int
-	recent *list.List // of *cached, the newest first
-	byKey  map[string]*list.Element
+	mu    sync.RWMutex // guards all below
+	most  int
+	size  int
+	order *list.List // of *cached, the newest first
+	byKey map[pageKey]*cached
+
+	hits, misses atomic.Uint64
 }
 
+// pageKey is all that such an answer depends on.
+type pageKey struct {
+	workspace            sheaf.WorkspaceID
+	version              int64
+	path, rawPath, query string
+}
+
+// cached is an answer and the route that made it: whoever asks must be granted
+// what the route needs.
 type cached struct {
-	key string
-	answer
+	key    pageKey
+	route  *route
+	answer *answer
+	used   atomic.Bool // since it was last passed over
 }
 
 func newPageCache(most int) *pageCache {
-	return &pageCache{most: most, recent: list.New(), byKey: map[string]*list.Element{}}
+	return &pageCache{most: most, order: list.New(), byKey: map[pageKey]*cached{}}
 }
 
-// cacheKey returns "" when the answer must not come from the cache.
-func (x *exchange) cacheKey() string {
+// cacheKey returns false when the answer must not come from the cache.
+func (x *exchange) cacheKey() (pageKey, bool) {
 	v, u := x.credential.Version, x.request.URL
-	if v == 0 || len(u.Path)+len(u.RawQuery) > maxCachedKey {
-		return ""
-	}
-	var b strings.Builder
-	b.Grow(64 + len(u.Path) + len(u.RawQuery))
-	b.WriteString(string(x.credential.Workspace))
-	b.WriteByte(' ')
-	b.WriteString(strconv.FormatInt(v, 36))
-	b.WriteByte(' ')
-	b.WriteString(u.EscapedPath())
-	b.WriteByte('?')
-	b.WriteString(u.RawQuery)
-	return b.String()
+	return pageKey{x.credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
+		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
 
-func (c *pageCache) find(key string) (answer, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.byKey[key]
+// cached returns the answer to a read that was made before. It needs no route:
+// a path that leads to none has no answer to keep.
+func (s *Server) cached(x *exchange) *answer {
+	if m := x.request.Method; m != http.MethodGet && m != http.MethodHead {
+		return nil
+	}
+	key, ok := x.cacheKey()
 	if !ok {
-		return answer{}, false
+		return nil
 	}
-	c.recent.MoveToFront(e)
-	return e.Value.(*cached).answer, true
+	e := s.cache.find(key)
+	if e == nil || x.authorize(e.route) != nil {
+		return nil // it is refused on the usual way
+	}
+	x.route = e.route
+	s.cache.hits.Add(1)
+	return e.answer
 }
 
-func (c *pageCache) keep(key string, a answer) {
+func (c *pageCache) find(key pageKey) *cached {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e := c.byKey[key]
+	if e != nil && !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e
+}
+
+func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	if len(a.body) > maxCachedBody {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.byKey[key]; ok {
+	if c.byKey[key] != nil {
 		return
 	}
-	c.byKey[key] = c.recent.PushFront(&cached{key, a})
-	c.size += weight(key, a)
+	e := &cached{key: key, route: r, answer: a}
+	c.byKey[key] = e
+	c.order.PushFront(e)
+	c.size += e.weight()
 	for c.size > c.most {
-		oldest := c.recent.Back()
-		gone := c.recent.Remove(oldest).(*cached)
-		delete(c.byKey, gone.key)
-		c.size -= weight(gone.key, gone.answer)
+		c.forgetOne()
 	}
 }
 
-func weight(key string, a answer) int { return len(key) + len(a.body) + entryOverhead }
+// forgetOne drops the oldest answer that nobody asked for lately: one that was
+// used gets another turn.
+func (c *pageCache) forgetOne() {
+	oldest := c.order.Back()
+	e := oldest.Value.(*cached)
+	if e.used.Swap(false) {
+		c.order.MoveToFront(oldest)
+		return
+	}
+	c.order.Remove(oldest)
+	delete(c.byKey, e.key)
+	c.size -= e.weight()
+}
+
+func (e *cached) weight() int {
+	return len(e.key.path) + len(e.key.rawPath) + len(e.key.query) + len(e.answer.body) + entryOverhead
+}

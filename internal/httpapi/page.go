@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -72,33 +71,51 @@ type pageLinks struct {
 	after         string // the event behind which the next page begins; empty to go by offset
 }
 
-// setLinks adds Link: next unless this is the last page, prev unless the first.
-func (x *exchange) setLinks(p pageLinks) {
-	if p.limit == 0 {
-		return
-	}
-	var links []string
+// next is where the following page begins, or empty behind the last.
+func (p pageLinks) next(u *url.URL) string {
 	switch {
-	case p.more && p.after != "":
-		links = append(links, x.link("next", p.limit, "after", p.after))
-	case p.more:
-		links = append(links, x.link("next", p.limit, "offset", strconv.Itoa(p.offset+p.limit)))
+	case !p.more:
+		return ""
+	case p.after != "":
+		return p.beginning(u, "after", p.after)
 	}
-	if p.offset > 0 {
-		links = append(links, x.link("prev", p.limit, "offset", strconv.Itoa(max(0, p.offset-p.limit))))
-	}
-	if len(links) > 0 {
-		x.Header()["Link"] = []string{strings.Join(links, ", ")}
-	}
+	return p.beginning(u, "offset", strconv.Itoa(p.offset+p.limit))
 }
 
-// link is the request's own address with another place to begin at.
-func (x *exchange) link(rel string, limit int, begin, at string) string {
-	q, _ := url.ParseQuery(x.request.URL.RawQuery)
+// prev is where the page before begins, or empty before the first.
+func (p pageLinks) prev(u *url.URL) string {
+	if p.offset == 0 {
+		return ""
+	}
+	return p.beginning(u, "offset", strconv.Itoa(max(0, p.offset-p.limit)))
+}
+
+// beginning is the request's own address with another place to begin at.
+func (p pageLinks) beginning(u *url.URL, name, at string) string {
+	q, _ := url.ParseQuery(u.RawQuery)
 	for name, values := range q {
 		q[name] = values[len(values)-1:]
 	}
-	q.Set("limit", strconv.Itoa(limit))
-	q.Set(begin, at)
-	return "<" + x.base() + x.request.URL.EscapedPath() + "?" + q.Encode() + `>; rel="` + rel + `"`
+	q.Set("limit", strconv.Itoa(p.limit))
+	q.Set(name, at)
+	return u.EscapedPath() + "?" + q.Encode()
+}
+
+// setLinks adds Link: next unless this is the last page, prev unless the first.
+func (x *exchange) setLinks(a *answer) {
+	if a.next == "" && a.prev == "" {
+		return
+	}
+	base := x.base()
+	link := ""
+	if a.next != "" {
+		link = "<" + base + a.next + `>; rel="next"`
+	}
+	if a.prev != "" {
+		if link != "" {
+			link += ", "
+		}
+		link += "<" + base + a.prev + `>; rel="prev"`
+	}
+	x.Header()["Link"] = []string{link}
 }

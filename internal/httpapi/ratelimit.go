@@ -32,10 +32,9 @@ func (x *exchange) admit() error {
 	}
 	h := x.Header()
 	n := strconv.Itoa(limit)
-	h["Ratelimit-Limit"] = []string{n}
-	h["Ratelimit-Remaining"] = []string{strconv.Itoa(x.limit.Remaining)}
-	h["Ratelimit-Reset"] = []string{strconv.Itoa(x.limit.Reset)}
-	h["Ratelimit-Policy"] = []string{n + ";w=60"}
+	values := [4]string{n, strconv.Itoa(x.limit.Remaining), strconv.Itoa(x.limit.Reset), n + ";w=60"}
+	h["Ratelimit-Limit"], h["Ratelimit-Remaining"] = values[:1:1], values[1:2:2]
+	h["Ratelimit-Reset"], h["Ratelimit-Policy"] = values[2:3:3], values[3:]
 	if x.limit.Admitted {
 		return nil
 	}

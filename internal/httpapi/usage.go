@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sheaf.dev/internal/app"
@@ -17,35 +18,40 @@ const (
 	usageRest  = time.Minute
 )
 
-// usage gathers when keys were used, so that no request writes.
+// usage gathers when keys were used, so that no request writes. A request takes
+// no lock unless it is the first of its key.
 type usage struct {
-	mu      sync.Mutex // guards both maps
-	pending map[sheaf.KeyID]app.KeyUse
-	written map[sheaf.KeyID]time.Time
+	keys sync.Map // of *keyUse by sheaf.KeyID
 }
 
-func newUsage() *usage {
-	return &usage{pending: map[sheaf.KeyID]app.KeyUse{}, written: map[sheaf.KeyID]time.Time{}}
+type keyUse struct {
+	workspace sheaf.WorkspaceID
+	last      atomic.Int64 // nanoseconds
+	written   int64        // the last that was; run's alone
 }
+
+func newUsage() *usage { return new(usage) }
 
 func (u *usage) note(c *app.Caller, at time.Time) {
-	u.mu.Lock()
-	u.pending[c.Key.ID] = app.KeyUse{Workspace: c.Workspace, Key: c.Key.ID, At: at}
-	u.mu.Unlock()
+	k, known := u.keys.Load(c.Key.ID)
+	if !known {
+		k, _ = u.keys.LoadOrStore(c.Key.ID, &keyUse{workspace: c.Workspace})
+	}
+	k.(*keyUse).last.Store(at.UnixNano())
 }
 
 // due takes the uses of keys that were not written lately, or with all every one.
 func (u *usage) due(all bool) []app.KeyUse {
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	var out []app.KeyUse
-	for id, use := range u.pending {
-		if all || use.At.Sub(u.written[id]) >= usageRest {
-			out = append(out, use)
-			u.written[id] = use.At
-			delete(u.pending, id)
+	u.keys.Range(func(id, k any) bool {
+		use := k.(*keyUse)
+		last := use.last.Load()
+		if last != use.written && (all || last-use.written >= int64(usageRest)) {
+			use.written = last
+			out = append(out, app.KeyUse{Workspace: use.workspace, Key: id.(sheaf.KeyID), At: time.Unix(0, last)})
 		}
-	}
+		return true
+	})
 	return out
 }
 
