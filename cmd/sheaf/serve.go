@@ -33,6 +33,8 @@ const (
 	// request within busyWithin.
 	leaveWithin = time.Second
 	busyWithin  = 2 * time.Second
+	// askWithin is the time to ask for clients that were let in last.
+	askWithin = 500 * time.Millisecond
 )
 
 type serveCommand struct{ config.Serve }
@@ -141,7 +143,7 @@ type server struct {
 	api      *httpapi.Server
 	pages    *console.Console
 	http     *http.Server
-	listener net.Listener
+	listener *connections
 	cert     [2]string // files of the certificate and its key; empty: no TLS
 	// workers run beside the server, and end when their context does: after
 	// the last request, or with the signal. An error from one stops the program.
@@ -175,7 +177,8 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 			pages.Wake(console.SignDeliveries)
 		}
 	})
-	s := &server{log: log, now: p.now, api: api, pages: pages, listener: l, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	clients := boundConnections(l)
+	s := &server{log: log, now: p.now, api: api, pages: pages, listener: clients, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
@@ -194,7 +197,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients}.register)})
 	}
 	return s, nil
 }
@@ -250,6 +253,7 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 		// Every answer now closes its connection, so that clients and balancers
 		// leave before the listener does.
 		time.Sleep(leaveWithin)
+		s.closeDoor()
 	}
 	err := s.endRequests()
 	stopWorkers()
@@ -265,10 +269,19 @@ func (s *server) accept() error {
 	} else {
 		err = s.http.Serve(s.listener)
 	}
-	if errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
 	return fmt.Errorf("accept connections: %w", err)
+}
+
+// closeDoor lets nobody in any more, and gives whoever came last the time to
+// ask: net/http drops what it reads once its own Shutdown has begun.
+func (s *server) closeDoor() {
+	s.listener.Close()
+	for end := s.now().Add(askWithin); s.listener.open.Load() > 0 && s.now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func (s *server) endRequests() error {

@@ -50,7 +50,7 @@ func (x *exchange) fail(err error) {
 	var replay *app.Replay
 	if errors.As(err, &replay) {
 		a := replay.Answer
-		x.say(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
+		x.write(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
 		return
 	}
 	e := x.explain(err)
@@ -58,7 +58,9 @@ func (x *exchange) fail(err error) {
 	case sheaf.Unauthorized:
 		x.Header().Set("WWW-Authenticate", "Bearer")
 	case sheaf.Unavailable:
-		x.server.Log.Error("answered that the store is unavailable", "request_id", x.id, "error", err)
+		if e.Cause != nil { // what the gate refuses is counted
+			x.server.Log.Error("answered that the store is unavailable", "request_id", x.id, "error", err)
+		}
 		if e.RetryAfter == 0 {
 			x.retryAfter(defaultRetry)
 		}
@@ -66,7 +68,7 @@ func (x *exchange) fail(err error) {
 	if e.RetryAfter > 0 {
 		x.retryAfter(e.RetryAfter)
 	}
-	x.say(answer{status: statusOf(e.Kind), body: errorBody(e)})
+	x.write(answer{status: statusOf(e.Kind), body: errorBody(e)})
 }
 
 func (x *exchange) retryAfter(d time.Duration) {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -19,10 +18,10 @@ type exchange struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
-	route   *route // nil until it is known
 	started time.Time
 	id      string
 	status  int
+	passage passage
 
 	secret     string
 	credential sheaf.Credential
@@ -32,8 +31,7 @@ type exchange struct {
 	body       []byte
 }
 
-// answer is what a handler returns. It may be kept and sent again, also by
-// several at once: nothing changes it once it is prepared.
+// answer is what a handler returns.
 type answer struct {
 	status   int
 	body     []byte
@@ -41,21 +39,7 @@ type answer struct {
 	location string // a path; the base is added
 	page     pageLinks
 	replayed bool
-
-	headers    [2]string // of Etag and Content-Length
-	next, prev string    // paths; the base is added
 }
-
-// prepare makes what each time is the same.
-func (a *answer) prepare(u *url.URL) {
-	a.headers = [2]string{a.etag, strconv.Itoa(len(a.body))}
-	if a.page.limit > 0 {
-		a.next, a.prev = a.page.next(u), a.page.prev(u)
-	}
-}
-
-func (a *answer) etagHeader() []string   { return a.headers[:1:1] }
-func (a *answer) lengthHeader() []string { return a.headers[1:] }
 
 // errStreamed is returned by a handler that has answered by itself.
 var errStreamed = errors.New("the answer was streamed")
@@ -67,6 +51,9 @@ func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
 	}
+	if t := x.Header()["Content-Type"]; len(t) == 1 && t[0] == "text/event-stream" {
+		x.pause() // streams, the console's too, are counted by themselves
+	}
 	x.ResponseWriter.WriteHeader(status)
 }
 
@@ -75,6 +62,10 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	if len(b) > quickWrite && x.passage.working {
+		x.pause()
+		defer x.resume()
+	}
 	return x.ResponseWriter.Write(b)
 }
 
@@ -82,10 +73,14 @@ func (x *exchange) Write(b []byte) (int, error) {
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // write sends the answer, or 304 when the client has it already.
-func (x *exchange) write(a *answer) {
+func (x *exchange) write(a answer) {
+	if err := x.holdAnswer(len(a.body)); err != nil {
+		x.fail(err)
+		return
+	}
 	h := x.Header()
 	if a.etag != "" {
-		h["Etag"] = a.etagHeader()
+		h["Etag"] = []string{a.etag}
 	}
 	if a.location != "" {
 		h.Set("Location", x.base()+a.location)
@@ -93,7 +88,7 @@ func (x *exchange) write(a *answer) {
 	if a.replayed {
 		h.Set("Idempotent-Replayed", "true")
 	}
-	x.setLinks(a)
+	x.setLinks(a.page)
 	if a.etag != "" && a.status == http.StatusOK && x.isRead() && noneMatch(x.request.Header, a.etag) {
 		x.WriteHeader(http.StatusNotModified)
 		return
@@ -103,7 +98,7 @@ func (x *exchange) write(a *answer) {
 		return
 	}
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = a.lengthHeader()
+	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
 	x.WriteHeader(a.status)
 	x.Write(a.body)
 }
@@ -114,16 +109,10 @@ func (x *exchange) isRead() bool {
 	return x.request.Method == http.MethodGet || x.request.Method == http.MethodHead
 }
 
-// say writes an answer that no handler returned.
-func (x *exchange) say(a answer) {
-	a.prepare(x.request.URL)
-	x.write(&a)
-}
-
 // base is the beginning of every absolute link.
 func (x *exchange) base() string {
-	if x.server.base != "" {
-		return x.server.base
+	if u := x.server.PublicURL; u != nil {
+		return u.String()
 	}
 	scheme, host := x.origin()
 	return scheme + "://" + host

@@ -56,25 +56,22 @@ type Server struct {
 	cache    *pageCache
 	usage    *usage
 	streams  *streams
+	gate     *gate
 	draining atomic.Bool
 	last     atomic.Int64 // when the newest request came
 	prefix   string       // of the request ids that this process makes
-	base     string       // of every absolute link; empty to take the request's
 	requests atomic.Uint64
 }
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams()}
+	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams(), gate: newGate()}
 	if s.Limiter == nil {
 		s.Limiter = local{ratewindow.New()}
 	}
 	var random [6]byte
 	rand.Read(random[:])
 	s.prefix = "r" + hex.EncodeToString(random[:]) + "-" // "12e-5" would read as a number
-	if c.PublicURL != nil {
-		s.base = c.PublicURL.String()
-	}
 	for path, methods := range byPath(s.routes()) {
 		s.mux.Handle(path, methods)
 	}
@@ -107,6 +104,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Connection"] = []string{"close"} // no next request will be lost on it
 	}
 	defer s.finish(x)
+	if err := x.enter(); err != nil {
+		x.fail(err)
+		return
+	}
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		s.serveAPI(x)
@@ -119,6 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isDocs(path):
 		x.serveDocs()
 	case s.Console != nil && s.Console.Handles(path):
+		r.Body = unhurried{r.Body, x}
 		s.Console.ServeHTTP(x, r)
 	default:
 		x.fail(notFoundRoute())
@@ -141,6 +143,7 @@ func isClean(u *url.URL) bool {
 
 // finish turns a panic into a 500 and writes the log line.
 func (s *Server) finish(x *exchange) {
+	x.leave()
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)
@@ -173,11 +176,10 @@ func loggedPath(path string) string {
 const maxLoggedPath = 256
 
 func (s *Server) requestID(r *http.Request) string {
-	if ids := r.Header["X-Request-Id"]; len(ids) > 0 && saneID(ids[0]) {
-		return ids[0]
+	if id := r.Header.Get("X-Request-Id"); saneID(id) {
+		return id
 	}
-	var room [32]byte
-	return string(strconv.AppendUint(append(room[:0], s.prefix...), s.requests.Add(1), 10))
+	return s.prefix + strconv.FormatUint(s.requests.Add(1), 10)
 }
 
 func saneID(id string) bool {
@@ -202,7 +204,7 @@ func (s *Server) probe(x *exchange, check func() error) {
 		x.fail(err)
 		return
 	}
-	x.say(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
+	x.write(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
 }
 
 func (s *Server) ready() error {

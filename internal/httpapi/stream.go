@@ -26,8 +26,13 @@ const (
 	// maxBehind is how far a reader may fall behind once it had caught up.
 	maxBehind = 1000
 
+	// streamRetry is when a refused reader may find a place.
+	streamRetry = 10 * time.Second
+
 	streamsPerKey       = 5
 	streamsPerWorkspace = 50
+	// maxStreams bounds them all: each holds a connection and asks the store.
+	maxStreams = 2000
 )
 
 // streams wakes the readers of the log and bounds how many there are.
@@ -35,6 +40,7 @@ type streams struct {
 	mu      sync.Mutex // guards all below
 	woken   chan struct{}
 	open    map[string]int // by key and by workspace
+	all     int
 	beat    time.Duration
 	stopped chan struct{}
 	once    sync.Once
@@ -42,6 +48,12 @@ type streams struct {
 
 func newStreams() *streams {
 	return &streams{woken: make(chan struct{}), open: map[string]int{}, beat: heartbeat, stopped: make(chan struct{})}
+}
+
+func (s *streams) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
 }
 
 // wake lets every reader look at the log.
@@ -70,11 +82,17 @@ func (s *streams) enter(c *app.Caller) (leave func(), err error) {
 		return nil, &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Second,
 			Text: fmt.Sprintf("too many open streams: %d for each key and %d for each workspace; close one, or retry after 1 seconds", streamsPerKey, streamsPerWorkspace)}
 	}
+	if s.all >= maxStreams {
+		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: streamRetry,
+			Text: "the service has as many open streams as it can serve: try again later, or read GET /api/v1/events"}
+	}
+	s.all++
 	s.open[key]++
 	s.open[ws]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.all--
 		for _, name := range []string{key, ws} {
 			if s.open[name]--; s.open[name] == 0 {
 				delete(s.open, name)

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -225,7 +226,11 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	c.SetInterrupt(nil)
 	c.SetBusyTimeout(busyTimeout)
 	// FULL: at NORMAL a power cut loses commits that were acknowledged.
-	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+	level := "FULL"
+	if failpoint.Planted(failpoint.LazySync) {
+		level = "NORMAL"
+	}
+	pragmas := []string{"PRAGMA synchronous = " + level, "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000"}
 	if reader {
 		pragmas = append(pragmas, "PRAGMA query_only = ON")
@@ -248,13 +253,9 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return sheaf.UnavailableError(err)
 	}
-	var c *sqliteConn
-	select {
-	case c = <-e.readers:
-	case <-e.closed: // nobody puts a reader back any more
-		return sheaf.UnavailableError(errClosed)
-	case <-ctx.Done():
-		return sheaf.UnavailableError(ctx.Err())
+	c, err := e.reader(ctx)
+	if err != nil {
+		return sheaf.UnavailableError(err)
 	}
 	defer func() { e.readers <- c }()
 	if _, err := c.exec("BEGIN", nil); err != nil {
@@ -262,6 +263,29 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
 	}
 	defer c.exec("ROLLBACK", nil)
 	return fn(&Reader{conn: c})
+}
+
+var errReaders = errors.New("no reader was free for too long")
+
+// reader waits for a free connection, and not for ever.
+func (e *sqliteEngine) reader(ctx context.Context) (*sqliteConn, error) {
+	select {
+	case c := <-e.readers:
+		return c, nil
+	case <-e.closed: // nobody puts a reader back any more
+		return nil, errClosed
+	default:
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readWait, errReaders)
+	defer cancel()
+	select {
+	case c := <-e.readers:
+		return c, nil
+	case <-e.closed:
+		return nil, errClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 func (e *sqliteEngine) write(ctx context.Context, fn func(*Tx) error) error {

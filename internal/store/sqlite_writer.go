@@ -15,6 +15,8 @@ import (
 // maxGroup bounds a group, and so how long its first member waits for the last.
 const maxGroup = 256
 
+var errQueue = errors.New("the writer has had no room for too long")
+
 var errClosed = errors.New("the store is closed")
 
 // writer is the only one that writes to the file. Whoever asks while a commit
@@ -71,8 +73,15 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 	select {
 	case w.jobs <- j:
 		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
+	defer cancel()
+	select {
+	case w.jobs <- j:
+		return nil
 	case <-ctx.Done():
-		return sheaf.UnavailableError(ctx.Err())
+		return sheaf.UnavailableError(context.Cause(ctx))
 	}
 }
 

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+const (
+	// maxConnections bounds the clients' connections: an idle one costs some
+	// 20 KB.
+	maxConnections = 16384
+	// ownFiles is how many of the process's files are kept from clients: for
+	// the store, for deliveries and for the metrics.
+	ownFiles = 512
+)
+
+// connections accepts so many at once, and closes at once whoever comes beyond:
+// waiting in the kernel's queue would tell a client nothing.
+type connections struct {
+	net.Listener
+	most    int64
+	open    atomic.Int64
+	refused atomic.Uint64
+}
+
+// boundConnections returns l with a bound that leaves files for everything else.
+func boundConnections(l net.Listener) *connections {
+	return &connections{Listener: l, most: mostConnections(openFiles())}
+}
+
+func mostConnections(files uint64) int64 {
+	if files >= maxConnections+ownFiles {
+		return maxConnections
+	}
+	return int64(max(files/2, files-min(files, ownFiles)))
+}
+
+// openFiles is how many files the process may have open; Go has raised that to
+// what the system allows.
+func openFiles() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return maxConnections
+	}
+	return limit.Cur
+}
+
+// Accept returns the next connection that there is room for.
+func (l *connections) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= l.most {
+			return &connection{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+		}
+		l.open.Add(-1)
+		l.refused.Add(1)
+		c.Close()
+	}
+}
+
+type connection struct {
+	net.Conn
+	closed func()
+}
+
+// Close makes room for another.
+func (c *connection) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}

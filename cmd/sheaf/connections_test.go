@@ -1,0 +1,66 @@
+package main
+
+import (
+	"io"
+	"net"
+	"testing"
+)
+
+func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	l := &connections{Listener: inner, most: 2}
+	accepted := make(chan net.Conn)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	dial()
+	dial()
+	first, second := <-accepted, <-accepted
+	defer second.Close()
+	if _, err := dial().Read(make([]byte, 1)); err == nil {
+		t.Error("a third connection was served")
+	}
+	first.Close()
+	first.Close() // twice makes room once
+	dial()
+	third := <-accepted
+	defer third.Close()
+	if _, err := io.WriteString(third, "x"); err != nil {
+		t.Error(err)
+	}
+	if _, err := dial().Read(make([]byte, 1)); err == nil {
+		t.Error("one too many was served")
+	}
+	if open, refused := l.open.Load(), l.refused.Load(); open != 2 || refused != 2 {
+		t.Errorf("%d open, %d refused, want 2 and 2", open, refused)
+	}
+}
+
+func TestConnections_LeaveFilesForTheRest(t *testing.T) {
+	t.Parallel()
+	for files, want := range map[uint64]int64{1 << 20: 16384, 16896: 16384, 16895: 16383, 1024: 512, 256: 128, 4096: 3584} {
+		if got := mostConnections(files); got != want {
+			t.Errorf("of %d files %d are for clients, want %d", files, got, want)
+		}
+	}
+}
