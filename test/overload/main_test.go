@@ -1,0 +1,37 @@
+// Package overload asks more of the program, as it is built for users, than it can serve, stops it in the middle of its
+// work, and lets it work for long: memory stays bounded, whoever is refused is told so at once, no request is lost by a
+// stop, and nothing grows.
+package overload
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
+)
+
+// asProgram makes the test binary one of the servers of the controls.
+const asProgram = "OVERLOAD_TEST_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asProgram) {
+	case "greedy":
+		greedy()
+	case "leaky":
+		leaky()
+	default:
+		goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
+	}
+}
+
+// newClient returns a client with room for many connections, which end with the test.
+func newClient(t testing.TB) *http.Client {
+	tr := &http.Transport{MaxIdleConnsPerHost: 4096, ExpectContinueTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: time.Minute}
+}
