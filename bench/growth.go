@@ -64,30 +64,34 @@ func (b *bench) again(c *contender) error {
 	return err
 }
 
+// sizes are the numbers of workspaces, of 100 projects each.
+var sizes = []int{100, 1000, 10_000}
+
 // manyProjects compares get and list over 10,000 projects in 100 workspaces with those over a hundred times as many.
 // Warm: the same number of projects is read again and again. Cold: each request is the first of its kind after a start.
 func (b *bench) manyProjects() error {
-	sizes := []int{100, 1000, 10_000}
 	rows := map[string]*row{}
 	for _, work := range []string{"get, warm", "get, cold", "list, warm", "list, cold"} {
 		rows[work] = &row{Work: work, Group: "growth", Conns: 16, Unit: "/s", Note: "projects in the service"}
 	}
+	var all []*contender
 	for _, n := range sizes {
-		c, end, err := b.grown(fmt.Sprintf("many-%d", n), func(o store.Options) ([]owner, error) { return seed(o, size{n, 100, 0}) })
+		c, end, err := b.grown(fmt.Sprint(n*100), func(o store.Options) ([]owner, error) { return seed(o, size{n, 100, 0}) })
 		if err != nil {
 			return err
 		}
-		if err := b.readMany(c, rows, fmt.Sprintf("%d", n*100)); err != nil {
-			return err
-		}
-		if n == sizes[len(sizes)-1] {
-			if err := b.readyAgain(c, "ready, 1 million projects"); err != nil {
+		defer end()
+		all = append(all, c)
+	}
+	for range b.rounds {
+		for _, c := range all {
+			if err := b.readMany(c, rows); err != nil {
 				return err
 			}
 		}
-		if err := end(); err != nil {
-			return err
-		}
+	}
+	if err := b.readyAgain(all[len(all)-1], "ready, 1 million projects"); err != nil {
+		return err
 	}
 	for _, work := range []string{"get, warm", "get, cold", "list, warm", "list, cold"} {
 		r := rows[work]
@@ -98,28 +102,22 @@ func (b *bench) manyProjects() error {
 }
 
 // readMany reads as many different things in a large service as there are in the small one, spread over all of it.
-func (b *bench) readMany(c *contender, rows map[string]*row, point string) error {
-	var some []owner
-	for i := range 100 {
-		some = append(some, c.owners[i*len(c.owners)/100])
-	}
+func (b *bench) readMany(c *contender, rows map[string]*row) error {
 	part := *c
-	part.owners = some
-	gets, lists := part.every(sheafAPI.get), pages(some)
-	for range b.rounds {
-		for _, work := range []string{"get", "list"} {
-			requests := map[string][][]byte{"get": gets, "list": lists}[work]
-			if err := b.again(c); err != nil {
-				return err
-			}
-			part.process = c.process
-			part.name = point
-			if err := b.load(rows[work+", cold"], &part, workload{Requests: requests, Once: true}); err != nil {
-				return err
-			}
-			if err := b.load(rows[work+", warm"], &part, workload{Requests: requests, Time: b.time}); err != nil {
-				return err
-			}
+	part.owners = nil
+	for i := range sizes[0] {
+		part.owners = append(part.owners, c.owners[i*len(c.owners)/sizes[0]])
+	}
+	for work, requests := range map[string][][]byte{"get": part.every(sheafAPI.get), "list": pages(part.owners)} {
+		if err := b.again(c); err != nil {
+			return err
+		}
+		part.process = c.process
+		if err := b.load(rows[work+", cold"], &part, workload{Requests: requests, Once: true}); err != nil {
+			return err
+		}
+		if err := b.load(rows[work+", warm"], &part, workload{Requests: requests, Time: b.time}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -141,9 +139,9 @@ func pages(owners []owner) (out [][]byte) {
 
 // largeWorkspace compares cold pages of workspaces that hold from 100 to 100,000 projects: each after a write to it.
 func (b *bench) largeWorkspace() error {
-	sizes := []int{100, 1000, 10_000, 100_000}
+	projects := []int{100, 1000, 10_000, 100_000}
 	c, end, err := b.grown("large", func(o store.Options) (all []owner, err error) {
-		for _, n := range sizes {
+		for _, n := range projects {
 			owners, err := seed(o, size{1, n, 0})
 			if err != nil {
 				return nil, err
@@ -157,12 +155,12 @@ func (b *bench) largeWorkspace() error {
 	}
 	r := &row{Work: "cold page of one workspace", Group: "growth", Conns: 1, Unit: "ms"}
 	for range b.rounds {
-		for i, n := range sizes {
+		for i, n := range projects {
 			if err := b.page(r, c, c.owners[i], fmt.Sprintf("first of %d", n), 0); err != nil {
 				return err
 			}
 		}
-		last := c.owners[len(sizes)-1]
+		last := c.owners[len(projects)-1]
 		for name, offset := range map[string]int{"at 50000 of 100000": 50_000, "last of 100000": 99_950} {
 			if err := b.page(r, c, last, name, offset); err != nil {
 				return err

@@ -83,10 +83,14 @@ func runCommand(args []string) error {
 	}
 	began := time.Now()
 	err := errors.Join(b.run(), b.close())
+	if err != nil && *keep {
+		*keep = false // half a table is not what the README shows
+	}
 	b.results.print(os.Stdout)
+	fmt.Println("\n" + b.results.tally())
 	fmt.Printf("\ntook %v\n", time.Since(began).Round(time.Second))
 	if *keep {
-		err = errors.Join(err, b.results.save())
+		err = errors.Join(err, b.results.save(filepath.Join(filepath.Dir(b.out), "results")))
 	}
 	return err
 }
@@ -160,6 +164,9 @@ func (b *bench) prepare() (err error) {
 	b.endOnSignal()
 	b.results.Date, b.results.Machine = time.Now().UTC().Format("2006-01-02"), thisMachine()
 	b.results.Command = "make bench"
+	if b.quick {
+		b.results.Command = "make bench-quick"
+	}
 	if err := b.build(source); err != nil {
 		return err
 	}
