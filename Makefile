@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test nodes proof proof-long bench bench-quick build lint clean
+.PHONY: test nodes proof proof-long fuzz bench bench-quick build lint clean
 
 test:
 	./scripts/test
@@ -23,6 +23,10 @@ bench:
 
 bench-quick:
 	cd bench && go run . -quick
+
+# Every fuzz target for ten seconds.
+fuzz:
+	SHEAF_PROOF=proof go test -count=1 -timeout=0 -v -run TestFuzz_FindsNothing ./test/fuzz
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o sheaf ./cmd/sheaf

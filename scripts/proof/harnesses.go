@@ -13,4 +13,6 @@ var harnesses = []harness{
 	{pkg: "./test/overload", run: "TestOverload_IsRefusedAtOnceAndLeavesNothingBehind", rows: 1},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},
 	{pkg: "./test/overload", run: "TestSoak_NothingGrows", rows: 1},
+	{pkg: "./test/fuzz", run: "TestFuzz_FindsNothing", rows: 1},
+	{pkg: "./test/planted", run: "TestPlanted_AreCaught", rows: 1},
 }

@@ -4,16 +4,15 @@ package planted
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
@@ -21,11 +20,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const root = "../.."
 
-// A bug replaces text that its file has once. The tests named by run in pkg must fail with it, and pass without.
+// A bug is a fault that the tests named by run in pkg must fail with, and pass without.
 type bug struct {
-	name     string
-	file     string
-	old, new string
+	name string
+	plant.Fault
 	pkg, run string
 }
 
@@ -35,7 +33,7 @@ func TestPlanted_Apply(t *testing.T) {
 		t.Errorf("%d bugs are listed, want at least 20", len(bugs))
 	}
 	for _, b := range bugs {
-		if _, err := b.plant(); err != nil {
+		if _, err := b.Source(root); err != nil {
 			t.Errorf("%s: %v", b.name, err)
 		}
 	}
@@ -81,30 +79,14 @@ func passWithout(t *testing.T, chosen []bug) bool {
 	return true
 }
 
-// plant returns the file with the bug in it.
-func (b bug) plant() ([]byte, error) {
-	source, err := os.ReadFile(filepath.Join(root, b.file))
-	if err != nil {
-		return nil, err
-	}
-	if n := bytes.Count(source, []byte(b.old)); n != 1 {
-		return nil, fmt.Errorf("%s has %d times, want once: %s", b.file, n, b.old)
-	}
-	return bytes.Replace(source, []byte(b.old), []byte(b.new), 1), nil
-}
-
 // try runs the tests with the bug. A program that does not build is an error, not a bug that was noticed.
 func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 	t.Helper()
-	source, err := b.plant()
+	overlay, err := b.Overlay(root, t.TempDir())
 	if err != nil {
 		return nil, false, err
 	}
-	overlay, err := writeOverlay(t.TempDir(), b.file, source)
-	if err != nil {
-		return nil, false, err
-	}
-	out, err = goTest(b.pkg, b.run, "-overlay="+overlay)
+	out, err = goTest(b.pkg, b.run, overlay)
 	switch {
 	case err == nil:
 		return out, false, nil
@@ -112,24 +94,6 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 		return out, true, nil
 	}
 	return out, false, fmt.Errorf("no test ran: %w", err)
-}
-
-// writeOverlay makes the go command read source where file stands.
-func writeOverlay(folder, file string, source []byte) (string, error) {
-	original, err := filepath.Abs(filepath.Join(root, file))
-	if err != nil {
-		return "", err
-	}
-	replaced := filepath.Join(folder, filepath.Base(file))
-	if err := os.WriteFile(replaced, source, 0o644); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: replaced}})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o644)
 }
 
 func goTest(pkg, run string, flags ...string) ([]byte, error) {
