@@ -28,12 +28,16 @@ func (x *exchange) authenticate() error {
 // secretOf returns the key of an Authorization header: the token of Bearer, or
 // the user name of Basic, which is all that some tools can send.
 func secretOf(h http.Header) (string, error) {
-	if len(h["Authorization"]) > 1 {
+	lines := h["Authorization"]
+	if len(lines) > 1 {
 		return "", &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized,
 			Text: "the header Authorization was sent more than once: send one API key"}
 	}
-	scheme, rest, _ := strings.Cut(h.Get("Authorization"), " ")
-	rest = strings.TrimSpace(rest)
+	var scheme, rest string
+	if len(lines) > 0 {
+		scheme, rest, _ = strings.Cut(lines[0], " ")
+		rest = strings.TrimSpace(rest)
+	}
 	switch {
 	case rest == "":
 	case strings.EqualFold(scheme, "Bearer"):

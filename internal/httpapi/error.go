@@ -50,7 +50,7 @@ func (x *exchange) fail(err error) {
 	var replay *app.Replay
 	if errors.As(err, &replay) {
 		a := replay.Answer
-		x.write(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
+		x.say(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
 		return
 	}
 	e := x.explain(err)
@@ -68,7 +68,7 @@ func (x *exchange) fail(err error) {
 	if e.RetryAfter > 0 {
 		x.retryAfter(e.RetryAfter)
 	}
-	x.write(answer{status: statusOf(e.Kind), body: errorBody(e)})
+	x.say(answer{status: statusOf(e.Kind), body: errorBody(e)})
 }
 
 func (x *exchange) retryAfter(d time.Duration) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -18,6 +19,7 @@ type exchange struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
+	route   *route // nil until it is known
 	started time.Time
 	id      string
 	status  int
@@ -31,7 +33,8 @@ type exchange struct {
 	body       []byte
 }
 
-// answer is what a handler returns.
+// answer is what a handler returns. It may be kept and sent again, also by
+// several at once: nothing changes it once it is prepared.
 type answer struct {
 	status   int
 	body     []byte
@@ -39,7 +42,21 @@ type answer struct {
 	location string // a path; the base is added
 	page     pageLinks
 	replayed bool
+
+	headers    [2]string // of Etag and Content-Length
+	next, prev string    // paths; the base is added
 }
+
+// prepare makes what each time is the same.
+func (a *answer) prepare(u *url.URL) {
+	a.headers = [2]string{a.etag, strconv.Itoa(len(a.body))}
+	if a.page.limit > 0 {
+		a.next, a.prev = a.page.next(u), a.page.prev(u)
+	}
+}
+
+func (a *answer) etagHeader() []string   { return a.headers[:1:1] }
+func (a *answer) lengthHeader() []string { return a.headers[1:] }
 
 // errStreamed is returned by a handler that has answered by itself.
 var errStreamed = errors.New("the answer was streamed")
@@ -73,14 +90,14 @@ func (x *exchange) Write(b []byte) (int, error) {
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // write sends the answer, or 304 when the client has it already.
-func (x *exchange) write(a answer) {
+func (x *exchange) write(a *answer) {
 	if err := x.holdAnswer(len(a.body)); err != nil {
 		x.fail(err)
 		return
 	}
 	h := x.Header()
 	if a.etag != "" {
-		h["Etag"] = []string{a.etag}
+		h["Etag"] = a.etagHeader()
 	}
 	if a.location != "" {
 		h.Set("Location", x.base()+a.location)
@@ -88,7 +105,7 @@ func (x *exchange) write(a answer) {
 	if a.replayed {
 		h.Set("Idempotent-Replayed", "true")
 	}
-	x.setLinks(a.page)
+	x.setLinks(a)
 	if a.etag != "" && a.status == http.StatusOK && x.isRead() && noneMatch(x.request.Header, a.etag) {
 		x.WriteHeader(http.StatusNotModified)
 		return
@@ -98,7 +115,7 @@ func (x *exchange) write(a answer) {
 		return
 	}
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	h["Content-Length"] = a.lengthHeader()
 	x.WriteHeader(a.status)
 	x.Write(a.body)
 }
@@ -109,10 +126,16 @@ func (x *exchange) isRead() bool {
 	return x.request.Method == http.MethodGet || x.request.Method == http.MethodHead
 }
 
+// say writes an answer that no handler returned.
+func (x *exchange) say(a answer) {
+	a.prepare(x.request.URL)
+	x.write(&a)
+}
+
 // base is the beginning of every absolute link.
 func (x *exchange) base() string {
-	if u := x.server.PublicURL; u != nil {
-		return u.String()
+	if x.server.base != "" {
+		return x.server.base
 	}
 	scheme, host := x.origin()
 	return scheme + "://" + host

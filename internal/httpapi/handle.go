@@ -38,6 +38,10 @@ func (s *Server) serveAPI(x *exchange) {
 		x.fail(err)
 		return
 	}
+	if a := s.cached(x); a != nil {
+		x.write(a)
+		return
+	}
 	if !isClean(x.request.URL) {
 		x.fail(notFoundRoute())
 		return
@@ -52,12 +56,13 @@ func (unknownRoute) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 // methods are the routes of one path.
-type methods map[string]route
+type methods map[string]*route
 
 // byPath groups the routes, so that a wrong method is told from a wrong path.
 func byPath(routes []route) map[string]methods {
 	out := map[string]methods{}
-	for _, r := range routes {
+	for i := range routes {
+		r := &routes[i]
 		if out[r.path] == nil {
 			out[r.path] = methods{}
 		}
@@ -73,13 +78,12 @@ func byPath(routes []route) map[string]methods {
 // writes its answer or error.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
-	x.request = r
-	route, ok := m[r.Method]
-	if !ok {
+	x.request, x.route = r, m[r.Method]
+	if x.route == nil {
 		x.notAllowed(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 		return
 	}
-	switch a, err := x.run(route); {
+	switch a, err := x.run(x.route); {
 	case err == nil:
 		failpoint.Pass(failpoint.BeforeAnswer)
 		x.write(a)
@@ -88,31 +92,39 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (x *exchange) run(r route) (answer, error) {
-	for _, scope := range r.need {
-		if err := x.caller.Authorize(scope); err != nil {
-			return answer{}, err
-		}
-	}
-	if !r.cached {
-		return x.call(r)
-	}
-	key := x.cacheKey()
-	if key == "" {
-		return x.call(r)
-	}
-	if a, ok := x.server.cache.find(key); ok {
-		return a, nil
+// run calls the route for a caller who may, and keeps the answer where nothing
+// but the workspace's version decides on it.
+func (x *exchange) run(r *route) (*answer, error) {
+	if err := x.authorize(r); err != nil {
+		return nil, err
 	}
 	a, err := x.call(r)
-	if err == nil {
-		x.server.cache.keep(key, a)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	a.prepare(x.request.URL)
+	if !r.cached {
+		return &a, nil
+	}
+	x.server.cache.misses.Add(1)
+	if key, ok := x.cacheKey(); ok {
+		x.server.cache.keep(key, r, &a)
+	}
+	return &a, nil
+}
+
+// authorize asks the gate for all that the route needs.
+func (x *exchange) authorize(r *route) error {
+	for _, scope := range r.need {
+		if err := x.caller.Authorize(scope); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // call reads what the route takes, and calls it.
-func (x *exchange) call(r route) (answer, error) {
+func (x *exchange) call(r *route) (answer, error) {
 	if r.takes != nil {
 		if err := x.readBody(); err != nil {
 			return answer{}, err

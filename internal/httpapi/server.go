@@ -60,6 +60,7 @@ type Server struct {
 	draining atomic.Bool
 	last     atomic.Int64 // when the newest request came
 	prefix   string       // of the request ids that this process makes
+	base     string       // of every absolute link; empty to take the request's
 	requests atomic.Uint64
 }
 
@@ -72,6 +73,9 @@ func New(c Config) *Server {
 	var random [6]byte
 	rand.Read(random[:])
 	s.prefix = "r" + hex.EncodeToString(random[:]) + "-" // "12e-5" would read as a number
+	if c.PublicURL != nil {
+		s.base = c.PublicURL.String()
+	}
 	for path, methods := range byPath(s.routes()) {
 		s.mux.Handle(path, methods)
 	}
@@ -176,10 +180,11 @@ func loggedPath(path string) string {
 const maxLoggedPath = 256
 
 func (s *Server) requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); saneID(id) {
-		return id
+	if ids := r.Header["X-Request-Id"]; len(ids) > 0 && saneID(ids[0]) {
+		return ids[0]
 	}
-	return s.prefix + strconv.FormatUint(s.requests.Add(1), 10)
+	var room [32]byte
+	return string(strconv.AppendUint(append(room[:0], s.prefix...), s.requests.Add(1), 10))
 }
 
 func saneID(id string) bool {
@@ -204,7 +209,7 @@ func (s *Server) probe(x *exchange, check func() error) {
 		x.fail(err)
 		return
 	}
-	x.write(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
+	x.say(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
 }
 
 func (s *Server) ready() error {
