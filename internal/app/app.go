@@ -22,6 +22,7 @@ type App struct {
 	now      func() time.Time
 	random   io.Reader
 	webhooks Webhooks
+	cost     PasswordCost
 }
 
 // Config is what the rules need from outside.
@@ -31,6 +32,9 @@ type Config struct {
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
+	// PasswordCost is for new passwords; the zero value is the second choice of
+	// RFC 9106. Tests of many people take less.
+	PasswordCost PasswordCost
 }
 
 // Webhooks is what the rules about subscriptions need from outside.
@@ -45,7 +49,10 @@ type Webhooks struct {
 
 // New returns the rules over a store.
 func New(c Config) *App {
-	return &App{store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	if c.PasswordCost == (PasswordCost{}) {
+		c.PasswordCost = standardCost
+	}
+	return &App{cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		webhooks: c.Webhooks}
 }
 

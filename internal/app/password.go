@@ -19,14 +19,20 @@ const (
 	MaxPassword = 1024
 )
 
-// The parameters of new hashes: the second choice of RFC 9106. A stored hash
-// names its own, so they may change.
+// PasswordCost is what hashing a new password costs. A stored hash names its
+// own, so it may change.
+type PasswordCost struct {
+	Passes  uint32
+	Memory  uint32 // KiB
+	Threads uint8
+}
+
+// standardCost is the second choice of RFC 9106.
+var standardCost = PasswordCost{Passes: 3, Memory: 64 << 10, Threads: 4}
+
 const (
-	argonTime    = 3
-	argonMemory  = 64 << 10 // KiB
-	argonThreads = 4
-	argonSalt    = 16
-	argonKey     = 32
+	argonSalt = 16
+	argonKey  = 32
 )
 
 // hashing bounds how many passwords are hashed at once, since each takes 64 MiB,
@@ -49,9 +55,17 @@ func enqueue() (leave func(), err error) {
 	}
 }
 
-// nobodysHash matches no password and takes as long to compare as any other.
-var nobodysHash = fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
-	base64.RawStdEncoding.EncodeToString(make([]byte, argonSalt)), base64.RawStdEncoding.EncodeToString(make([]byte, argonKey)))
+// nobodysHash matches no password and takes as long to compare as one of that
+// cost.
+func nobodysHash(cost PasswordCost) string {
+	return phc(cost, make([]byte, argonSalt), make([]byte, argonKey))
+}
+
+// phc is PHC's string format, which carries the parameters and the salt.
+func phc(cost PasswordCost, salt, key []byte) string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Passes, cost.Threads,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
+}
 
 func checkPassword(password string) error {
 	switch n := len(password); {
@@ -63,16 +77,13 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hashPassword returns the argon2id hash in PHC's string format, which carries
-// its parameters and its salt.
-func hashPassword(password string, random io.Reader) (string, error) {
+// hashPassword returns the argon2id hash in PHC's string format.
+func hashPassword(password string, random io.Reader, cost PasswordCost) (string, error) {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
 		return "", fmt.Errorf("make a salt: %w", err)
 	}
-	key := argonID(password, salt, argonTime, argonMemory, argonThreads, argonKey)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
-		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+	return phc(cost, salt, argonID(password, salt, cost, argonKey)), nil
 }
 
 // passwordMatches reports whether the hash is that of the password. An empty
@@ -82,9 +93,8 @@ func passwordMatches(hash, password string) bool {
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return false
 	}
-	var memory, passes uint32
-	var threads uint8
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads); err != nil || passes == 0 || threads == 0 {
+	var cost PasswordCost
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &cost.Memory, &cost.Passes, &cost.Threads); err != nil || cost.Passes == 0 || cost.Threads == 0 {
 		return false
 	}
 	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
@@ -92,12 +102,12 @@ func passwordMatches(hash, password string) bool {
 	if saltErr != nil || keyErr != nil || len(want) == 0 {
 		return false
 	}
-	got := argonID(password, salt, passes, memory, threads, uint32(len(want)))
+	got := argonID(password, salt, cost, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1
 }
 
-func argonID(password string, salt []byte, passes, memory uint32, threads uint8, size uint32) []byte {
+func argonID(password string, salt []byte, cost PasswordCost, size uint32) []byte {
 	hashing <- struct{}{}
 	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, passes, memory, threads, size)
+	return argon2.IDKey([]byte(password), salt, cost.Passes, cost.Memory, cost.Threads, size)
 }

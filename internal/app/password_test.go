@@ -7,7 +7,7 @@ import (
 )
 
 func TestPassword_MatchesItsOwnHashOnly(t *testing.T) {
-	hash, err := hashPassword("correct horse", rand.Reader)
+	hash, err := hashPassword("correct horse", rand.Reader, standardCost)
 	if err != nil {
 		t.Fatal(err)
 	}

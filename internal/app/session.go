@@ -88,7 +88,7 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	}
 	hash, known := user.PasswordHash, user.PasswordHash != ""
 	if !known {
-		hash = nobodysHash
+		hash = nobodysHash(a.cost)
 	}
 	if !passwordMatches(hash, clipPassword(in.Password)) || !known {
 		return user, errSignIn
@@ -190,7 +190,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password, 
 	if err != nil {
 		return NewSession{}, err
 	}
-	hash, err := hashPassword(password, a.random)
+	hash, err := hashPassword(password, a.random, a.cost)
 	if err != nil {
 		return NewSession{}, err
 	}

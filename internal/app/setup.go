@@ -134,7 +134,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	if err := a.CheckSetupLink(ctx, token); err != nil {
 		return err
 	}
-	hash, err := hashPassword(password, a.random)
+	hash, err := hashPassword(password, a.random, a.cost)
 	if err != nil {
 		return err
 	}

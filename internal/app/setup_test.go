@@ -28,7 +28,8 @@ func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
 			}
 			defer st.Close()
 			now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
-			test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader}), &now)
+			test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader,
+				PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}}), &now)
 		})
 	}
 }
@@ -85,7 +86,7 @@ func TestCompleteSetup_OfManyPostsOneWins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hash, err := hashPassword("long enough", rand.Reader)
+		hash, err := hashPassword("long enough", rand.Reader, a.cost)
 		if err != nil {
 			t.Fatal(err)
 		}

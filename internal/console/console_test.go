@@ -25,7 +25,7 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader})
+	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
 	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a
 }
 

@@ -232,8 +232,10 @@ func (v *visit) fail(err error) {
 		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
 		refusal = &sheaf.Error{Text: "The page could not be made, and nothing was changed. Try again in a moment. Whoever runs Sheaf finds the reason in its log."}
 	}
-	if refusal.Kind == sheaf.Unavailable {
+	if refusal.Cause != nil {
 		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)
+		refusal = &sheaf.Error{Kind: refusal.Kind, RetryAfter: refusal.RetryAfter,
+			Text: "The service cannot reach its store at the moment, and nothing was changed. Try again in a few seconds."}
 	}
 	if refusal.Kind == sheaf.Unauthorized {
 		_ = v.toSignIn()

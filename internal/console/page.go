@@ -285,6 +285,7 @@ func sentence(s string) string {
 		return s
 	}
 	s = string(unicode.ToUpper(first)) + s[size:]
+	s = strings.Replace(s, "or this key has no access to it", "or you have no access to it", 1)
 	if !strings.HasSuffix(s, ".") {
 		s += "."
 	}

@@ -14,7 +14,7 @@ func setUp(t *testing.T, s *service) *tab {
 	b.fill("[name=password]", password)
 	b.fill("[name=again]", password)
 	b.click("=Finish the set-up")
-	b.read("Begin with a project")
+	b.arrive("My workspace")
 	return b
 }
 
@@ -24,9 +24,13 @@ func (b *tab) newFolder(name string) {
 	b.click("=New folder")
 	b.fill("dialog [name=name]", name)
 	b.click("=Make the folder")
-	b.gone("dialog[open]")
-	b.see("h1")
-	b.until(name, "document.querySelector('h1').innerText === "+quote(name))
+	b.arrive(name)
+}
+
+// arrive waits for the page of that heading.
+func (b *tab) arrive(heading string) {
+	b.t.Helper()
+	b.until("the page "+heading, "document.querySelector('h1')?.innerText === "+quote(heading)+" && !document.querySelector('dialog[open]') && document.readyState === 'complete'")
 }
 
 func (b *tab) newProject(name, icon string) {
@@ -36,8 +40,7 @@ func (b *tab) newProject(name, icon string) {
 	b.fill("dialog [data-filter-icons]", icon)
 	b.click("dialog label[data-name=" + icon + "]")
 	b.click("=Make the project")
-	b.gone("dialog[open]")
-	b.until(name, "document.querySelector('h1').innerText === "+quote(name))
+	b.arrive(name)
 }
 
 func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
@@ -52,6 +55,7 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 	b.newFolder("Products")
 	b.shot("folder-empty")
 	b.click("=All projects")
+	b.arrive("My workspace")
 	b.click("=New project")
 	b.see("dialog [name=name]")
 	b.shot("project-form")
@@ -65,6 +69,7 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 	// The page of the project says so too, and so does the server.
 	b.see(".crumbs a[href*='/folders/']")
 	b.open("/")
+	b.arrive("My workspace")
 	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")
 	b.shot("overview")
 }

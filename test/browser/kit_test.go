@@ -156,8 +156,12 @@ func newTab(t *testing.T, s *service) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
+	// The tab lives as long as the context of the first action.
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
 	b := &tab{t: t, ctx: ctx, url: s.URL}
-	b.do(chromedp.EmulateViewport(1280, 800))
+	b.desk()
 	b.watchConsole()
 	return b
 }
@@ -273,13 +277,16 @@ func (b *tab) gone(selector string) {
 // middle returns the middle of an element in the window.
 func (b *tab) middle(selector string) (x, y float64) {
 	b.t.Helper()
-	b.see(selector)
-	at, ok := ask[[]float64](b, "(() => { const e = "+find(selector)+"; e.scrollIntoView({block: 'nearest'});"+
-		" const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()")
-	if !ok || len(at) != 2 {
-		b.t.Fatalf("%s has no place", selector)
+	for range 3 {
+		b.see(selector)
+		at, ok := ask[[]float64](b, "(() => { const e = "+find(selector)+"; e.scrollIntoView({block: 'nearest'});"+
+			" const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()")
+		if ok && len(at) == 2 {
+			return at[0], at[1]
+		}
 	}
-	return at[0], at[1]
+	b.t.Fatalf("%s has no place", selector)
+	return 0, 0
 }
 
 // click clicks an element with the mouse.

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// caller is the person of a session in its only workspace.
+func caller(t *testing.T, a *App, token string) Caller {
+	t.Helper()
+	s, err := a.Session(t.Context(), token)
+	if err != nil || len(s.Memberships) == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	c, _, err := s.Caller(s.Memberships[len(s.Memberships)-1].Workspace.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// invited makes a link and uses it as a new user.
+func invited(t *testing.T, a *App, owner Caller, email string, role sheaf.Role) Caller {
+	t.Helper()
+	i, err := a.Invite(t.Context(), owner, email, role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ws, err := a.Join(t.Context(), Join{Token: i.Token, Name: email, Password: testPassword, Address: "192.0.2.2"}, "")
+	if err != nil || ws != owner.Workspace {
+		t.Fatalf("%v, %v", ws, err)
+	}
+	return caller(t, a, s.Token)
+}
+
+func wantKind(t *testing.T, what string, err error, want sheaf.Kind) {
+	t.Helper()
+	if err == nil || sheaf.KindOf(err) != want {
+		t.Errorf("%s: got %v, want kind %d", what, err, want)
+	}
+}
+
+func TestRoles_GovernTheConsole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		member := invited(t, a, owner, "bob@example.com", sheaf.Member)
+		name := sheaf.ProjectChange{Name: sheaf.Some("x")}
+
+		if _, err := a.Projects(t.Context(), member, sheaf.ProjectFilter{Paging: sheaf.Paging{Limit: 1}}); err != nil {
+			t.Errorf("a member sees: %v", err)
+		}
+		_, err := a.CreateProject(t.Context(), member, name)
+		wantKind(t, "a member changes", err, sheaf.Forbidden)
+		_, err = a.CreateKey(t.Context(), member, NewKey{Name: "k", Scopes: sheaf.Scopes{sheaf.ProjectsRead}})
+		wantKind(t, "a member makes a key", err, sheaf.Forbidden)
+
+		if err := a.SetRole(t.Context(), owner, member.User, sheaf.Admin); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.CreateProject(t.Context(), member, name)
+		wantKind(t, "who was a member when the page was made", err, sheaf.Forbidden)
+		admin := member
+		admin.Role = sheaf.Admin
+		if _, err := a.CreateProject(t.Context(), admin, name); err != nil {
+			t.Errorf("an admin changes: %v", err)
+		}
+		k, err := a.CreateKey(t.Context(), admin, NewKey{Name: "k", Scopes: sheaf.AllScopes})
+		if err != nil {
+			t.Fatalf("an admin makes a key: %v", err)
+		}
+		_, err = a.Invite(t.Context(), admin, "eve@example.com", sheaf.Owner)
+		wantKind(t, "an admin invites", err, sheaf.Forbidden)
+		wantKind(t, "an admin makes themselves an owner", a.SetRole(t.Context(), admin, admin.User, sheaf.Owner), sheaf.Forbidden)
+		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro), sheaf.Forbidden)
+		wantKind(t, "an admin removes the owner", a.RemoveMember(t.Context(), admin, owner.User), sheaf.Forbidden)
+
+		if err := a.RemoveMember(t.Context(), owner, admin.User); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Authenticate(t.Context(), *k.Secret)
+		wantKind(t, "the key of who was removed", err, sheaf.Unauthorized)
+		_, err = a.CreateProject(t.Context(), admin, name)
+		wantKind(t, "who was removed", err, sheaf.NotFound)
+	})
+}
+
+func TestMembers_KeysSeeNoMember(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		_, first := ada(t, a)
+		c, err := a.Authenticate(t.Context(), first.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key}
+		_, err = a.Members(t.Context(), key)
+		wantKind(t, "the members", err, sheaf.Forbidden)
+		_, err = a.Invite(t.Context(), key, "eve@example.com", sheaf.Owner)
+		wantKind(t, "an invitation", err, sheaf.Forbidden)
+		wantKind(t, "leaving", a.RemoveMember(t.Context(), key, key.User), sheaf.Forbidden)
+	})
+}
+
+// Two owners who leave at the same moment: one stays.
+func TestOwners_TheLastOneStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		one := caller(t, a, n.Token)
+		wantKind(t, "the last owner leaves", a.RemoveMember(t.Context(), one, one.User), sheaf.Conflict)
+		wantKind(t, "the last owner becomes an admin", a.SetRole(t.Context(), one, one.User, sheaf.Admin), sheaf.Conflict)
+		two := invited(t, a, one, "bob@example.com", sheaf.Owner)
+		warmUp(t, a, 2)
+		errs := make([]error, 2)
+		var wg sync.WaitGroup
+		for i, c := range []Caller{one, two} {
+			wg.Go(func() { errs[i] = a.RemoveMember(t.Context(), c, c.User) })
+		}
+		wg.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Errorf("of both: %v", errs)
+		}
+	})
+}
+
+func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		invite := func(email string) NewInvitation {
+			i, err := a.Invite(t.Context(), owner, email, sheaf.Member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return i
+		}
+		join := func(token string) error {
+			_, _, err := a.Join(t.Context(), Join{Token: token, Name: "Bob", Password: testPassword}, "")
+			return err
+		}
+		replaced := invite("bob@example.com")
+		again := invite("BOB@example.com")
+		wantKind(t, "a replaced link", join(replaced.Token), sheaf.NotFound)
+		if err := join(again.Token); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, "a used link", join(again.Token), sheaf.NotFound)
+		_, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Admin)
+		wantKind(t, "inviting a member", err, sheaf.Conflict)
+
+		withdrawn := invite("carol@example.com")
+		if err := a.Withdraw(t.Context(), owner, withdrawn.ID); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, "a withdrawn link", join(withdrawn.Token), sheaf.NotFound)
+		late := invite("dave@example.com")
+		*now = now.Add(invitationLives)
+		wantKind(t, "an expired link", join(late.Token), sheaf.NotFound)
+		_, err = a.Invite(t.Context(), owner, "not an address", sheaf.Member)
+		wantKind(t, "inviting nobody", err, sheaf.Invalid)
+	})
+}
+
+// An owner must not become somebody else by inviting their e-mail and using the
+// link themselves.
+func TestInvitation_IsNoWayIntoAnothersAccount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Bob's", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		i, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := a.Offer(t.Context(), i.Token)
+		if err != nil || !o.Known || !o.Locked {
+			t.Errorf("%+v, %v", o, err)
+		}
+		_, _, err = a.Join(t.Context(), Join{Token: i.Token, Name: "Eve", Password: testPassword}, "")
+		wantKind(t, "a user without a password", err, sheaf.Unauthorized)
+		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "bob's own one"); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = a.Join(t.Context(), Join{Token: i.Token, Name: "Eve", Password: testPassword}, "")
+		wantKind(t, "with another password", err, sheaf.Unauthorized)
+		if _, _, err := a.Join(t.Context(), Join{Token: i.Token, Password: "bob's own one"}, ""); err != nil {
+			t.Errorf("with their own: %v", err)
+		}
+	})
+}
+
+func TestInvitation_NotIntoAPersonalWorkspace(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		ws, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Mine", Plan: sheaf.Pro, Personal: true, OwnerEmail: "bob@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Invite(t.Context(), Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}, "eve@example.com", sheaf.Member)
+		wantKind(t, "inviting", err, sheaf.Conflict)
+	})
+}

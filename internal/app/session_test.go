@@ -1,0 +1,206 @@
+package app
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+const testPassword = "long enough"
+
+// ada is the owner of the first workspace, with a password.
+func ada(t *testing.T, a *App) (SignIn, FirstRun) {
+	t.Helper()
+	first, _, err := a.Operator().FirstRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := SignIn{Email: "ada@example.com", Password: testPassword, Address: "192.0.2.1"}
+	if err := a.CompleteSetup(t.Context(), first.Link.Token, in.Email, in.Password); err != nil {
+		t.Fatal(err)
+	}
+	return in, first
+}
+
+func (in SignIn) with(change func(*SignIn)) SignIn {
+	change(&in)
+	return in
+}
+
+func signIn(t *testing.T, a *App, in SignIn) (NewSession, Session) {
+	t.Helper()
+	n, err := a.SignIn(t.Context(), in, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.Session(t.Context(), n.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, s
+}
+
+func TestSignIn_TellsNothingAboutWhoIsKnown(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		for name, wrong := range map[string]SignIn{
+			"a wrong password":  in.with(func(s *SignIn) { s.Password = "wrong" }),
+			"an unknown e-mail": in.with(func(s *SignIn) { s.Email = "nobody@example.com" }),
+			"no password":       in.with(func(s *SignIn) { s.Email, s.Password = "bob@example.com", "" }),
+		} {
+			if _, err := a.SignIn(t.Context(), wrong, ""); err != error(errSignIn) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		n, s := signIn(t, a, in.with(func(s *SignIn) { s.Email = "ADA@example.com" }))
+		if s.User.Email == nil || *s.User.Email != in.Email || len(s.Memberships) != 1 || s.Memberships[0].Role != sheaf.Owner || len(n.Token) < 40 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Five wrong passwords are free; then the next is not even compared, however
+// many come at once, and the right one waits too.
+func TestSignIn_SlowsAnAccountDown(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		var wg sync.WaitGroup
+		kinds := make([]sheaf.Kind, 12)
+		for i := range kinds {
+			wg.Go(func() {
+				_, err := a.SignIn(t.Context(), in.with(func(s *SignIn) { s.Password = "wrong" }), "")
+				kinds[i] = sheaf.KindOf(err)
+			})
+		}
+		wg.Wait()
+		count := map[sheaf.Kind]int{}
+		for _, k := range kinds {
+			count[k]++
+		}
+		if count[sheaf.Unauthorized] != 5 || count[sheaf.RateLimited] != 7 {
+			t.Errorf("got %v", count)
+		}
+		if _, err := a.SignIn(t.Context(), in, ""); sheaf.KindOf(err) != sheaf.RateLimited {
+			t.Errorf("the right password at once: %v", err)
+		}
+		*now = now.Add(time.Second)
+		signIn(t, a, in)
+		// It begins anew.
+		if _, err := a.SignIn(t.Context(), in.with(func(s *SignIn) { s.Password = "wrong" }), ""); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("after a success: %v", err)
+		}
+	})
+}
+
+func TestBrake_DoublesTheWait(t *testing.T) {
+	now := time.Now()
+	b := brake{"x", 5, time.Minute}
+	for failures, want := range map[int64]time.Duration{0: 0, 4: 0, 5: time.Second, 6: 2 * time.Second, 10: 32 * time.Second, 11: time.Minute, 1000: time.Minute} {
+		if got := b.wait(store.Failures{Count: failures, At: now}, now); got != want {
+			t.Errorf("after %d failures: %v, want %v", failures, got, want)
+		}
+	}
+	if got := b.wait(store.Failures{Count: 1000, At: now.Add(-time.Hour)}, now); got != 0 {
+		t.Errorf("an hour later: %v", got)
+	}
+}
+
+// Whoever tries many accounts is slowed down by where they come from.
+func TestSignIn_SlowsAnAddressDown(t *testing.T) {
+	now := time.Now()
+	b := brakesFor("", SignIn{Email: "x@example.com", Address: "192.0.2.1"})[1]
+	if b.name != "address 192.0.2.1" || b.wait(store.Failures{Count: 19, At: now}, now) != 0 || b.wait(store.Failures{Count: 20, At: now}, now) != time.Second ||
+		b.wait(store.Failures{Count: 99, At: now}, now) != 15*time.Minute {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestSession_EndsByItselfAndByWish(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		open := func(n NewSession) bool {
+			_, err := a.Session(t.Context(), n.Token)
+			if err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		idle, _ := signIn(t, a, in)
+		*now = now.Add(sessionIdle - time.Millisecond)
+		if !open(idle) {
+			t.Error("it ended before it was idle for long")
+		}
+		*now = now.Add(sessionIdle)
+		if open(idle) {
+			t.Error("an idle session is open")
+		}
+		used, _ := signIn(t, a, in)
+		for end := now.Add(sessionLives); now.Before(end); *now = now.Add(6 * time.Hour) {
+			if !open(used) {
+				t.Fatal("a session in use ended")
+			}
+		}
+		if open(used) {
+			t.Error("a session is open for longer than it may be")
+		}
+		if open(NewSession{Token: ""}) || open(NewSession{Token: "x"}) {
+			t.Error("what is no token opens a session")
+		}
+
+		one, _ := signIn(t, a, in)
+		two, s := signIn(t, a, in)
+		if err := a.SignOut(t.Context(), one.Token); err != nil || open(one) || !open(two) {
+			t.Errorf("sign out: %v", err)
+		}
+		if err := a.SignOutEverywhere(t.Context(), s); err != nil || open(two) {
+			t.Errorf("sign out everywhere: %v", err)
+		}
+	})
+}
+
+func TestSession_EndsWithThePassword(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		old, s := signIn(t, a, in)
+		if _, err := a.ChangePassword(t.Context(), s, "wrong", "another password", in.Address); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("with a wrong password: %v", err)
+		}
+		fresh, err := a.ChangePassword(t.Context(), s, in.Password, "another password", in.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Session(t.Context(), old.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("the session of the old password: %v", err)
+		}
+		if _, err := a.Session(t.Context(), fresh.Token); err != nil {
+			t.Errorf("the session of who changed it: %v", err)
+		}
+		if _, err := a.Operator().SetPassword(t.Context(), in.Email, "a third password"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Session(t.Context(), fresh.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("after the operator has set one: %v", err)
+		}
+	})
+}
+
+// Signing in again replaces the session that the browser had.
+func TestSignIn_MakesANewToken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		first, _ := signIn(t, a, in)
+		second, err := a.SignIn(t.Context(), in, first.Token)
+		if err != nil || second.Token == first.Token {
+			t.Fatalf("%v", err)
+		}
+		if _, err := a.Session(t.Context(), first.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("the old token: %v", err)
+		}
+	})
+}

@@ -1,0 +1,318 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// opens pins who may open each route. A route that is added, or opens to others,
+// is to be written here by hand: that is the moment to think about it.
+const opens = `
+GET /{$}: anyone
+GET /assets/{file}: anything
+GET /favicon.ico: anything
+GET /setup/{token}: anyone
+POST /setup/{token}: anyone
+GET /invite/{token}: anyone
+POST /invite/{token}: anyone
+GET /sign-in: anyone
+POST /sign-in: anyone
+POST /sign-out: anyone
+POST /sign-out-everywhere: signed in
+GET /account: signed in
+POST /account/name: signed in
+POST /account/password: signed in
+GET /w/{workspace}: projects:read
+GET /w/{workspace}/live: events:read
+GET /w/{workspace}/search: projects:read
+GET /w/{workspace}/projects: projects:read
+GET /w/{workspace}/projects/new: projects:write
+POST /w/{workspace}/projects: projects:write
+GET /w/{workspace}/projects/{id}: projects:read
+GET /w/{workspace}/projects/{id}/edit: projects:write
+POST /w/{workspace}/projects/{id}: projects:write
+GET /w/{workspace}/projects/{id}/move: projects:write
+POST /w/{workspace}/projects/{id}/move: projects:write
+GET /w/{workspace}/projects/{id}/delete: projects:write
+POST /w/{workspace}/projects/{id}/delete: projects:write
+GET /w/{workspace}/folders/new: projects:write
+POST /w/{workspace}/folders: projects:write
+GET /w/{workspace}/folders/{id}: projects:read
+GET /w/{workspace}/folders/{id}/edit: projects:write
+POST /w/{workspace}/folders/{id}: projects:write
+GET /w/{workspace}/folders/{id}/move: projects:write
+POST /w/{workspace}/folders/{id}/move: projects:write
+GET /w/{workspace}/folders/{id}/delete: projects:write
+POST /w/{workspace}/folders/{id}/delete: projects:write
+GET /w/{workspace}/documents: documents:read
+GET /w/{workspace}/documents/new: documents:write
+POST /w/{workspace}/documents: documents:write
+GET /w/{workspace}/documents/{id}/edit: documents:write
+POST /w/{workspace}/documents/{id}: documents:write
+GET /w/{workspace}/documents/{id}/delete: documents:write
+POST /w/{workspace}/documents/{id}/delete: documents:write
+POST /w/{workspace}/documents/{id}/restore: documents:write
+GET /w/{workspace}/webhooks: webhooks:read
+GET /w/{workspace}/keys: keys:read
+GET /w/{workspace}/activity: events:read
+GET /w/{workspace}/members: projects:read
+GET /w/{workspace}/members/invite: owners
+POST /w/{workspace}/members/invite: owners
+GET /w/{workspace}/members/{id}/role: owners
+POST /w/{workspace}/members/{id}/role: owners
+GET /w/{workspace}/members/{id}/remove: projects:read
+POST /w/{workspace}/members/{id}/remove: projects:read
+POST /w/{workspace}/invitations/{id}/withdraw: owners
+GET /w/{workspace}/settings: projects:read
+POST /w/{workspace}/settings/name: owners
+POST /w/{workspace}/settings/plan: owners
+`
+
+func TestRoutes_SayWhoOpensThem(t *testing.T) {
+	c, _ := newConsole(t)
+	var got []string
+	for _, r := range c.routes() {
+		who := map[int]string{byAnything: "anything", byAnyone: "anyone", bySignedIn: "signed in", byOwner: "owners", byMember: string(r.who.scope)}[r.who.level]
+		got = append(got, fmt.Sprintf("%s %s: %s", r.method, r.path, who))
+	}
+	want := strings.Split(strings.TrimSpace(opens), "\n")
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the routes open to others (-want +got):\n%s", diff)
+	}
+}
+
+// town is two workspaces with people: an owner, a member, and somebody who owns
+// the other one.
+type town struct {
+	*testing.T
+	c                       *Console
+	a                       *app.App
+	owner, member, stranger string // their cookies
+	caller                  app.Caller
+	ids                     map[string]string // of one of each noun, by the path's word
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	c, a := newConsole(t)
+	c.Stop() // a stream ends as soon as it has begun
+	w := &town{T: t, c: c, a: a, ids: map[string]string{}}
+	first, _, err := a.Operator().FirstRun(t.Context())
+	w.must(err)
+	w.must(a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"))
+	w.owner = w.signIn("ada@example.com")
+	w.caller = w.callerOf(w.owner)
+	i, err := a.Invite(t.Context(), w.caller, "bob@example.com", sheaf.Member)
+	w.must(err)
+	s, _, err := a.Join(t.Context(), app.Join{Token: i.Token, Name: "Bob", Password: "long enough"}, "")
+	w.must(err)
+	w.member = s.Token
+	_, err = a.Operator().CreateWorkspace(t.Context(), app.NewWorkspace{Name: "Other", Plan: sheaf.Business, OwnerEmail: "eve@example.com"})
+	w.must(err)
+	_, err = a.Operator().SetPassword(t.Context(), "eve@example.com", "long enough")
+	w.must(err)
+	w.stranger = w.signIn("eve@example.com")
+	w.fill()
+	return w
+}
+
+func (w *town) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *town) signIn(email string) string {
+	w.Helper()
+	s, err := w.a.SignIn(w.Context(), app.SignIn{Email: email, Password: "long enough"}, "")
+	w.must(err)
+	return s.Token
+}
+
+func (w *town) callerOf(token string) app.Caller {
+	w.Helper()
+	s, err := w.a.Session(w.Context(), token)
+	w.must(err)
+	c, _, err := s.Caller(s.Memberships[0].Workspace.ID)
+	w.must(err)
+	return c
+}
+
+// fill makes one of each noun.
+func (w *town) fill() {
+	w.Helper()
+	ctx := w.Context()
+	f, err := w.a.CreateFolder(ctx, w.caller, sheaf.FolderChange{Name: sheaf.Some("Folder"), EntityType: sheaf.Some("project")})
+	w.must(err)
+	p, err := w.a.CreateProject(ctx, w.caller, sheaf.ProjectChange{Name: sheaf.Some("Project"), FolderID: sheaf.Some(f.ID)})
+	w.must(err)
+	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
+	w.must(err)
+	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin)
+	w.must(err)
+	w.ids = map[string]string{"folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
+		"members": string(w.caller.User)}
+}
+
+// address puts real identifiers into a route's path.
+func (w *town) address(path string) string {
+	path = strings.ReplaceAll(path, "{workspace}", string(w.caller.Workspace))
+	path = strings.NewReplacer("{$}", "", "{file}", "console.css", "{token}", "none").Replace(path)
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if part == "{id}" {
+			parts[i] = w.ids[parts[i-1]]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// anyForm is valid for every route that takes a form.
+var anyForm = url.Values{"name": {"n"}, "title": {"t"}, "type": {"project"}, "role": {"owner"}, "email": {"x@example.com"}, "plan": {"free"},
+	"password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"}}
+
+func (w *town) ask(method, path, token string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	w.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(anyForm.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if token != "" {
+		r.AddCookie(&http.Cookie{Name: "sheaf", Value: token})
+	}
+	for _, c := range change {
+		c(r)
+	}
+	rec := httptest.NewRecorder()
+	w.c.ServeHTTP(rec, r)
+	return rec
+}
+
+// everything is what a refused request must not change.
+func (w *town) everything() string {
+	w.Helper()
+	ctx, all := w.Context(), sheaf.Paging{Limit: 100}
+	folders, err := w.a.Folders(ctx, w.caller, sheaf.FolderFilter{Paging: all})
+	w.must(err)
+	projects, err := w.a.Projects(ctx, w.caller, sheaf.ProjectFilter{Paging: all})
+	w.must(err)
+	documents, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Paging: all})
+	w.must(err)
+	members, err := w.a.Members(ctx, w.caller)
+	w.must(err)
+	s, err := w.a.Session(ctx, w.owner)
+	w.must(err)
+	b, err := json.Marshal([]any{folders, projects, documents, members, s.Memberships[0].Workspace, s.User})
+	w.must(err)
+	return string(b)
+}
+
+func TestAccess_SignedOut(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	for _, r := range w.c.routes() {
+		if r.who.level <= byAnyone {
+			continue
+		}
+		for _, token := range []string{"", "made-up"} {
+			got := w.ask(r.method, w.address(r.path), token)
+			if to := got.Header().Get("Location"); got.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/sign-in") {
+				t.Errorf("%s %s: %d to %q", r.method, r.path, got.Code, to)
+			}
+		}
+	}
+	if w.everything() != before {
+		t.Error("somebody who is signed out changed something")
+	}
+}
+
+func TestAccess_AnotherWorkspace(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	for _, r := range w.c.routes() {
+		if r.who.level < byMember {
+			continue
+		}
+		if got := w.ask(r.method, w.address(r.path), w.stranger); got.Code != http.StatusNotFound {
+			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
+		}
+		// Nor may they name our resources in their own workspace.
+		theirs := strings.ReplaceAll(w.address(r.path), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace))
+		if got := w.ask(r.method, theirs, w.stranger); strings.Contains(r.path, "{id}") && got.Code != http.StatusNotFound {
+			t.Errorf("%s %s in their own: %d", r.method, r.path, got.Code)
+		}
+	}
+	if w.everything() != before {
+		t.Error("somebody from elsewhere changed something")
+	}
+}
+
+func TestAccess_WrongRole(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	for _, r := range w.c.routes() {
+		if r.who.level < byMember {
+			continue
+		}
+		refused := r.who.level == byOwner || strings.HasSuffix(string(r.who.scope), ":write")
+		// Removing the owner is for owners; anybody may remove themselves.
+		refused = refused || r.method == http.MethodPost && strings.HasSuffix(r.path, "/members/{id}/remove")
+		if got := w.ask(r.method, w.address(r.path), w.member); (got.Code == http.StatusForbidden) != refused {
+			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
+		}
+	}
+	if w.everything() != before {
+		t.Error("a member changed something")
+	}
+}
+
+func TestAccess_AnotherSite(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	for _, r := range w.c.routes() {
+		if r.method != http.MethodPost {
+			continue
+		}
+		for name, from := range map[string]func(*http.Request){
+			"by its own word": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+			"a sibling":       func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+			"by its origin":   func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		} {
+			if got := w.ask(r.method, w.address(r.path), w.owner, from); got.Code != http.StatusForbidden {
+				t.Errorf("%s %s, %s: %d", r.method, r.path, name, got.Code)
+			}
+		}
+	}
+	if w.everything() != before {
+		t.Error("another site changed something")
+	}
+}
+
+// The owner opens every page, so that each refusal above is for who asks.
+func TestAccess_TheOwnerOpensEverything(t *testing.T) {
+	w := newTown(t)
+	for _, r := range w.c.routes() {
+		if r.method != http.MethodGet || r.who.level < bySignedIn {
+			continue
+		}
+		got := w.ask(r.method, w.address(r.path), w.owner)
+		if got.Code != http.StatusOK && r.path != "/w/{workspace}" {
+			t.Errorf("GET %s: %d %s", r.path, got.Code, got.Body)
+		}
+		if strings.Contains(got.Body.String(), " style=") || strings.Contains(got.Body.String(), "<script>") {
+			t.Errorf("GET %s has what the policy blocks", r.path)
+		}
+	}
+}
