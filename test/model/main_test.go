@@ -17,13 +17,15 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-// workers is how many sequences run beside each other, each on databases of their own.
-const workers = 2
+// workers is how many sequences run beside each other, each on databases of their own: more than processors, since
+// each waits for the disk most of the time.
+const workers = 4
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	preset("rapid.checks", fmt.Sprint(proof.Rounds(500, 5_000, 50_000)/workers))
+	preset("rapid.checks", fmt.Sprint(proof.Rounds(quick, 5_000, 50_000)/workers))
 	preset("rapid.steps", "50")
+	preset("test.parallel", fmt.Sprint(workers))
 	debug.SetGCPercent(400) // the engines of the tests leave much behind, and memory is not short
 	goleak.VerifyTestMain(m)
 }
