@@ -20,3 +20,14 @@ func (s *Server) Routes() []Route {
 
 // MaxBody is the largest body that is accepted.
 const MaxBody = maxBody
+
+// ForgetPages empties the cache of answers.
+func (s *Server) ForgetPages() { s.cache.forgetAll() }
+
+func (c *pageCache) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.byKey) > 0 {
+		c.forgetOne()
+	}
+}
