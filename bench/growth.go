@@ -312,7 +312,7 @@ func (b *bench) growBacklog(r *row, c *contender, dead string, points []int) err
 			waiting = n
 		}
 		for range b.rounds {
-			s, err := b.deliver(c, hooks, c.owners[:1], 2000)
+			s, err := b.deliver(c, hooks, c.owners[:1], 1000)
 			if err != nil {
 				return err
 			}
@@ -340,7 +340,7 @@ func (b *bench) addBacklog(c *contender, n int) error {
 
 // subscriptions compares the same number of deliveries to one subscription and to more and more.
 func (b *bench) subscriptions() error {
-	const deliveries = 10_000
+	const deliveries = 4000
 	c, end, err := b.grown("subscriptions", func(o store.Options) ([]owner, error) { return seed(o, size{50, 1, 0}) })
 	if err != nil {
 		return err
