@@ -56,6 +56,9 @@ func New(c Config) *App {
 		webhooks: c.Webhooks}
 }
 
+// SignatureHeader is the name of the header that carries the first signature.
+func (a *App) SignatureHeader() string { return a.webhooks.SignatureHeader }
+
 // keepAnswers is for how long a repetition gets the first answer.
 const keepAnswers = 24 * time.Hour
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
@@ -25,8 +29,23 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
+	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
+		Webhooks: testWebhooks(t)})
 	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a
+}
+
+// testWebhooks sends nothing: every endpoint answers 500.
+func testWebhooks(t *testing.T) app.Webhooks {
+	t.Helper()
+	box, err := seal.New(make([]byte, 32), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.Webhooks{Box: box, Guard: guard.New(nil), SignatureHeader: "X-Service-Signature",
+		Send: func(context.Context, sheaf.Outgoing) sheaf.Attempt {
+			return sheaf.Attempt{StatusCode: 500, Class: "status", Error: "the endpoint answered 500", ResponseBody: `{"a":"<b>"}`,
+				Duration: 3 * time.Millisecond, Timings: sheaf.Timings{Connect: time.Millisecond, FirstByte: 2 * time.Millisecond}}
+		}}
 }
 
 func ask(t *testing.T, c *Console, r *http.Request) *httptest.ResponseRecorder {

@@ -1,6 +1,169 @@
 package console
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// keyPage bounds how many keys are shown: no plan has as many.
+const keyPage = 100
+
+type keysPage struct {
+	Keys []keyRow
+	Most int // that the plan allows
+}
+
+type keyRow struct {
+	sheaf.Key
+	By string // whose it is
+}
+
+// Left is how many more keys the plan allows.
+func (p keysPage) Left() int { return max(p.Most-len(p.Keys), 0) }
 
 // keys lists the live keys.
-func (c *Console) keys(v *visit) error { return v.show(http.StatusOK, "keys", nil) }
+func (c *Console) keys(v *visit) error {
+	page, err := c.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
+	if err != nil {
+		return err
+	}
+	members, err := c.app.Members(v.r.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	out := keysPage{Most: v.member.Workspace.Plan.MaxKeys()}
+	for _, k := range page.Items {
+		out.Keys = append(out.Keys, keyRow{k, nameOf(members.Members, k.UserID)})
+	}
+	return v.show(http.StatusOK, "keys", out)
+}
+
+// nameOf is what a member is called; empty for who is none.
+func nameOf(members []sheaf.Membership, user sheaf.UserID) string {
+	i := slices.IndexFunc(members, func(m sheaf.Membership) bool { return m.User.ID == user })
+	if i < 0 {
+		return ""
+	}
+	return person(members[i].User)
+}
+
+// scopeChoice is a scope with what it allows.
+type scopeChoice struct {
+	Scope   sheaf.Scope
+	Allows  string
+	Checked bool
+}
+
+var allows = map[sheaf.Scope]string{
+	sheaf.ProjectsRead:   "see projects and folders",
+	sheaf.ProjectsWrite:  "make, change, move and delete projects and folders",
+	sheaf.DocumentsRead:  "see documents",
+	sheaf.DocumentsWrite: "make, change, delete and restore documents",
+	sheaf.WebhooksRead:   "see webhooks and what became of deliveries",
+	sheaf.WebhooksWrite:  "make and change webhooks: they show all content of the workspace",
+	sheaf.EventsRead:     "read the log of events: it shows all content of the workspace",
+	sheaf.EventsWrite:    "report events of media, generations and shares",
+	sheaf.KeysRead:       "see the list of keys, never a key itself",
+	sheaf.KeysWrite:      "make keys with no more rights than its own, and revoke any",
+}
+
+// expiries are how long a key may live, by the value of the form's field.
+var expiries = []struct {
+	Value, Text string
+	Lasts       time.Duration
+}{
+	{"", "Never", 0},
+	{"30", "In 30 days", 30 * 24 * time.Hour},
+	{"90", "In 90 days", 90 * 24 * time.Hour},
+	{"365", "In a year", 365 * 24 * time.Hour},
+}
+
+type keyForm struct {
+	Name    string
+	Expires string
+	Scopes  []scopeChoice
+	Secret  string // shown once
+}
+
+// Expiries lists the choices.
+func (keyForm) Expiries() any { return expiries }
+
+func newKeyForm(chosen ...string) keyForm {
+	var f keyForm
+	for _, s := range sheaf.AllScopes {
+		f.Scopes = append(f.Scopes, scopeChoice{s, allows[s], slices.Contains(chosen, string(s))})
+	}
+	return f
+}
+
+func (c *Console) newKey(v *visit) error {
+	f := newKeyForm(string(sheaf.ProjectsRead), string(sheaf.DocumentsRead))
+	f.Expires = "90"
+	return v.show(http.StatusOK, "key-form", f)
+}
+
+// createKey makes the key and shows it, this once.
+func (c *Console) createKey(v *visit) error {
+	f := newKeyForm(v.r.PostForm["scope"]...)
+	f.Name, f.Expires = v.field("name"), v.field("expires")
+	scopes, err := sheaf.ParseScopes(v.r.PostForm["scope"])
+	if err != nil {
+		return v.again("key-form", f, sheaf.Invalidf("choose at least one thing that the key may do"))
+	}
+	k, err := c.app.CreateKey(v.r.Context(), v.caller, app.NewKey{Name: f.Name, Scopes: scopes, ExpiresAt: c.expiry(f.Expires)})
+	if err != nil {
+		return v.again("key-form", f, err)
+	}
+	f.Secret = *k.Secret
+	return v.show(http.StatusOK, "key-form", f)
+}
+
+func (c *Console) expiry(choice string) *time.Time {
+	for _, e := range expiries {
+		if e.Value == choice && e.Lasts > 0 {
+			at := c.Now().Add(e.Lasts)
+			return &at
+		}
+	}
+	return nil
+}
+
+// keyOf finds the live key in the path, or NotFound.
+func (v *visit) keyOf() (sheaf.Key, error) {
+	id, err := id[sheaf.KeyID](v, "key")
+	if err != nil {
+		return sheaf.Key{}, err
+	}
+	page, err := v.console.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
+	if err != nil {
+		return sheaf.Key{}, err
+	}
+	i := slices.IndexFunc(page.Items, func(k sheaf.Key) bool { return k.ID == id })
+	if i < 0 {
+		return sheaf.Key{}, sheaf.Missing("key")
+	}
+	return page.Items[i], nil
+}
+
+func (c *Console) revokeKeyForm(v *visit) error {
+	k, err := v.keyOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "key-revoke", k)
+}
+
+func (c *Console) revokeKey(v *visit) error {
+	k, err := v.keyOf()
+	if err != nil {
+		return err
+	}
+	if err := c.app.RevokeKey(v.r.Context(), v.caller, k.ID); err != nil {
+		return v.again("key-revoke", k, err)
+	}
+	return v.done(v.at("keys"))
+}

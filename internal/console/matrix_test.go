@@ -64,7 +64,27 @@ GET /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/restore: documents:write
 GET /w/{workspace}/webhooks: webhooks:read
+GET /w/{workspace}/webhooks/new: webhooks:write
+POST /w/{workspace}/webhooks: webhooks:write
+GET /w/{workspace}/webhooks/{id}: webhooks:read
+GET /w/{workspace}/webhooks/{id}/edit: webhooks:write
+POST /w/{workspace}/webhooks/{id}: webhooks:write
+POST /w/{workspace}/webhooks/{id}/test: webhooks:write
+GET /w/{workspace}/webhooks/{id}/rotate: webhooks:write
+POST /w/{workspace}/webhooks/{id}/rotate: webhooks:write
+GET /w/{workspace}/webhooks/{id}/pause: webhooks:write
+POST /w/{workspace}/webhooks/{id}/pause: webhooks:write
+GET /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
+POST /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
+GET /w/{workspace}/webhooks/{id}/delete: webhooks:write
+POST /w/{workspace}/webhooks/{id}/delete: webhooks:write
+GET /w/{workspace}/deliveries/{id}: webhooks:read
+POST /w/{workspace}/deliveries/{id}/redeliver: webhooks:write
 GET /w/{workspace}/keys: keys:read
+GET /w/{workspace}/keys/new: keys:write
+POST /w/{workspace}/keys: keys:write
+GET /w/{workspace}/keys/{id}/revoke: keys:write
+POST /w/{workspace}/keys/{id}/revoke: keys:write
 GET /w/{workspace}/activity: events:read
 GET /w/{workspace}/members: projects:read
 GET /w/{workspace}/members/invite: owners
@@ -103,6 +123,7 @@ type town struct {
 	owner, member, stranger string // their cookies
 	caller                  app.Caller
 	ids                     map[string]string // of one of each noun, by the path's word
+	secrets                 []string          // that were shown once, and must not be again
 }
 
 func newTown(t *testing.T) *town {
@@ -164,7 +185,17 @@ func (w *town) fill() {
 	w.must(err)
 	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin)
 	w.must(err)
-	w.ids = map[string]string{"folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
+	hook, err := w.a.CreateSubscription(ctx, w.caller, sheaf.SubscriptionChange{Name: sheaf.Some("Webhook"), URL: sheaf.Some("https://example.com/"),
+		Events: sheaf.Some([]string{string(sheaf.DocumentCreated)}), Headers: sheaf.Some([]sheaf.Header{{Name: "X-Token", Value: "canary-header"}})})
+	w.must(err)
+	_, err = w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("<b>Sent</b>")})
+	w.must(err)
+	sent, err := w.a.Deliveries(ctx, w.caller, hook.ID, "", sheaf.Paging{Limit: 1})
+	w.must(err)
+	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
+	w.must(err)
+	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
+	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -183,7 +214,7 @@ func (w *town) address(path string) string {
 
 // anyForm is valid for every route that takes a form.
 var anyForm = url.Values{"name": {"n"}, "title": {"t"}, "type": {"project"}, "role": {"owner"}, "email": {"x@example.com"}, "plan": {"free"},
-	"password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"}}
+	"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"}}
 
 func (w *town) ask(method, path, token string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	w.Helper()
@@ -214,7 +245,13 @@ func (w *town) everything() string {
 	w.must(err)
 	s, err := w.a.Session(ctx, w.owner)
 	w.must(err)
-	b, err := json.Marshal([]any{folders, projects, documents, members, s.Memberships[0].Workspace, s.User})
+	hooks, err := w.a.Subscriptions(ctx, w.caller, all)
+	w.must(err)
+	deliveries, err := w.a.Deliveries(ctx, w.caller, sheaf.SubscriptionID(w.ids["webhooks"]), "", all)
+	w.must(err)
+	keys, err := w.a.Keys(ctx, w.caller, all)
+	w.must(err)
+	b, err := json.Marshal([]any{folders, projects, documents, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }
@@ -313,6 +350,11 @@ func TestAccess_TheOwnerOpensEverything(t *testing.T) {
 		}
 		if strings.Contains(got.Body.String(), " style=") || strings.Contains(got.Body.String(), "<script>") {
 			t.Errorf("GET %s has what the policy blocks", r.path)
+		}
+		for _, secret := range w.secrets {
+			if strings.Contains(got.Body.String(), secret) {
+				t.Errorf("GET %s shows a secret", r.path)
+			}
 		}
 	}
 }

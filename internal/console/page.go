@@ -136,6 +136,9 @@ func (c *Console) functions() template.FuncMap {
 
 		"address":  func(s string) *string { return &s },
 		"article":  article,
+		"health":   healthOf,
+		"millis":   millis,
+		"tone":     toneOf,
 		"initials": initials,
 		"palette":  palette,
 		"person":   person,
@@ -201,10 +204,15 @@ func timeElement(t any) template.HTML {
 		at.Format("2006-01-02 15:04:05.000 UTC"), at.Format("2 Jan 2006, 15:04")))
 }
 
-// many counts a noun: 1 project, 2 projects.
+// many counts a noun: 1 project, 2 projects, 3 deliveries.
 func many(n any, noun string) string {
 	count := fmt.Sprint(n)
-	if count != "1" {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case count == "1":
+	case y:
+		noun = stem + "ies"
+	default:
 		noun += "s"
 	}
 	return count + " " + noun

@@ -50,6 +50,7 @@ func post(path string, who access, do func(*visit) error) route {
 func (c *Console) routes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsWrite := needs(sheaf.DocumentsWrite)
+	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	return []route{
 		get("/{$}", anyone, c.home),
 		get("/assets/{file}", anything, c.asset),
@@ -101,9 +102,29 @@ func (c *Console) routes() []route {
 		post("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocument),
 		post("/w/{workspace}/documents/{id}/restore", docsWrite, c.restoreDocument),
 
-		get("/w/{workspace}/webhooks", needs(sheaf.WebhooksRead), c.webhooks),
+		get("/w/{workspace}/webhooks", hooksRead, c.webhooks),
+		get("/w/{workspace}/webhooks/new", hooksWrite, c.newWebhook),
+		post("/w/{workspace}/webhooks", hooksWrite, c.createWebhook),
+		get("/w/{workspace}/webhooks/{id}", hooksRead, c.webhook),
+		get("/w/{workspace}/webhooks/{id}/edit", hooksWrite, c.editWebhook),
+		post("/w/{workspace}/webhooks/{id}", hooksWrite, c.updateWebhook),
+		post("/w/{workspace}/webhooks/{id}/test", hooksWrite, c.testWebhook),
+		get("/w/{workspace}/webhooks/{id}/rotate", hooksWrite, c.onWebhook("webhook-rotate")),
+		post("/w/{workspace}/webhooks/{id}/rotate", hooksWrite, c.rotateSecret),
+		get("/w/{workspace}/webhooks/{id}/pause", hooksWrite, c.onWebhook("webhook-pause")),
+		post("/w/{workspace}/webhooks/{id}/pause", hooksWrite, c.pauseWebhook),
+		get("/w/{workspace}/webhooks/{id}/reactivate", hooksWrite, c.onWebhook("webhook-reactivate")),
+		post("/w/{workspace}/webhooks/{id}/reactivate", hooksWrite, c.reactivateWebhook),
+		get("/w/{workspace}/webhooks/{id}/delete", hooksWrite, c.onWebhook("webhook-delete")),
+		post("/w/{workspace}/webhooks/{id}/delete", hooksWrite, c.deleteWebhook),
+		get("/w/{workspace}/deliveries/{id}", hooksRead, c.delivery),
+		post("/w/{workspace}/deliveries/{id}/redeliver", hooksWrite, c.redeliver),
 
 		get("/w/{workspace}/keys", needs(sheaf.KeysRead), c.keys),
+		get("/w/{workspace}/keys/new", needs(sheaf.KeysWrite), c.newKey),
+		post("/w/{workspace}/keys", needs(sheaf.KeysWrite), c.createKey),
+		get("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKeyForm),
+		post("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKey),
 
 		get("/w/{workspace}/activity", needs(sheaf.EventsRead), c.activity),
 

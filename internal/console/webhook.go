@@ -1,6 +1,269 @@
 package console
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
 
-// webhooks lists the subscriptions.
-func (c *Console) webhooks(v *visit) error { return v.show(http.StatusOK, "webhooks", nil) }
+	"sheaf.dev/internal/sheaf"
+)
+
+// webhookPage bounds how many webhooks are shown: no plan has as many.
+const webhookPage = 100
+
+type webhooksPage struct {
+	Webhooks []sheaf.Subscription
+	Most     int // that the plan allows
+}
+
+// Left is how many more webhooks the plan allows.
+func (p webhooksPage) Left() int { return max(p.Most-len(p.Webhooks), 0) }
+
+// webhooks lists the subscriptions with their health.
+func (c *Console) webhooks(v *visit) error {
+	page, err := c.app.Subscriptions(v.r.Context(), v.caller, sheaf.Paging{Limit: webhookPage})
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "webhooks", webhooksPage{page.Items, v.member.Workspace.Plan.MaxSubscriptions()})
+}
+
+// health says in a word or two how a webhook does, and in which colour.
+type health struct{ Tone, Text string }
+
+func healthOf(s sheaf.Subscription) health {
+	switch {
+	case s.Active && s.FailureCount > 0:
+		return health{"warn", "failing " + fmt.Sprintf("%d of %d", s.FailureCount, sheaf.MaxFailures)}
+	case s.Active:
+		return health{"good", "active"}
+	case s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures:
+		return health{"bad", "deactivated"}
+	}
+	return health{"", "paused"}
+}
+
+// eventGroup is the types of one noun, for the picker.
+type eventGroup struct {
+	Noun  string
+	Types []eventChoice
+}
+
+type eventChoice struct {
+	Type    sheaf.EventType
+	Checked bool
+}
+
+func eventGroups(chosen []string) []eventGroup {
+	var out []eventGroup
+	for _, t := range sheaf.EventTypes {
+		if t == sheaf.WebhookTest {
+			continue // it goes to whoever asks for a test
+		}
+		if noun := t.Resource(); len(out) == 0 || out[len(out)-1].Noun != noun {
+			out = append(out, eventGroup{Noun: noun})
+		}
+		g := &out[len(out)-1]
+		g.Types = append(g.Types, eventChoice{t, slices.Contains(chosen, string(t))})
+	}
+	return out
+}
+
+// webhookForm is for a new webhook, or a change of one.
+type webhookForm struct {
+	ID     sheaf.SubscriptionID // empty: a new one
+	Name   string
+	URL    string
+	Groups []eventGroup
+	// HeaderNames are those it has: their values are never shown again.
+	HeaderNames []string
+	Headers     string // to replace them, "Name: value" a line
+	Replace     bool
+}
+
+func (c *Console) newWebhook(v *visit) error {
+	return v.show(http.StatusOK, "webhook-form", webhookForm{Replace: true,
+		Groups: eventGroups([]string{string(sheaf.DocumentCreated), string(sheaf.DocumentUpdated), string(sheaf.DocumentDeleted)})})
+}
+
+// webhookForm reads the form, and the change that it asks for.
+func (v *visit) webhookForm() (webhookForm, sheaf.SubscriptionChange) {
+	chosen := v.r.PostForm["event"]
+	f := webhookForm{Name: v.field("name"), URL: strings.TrimSpace(v.field("url")), Groups: eventGroups(chosen),
+		Headers: v.field("headers"), Replace: v.field("replace") != ""}
+	change := sheaf.SubscriptionChange{Name: sheaf.Some(f.Name), URL: sheaf.Some(f.URL), Events: sheaf.Some(chosen)}
+	if f.Replace {
+		change.Headers = sheaf.Some(readHeaders(f.Headers))
+	}
+	return f, change
+}
+
+// readHeaders reads a header a line. A line without a colon is a name without a
+// value, which the rules refuse with a sentence.
+func readHeaders(lines string) []sheaf.Header {
+	var out []sheaf.Header
+	for line := range strings.SplitSeq(lines, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			name, value, _ := strings.Cut(line, ":")
+			out = append(out, sheaf.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+		}
+	}
+	return out
+}
+
+// secretPage shows a secret, this once, and how to verify with it.
+type secretPage struct {
+	sheaf.Subscription
+	Secret   string
+	Header   string // that carries the signature
+	Snippets []snippet
+	Rotated  bool
+}
+
+func (v *visit) showSecret(s sheaf.NewSubscription, rotated bool) error {
+	header := v.console.app.SignatureHeader()
+	return v.show(http.StatusOK, "webhook-secret", secretPage{s.Subscription, *s.Secret, header, snippets(header), rotated})
+}
+
+func (c *Console) createWebhook(v *visit) error {
+	form, change := v.webhookForm()
+	s, err := c.app.CreateSubscription(v.r.Context(), v.caller, change)
+	if err != nil {
+		return v.again("webhook-form", form, err)
+	}
+	return v.showSecret(s, false)
+}
+
+// webhookOf finds the webhook in the path, or NotFound.
+func (v *visit) webhookOf() (sheaf.Subscription, error) {
+	id, err := id[sheaf.SubscriptionID](v, "webhook")
+	if err != nil {
+		return sheaf.Subscription{}, err
+	}
+	return v.console.app.Subscription(v.r.Context(), v.caller, id)
+}
+
+// onWebhook returns a handler that shows a template about the webhook.
+func (c *Console) onWebhook(template string) func(*visit) error {
+	return func(v *visit) error {
+		s, err := v.webhookOf()
+		if err != nil {
+			return err
+		}
+		return v.show(http.StatusOK, template, s)
+	}
+}
+
+func (c *Console) editWebhook(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	var chosen []string
+	for _, t := range s.Events {
+		chosen = append(chosen, string(t))
+	}
+	return v.show(http.StatusOK, "webhook-form", webhookForm{ID: s.ID, Name: s.Name, URL: s.URL, Groups: eventGroups(chosen),
+		HeaderNames: s.HeaderNames})
+}
+
+func (c *Console) updateWebhook(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	form, change := v.webhookForm()
+	form.ID, form.HeaderNames = s.ID, s.HeaderNames
+	if _, err := c.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, sheaf.Match{}); err != nil {
+		return v.again("webhook-form", form, err)
+	}
+	return v.done(v.at("webhooks", string(s.ID)))
+}
+
+type testPage struct {
+	sheaf.Subscription
+	Attempt attemptView
+}
+
+// testWebhook sends a test now and shows the answer.
+func (c *Console) testWebhook(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "webhook-test", testPage{s, viewAttempt(result.Attempt, result.Attempt.Duration)})
+}
+
+func (c *Console) rotateSecret(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	grace := sheaf.DefaultGrace
+	if v.field("at-once") != "" {
+		grace = 0
+	}
+	rotated, err := c.app.RotateSecret(v.r.Context(), v.caller, s.ID, grace)
+	if err != nil {
+		return v.again("webhook-rotate", s, err)
+	}
+	return v.showSecret(rotated, true)
+}
+
+func (c *Console) pauseWebhook(v *visit) error { return v.switchWebhook("webhook-pause", false) }
+
+// reactivateWebhook turns it active and, where asked to, sends what was held.
+func (c *Console) reactivateWebhook(v *visit) error {
+	return v.switchWebhook("webhook-reactivate", true)
+}
+
+func (v *visit) switchWebhook(form string, active bool) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	ctx, a := v.r.Context(), v.console.app
+	since, err := v.oldestHeld(s)
+	if err != nil {
+		return err
+	}
+	if _, err := a.UpdateSubscription(ctx, v.caller, s.ID, sheaf.SubscriptionChange{Active: sheaf.Some(active)}, sheaf.Match{}); err != nil {
+		return v.again(form, s, err)
+	}
+	if active && v.field("held") != "" && since != nil {
+		if _, err := a.RecoverDeliveries(ctx, v.caller, s.ID, *since); err != nil {
+			return v.again(form, s, err)
+		}
+	}
+	return v.done(v.at("webhooks", string(s.ID)))
+}
+
+// oldestHeld is when the oldest delivery that is held was made; nil when none
+// is.
+func (v *visit) oldestHeld(s sheaf.Subscription) (*time.Time, error) {
+	if s.HeldCount == 0 {
+		return nil, nil
+	}
+	held, err := v.console.app.Deliveries(v.r.Context(), v.caller, s.ID, sheaf.Held, sheaf.Paging{Limit: 1})
+	if err != nil || len(held.Items) == 0 {
+		return nil, err
+	}
+	return &held.Items[0].CreatedAt, nil
+}
+
+func (c *Console) deleteWebhook(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	if err := c.app.DeleteSubscription(v.r.Context(), v.caller, s.ID, sheaf.Match{}); err != nil {
+		return v.again("webhook-delete", s, err)
+	}
+	return v.done(v.at("webhooks"))
+}

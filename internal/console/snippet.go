@@ -1,0 +1,34 @@
+package console
+
+// snippet is a program that verifies a delivery, ready to paste.
+type snippet struct{ Name, Code, Note string }
+
+// snippets show how to verify in the languages that receivers are mostly
+// written in. The secret is read from SHEAF_SECRET: no page repeats it.
+func snippets(header string) []snippet {
+	return []snippet{
+		{Name: "Go", Code: `http.Handle("/hook", webhook.Handler(os.Getenv("SHEAF_SECRET"),
+	func(ctx context.Context, e webhook.Event) error {
+		log.Println(e.Type, e.ID)
+		return nil // an error makes Sheaf send it again
+	}))`, Note: "with the package sheaf.dev/webhook"},
+		{Name: "Node", Code: `import { Webhook } from "standardwebhooks";
+
+app.post("/hook", express.raw({ type: "application/json" }), (req, res) => {
+  const event = new Webhook(process.env.SHEAF_SECRET).verify(req.body, req.headers);
+  console.log(event.type, event.id);
+  res.sendStatus(204);
+});`, Note: "npm install standardwebhooks; the body must be the raw one"},
+		{Name: "Python", Code: `from standardwebhooks import Webhook
+
+@app.post("/hook")
+def hook():
+    event = Webhook(os.environ["SHEAF_SECRET"]).verify(request.get_data(as_text=True), request.headers)
+    print(event["type"], event["id"])
+    return "", 204`, Note: "pip install standardwebhooks"},
+		{Name: "n8n", Code: `Webhook node: method POST, option Raw Body on.
+Crypto node: HMAC, SHA256, hex, secret: the whsec_… as it is, value:
+  {{ $json.headers["` + lower(header) + `"].match(/t=(\d+)/)[1] }}.{{ $binary.data.toString() }}
+If node: {{ $json.headers["` + lower(header) + `"] }} contains  v1={{ $json.data }}`, Note: "three nodes, no code"},
+	}
+}
