@@ -14,8 +14,11 @@ const (
 	InBackup     = "in-backup"     // some tables are in the backup and others are not
 )
 
-// EarlyAnswer is a fault to plant: a write is answered before its commit.
-const EarlyAnswer = "early-answer"
+// The faults that can be planted.
+const (
+	EarlyAnswer = "early-answer" // a write is answered before its commit
+	LazySync    = "lazy-sync"    // SQLite's commits are not synced, which its synchronous=NORMAL means
+)
 
 // EnvKill names the point and the number of the pass that kills the process, such as "posted:3"; EnvPlant names the
 // fault that is planted. Both matter only with the tag.

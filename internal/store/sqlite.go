@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -102,6 +103,19 @@ func checkFile(path string) error {
 	}
 	if id != applicationID && tables > 0 {
 		return fmt.Errorf("%s is the database of another program: choose another folder with --data, or move the file away", path)
+	}
+	return checkWhole(c, path)
+}
+
+// checkWhole looks for damage, after SQLite has taken back what a first start
+// that died half-way had begun: then nothing is left.
+func checkWhole(c *sqlite.Conn, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("the database file cannot be read: %w", err)
+	}
+	if info.Size() == 0 {
+		return nil
 	}
 	if err := checkForm(c, path); err != nil {
 		return err
@@ -225,7 +239,11 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	c.SetInterrupt(nil)
 	c.SetBusyTimeout(busyTimeout)
 	// FULL: at NORMAL a power cut loses commits that were acknowledged.
-	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+	level := "FULL"
+	if failpoint.Planted(failpoint.LazySync) {
+		level = "NORMAL"
+	}
+	pragmas := []string{"PRAGMA synchronous = " + level, "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000"}
 	if reader {
 		pragmas = append(pragmas, "PRAGMA query_only = ON")

@@ -6,6 +6,7 @@ var harnesses = []harness{
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
+	{pkg: "./test/disk", run: "TestPowerCut", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
