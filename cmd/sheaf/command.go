@@ -24,6 +24,8 @@ type commands struct {
 	} `cmd:"" help:"Make and revoke API keys."`
 	User struct {
 		SetPassword userSetPassword `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
+		List        userList        `cmd:"" help:"List the users and their workspaces."`
+		Invite      userInvite      `cmd:"" help:"Make a one-time link by which somebody joins a workspace."`
 		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
 	} `cmd:"" help:"Let people in."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`

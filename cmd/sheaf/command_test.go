@@ -159,3 +159,28 @@ func TestVersion_IsOneObject(t *testing.T) {
 		t.Errorf("printed %v", v)
 	}
 }
+
+func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	ws := decoded[struct{ ID string }](t, sheafCommand(t, "workspace", "create", "--name", "Acme", "--plan", "pro", "--owner-email", "ada@example.com", "--data", data, "--json").succeeds(t))
+	link := sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "admin", "--data", data, "--public-url", "https://sheaf.example").succeeds(t)
+	if !strings.HasPrefix(link, "https://sheaf.example/invite/") || len(strings.TrimSpace(link)) < 70 {
+		t.Errorf("the link is %q", link)
+	}
+	sheafCommand(t, "user", "invite", "ADA@example.com", "--workspace", ws.ID, "--data", data).fails(t, "a member already")
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin or member")
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", "nowhere", "--data", data).fails(t, "workspace nowhere not found")
+	list := sheafCommand(t, "user", "list", "--data", data).succeeds(t)
+	if !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "Acme (owner)") || !strings.Contains(list, "none") {
+		t.Errorf("the list is %q", list)
+	}
+	users := decoded[[]struct {
+		Email       string
+		HasPassword bool `json:"has_password"`
+		Workspaces  []struct{ ID, Role string }
+	}](t, sheafCommand(t, "user", "list", "--data", data, "--json").succeeds(t))
+	if len(users) != 1 || users[0].HasPassword || len(users[0].Workspaces) != 1 || users[0].Workspaces[0].ID != ws.ID {
+		t.Errorf("%+v", users)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -92,32 +93,114 @@ func keepEcho(terminal int) (done func()) {
 	}
 }
 
-type userSetupLink struct {
-	storeFlags
-	output
+// addressFlags are the settings of the server that links begin with.
+type addressFlags struct {
 	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server."`
 	PublicURL *string `placeholder:"https://..." help:"Address that users reach the service under."`
 }
 
-func (c *userSetupLink) Run(ctx context.Context, p *program) error {
-	// The address is one of the server's settings, so they are looked for
-	// where the server looks.
-	settings, err := config.Serve{Store: c.Store, Addr: c.Addr, PublicURL: c.PublicURL}.Load(p.env)
+// base returns the beginning of links. The address is one of the server's
+// settings, so they are looked for where the server looks.
+func (a addressFlags) base(p *program, s storeFlags) (string, error) {
+	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.env)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if settings.PublicURL == nil && strings.HasSuffix(settings.Addr, ":0") {
-		return errors.New("the server's port is not known: give the address that it listens on with --addr, or --public-url")
+		return "", errors.New("the server's port is not known: give the address that it listens on with --addr, or --public-url")
+	}
+	return baseURL(settings, settings.Addr), nil
+}
+
+type userSetupLink struct {
+	storeFlags
+	output
+	addressFlags
+}
+
+func (c *userSetupLink) Run(ctx context.Context, p *program) error {
+	base, err := c.base(p, c.storeFlags)
+	if err != nil {
+		return err
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		link, err := op.SetupLink(ctx)
 		if err != nil {
 			return err
 		}
-		url := setupURL(baseURL(settings, settings.Addr), link)
-		return c.show(p, fields(func(o *sheaf.Object) {
-			o.Text("url", url)
-			o.Time("expires_at", link.ExpiresAt)
-		}), func() string { return url + "\n" })
+		return c.showLink(p, setupURL(base, link), link.ExpiresAt)
+	})
+}
+
+// showLink prints a link that is shown once.
+func (o output) showLink(p *program, url string, expires time.Time) error {
+	return o.show(p, fields(func(o *sheaf.Object) {
+		o.Text("url", url)
+		o.Time("expires_at", expires)
+	}), func() string { return url + "\n" })
+}
+
+type userInvite struct {
+	storeFlags
+	output
+	addressFlags
+	Email     string `arg:"" help:"E-mail of who is invited. No mail is sent."`
+	Workspace string `required:"" placeholder:"ID" help:"Workspace to join."`
+	Role      string `default:"member" help:"owner, admin or member."`
+}
+
+func (c *userInvite) Run(ctx context.Context, p *program) error {
+	role, err := sheaf.ParseRole(c.Role)
+	if err != nil {
+		return err
+	}
+	base, err := c.base(p, c.storeFlags)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		i, err := op.Invite(ctx, sheaf.WorkspaceID(c.Workspace), c.Email, role)
+		if err != nil {
+			return err
+		}
+		return c.showLink(p, base+"/invite/"+i.Token, i.ExpiresAt)
+	})
+}
+
+type userList struct {
+	storeFlags
+	output
+}
+
+func (c *userList) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, false, func(op app.Operator) error {
+		all, err := op.Users(ctx)
+		if err != nil {
+			return err
+		}
+		records := make([]sheaf.Record, len(all))
+		for i := range all {
+			records[i] = &all[i]
+		}
+		return c.showAll(p, records, func() string { return userTable(all) })
+	})
+}
+
+func userTable(all []app.UserIn) string {
+	return table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
+		for _, u := range all {
+			email, password := "-", "none"
+			if u.Email != nil {
+				email = *u.Email
+			}
+			if u.PasswordHash != "" {
+				password = "set"
+			}
+			var in []string
+			for _, m := range u.Memberships {
+				in = append(in, fmt.Sprintf("%s (%s)", m.Workspace.Name, m.Role))
+			}
+			row(u.ID, email, password, strings.Join(in, ", "))
+		}
 	})
 }

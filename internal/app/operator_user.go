@@ -43,3 +43,69 @@ func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
 	u, err := read(ctx, o.app, Caller{}, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
 	return u, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }
+
+// UserIn is a user and where they are a member, as the command line shows them.
+type UserIn struct {
+	sheaf.User
+	Memberships []sheaf.Membership
+}
+
+// Fields appends the user.
+func (u *UserIn) Fields(o *sheaf.Object) {
+	u.User.Fields(o)
+	o.Bool("has_password", u.PasswordHash != "")
+	list := []byte{'['}
+	for i := range u.Memberships {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = sheaf.AppendJSON(list, (*membershipRecord)(&u.Memberships[i]))
+	}
+	o.Raw("workspaces", append(list, ']'))
+}
+
+type membershipRecord sheaf.Membership
+
+func (m *membershipRecord) Fields(o *sheaf.Object) {
+	o.Text("id", string(m.Workspace.ID))
+	o.Text("name", m.Workspace.Name)
+	o.Text("role", string(m.Role))
+}
+
+// Users returns everybody, the oldest first.
+func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
+	return read(ctx, o.app, Caller{}, func(r *store.Reader) ([]UserIn, error) {
+		users, err := r.Users()
+		if err != nil {
+			return nil, err
+		}
+		out := make([]UserIn, len(users))
+		for i, u := range users {
+			out[i].User = u
+			if out[i].Memberships, err = r.Memberships(u.ID); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
+// Invite makes a one-time link into a workspace in the name of its owner, as
+// App.Invite does. It returns NotFound for an unknown workspace.
+func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string, role sheaf.Role) (NewInvitation, error) {
+	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
+		return NewInvitation{}, err
+	}
+	i, err := write(ctx, o.app, Caller{Workspace: id}, func(w *work) (NewInvitation, error) {
+		owner, err := w.OwnerOf(id)
+		if err != nil {
+			return NewInvitation{}, err
+		}
+		if err := w.mayInvite(email); err != nil {
+			return NewInvitation{}, err
+		}
+		w.caller.User = owner
+		return w.invite(email, role)
+	})
+	return i, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+}

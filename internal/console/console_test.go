@@ -123,3 +123,11 @@ func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 		t.Error("the hint is still there")
 	}
 }
+
+func TestSearch_LeadsToTheDocumentsProject(t *testing.T) {
+	w := newTown(t)
+	got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q=docu", w.owner).Body.String()
+	if !strings.Contains(got, `href="`+w.address("/w/{workspace}/projects/{id}")+`"`) || strings.Contains(got, "/0x") {
+		t.Errorf("the results are %s", got)
+	}
+}

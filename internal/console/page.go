@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -38,7 +39,8 @@ type page struct {
 func (p page) At(path ...any) string {
 	out := p.Base + "/w/" + string(p.Member.Workspace.ID)
 	for _, part := range path {
-		out += "/" + fmt.Sprint(part)
+		// Identifiers come as themselves, or where they may be missing as pointers.
+		out += "/" + fmt.Sprint(reflect.Indirect(reflect.ValueOf(part)))
 	}
 	return out
 }

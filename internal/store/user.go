@@ -36,6 +36,11 @@ func (r *Reader) UserByEmail(email string) (sheaf.User, error) {
 	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, fold(email))
 }
 
+// Users returns every user, the oldest first.
+func (r *Reader) Users() ([]sheaf.User, error) {
+	return all(r, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`, scanUser)
+}
+
 func (r *Reader) user(sql string, arg any) (sheaf.User, error) {
 	u, found, err := one(r, sql, scanUser, arg)
 	if err == nil && !found {

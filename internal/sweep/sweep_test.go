@@ -349,3 +349,52 @@ func TestRun_EndsWithItsContext(t *testing.T) {
 		y.must(<-done)
 	})
 }
+
+// What lets people in is removed once it lets nobody in, and not before.
+func TestOnce_RemovesEndedSessionsAndInvitations(t *testing.T) {
+	each(t, func(y *yard) {
+		now := y.Clock.Now()
+		y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+			for i, ends := range []time.Duration{time.Hour, 3 * time.Hour} {
+				hash := []byte{byte(i)}
+				if err := tx.InsertSession(store.Session{Hash: hash, User: y.ws.Owner, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(ends)}); err != nil {
+					return err
+				}
+				invitation := sheaf.Invitation{ID: sheaf.InvitationID(y.id()), Email: fmt.Sprint(i), Role: sheaf.Member, InvitedBy: y.ws.Owner, CreatedAt: now, ExpiresAt: now.Add(ends)}
+				if err := tx.InsertInvitation(w.ID, invitation, hash); err != nil {
+					return err
+				}
+			}
+			_, err := tx.LockFailures("somebody")
+			if err == nil {
+				err = tx.SetFailures("somebody", store.Failures{Count: 3, At: now})
+			}
+			return err
+		})
+		y.Clock.Advance(2 * time.Hour)
+		y.sweep()
+		y.read(func(r *store.Reader) error {
+			for i, kept := range []bool{false, true} {
+				_, session := r.Session([]byte{byte(i)})
+				_, _, invitation := r.Invitation([]byte{byte(i)}, now)
+				if (session == nil) != kept || (invitation == nil) != kept {
+					y.Errorf("number %d: %v, %v", i, session, invitation)
+				}
+			}
+			f, err := r.Failures("somebody")
+			if f.Count != 3 {
+				y.Errorf("a failure that still counts is gone: %v", f)
+			}
+			return err
+		})
+		y.Clock.Advance(24 * time.Hour)
+		y.sweep()
+		y.read(func(r *store.Reader) error {
+			f, err := r.Failures("somebody")
+			if f.Count != 0 {
+				y.Errorf("an old failure is kept: %v", f)
+			}
+			return err
+		})
+	})
+}

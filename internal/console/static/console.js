@@ -47,6 +47,8 @@
   });
   document.addEventListener("htmx:afterSwap", (e) => {
     if (e.detail.target !== body) return;
+    // A form is answered within the dialog; a link leaves it.
+    for (const form of $$("form", body)) { form.setAttribute("hx-boost", "true"); htmx.process(form); }
     if (!dialog.open) dialog.showModal();
     const first = $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea, .primary", body);
     if (first) { first.focus(); if (first.select && first.type !== "radio") first.select(); }

@@ -1,0 +1,182 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A workspace with something in it, as it looks after a week.
+func (b *tab) furnish() {
+	b.t.Helper()
+	for _, p := range []struct{ folder, in string }{{"Products", ""}, {"Mobile app", "Products"}, {"Company", ""}} {
+		b.post("folders", map[string]string{"name": p.folder, "type": "project", "in": b.idOf(p.in),
+			"color": map[string]string{"Products": "#2563eb", "Mobile app": "#0d9488", "Company": "#ca8a04"}[p.folder]})
+	}
+	for _, p := range []struct{ name, icon, color, in, about string }{
+		{"Handbook", "book-open", "#db2777", "Company", "How we work, decide and write."},
+		{"Onboarding", "graduation-cap", "#ea580c", "Company", ""},
+		{"API guide", "code", "#2563eb", "Products", "Everything about the interface, from the first request to webhooks."},
+		{"Release notes", "rocket", "#9333ea", "Mobile app", ""},
+		{"Help centre", "lightbulb", "#16a34a", "", "Answers to what people ask most."},
+		{"Scratch", "flame", "", "", ""},
+	} {
+		b.post("projects", map[string]string{"name": p.name, "icon": p.icon, "color": p.color, "in": b.idOf(p.in), "description": p.about})
+	}
+	for _, title := range []string{"Holidays and leave", "How we review", "Writing for readers", "Our tools"} {
+		b.post("documents", map[string]string{"title": title, "project": b.idOf("Handbook"), "description": "Last read by everybody in spring."})
+	}
+	b.open("/")
+	b.arrive("My workspace")
+}
+
+// idOf is the identifier of a folder or project of the tree; none for no name.
+func (b *tab) idOf(name string) string {
+	b.t.Helper()
+	if name == "" {
+		return ""
+	}
+	b.open("/")
+	b.see("#tree .row[data-name='" + name + "']")
+	id, _ := ask[string](b, "document.querySelector(`#tree .row[data-name='"+name+"']`).dataset.id")
+	return id
+}
+
+// post sends a form of the workspace from within the page.
+func (b *tab) post(path string, form map[string]string) {
+	b.t.Helper()
+	b.until("the answer to "+path, `(() => { const x = new XMLHttpRequest();
+		x.open("POST", document.querySelector(".tabs a").href.replace(/projects$/, `+quote(path)+`), false);
+		x.setRequestHeader("HX-Request", "true"); x.setRequestHeader("Content-Type", "application/x-www-form-urlencoded");
+		x.send(new URLSearchParams(`+object(form)+`)); return x.status === 200 })()`)
+}
+
+func object(m map[string]string) string {
+	var parts []string
+	for k, v := range m {
+		parts = append(parts, quote(k)+": "+quote(v))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func TestConsole_TheOwnerAtWork(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.furnish()
+	b.shot("projects")
+
+	// Find a document, and open its project from the keyboard.
+	b.fill(".search input", "review")
+	b.see("#results a")
+	b.shot("search")
+	b.keys(kb.ArrowDown + kb.Enter)
+	b.arrive("Handbook")
+	b.shot("project")
+
+	// Move the project with the menu.
+	b.click("=Move")
+	b.see("dialog select")
+	b.shot("move")
+	b.keys("P") // chooses Products
+	b.click("=Move")
+	b.see(".crumbs a[href*='/folders/']")
+	b.until("the move", "document.querySelector('.crumbs').innerText.includes('Products')")
+
+	// Delete a document and bring it back.
+	b.click("=Delete Our tools")
+	b.click("=Delete the document")
+	b.read("The document was deleted.")
+	b.read("3 documents")
+	b.click("=Bring it back")
+	b.read("4 documents")
+
+	// Delete a folder: the page says what will happen, and that happens.
+	b.click("#tree .row[data-name=Products] a")
+	b.arrive("Products")
+	b.shot("folder")
+	b.click("=Delete")
+	b.read("1 subfolder goes with it. 3 projects move to the top level. No document is deleted.")
+	b.shot("folder-delete")
+	b.click("=Delete the folder")
+	b.arrive("My workspace")
+	b.see("#tree .row[data-name='Release notes']")
+	b.gone("#tree .row[data-name='Mobile app']")
+
+	b.phone()
+	b.shot("phone-projects")
+	b.click("=Projects and folders")
+	b.see("#tree .row[data-name=Company]")
+	b.shot("phone-tree")
+}
+
+func TestConsole_InvitingSomebody(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	owner := setUp(t, s)
+	owner.click("=Members")
+	owner.arrive("Members")
+	owner.click("=Invite somebody")
+	owner.fill("dialog [name=email]", "bob@example.com")
+	owner.shot("invite")
+	owner.click("=Make the link")
+	owner.see(".secret code")
+	link, _ := ask[string](owner, "document.querySelector('.secret code').innerText")
+	owner.shot("invite-link")
+	owner.click("=Done")
+	owner.arrive("Members")
+	owner.read("bob@example.com")
+
+	bob := newTab(t, s)
+	bob.open(link)
+	bob.read("invites you to this workspace as a member")
+	bob.shot("invitation")
+	bob.fill("[name=name]", "Bob Builder")
+	bob.fill("[name=password]", password)
+	bob.fill("[name=again]", password)
+	bob.click("=Join")
+	bob.arrive("My workspace")
+	bob.gone("=New project")
+
+	// What the owner makes appears by itself.
+	owner.click("=Projects")
+	owner.arrive("My workspace")
+	owner.newProject("Handbook", "book-open")
+	bob.see("#tree .row[data-name=Handbook]")
+
+	owner.open("/")
+	owner.click("=Members")
+	owner.arrive("Members")
+	owner.shot("members")
+	owner.click("=Change the role of Bob Builder")
+	owner.click("dialog [value=admin]")
+	owner.click("=Save")
+	owner.until("the role", "[...document.querySelectorAll('.badge')].some((b) => b.innerText === 'admin')")
+	bob.open("/")
+	bob.see("=New project")
+
+	owner.click("=Settings")
+	owner.arrive("Settings")
+	owner.shot("settings")
+	owner.click("=Your account")
+	owner.click("=Account")
+	owner.arrive("Account")
+	owner.shot("account")
+	owner.open("/w/nowhere")
+	owner.arrive("Nothing here")
+	owner.shot("sorry")
+
+	bob.click("=Your account")
+	bob.shot("menu")
+	bob.click("=Sign out")
+	bob.arrive("Sign in")
+	bob.fill("[name=email]", "bob@example.com")
+	bob.fill("[name=password]", "wrong")
+	bob.click("button[type=submit]")
+	bob.read("The e-mail or the password is wrong.")
+	bob.shot("sign-in")
+	bob.fill("[name=password]", password)
+	bob.click("button[type=submit]")
+	bob.arrive("My workspace")
+}
