@@ -59,7 +59,11 @@ func newBulkInsert(table string, columns ...string) *bulk {
 		names[i], _ = strings.CutSuffix(c, " int")
 		values[i] = "{" + names[i] + "}"
 	}
-	return newBulk("INSERT INTO "+table+" ("+strings.Join(names, ", ")+")\nSELECT "+strings.Join(values, ", ")+"\n{rows}", "", columns...)
+	into, list := "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")\n", strings.Join(values, ", ")
+	b := newBulk(into+"SELECT "+list+"\n{rows}", "", columns...)
+	// To SQLite a SELECT may be many rows, and those it must be able to undo.
+	b.sqlite = newBulk(into+"VALUES ("+list+")", "", columns...).sqlite
+	return b
 }
 
 // run runs b for the rows and calls scan for every row that it returns, with

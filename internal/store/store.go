@@ -64,6 +64,9 @@ type Note struct {
 	// that others may be too.
 	Lanes   []sheaf.SubscriptionID
 	AnyLane bool
+	// Changed are the subscriptions whose address, secret or state changed:
+	// what was read of them before is not to be sent any more.
+	Changed []sheaf.SubscriptionID
 }
 
 // everything is the note about the commit of another process.
@@ -85,6 +88,7 @@ func (n *Note) add(m Note) {
 	for _, lane := range m.Lanes {
 		n.due(lane)
 	}
+	n.Changed = append(n.Changed, m.Changed...)
 }
 
 func (n *Note) empty() bool { return !(n.Events || n.Deliveries || n.Subscriptions || n.Credentials) }

@@ -145,6 +145,11 @@ WHERE workspace_id = $1 AND id = $2`
 
 // UpdateSubscription writes all but what is sealed.
 func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
+	tx.note.Changed = append(tx.note.Changed, s.ID)
+	return tx.saveSubscription(ws, s)
+}
+
+func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.note.Subscriptions = true
 	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.Active, s.FailureCount, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Revision, s.EventsSince)
@@ -161,6 +166,7 @@ WHERE workspace_id = $1 AND id = $2`
 
 // SealAnew replaces what is sealed of a subscription.
 func (tx *Tx) SealAnew(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, s Sealed) error {
+	tx.note.Changed = append(tx.note.Changed, id)
 	return tx.exec(updateSealed, ws, id, s.Secret, optBlob(s.OldSecret), s.OldSecretUntil, optBlob(s.Headers))
 }
 
@@ -176,6 +182,7 @@ VALUES ($1, $2, $3)`
 // readers and senders at once; their rows follow in small batches.
 func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, now time.Time) error {
 	tx.note.Subscriptions = true
+	tx.note.Changed = append(tx.note.Changed, id)
 	if err := tx.exec(deleteSubscription, ws, id); err != nil {
 		return fmt.Errorf("delete subscription %s: %w", id, err)
 	}
