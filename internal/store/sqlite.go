@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -254,7 +255,7 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 			return nil, damaged(path, err)
 		}
 	}
-	return &sqliteConn{c: c, ordinals: map[*sqlite.Stmt][]int{}}, nil
+	return &sqliteConn{c: c, statements: map[*sqlite.Stmt]statement{}}, nil
 }
 
 func (e *sqliteEngine) connections() (reads, writes int) { return e.size, 1 }
@@ -348,14 +349,21 @@ func (e *sqliteEngine) closeReaders(n int) {
 
 // sqliteConn is a connection of SQLite's native API.
 type sqliteConn struct {
-	c        *sqlite.Conn
-	ordinals map[*sqlite.Stmt][]int // position → ordinal
+	c          *sqlite.Conn
+	statements map[*sqlite.Stmt]statement
+	changed    bool // rows were written since the writer last looked
+}
+
+// statement is what is known of a prepared one.
+type statement struct {
+	ordinals []int // by position
+	writes   bool  // it is no SELECT
 }
 
 func (c *sqliteConn) close() error { return c.c.Close() }
 
 func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error {
-	stmt, err := c.prepare(sql, args)
+	stmt, writes, err := c.prepare(sql, args)
 	if err != nil {
 		return sqliteError(err)
 	}
@@ -367,6 +375,7 @@ func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error 
 			return sqliteError(err)
 		}
 		if !more {
+			c.note(writes)
 			return nil
 		}
 		if r == nil {
@@ -374,9 +383,16 @@ func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error 
 		}
 		r.at = 0
 		if err := each(r); err != nil {
+			c.note(writes) // before its first row was returned
 			return err
 		}
 	}
+}
+
+// note remembers that rows were written. It is not called for a statement that
+// failed: SQLite has undone what that one wrote.
+func (c *sqliteConn) note(writes bool) {
+	c.changed = c.changed || writes && c.c.Changes() > 0
 }
 
 func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
@@ -384,20 +400,20 @@ func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
 	return int64(c.c.Changes()), err
 }
 
-func (c *sqliteConn) prepare(sql string, args []any) (*sqlite.Stmt, error) {
-	stmt, err := c.c.Prepare(sql)
+func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, writes bool, err error) {
+	stmt, err = c.c.Prepare(sql)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	ordinals, ok := c.ordinals[stmt]
+	s, ok := c.statements[stmt]
 	if !ok {
-		ordinals = readOrdinals(stmt)
-		c.ordinals[stmt] = ordinals
+		s = statement{readOrdinals(stmt), !strings.HasPrefix(strings.TrimSpace(sql), "SELECT")}
+		c.statements[stmt] = s
 	}
-	for i, n := range ordinals {
+	for i, n := range s.ordinals {
 		bind(stmt, i+1, plain(args[n-1]))
 	}
-	return stmt, nil
+	return stmt, s.writes, nil
 }
 
 // readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered

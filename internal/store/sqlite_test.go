@@ -507,3 +507,53 @@ func TestSQLite_DamagedFileIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A member that fails with nothing written leaves the group as it is; with
+// something written, the others run again, once.
+func TestSQLite_MemberFails_LosesItsOwnAlone(t *testing.T) {
+	own := errors.New("own")
+	for name, c := range map[string]struct {
+		fail func(*Tx) error
+		runs int // of a member before it
+	}{
+		"before it wrote":   {func(*Tx) error { return own }, 1},
+		"nothing to change": {func(tx *Tx) error { return tx.SetPlan("nobody", sheaf.Free) }, 1},
+		"by a constraint":   {func(tx *Tx) error { return insert("w")(tx) }, 1},
+		"after it wrote":    {func(tx *Tx) error { return errors.Join(tx.SetPlan("w", sheaf.Free), own) }, 2},
+		"in a panic":        {func(tx *Tx) error { tx.SetPlan("w", sheaf.Free); panic("own") }, 2},
+		"within its rows": {func(tx *Tx) error {
+			return tx.conn.query("UPDATE workspaces SET plan = 'free' RETURNING id", nil, func(*row) error { return own })
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sqliteStore(t)
+			runs := 0
+			first := func(tx *Tx) error { runs++; return insert("x")(tx) }
+			for i, err := range asGroup(t, s, first, c.fail, insert("y"), c.fail, insert("z")) {
+				if failed := i == 1 || i == 3; (err != nil) != failed {
+					t.Errorf("member %d: %v", i, err)
+				}
+			}
+			if got := workspaces(t, s); got != "w x y z" || runs != c.runs {
+				t.Errorf("got %s, the first one run %d times", got, runs)
+			}
+			if got := planOf(t, s, "w"); got != sheaf.Pro {
+				t.Errorf("what failed left the plan %s", got)
+			}
+		})
+	}
+}
+
+func planOf(t *testing.T, s *Store, id sheaf.WorkspaceID) (p sheaf.Plan) {
+	t.Helper()
+	err := s.Read(context.Background(), func(r *Reader) error {
+		w, err := r.Workspace(id)
+		p = w.Plan
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
