@@ -37,7 +37,7 @@ func (p *program) webhooks(s *config.Settings, masterKey []byte) (*webhooks, err
 	g := guard.New(s.WebhookAllowCIDR)
 	client := deliver.NewClient(deliver.ClientConfig{
 		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
-		Special: g.Special, RootCAs: roots, PerHost: deliver.LaneCap, UserAgent: "Sheaf-Webhooks/" + version,
+		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, UserAgent: "Sheaf-Webhooks/" + version,
 	})
 	return &webhooks{box: box, guard: g,
 		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil

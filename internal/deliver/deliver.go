@@ -63,6 +63,9 @@ func (d *Deliverer) Notice(n store.Note) {
 	if len(n.Lanes) > 0 {
 		d.lanes.look(n.Lanes)
 	}
+	if len(n.Changed) > 0 {
+		d.lanes.drop(n.Changed)
+	}
 	if n.AnyLane {
 		select {
 		case d.poll <- struct{}{}:
@@ -87,6 +90,9 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	recorder.Go(func() { d.record(d.outcomes, recording) })
 	recorder.Go(func() { d.record(d.closing, recording) })
 	d.claimUntil(ctx, sending, &senders)
+	for _, c := range d.lanes.close() {
+		d.released <- c
+	}
 	stop := time.AfterFunc(lastWait, stopSending)
 	senders.Wait()
 	stop.Stop()
@@ -124,6 +130,9 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 	defer tick.Stop()
 	d.lookAround(ctx)
 	for ctx.Err() == nil {
+		for _, c := range d.lanes.unused(d.Now()) {
+			d.released <- c
+		}
 		lanes, next := d.lanes.take(d.Now())
 		if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
@@ -198,45 +207,76 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	if len(found.Claims) > 0 {
 		failpoint.Pass(failpoint.Claimed)
 	}
-	d.lanes.claimed(lanes, found)
-	for _, c := range found.Claims {
-		senders.Go(func() { d.attempt(sending, c) })
+	d.begin(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
+}
+
+func (d *Deliverer) begin(sending context.Context, claims []ready, senders *sync.WaitGroup) {
+	for _, r := range claims {
+		senders.Go(func() { d.work(sending, r, senders) })
 	}
 }
 
-// attempt makes one attempt and hands its outcome to the recorder.
-func (d *Deliverer) attempt(ctx context.Context, c store.Claim) {
+// work makes attempts of one lane, one after the other, until it has none ahead.
+func (d *Deliverer) work(sending context.Context, r ready, senders *sync.WaitGroup) {
+	for {
+		next := d.attempt(sending, r)
+		if len(next) == 0 {
+			return
+		}
+		d.begin(sending, next[1:], senders)
+		r = next[0]
+	}
+}
+
+// attempt makes one attempt, hands its outcome to the recorder, and returns what
+// the lane is to begin in its place.
+func (d *Deliverer) attempt(ctx context.Context, c ready) []ready {
 	a := d.send(ctx, c)
 	failpoint.Pass(failpoint.Posted)
 	if a.Class == string(ErrorCanceled) {
 		if ctx.Err() == nil {
 			d.rest(ctx) // this machine has no connection to spare: leave it time
 		}
-		d.lanes.done(c.Subscription)
-		d.released <- c
-		return
+		next := d.lanes.done(c.Subscription, ended{}, d.Now())
+		d.released <- c.Claim
+		return next
 	}
-	d.lanes.done(c.Subscription)
-	ended := d.Now()
-	o := store.Outcome{Claim: c, Attempt: a, Ended: ended}
+	now := d.Now()
+	next := d.lanes.done(c.Subscription, ended{a.OK(), a.Duration, len(c.Body)}, now)
+	o := store.Outcome{Claim: c.Claim, Attempt: a, Ended: now}
 	if delay, more := d.Schedule.Next(c.Tries + 1); more && !a.OK() && !c.ByHand {
-		due := ended.Add(delay)
+		due := now.Add(delay)
 		o.Retry = &due
 	}
+	o.Body = nil // nobody needs it any more
 	if o.Closes() {
 		d.closing <- o
-		return
+	} else {
+		d.outcomes <- o
 	}
-	d.outcomes <- o
+	return next
 }
 
-func (d *Deliverer) send(ctx context.Context, c store.Claim) sheaf.Attempt {
-	secrets, headers, err := c.Sealed.Open(d.Box, c.Subscription, d.Now())
-	if err != nil {
+// endpoint is what of a subscription only its key opens, opened once for all
+// that was claimed together.
+type endpoint struct {
+	once    sync.Once
+	secrets []string
+	headers []sheaf.Header
+	err     error
+}
+
+func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
+	e.once.Do(func() { e.secrets, e.headers, e.err = c.Sealed.Open(d.Box, c.Subscription, d.Now()) })
+	return e.err
+}
+
+func (d *Deliverer) send(ctx context.Context, c ready) sheaf.Attempt {
+	if err := c.to.open(d, &c.Claim); err != nil {
 		d.Log.Error("could not open a subscription's secret", "subscription_id", string(c.Subscription), "error", err)
 		return sheaf.Attempt{StartedAt: d.Now(), Class: string(ErrorConnection), Error: "the subscription's secret cannot be read: rotate it"}
 	}
-	a := d.Courier.Send(ctx, sheaf.Outgoing{EventID: c.Event, URL: c.URL, Body: c.Body, Secrets: secrets, Headers: headers})
+	a := d.Courier.Send(ctx, sheaf.Outgoing{EventID: c.Event, URL: c.URL, Body: c.Body, Secrets: c.to.secrets, Headers: c.to.headers})
 	d.Log.LogAttrs(ctx, slog.LevelInfo, "attempted delivery",
 		slog.String("delivery_id", string(c.Delivery)), slog.String("subscription_id", string(c.Subscription)),
 		slog.String("event_id", string(c.Event)), slog.Int64("attempt", c.Attempts+1), slog.Int("status", a.StatusCode),

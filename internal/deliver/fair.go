@@ -12,17 +12,38 @@ const (
 	// LaneCap bounds the requests in flight to one subscription.
 	LaneCap = 16
 	// totalCap bounds them all.
-	totalCap = 2048
-	// claimMost bounds one claim, and so its transaction.
-	claimMost = 512
+	totalCap = 4096
 	// keepFree is the part of what is free that one lane may hold: hung
 	// endpoints, however many, leave room for the others. With n lanes hung
-	// each holds totalCap/(keepFree+n) requests, 16 up to n = 64.
-	keepFree = 64
+	// each holds totalCap/(keepFree+n) requests, 16 up to n = 128. It takes 600
+	// that begin to hang at the same moment to hold every place until their
+	// timeout.
+	keepFree = 128
 	// retryShare is the part of a lane that is kept for retries, so that first
 	// attempts, which go first, cannot starve them.
 	retryShare = 4
+
+	// aheadFor is for how long a quick lane has deliveries claimed ahead, so
+	// that one transaction claims many; aheadMost and aheadBytes bound how many.
+	aheadFor   = 25 * time.Millisecond
+	aheadMost  = 128
+	aheadBytes = 1 << 20
+	// aheadTotal bounds what all lanes have ahead.
+	aheadTotal = 4096
+	// slow is the pace of a lane that nothing is known of: a dozen deliveries
+	// must arrive before any is claimed ahead.
+	slow = time.Second
+	// patience is after how long what was claimed ahead is given back: its
+	// endpoint has become slow, and its lease must last for the attempt.
+	patience = 500 * time.Millisecond
 )
+
+// ready is a claim to be attempted now, or next.
+type ready struct {
+	store.Claim
+	to *endpoint
+	at time.Time // when it was claimed
+}
 
 // lanes are the subscriptions that have something to send. Each has a cap of
 // its own, so that a slow endpoint holds up nobody else's deliveries; a full
@@ -31,6 +52,9 @@ type lanes struct {
 	mu       sync.Mutex // guards all below
 	byID     map[sheaf.SubscriptionID]*lane
 	inFlight int
+	ahead    int
+	back     []store.Claim // to be given back
+	closed   bool
 	woken    chan struct{} // has room for one
 }
 
@@ -39,6 +63,9 @@ type lanes struct {
 // were claimed for, up to a retry's: a busy lane has them one by one.
 type lane struct {
 	inFlight int
+	ahead    []ready
+	pace     time.Duration // of late, how long an attempt took
+	size     int           // of late, how large a body was
 	look     bool
 	due      time.Time
 	turn     int
@@ -50,7 +77,7 @@ func newLanes() *lanes {
 
 func (l *lanes) at(id sheaf.SubscriptionID) *lane {
 	if l.byID[id] == nil {
-		l.byID[id] = &lane{}
+		l.byID[id] = &lane{pace: slow}
 	}
 	return l.byID[id]
 }
@@ -94,9 +121,7 @@ func (l *lanes) wake() {
 func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	free := totalCap - l.inFlight
-	room := min(free, claimMost)
-	// The order of a map is random, which is fair enough.
+	looking := 0
 	for id, lane := range l.byID {
 		if !lane.due.IsZero() && !lane.due.After(now) {
 			lane.look, lane.due = true, time.Time{}
@@ -104,14 +129,27 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 		if !lane.due.IsZero() && (next.IsZero() || lane.due.Before(next)) {
 			next = lane.due
 		}
-		own := min(share(free)-lane.inFlight, room)
-		if !lane.look || own <= 0 {
+		if lane.look {
+			looking++
+		} else {
 			l.forget(id, lane)
+		}
+	}
+	free, room := totalCap-l.inFlight, store.ClaimMost
+	most := max(LaneCap, room/max(looking, 1))
+	// The order of a map is random, which is fair enough.
+	for id, lane := range l.byID {
+		if !lane.look {
+			continue
+		}
+		places := lane.places(free)
+		own := min(l.wants(lane, places), most, room)
+		if own <= 0 {
 			continue
 		}
 		lane.look = false
 		room -= own
-		free -= own
+		free -= min(own, places)
 		lane.turn += own
 		out = append(out, store.Lane{Subscription: id, Room: own, Retries: lane.turn / retryShare})
 		lane.turn %= retryShare
@@ -119,36 +157,88 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	return out, next
 }
 
+// places is how many more requests the lane may have in flight when so many are
+// free.
+func (l *lane) places(free int) int {
+	return max(0, min(share(free), free+l.inFlight)-l.inFlight)
+}
+
 // share is how many requests one lane may have in flight when so many are free.
 func share(free int) int { return max(1, min(LaneCap, free/keepFree)) }
 
+// wants is how many deliveries to claim for the lane: as many as it has places
+// for, and when less than half of what it may have ahead is left, that too.
+func (l *lanes) wants(lane *lane, places int) int {
+	allowed := min(lane.allowed(), aheadTotal-l.ahead)
+	if places == 0 && len(lane.ahead) > allowed/2 {
+		return 0
+	}
+	return max(0, places+allowed-len(lane.ahead))
+}
+
+// allowed is how many the lane may have ahead: what it sends in a moment, if it
+// has proved to be quick.
+func (l *lane) allowed() int {
+	if l.pace > aheadFor {
+		return 0
+	}
+	n := int(LaneCap * aheadFor / max(l.pace, aheadFor*LaneCap/aheadMost))
+	return min(n, aheadBytes/max(l.size, 1))
+}
+
 func (l *lanes) forget(id sheaf.SubscriptionID, lane *lane) {
-	if lane.inFlight == 0 && !lane.look && lane.due.IsZero() {
+	if lane.inFlight == 0 && len(lane.ahead) == 0 && !lane.look && lane.due.IsZero() {
 		delete(l.byID, id)
 	}
 }
 
-// claimed notes what a claim found: a lane that was filled may have more, one
-// that was not has nothing before its next retry.
-func (l *lanes) claimed(asked []store.Lane, found store.Claimed) {
+// claimed notes what a claim found, and returns what of it is to begin now. A
+// lane that was filled may have more, one that was not has nothing before its
+// next retry.
+func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) (begin []ready) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	got := map[sheaf.SubscriptionID]int{}
-	for i := range found.Claims {
-		got[found.Claims[i].Subscription]++
+	got := map[sheaf.SubscriptionID][]ready{}
+	for _, c := range found.Claims {
+		got[c.Subscription] = append(got[c.Subscription], ready{c, nil, now})
 	}
 	for _, a := range asked {
-		lane := l.at(a.Subscription)
-		n := got[a.Subscription]
-		lane.inFlight += n
-		l.inFlight += n
-		if n == a.Room {
+		lane, claims := l.at(a.Subscription), got[a.Subscription]
+		to := &endpoint{}
+		for i := range claims {
+			claims[i].to = to
+		}
+		lane.ahead = append(lane.ahead, claims...)
+		l.ahead += len(claims)
+		if len(claims) == a.Room {
 			lane.look = true
 		}
 		if due, ok := found.Next[a.Subscription]; ok {
 			lane.expect(due)
 		}
+		begin = append(begin, l.begin(lane, now)...)
 	}
+	return begin
+}
+
+// begin takes what the lane has places for from what it has ahead.
+func (l *lanes) begin(lane *lane, now time.Time) (out []ready) {
+	n := min(lane.places(totalCap-l.inFlight), len(lane.ahead))
+	if l.closed {
+		n = 0
+	}
+	for _, r := range lane.ahead[:n] {
+		if now.Sub(r.at) > patience {
+			l.back = append(l.back, r.Claim)
+			continue
+		}
+		out = append(out, r)
+	}
+	lane.ahead = lane.ahead[n:]
+	l.ahead -= n
+	lane.inFlight += len(out)
+	l.inFlight += len(out)
+	return out
 }
 
 // unclaimed notes that a claim failed: the lanes are to be looked at again.
@@ -160,11 +250,83 @@ func (l *lanes) unclaimed(asked []store.Lane) {
 	}
 }
 
-// done notes that a request has ended.
-func (l *lanes) done(id sheaf.SubscriptionID) {
+// ended is what a lane learns from an attempt.
+type ended struct {
+	arrived bool
+	took    time.Duration
+	size    int // of its body
+}
+
+// done notes that a request has ended, and returns what the lane is to begin in
+// its place.
+func (l *lanes) done(id sheaf.SubscriptionID, e ended, now time.Time) []ready {
 	l.mu.Lock()
-	l.at(id).inFlight--
+	defer l.mu.Unlock()
+	lane := l.at(id)
+	lane.learn(e)
+	full := l.inFlight == totalCap
+	lane.inFlight--
 	l.inFlight--
-	l.mu.Unlock()
+	next := l.begin(lane, now)
+	if full || len(l.back) > 0 || lane.look && l.wants(lane, lane.places(totalCap-l.inFlight)) > 0 {
+		l.wake()
+	}
+	return next
+}
+
+// learn keeps the means of late. Who fails is slow until it has proved itself
+// again.
+func (l *lane) learn(e ended) {
+	if !e.arrived {
+		l.pace = slow
+		return
+	}
+	l.pace += (e.took - l.pace) / 4
+	l.size += (e.size - l.size) / 4
+}
+
+// drop gives back what is claimed ahead of these subscriptions.
+func (l *lanes) drop(ids []sheaf.SubscriptionID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if lane := l.byID[id]; lane != nil {
+			l.giveBack(lane)
+		}
+	}
+}
+
+func (l *lanes) giveBack(lane *lane) {
+	for _, r := range lane.ahead {
+		l.back = append(l.back, r.Claim)
+	}
+	l.ahead -= len(lane.ahead)
+	lane.ahead = nil
 	l.wake()
+}
+
+// unused returns what is to be given back: what was dropped, and what has
+// waited for too long.
+func (l *lanes) unused(now time.Time) []store.Claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, lane := range l.byID {
+		if len(lane.ahead) > 0 && now.Sub(lane.ahead[0].at) > patience {
+			l.giveBack(lane)
+		}
+	}
+	back := l.back
+	l.back = nil
+	return back
+}
+
+// close begins nothing more, and returns what was claimed ahead.
+func (l *lanes) close() []store.Claim {
+	l.mu.Lock()
+	l.closed = true
+	for _, lane := range l.byID {
+		l.giveBack(lane)
+	}
+	l.mu.Unlock()
+	return l.unused(time.Time{})
 }

@@ -24,12 +24,11 @@ func (l *lanes) fill(ids []sheaf.SubscriptionID) (given int) {
 				found.Claims = append(found.Claims, store.Claim{Subscription: a.Subscription})
 			}
 		}
-		given += len(found.Claims)
-		l.claimed(asked, found)
+		given += len(l.claimed(asked, found, time.Time{}))
 	}
 }
 
-// Hung endpoints leave room for the next one: 200 of them at once, any number
+// Hung endpoints leave room for the next one: 500 of them at once, any number
 // once their requests have timed out a few times and the balance has come
 // about. It is where each lane holds as much as a newcomer would get.
 func TestLanes_HungOnesLeaveRoom(t *testing.T) {
@@ -52,8 +51,90 @@ func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 		settled := l.end("fine")
 		t.Logf("%d hung: %d places for another at once, %d once settled", hung, first, settled)
 		fair := min(LaneCap, totalCap/(keepFree+hung))
-		if hung <= 200 && first < 1 || settled < max(1, fair-1) {
+		if hung <= 500 && first < 1 || settled < max(1, fair-1) {
 			t.Errorf("%d hung endpoints leave %d places at once and %d later, want 1 and %d", hung, first, settled, fair)
+		}
+	}
+}
+
+// quick makes a lane prove that it is.
+func (l *lanes) quick(id sheaf.SubscriptionID) {
+	for range 40 {
+		l.at(id).learn(ended{arrived: true, took: time.Millisecond, size: 500})
+	}
+}
+
+// A quick lane has more claimed than it sends, which goes on one by one; a slow
+// one, or one of large bodies, has not.
+func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
+	l := newLanes()
+	l.quick("a")
+	l.look([]sheaf.SubscriptionID{"a"})
+	asked, _ := l.take(time.Time{})
+	if asked[0].Room != LaneCap+aheadMost {
+		t.Fatalf("claims %d", asked[0].Room)
+	}
+	found := store.Claimed{}
+	for range asked[0].Room {
+		found.Claims = append(found.Claims, store.Claim{Subscription: "a"})
+	}
+	if n := len(l.claimed(asked, found, time.Time{})); n != LaneCap {
+		t.Errorf("%d begin, want %d", n, LaneCap)
+	}
+	if again, _ := l.take(time.Time{}); len(again) != 0 {
+		t.Errorf("claims more at once: %v", again)
+	}
+	for i := range aheadMost / 2 {
+		if n := len(l.done("a", ended{arrived: true, took: time.Millisecond}, time.Time{})); n != 1 {
+			t.Fatalf("after %d requests %d begin, want 1", i, n)
+		}
+	}
+	if again, _ := l.take(time.Time{}); len(again) != 1 || again[0].Room != aheadMost/2 {
+		t.Errorf("with half of it left: %v", again)
+	}
+	for _, e := range []ended{{arrived: true, took: time.Second}, {arrived: true, took: time.Millisecond, size: aheadBytes}, {took: time.Millisecond}} {
+		slow := &lane{pace: time.Millisecond, size: 500}
+		for range 20 {
+			slow.learn(e)
+		}
+		if n := slow.allowed(); n > 1 {
+			t.Errorf("%+v may have %d ahead", e, n)
+		}
+	}
+}
+
+// What was claimed ahead is given back when its subscription changes, when its
+// endpoint has stopped answering, and at the end.
+func TestLanes_AheadIsGivenBack(t *testing.T) {
+	now := time.UnixMilli(1000)
+	for name, when := range map[string]func(l *lanes) []store.Claim{
+		"changed": func(l *lanes) []store.Claim {
+			l.drop([]sheaf.SubscriptionID{"a", "unknown"})
+			return l.unused(now)
+		},
+		"hung":   func(l *lanes) []store.Claim { return l.unused(now.Add(patience + 1)) },
+		"closed": func(l *lanes) []store.Claim { return l.close() },
+		"late": func(l *lanes) []store.Claim {
+			for range LaneCap {
+				l.done("a", ended{arrived: true}, now.Add(patience+1))
+			}
+			return l.unused(now)
+		},
+	} {
+		l := newLanes()
+		l.quick("a")
+		l.look([]sheaf.SubscriptionID{"a"})
+		asked, _ := l.take(now)
+		found := store.Claimed{}
+		for i := range LaneCap + 10 {
+			found.Claims = append(found.Claims, store.Claim{Subscription: "a", Delivery: sheaf.DeliveryID(fmt.Sprint(i))})
+		}
+		l.claimed(asked, found, now)
+		if n := len(l.unused(now.Add(patience))); n != 0 {
+			t.Fatalf("%s: %d given back too early", name, n)
+		}
+		if back := when(l); len(back) != 10 || l.ahead != 0 || len(l.at("a").ahead) != 0 {
+			t.Errorf("%s: %d given back, want 10; %d left", name, len(back), l.ahead)
 		}
 	}
 }
@@ -63,7 +144,7 @@ func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 func (l *lanes) end(id sheaf.SubscriptionID) int {
 	n := l.at(id).inFlight
 	for range n {
-		l.done(id)
+		l.done(id, ended{}, time.Time{})
 	}
 	l.at(id).look = false
 	return n
@@ -75,7 +156,7 @@ func TestLanes_ToldDuringAClaim(t *testing.T) {
 	l.look([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.take(time.Time{})
 	l.look([]sheaf.SubscriptionID{"a"}) // a commit that the claim did not see
-	l.claimed(asked, store.Claimed{})
+	l.claimed(asked, store.Claimed{}, time.Time{})
 	if again, _ := l.take(time.Time{}); len(again) != 1 {
 		t.Error("the wake-up was lost")
 	}
@@ -100,11 +181,11 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 	l.look([]sheaf.SubscriptionID{"empty", "busy", "later"})
 	asked, _ := l.take(now)
 	l.claimed(asked, store.Claimed{Claims: []store.Claim{{Subscription: "busy"}},
-		Next: map[sheaf.SubscriptionID]time.Time{"later": now.Add(time.Second)}})
+		Next: map[sheaf.SubscriptionID]time.Time{"later": now.Add(time.Second)}}, now)
 	if _, next := l.take(now); len(l.byID) != 2 || !next.Equal(now.Add(time.Second)) {
 		t.Errorf("%d lanes, next at %v", len(l.byID), next)
 	}
-	l.done("busy")
+	l.done("busy", ended{}, now)
 	if asked, _ := l.take(now.Add(time.Second)); len(asked) != 1 || asked[0].Subscription != "later" || len(l.byID) != 1 {
 		t.Errorf("asked %v of %d lanes", asked, len(l.byID))
 	}

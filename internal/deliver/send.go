@@ -23,7 +23,10 @@ const (
 	maxAnswerBody   = 16 << 10
 	maxAddresses    = 8 // of one name, tried in one attempt
 	maxIdle         = 1024
-	idleTimeout     = 30 * time.Second
+	// IdlePerHost is how many idle connections are kept for one host, which many subscriptions may share: with a
+	// lane's worth alone, all but one of its lanes would shake hands anew for each delivery.
+	IdlePerHost = 256
+	idleTimeout = 30 * time.Second
 )
 
 // ClientConfig is what a Client needs to know. Control and Blocked are required, unless DialContext replaces the
@@ -39,8 +42,7 @@ type ClientConfig struct {
 	Special func(netip.Addr) bool
 	// RootCAs are the trusted authorities; nil means the system's.
 	RootCAs *x509.CertPool
-	// PerHost is how many idle connections are kept for each endpoint: the lane's cap, so that a busy lane does not
-	// shake hands anew for each delivery.
+	// PerHost is how many idle connections are kept for each host.
 	PerHost int
 	// UserAgent is sent where the request's header has none.
 	UserAgent string
