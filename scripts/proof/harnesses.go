@@ -7,6 +7,7 @@ var harnesses = []harness{
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
 	{pkg: "./test/disk", run: "TestPowerCut", rows: 1},
+	{pkg: "./test/disk", run: "TestFault", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
@@ -15,6 +16,7 @@ var harnesses = []harness{
 	{pkg: "./test/overload", run: "TestOverload_IsRefusedAtOnceAndLeavesNothingBehind", rows: 1},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},
 	{pkg: "./test/overload", run: "TestSoak_NothingGrows", rows: 1},
+	{pkg: "./test/access", run: "TestAccess_NoCanaryIsSeen", rows: 1},
 	{pkg: "./test/fuzz", run: "TestFuzz_FindsNothing", rows: 1},
 	{pkg: "./test/planted", run: "TestPlanted_AreCaught", rows: 1},
 }

@@ -70,6 +70,8 @@ type Program struct {
 	Binary, Data string
 	// Prepare changes every command before it starts, where it is set: so a program runs in a namespace.
 	Prepare func(*exec.Cmd)
+	// Log takes what servers write on standard error, where it is set. It is complete when they have ended.
+	Log io.Writer
 }
 
 // New returns the program with a data folder that does not exist yet.
@@ -134,7 +136,7 @@ func (p *Program) Start(t testing.TB, args ...string) *Server {
 	s := &Server{Cmd: cmd, Ended: make(chan struct{})}
 	lines := bufio.NewReader(stderr)
 	s.URL = listens(t, lines)
-	go s.wait(lines)
+	go s.wait(lines, p.Log)
 	t.Cleanup(func() { s.Kill() })
 	if s.URL == "" {
 		<-s.Ended
@@ -177,8 +179,11 @@ func listens(t testing.TB, lines *bufio.Reader) string {
 }
 
 // wait takes what the program writes until it has ended.
-func (s *Server) wait(lines io.Reader) {
-	_, _ = io.Copy(io.Discard, lines)
+func (s *Server) wait(lines io.Reader, log io.Writer) {
+	if log == nil {
+		log = io.Discard
+	}
+	_, _ = io.Copy(log, lines)
 	s.err = s.Wait()
 	close(s.Ended)
 }

@@ -1,0 +1,315 @@
+// Package access plants canaries, strings that occur nowhere else, in one workspace's data and in every secret, and
+// looks for them wherever they must not be: in another workspace's answers, in the log, in the metrics, in the file.
+package access
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
+	"sheaf.dev/internal/sheaftest/proof"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+
+// canary marks data of the victim. Secrets are canaries by themselves.
+const canary = "canary-7f3a9c"
+
+const password = "canary-password-52b1"
+
+// scene is a served program with a victim, who has something of everything, and a thief.
+type scene struct {
+	t        *testing.T
+	program  *proctest.Program
+	server   *proctest.Server
+	log      bytes.Buffer // complete when the server has ended
+	victim   string       // keys
+	thief    string
+	home     string            // the victim's workspace
+	ids      []string          // of everything the victim has
+	secrets  map[string]string // by what they are
+	answers  int
+	searched int
+	found    []string
+}
+
+func TestAccess_NoCanaryIsSeen(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	s := newScene(t)
+	s.fill()
+	own := s.rob()
+	s.look("metrics", s.get(nil, s.server.Metrics))
+	s.server.Kill()
+	s.look("log", s.log.Bytes())
+	inFile := s.lookIntoFiles()
+	for _, f := range s.found {
+		t.Error(f)
+	}
+	proof.Row{
+		Name: "access, canaries",
+		Figures: []proof.Figure{{Name: "answers", Value: s.answers}, {Name: "bytes searched", Value: s.searched},
+			{Name: "secrets", Value: len(s.secrets)}, {Name: "ids", Value: len(s.ids)}},
+		Lost:    len(s.found),
+		Control: "the victim's own answers, and the file, have the canary of the data",
+		Caught:  own && inFile,
+	}.Report(t)
+}
+
+func newScene(t *testing.T) *scene {
+	s := &scene{t: t, program: proctest.New(t), secrets: map[string]string{}}
+	s.program.Log = &s.log
+	workspace := s.program.Ask(t, "workspace", "create", "--name", canary, "--plan", "business", "--owner-email", "victim@example.com")
+	s.home = workspace["id"].(string)
+	s.victim = s.program.Ask(t, "key", "create", "--workspace", s.home, "--name", canary, "--scopes", "all")["key"].(string)
+	s.secrets["key of the command line"] = s.victim
+	other := s.program.Ask(t, "workspace", "create", "--name", "Thief", "--plan", "business", "--owner-email", "thief@example.com")
+	s.thief = s.program.Ask(t, "key", "create", "--workspace", other["id"].(string), "--name", "thief", "--scopes", "all")["key"].(string)
+	s.setPassword("victim@example.com", password)
+	s.setPassword("thief@example.com", "thief thief thief")
+	s.secrets["password"] = password
+	s.server = s.program.StartWithMetrics(t, "--log-level", "debug", "--webhook-allow-cidr", "127.0.0.0/8",
+		"--webhook-retry-delays", "1ms,1ms,1ms")
+	return s
+}
+
+func (s *scene) setPassword(email, password string) {
+	s.t.Helper()
+	cmd := exec.Command(s.program.Binary, "user", "set-password", email, "--data", s.program.Data)
+	cmd.Stdin = strings.NewReader(password + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("set the password: %v: %s", err, out)
+	}
+}
+
+// make creates something as the victim and returns the answer.
+func (s *scene) make(path string, body map[string]any) map[string]any {
+	s.t.Helper()
+	var made map[string]any
+	status, err := s.server.Call(s.victim, http.MethodPost, path, body, &made)
+	if err != nil || status >= 300 {
+		s.t.Fatalf("POST %s: %d %v %v", path, status, err, made)
+	}
+	if inner, ok := made["subscription"].(map[string]any); ok {
+		made = inner // the contract wraps it
+	}
+	if id, ok := made["id"].(string); ok {
+		s.ids = append(s.ids, id)
+	}
+	return made
+}
+
+// fill gives the victim one of everything, with a canary wherever a text can be.
+func (s *scene) fill() {
+	folder := s.make("/api/v1/folders", map[string]any{"name": canary, "entity_type": "project"})
+	project := s.make("/api/v1/projects", map[string]any{"name": canary, "description": canary, "folder_id": folder["id"]})
+	hook := s.make("/api/webhooks/subscriptions", map[string]any{"name": canary, "url": "https://127.0.0.1:1/" + canary,
+		"events": []string{"document.created"}, "headers": map[string]string{"X-Token": "canary-header-93c0"}})
+	s.secrets["value of a header"] = "canary-header-93c0"
+	s.secrets["webhook secret"] = hook["secret"].(string)
+	rotated := s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/rotate-secret", map[string]any{})
+	s.secrets["rotated webhook secret"] = rotated["secret"].(string)
+	s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"]})
+	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
+	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
+	s.secrets["key"] = key["key"].(string)
+	var events struct{ Data []struct{ ID string } }
+	if _, err := s.server.Call(s.victim, http.MethodGet, "/api/v1/events", nil, &events); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events.Data {
+		s.ids = append(s.ids, e.ID)
+	}
+	var deliveries struct{ Data []struct{ ID string } }
+	if _, err := s.server.Call(s.victim, http.MethodGet, "/api/webhooks/subscriptions/"+hook["id"].(string)+"/deliveries", nil, &deliveries); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, d := range deliveries.Data {
+		s.ids = append(s.ids, d.ID)
+	}
+}
+
+// rob asks for everything: as nobody, as the thief, and in the console. It reports whether the victim's own answers
+// have the canary; secrets must be in none of them either.
+func (s *scene) rob() (own bool) {
+	for _, target := range s.targets() {
+		for _, key := range []string{"", s.thief} {
+			s.look("answer to a thief: "+target.String(), s.ask(key, target))
+		}
+		if target.method == http.MethodGet {
+			answer := s.ask(s.victim, target)
+			own = own || bytes.Contains(answer, []byte(canary))
+			s.lookForSecrets("answer to the victim: "+target.String(), answer)
+		}
+	}
+	s.browse()
+	return own
+}
+
+type target struct{ method, path string }
+
+func (t target) String() string { return t.method + " " + t.path }
+
+// targets are all operations of the API, with each of the victim's ids where one belongs.
+func (s *scene) targets() (out []target) {
+	var reference struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.Unmarshal(s.get(nil, s.server.URL+"/openapi.json"), &reference); err != nil {
+		s.t.Fatal(err)
+	}
+	for path, operations := range reference.Paths {
+		for method := range operations {
+			if method = strings.ToUpper(method); !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, method) {
+				continue
+			}
+			if strings.HasSuffix(path, "/stream") {
+				continue // it has no end; its rows are those of the log
+			}
+			if !strings.Contains(path, "{id}") {
+				out = append(out, target{method, path}, target{method, path + "?q=" + canary})
+				continue
+			}
+			for _, id := range s.ids {
+				out = append(out, target{method, strings.ReplaceAll(path, "{id}", id)})
+			}
+		}
+	}
+	if len(out) < 100 {
+		s.t.Fatalf("only %d targets", len(out))
+	}
+	return out
+}
+
+// ask makes a request with a body that names the victim's things, and returns the answer.
+func (s *scene) ask(key string, t target) []byte {
+	s.t.Helper()
+	var body io.Reader
+	if t.method == http.MethodPost || t.method == http.MethodPatch {
+		b, err := json.Marshal(map[string]any{"name": "n", "title": "t", "folder_id": s.ids[0], "project_id": s.ids[1], "parent_id": s.ids[0],
+			"entity_type": "project", "url": "https://127.0.0.1:1/", "events": []string{"document.created"}, "scopes": []string{"projects:read"},
+			"type": "media.uploaded", "resource_id": s.ids[0], "since": "2020-01-01T00:00:00Z"})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequest(t.method, s.server.URL+t.path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return s.do(nil, req)
+}
+
+func (s *scene) get(jar http.CookieJar, address string) []byte {
+	s.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.do(jar, req)
+}
+
+func (s *scene) do(jar http.CookieJar, req *http.Request) []byte {
+	s.t.Helper()
+	res, err := (&http.Client{Jar: jar}).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var head bytes.Buffer
+	_ = res.Header.Write(&head)
+	s.lookForSecrets("header of "+req.URL.Path, head.Bytes())
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.answers++
+	return body
+}
+
+// browse opens the console as the thief, in the victim's workspace; and as the victim, to have a session that must be
+// kept as a hash.
+func (s *scene) browse() {
+	thief, victim := s.signIn("thief@example.com", "thief thief thief"), s.signIn("victim@example.com", password)
+	home, err := url.Parse(s.server.URL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, c := range victim.Cookies(home) {
+		s.secrets["session"] = c.Value
+	}
+	if s.secrets["session"] == "" {
+		s.t.Fatal("the victim could not sign in to the console")
+	}
+	for _, page := range []string{"", "/projects", "/keys", "/webhooks", "/activity", "/members", "/settings", "/search?q=" + canary} {
+		s.look("console, "+page, s.get(thief, s.server.URL+"/w/"+s.home+page))
+		s.lookForSecrets("console of the victim, "+page, s.get(victim, s.server.URL+"/w/"+s.home+page))
+	}
+}
+
+func (s *scene) signIn(email, password string) http.CookieJar {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res, err := (&http.Client{Jar: jar}).PostForm(s.server.URL+"/sign-in", url.Values{"email": {email}, "password": {password}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res.Body.Close()
+	return jar
+}
+
+// look notes the canaries in something that may hold none: what was asked for by the canary repeats it.
+func (s *scene) look(where string, b []byte) {
+	if !strings.Contains(where, canary) && where != "log" && bytes.Contains(b, []byte(canary)) {
+		s.found = append(s.found, fmt.Sprintf("%s has the canary of the data", where))
+	}
+	s.lookForSecrets(where, b)
+}
+
+func (s *scene) lookForSecrets(where string, b []byte) {
+	s.searched += len(b)
+	for what, secret := range s.secrets {
+		if bytes.Contains(b, []byte(secret)) {
+			s.found = append(s.found, fmt.Sprintf("%s has the %s", where, what))
+		}
+	}
+}
+
+// lookIntoFiles searches all that the program has written, and reports whether it finds the data there, which is not
+// encrypted.
+func (s *scene) lookIntoFiles() (data bool) {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.program.Data, "*"))
+	if err != nil || len(files) == 0 {
+		s.t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		data = data || bytes.Contains(b, []byte(canary))
+		s.lookForSecrets(filepath.Base(file), b)
+	}
+	return data
+}
