@@ -3,9 +3,13 @@ package console
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -129,5 +133,110 @@ func TestSearch_LeadsToTheDocumentsProject(t *testing.T) {
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q=docu", w.owner).Body.String()
 	if !strings.Contains(got, `href="`+w.address("/w/{workspace}/projects/{id}")+`"`) || strings.Contains(got, "/0x") {
 		t.Errorf("the results are %s", got)
+	}
+}
+
+func TestMany_CountsANoun(t *testing.T) {
+	for want, got := range map[string]string{"1 key": many(1, "key"), "2 keys": many(int64(2), "key"), "0 projects": many(0, "project"),
+		"3 deliveries": many(3, "delivery")} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// The vendored files are those that the list names.
+func TestStatic_VendoredFilesAreThoseOfTheList(t *testing.T) {
+	list, err := static.ReadFile("static/VENDORED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := static.ReadFile("static/htmx.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(b); !strings.Contains(string(list), hex.EncodeToString(sum[:])) {
+		t.Error("htmx.min.js is another file than VENDORED.md says")
+	}
+}
+
+func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
+	c, a := newConsole(t)
+	first, _, err := a.Operator().FirstRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
+		t.Fatal(err)
+	}
+	proxied := New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now, TrustedProxy: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	for name, test := range map[string]struct {
+		console *Console
+		change  func(*http.Request)
+		secure  bool
+	}{
+		"plain":                     {c, func(r *http.Request) {}, false},
+		"TLS":                       {c, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
+		"a proxy that we trust":     {proxied, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, true},
+		"a proxy that we trust not": {c, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(url.Values{"email": {"ada@example.com"}, "password": {"long enough"}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		test.change(r)
+		w := ask(t, test.console, r)
+		cookies := w.Result().Cookies()
+		if w.Code != http.StatusSeeOther || len(cookies) != 1 {
+			t.Fatalf("%s: %d %v", name, w.Code, cookies)
+		}
+		got := cookies[0]
+		if got.Secure != test.secure || (got.Name == "__Host-sheaf") != test.secure || !got.HttpOnly || got.SameSite != http.SameSiteLaxMode || got.Path != "/" || got.Domain != "" {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
+	w := newTown(t)
+	try := func(email, password string) *httptest.ResponseRecorder {
+		form := url.Values{"email": {email}, "password": {password}}.Encode()
+		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(form))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return ask(t, w.c, r)
+	}
+	known, unknown := try("ada@example.com", "wrong"), try("who@example.com", "wrong")
+	same := strings.ReplaceAll(unknown.Body.String(), "who@example.com", "ada@example.com")
+	if known.Code != http.StatusUnauthorized || unknown.Code != known.Code || known.Body.String() != same {
+		t.Errorf("known %d, unknown %d", known.Code, unknown.Code)
+	}
+	for range 4 {
+		try("ada@example.com", "wrong")
+	}
+	if got := try("ada@example.com", "long enough"); got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") != "1" {
+		t.Errorf("after five failures: %d %v", got.Code, got.Header())
+	}
+}
+
+func TestSignIn_LeadsBackAndNowhereElse(t *testing.T) {
+	for next, want := range map[string]string{"/w/x/keys?a=b": "/w/x/keys?a=b", "/account": "/account", "https://evil.example": "", "//evil.example": "",
+		"/\\evil.example": "", "/setup/x": ""} {
+		if got := safeNext(next); got != want {
+			t.Errorf("%q: got %q", next, got)
+		}
+	}
+}
+
+func TestPages_WrongMethodAndUnknownAddressAreShownAsPages(t *testing.T) {
+	c, _ := newConsole(t)
+	for _, test := range []struct {
+		method, path string
+		status       int
+	}{{http.MethodPost, "/", 405}, {http.MethodDelete, "/sign-in", 405}, {http.MethodGet, "/w/a/b/c/d", 404}, {http.MethodGet, "/assets/none.js", 404}} {
+		w := ask(t, c, httptest.NewRequest(test.method, test.path, nil))
+		if w.Code != test.status || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %d %v", test.method, test.path, w.Code, w.Header())
+		}
+		if test.status == 405 && w.Header().Get("Allow") == "" {
+			t.Errorf("%s %s: no Allow", test.method, test.path)
+		}
 	}
 }

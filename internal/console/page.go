@@ -212,8 +212,8 @@ func many(n any, noun string) string {
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {
 	case count == "1":
-	case y:
-		noun = stem + "ies"
+	case y && !strings.HasSuffix(noun, "ey"):
+		noun = stem + "ies" // 2 deliveries, and 2 keys
 	default:
 		noun += "s"
 	}

@@ -50,12 +50,12 @@
     // A form is answered within the dialog; a link leaves it.
     for (const form of $$("form", body)) { form.setAttribute("hx-boost", "true"); htmx.process(form); }
     if (!dialog.open) dialog.showModal();
-    const first = $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea, .primary", body);
+    const first = $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea", body) || $(".actions [data-close], .primary", body);
     if (first) { first.focus(); if (first.select && first.type !== "radio") first.select(); }
   });
   on("click", "[data-close]", () => dialog.close());
   dialog.addEventListener("close", () => body.replaceChildren());
-  dialog.addEventListener("mousedown", (e) => { if (e.target === dialog && !$("input, textarea", dialog)) dialog.close(); });
+  dialog.addEventListener("mousedown", (e) => { if (e.target === dialog && !$("input, textarea, .secret", dialog)) dialog.close(); });
 
   // A form is sent once; what it asks first, it asks in a dialog.
   document.addEventListener("submit", (e) => {
@@ -267,13 +267,17 @@
 
   // Live: the parts of a page with class "live" are read again when something
   // happened, unless the reader is just at it.
-  let late = null;
+  let late = null, latest = 0, later;
   const busy = () => dialog.open || drag || $(":popover-open");
   const refreshSoon = () => { if (late) refresh(late); };
   const refresh = async (kinds = ["events", "deliveries"]) => {
     const parts = $$(".live[id]").filter((part) => kinds.some((kind) => (part.dataset.livePart || "events").split(" ").includes(kind)));
     if (!parts.length) return;
     if (busy()) { late = kinds; return; }
+    // Many changes at once are read once a second.
+    const wait = latest + 1000 - Date.now();
+    if (wait > 0) { clearTimeout(later); later = setTimeout(() => refresh(), wait); return; }
+    latest = Date.now();
     late = null;
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (answer.redirected || !answer.ok) return;
