@@ -23,6 +23,8 @@ type connections struct {
 	most    int64
 	open    atomic.Int64
 	refused atomic.Uint64
+	closing sync.Once
+	closed  error // of the first Close
 }
 
 // boundConnections returns l with a bound that leaves files for everything else.
@@ -45,6 +47,13 @@ func openFiles() uint64 {
 		return maxConnections
 	}
 	return limit.Cur
+}
+
+// Close lets nobody in any more. It may be called again: net/http does when it
+// stops, and would take the error of a second one for requests that were cut off.
+func (l *connections) Close() error {
+	l.closing.Do(func() { l.closed = l.Listener.Close() })
+	return l.closed
 }
 
 // Accept returns the next connection that there is room for.

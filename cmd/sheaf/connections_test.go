@@ -64,3 +64,19 @@ func TestConnections_LeaveFilesForTheRest(t *testing.T) {
 		}
 	}
 }
+
+// A stop without a client ended with 1 now and then: net/http closed again what was closed.
+func TestConnections_CloseTwice(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &connections{Listener: inner, most: 1}
+	if first, second := l.Close(), l.Close(); first != nil || second != nil {
+		t.Errorf("got %v and %v", first, second)
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("somebody was let in afterwards")
+	}
+}
