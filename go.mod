@@ -34,7 +34,7 @@ require (
 	github.com/chromedp/chromedp v0.21.0
 )
 
-require github.com/hanwen/go-fuse/v2 v2.12.1 // indirect
+require github.com/hanwen/go-fuse/v2 v2.12.1
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
@@ -62,7 +62,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.49.0
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/libc v1.79.0
 	modernc.org/mathutil v1.7.1 // indirect

@@ -94,6 +94,7 @@ type server struct {
 	key     string
 	ended   chan struct{} // closed when the process is gone
 	err     error         // of its end
+	said    bytes.Buffer  // on standard error, until it ended
 }
 
 // start runs the server and returns when it listens.
@@ -138,7 +139,7 @@ func listens(t *testing.T, lines *bufio.Reader) string {
 }
 
 func (s *server) wait(lines io.Reader) {
-	_, _ = io.Copy(io.Discard, lines)
+	_, _ = io.Copy(&s.said, lines)
 	s.err = s.process.Wait()
 	close(s.ended)
 }
@@ -156,7 +157,7 @@ func (s *server) terminate(t *testing.T) {
 	}
 	<-s.ended
 	if s.err != nil {
-		t.Errorf("the server's end: %v", s.err)
+		t.Errorf("the server's end: %v: %s", s.err, s.said.Bytes())
 	}
 }
 
