@@ -87,6 +87,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	warnOfOpenFiles(settings, log)
+	defer reserveHeadroom()()
 	fmt.Fprintf(p.stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }

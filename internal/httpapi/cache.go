@@ -11,7 +11,7 @@ import (
 
 const (
 	// cacheBytes bounds what the cache holds.
-	cacheBytes = 64 << 20
+	cacheBytes = 32 << 20
 	// maxCachedKey and maxCachedBody keep odd requests from filling it.
 	maxCachedKey  = 512
 	maxCachedBody = 1 << 20
