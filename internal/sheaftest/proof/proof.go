@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // EnvLevel chooses the form: nothing is quick, "proof" or "long". EnvRows names the file that rows are appended to.
@@ -81,6 +83,12 @@ func (r Row) Report(t testing.TB) {
 }
 
 func (r Row) appendTo(file string) error {
+	r.Figures = slices.Clone(r.Figures)
+	for i, f := range r.Figures {
+		if d, ok := f.Value.(time.Duration); ok {
+			r.Figures[i].Value = d.String()
+		}
+	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
