@@ -24,6 +24,11 @@ type contract struct {
 	requests, responses validator.Validator
 	operations          *http.ServeMux
 	statuses            map[string][]string // by the pattern of an operation
+
+	// The validators render a schema when they first meet it, and cannot do that twice at once. known has the
+	// operations and statuses that they have met.
+	first sync.Mutex
+	known sync.Map
 }
 
 // theContract is read once a process.
@@ -73,6 +78,7 @@ func (c *contract) check(r *http.Request, sent []byte, res *Response) error {
 	if r.Method == http.MethodHead {
 		return nil // GET is held against the document, and HEAD against GET
 	}
+	defer c.meet(fmt.Sprint(operation, res.Status))()
 	if streamed := r.Body != nil && r.GetBody == nil; res.Status < 300 && !streamed {
 		if err := told(c.requests.ValidateHttpRequestSync(plain(r, r.URL.Path, sent))); err != nil {
 			return fmt.Errorf("took a request that the document refuses: %w", err)
@@ -85,6 +91,18 @@ func (c *contract) check(r *http.Request, sent []byte, res *Response) error {
 		return fmt.Errorf("answered %d %s against the document: %w", res.Status, clip(res.Body), err)
 	}
 	return nil
+}
+
+// meet lets one exchange of a kind be checked alone, and all further ones beside each other.
+func (c *contract) meet(kind string) (met func()) {
+	if _, known := c.known.Load(kind); known {
+		return func() {}
+	}
+	c.first.Lock()
+	return func() {
+		c.known.Store(kind, true)
+		c.first.Unlock()
+	}
 }
 
 // operationOf returns the pattern of the operation that the document has for the request, or "".
