@@ -53,7 +53,8 @@ type lanes struct {
 	byID     map[sheaf.SubscriptionID]*lane
 	inFlight int
 	ahead    int
-	back     []store.Claim // to be given back
+	back     []store.Claim                 // to be given back
+	changed  map[sheaf.SubscriptionID]bool // since the claim under way began
 	closed   bool
 	woken    chan struct{} // has room for one
 }
@@ -72,7 +73,7 @@ type lane struct {
 }
 
 func newLanes() *lanes {
-	return &lanes{byID: map[sheaf.SubscriptionID]*lane{}, woken: make(chan struct{}, 1)}
+	return &lanes{byID: map[sheaf.SubscriptionID]*lane{}, changed: map[sheaf.SubscriptionID]bool{}, woken: make(chan struct{}, 1)}
 }
 
 func (l *lanes) at(id sheaf.SubscriptionID) *lane {
@@ -121,6 +122,7 @@ func (l *lanes) wake() {
 func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	clear(l.changed)
 	looking := 0
 	for id, lane := range l.byID {
 		if !lane.due.IsZero() && !lane.due.After(now) {
@@ -216,6 +218,10 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		if due, ok := found.Next[a.Subscription]; ok {
 			lane.expect(due)
 		}
+		if l.changed[a.Subscription] {
+			// The claim may have read it before it changed.
+			l.giveBack(lane)
+		}
 		begin = append(begin, l.begin(lane, now)...)
 	}
 	return begin
@@ -290,6 +296,7 @@ func (l *lanes) drop(ids []sheaf.SubscriptionID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range ids {
+		l.changed[id] = true
 		if lane := l.byID[id]; lane != nil {
 			l.giveBack(lane)
 		}

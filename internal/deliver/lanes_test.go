@@ -139,6 +139,23 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 	}
 }
 
+// What a claim read of a subscription that changed meanwhile is not sent.
+func TestLanes_ChangedDuringAClaim(t *testing.T) {
+	l := newLanes()
+	l.look([]sheaf.SubscriptionID{"a"})
+	asked, _ := l.take(time.Time{})
+	l.drop([]sheaf.SubscriptionID{"a"})
+	found := store.Claimed{Claims: []store.Claim{{Subscription: "a"}}}
+	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 0 || len(l.unused(time.Time{})) != 1 {
+		t.Errorf("%d begin", len(begin))
+	}
+	l.look([]sheaf.SubscriptionID{"a"})
+	asked, _ = l.take(time.Time{})
+	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 1 {
+		t.Error("the next one does not begin either")
+	}
+}
+
 // end ends all requests of a lane, in which nothing waits then, and returns how
 // many they were.
 func (l *lanes) end(id sheaf.SubscriptionID) int {
