@@ -14,6 +14,7 @@ import (
 // of the rows, what says {rows} is joined with them there. Such a statement is
 // planned each time, for as large as its tables are by then.
 type bulk struct {
+	into   string // of an INSERT, what comes before its rows
 	sqlite string // for one row
 	one    string // for one row, on PostgreSQL
 	set    string // for an array of each column
@@ -63,7 +64,17 @@ func newBulkInsert(table string, columns ...string) *bulk {
 	b := newBulk(into+"SELECT "+list+"\n{rows}", "", columns...)
 	// To SQLite a SELECT may be many rows, and those it must be able to undo.
 	b.sqlite = newBulk(into+"VALUES ("+list+")", "", columns...).sqlite
+	b.into = into
 	return b
+}
+
+// insertMany runs the INSERT b for rows that may be thousands, as those of a
+// cascade are: to SQLite many of them in a statement.
+func (tx *Tx) insertMany(b *bulk, rows [][]any) error {
+	if tx.d.postgres {
+		return tx.run(b, rows, nothing)
+	}
+	return tx.insertRows(b.into, len(b.ints), rows)
 }
 
 // run runs b for the rows and calls scan for every row that it returns, with

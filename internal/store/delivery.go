@@ -22,9 +22,8 @@ func scanDelivery(r *row) sheaf.Delivery {
 	return d
 }
 
-const insertDeliveries = `
-INSERT INTO deliveries (workspace_id, id, subscription_id, event_number, event_id, event_type, state, attempt_count,
-  tries, retry, next_attempt_at, created_at)`
+var insertDeliveries = newBulkInsert("deliveries", "workspace_id", "id", "subscription_id", "event_number int", "event_id", "event_type",
+	"state", "attempt_count int", "tries int", "retry int", "next_attempt_at int", "created_at int")
 
 // enqueue adds a delivery of each event for each subscription that wants it, in
 // the transaction of the events themselves: waiting where it is active, held
@@ -50,7 +49,7 @@ func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event, newID func() s
 			rows = append(rows, []any{ws, newID(), s.ID, e.Number, e.ID, e.Type, state, 0, 0, 0, due, e.At})
 		}
 	}
-	if err := tx.insertRows(insertDeliveries, 12, rows); err != nil {
+	if err := tx.insertMany(insertDeliveries, rows); err != nil {
 		return fmt.Errorf("enqueue deliveries: %w", err)
 	}
 	return nil

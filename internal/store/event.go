@@ -14,8 +14,7 @@ func scanEvent(r *row) sheaf.Event {
 		ResourceID: r.text(), At: r.time(), Body: []byte(r.text())}
 }
 
-const insertEvents = `
-INSERT INTO events (workspace_id, number, id, type, resource_id, at, body)`
+var insertEvents = newBulkInsert("events", "workspace_id", "number int", "id", "type", "resource_id", "at int", "body")
 
 // AppendEvents adds events to the log of a workspace that this transaction
 // locked, numbers them, and adds their deliveries, whose ids newID makes.
@@ -30,7 +29,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func(
 		e.Number = w.LastEvent
 		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, e.ResourceID, e.At, string(e.Body)}
 	}
-	if err := tx.insertRows(insertEvents, 7, rows); err != nil {
+	if err := tx.insertMany(insertEvents, rows); err != nil {
 		return fmt.Errorf("append events: %w", err)
 	}
 	tx.note.Events = true

@@ -1,13 +1,29 @@
 package store
 
-import "github.com/jackc/pgx/v5"
+import (
+	"slices"
 
-// run runs b for the rows, in one round trip.
+	"github.com/jackc/pgx/v5"
+)
+
+// bulkMost bounds the rows of one statement, and so the memory that it takes on
+// both sides.
+const bulkMost = 4096
+
+// run runs b for the rows, in as few round trips as possible.
 func (c *postgresConn) run(b *bulk, rows [][]any, scan func(i int, w *row)) error {
-	switch {
-	case len(rows) == 0:
-		return nil
-	case len(rows) < bulkFrom:
+	at := 0
+	for part := range slices.Chunk(rows, bulkMost) {
+		if err := c.runPart(b, part, func(i int, w *row) { scan(at+i, w) }); err != nil {
+			return err
+		}
+		at += len(part)
+	}
+	return nil
+}
+
+func (c *postgresConn) runPart(b *bulk, rows [][]any, scan func(i int, w *row)) error {
+	if len(rows) < bulkFrom {
 		return c.runEach(b, rows, scan)
 	}
 	args := append([]any{pgx.QueryExecModeCacheDescribe}, b.arrays(rows)...)
