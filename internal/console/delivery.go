@@ -53,6 +53,9 @@ type attemptView struct {
 	Body   string // of the answer
 }
 
+// OK is for templates, which get a value.
+func (a attemptView) OK() bool { return a.Attempt.OK() }
+
 // phase is a part of the bar, in thousandths of the longest attempt.
 type phase struct {
 	Name  string

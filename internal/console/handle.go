@@ -22,6 +22,7 @@ type visit struct {
 	http.ResponseWriter
 	r       *http.Request
 	console *Console
+	began   time.Time
 	token   string // of the session cookie; empty when there is none
 	session app.Session
 	in      bool // somebody is signed in
@@ -52,7 +53,7 @@ func (c *Console) byPath() map[string]methods {
 // ServeHTTP makes the checks that come before the handler, calls it, and shows
 // what went wrong.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{ResponseWriter: w, r: r, console: m.console}
+	v := &visit{ResponseWriter: w, r: r, console: m.console, began: m.console.Now()}
 	route, ok := m.routes[r.Method]
 	if !ok {
 		v.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(m.routes)), ", "))

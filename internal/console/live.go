@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ const (
 	liveWrite = 10 * time.Second
 	// livePages bounds the open pages of one person in one workspace.
 	livePages = 20
+	// liveSlack is how far the clocks of two nodes may be apart.
+	liveSlack = 2 * time.Second
 )
 
 // Sign is a kind of change that pages follow. What changed is read again by the
@@ -39,13 +42,14 @@ type live struct {
 	mu      sync.Mutex // guards all below
 	woken   chan struct{}
 	counts  map[Sign]int64
+	last    map[Sign]time.Time
 	open    map[string]int
 	stopped chan struct{}
 	once    sync.Once
 }
 
 func newLive() *live {
-	return &live{woken: make(chan struct{}), counts: map[Sign]int64{}, open: map[string]int{}, stopped: make(chan struct{})}
+	return &live{woken: make(chan struct{}), counts: map[Sign]int64{}, last: map[Sign]time.Time{}, open: map[string]int{}, stopped: make(chan struct{})}
 }
 
 // Wake tells the open pages that something of that kind changed somewhere.
@@ -54,6 +58,7 @@ func (c *Console) Wake(s Sign) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts[s]++
+	l.last[s] = c.Now()
 	close(l.woken)
 	l.woken = make(chan struct{})
 }
@@ -65,6 +70,14 @@ func (l *live) next() (woken <-chan struct{}, deliveries int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.woken, l.counts[SignDeliveries]
+}
+
+// since reports whether something of that kind changed since then, or a little
+// before.
+func (l *live) since(s Sign, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last[s].After(at.Add(-liveSlack))
 }
 
 func (l *live) enter(name string) (leave func(), ok bool) {
@@ -103,6 +116,7 @@ func (c *Console) follow(v *visit) error {
 	}
 	f := &follower{v: v, at: at, control: http.NewResponseController(v.ResponseWriter)}
 	_, f.deliveries = c.live.next()
+	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
 	f.run(v.r.Context())
@@ -115,6 +129,22 @@ type follower struct {
 	at         int64 // the last event of the log that it was told of
 	deliveries int64
 	control    *http.ResponseController
+}
+
+// catchUp makes the first look tell of what changed between the making of the
+// page, whose time its address carries, and now.
+func (f *follower) catchUp() {
+	made, err := strconv.ParseInt(f.v.r.URL.Query().Get("since"), 10, 64)
+	if err != nil {
+		return
+	}
+	at := time.UnixMilli(made)
+	if f.v.console.live.since(SignDeliveries, at) {
+		f.deliveries = -1
+	}
+	if f.v.console.live.since(SignEvents, at) {
+		f.at = -1
+	}
 }
 
 func (f *follower) run(ctx context.Context) {

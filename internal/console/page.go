@@ -31,6 +31,7 @@ type page struct {
 	Member      sheaf.Membership // in this page's workspace
 	Dialog      bool             // "main" alone is shown, in the dialog
 	Tree        *tree            // beside the page; nil for none
+	Made        int64            // Unix milliseconds before anything was read for it
 	Data        any
 	may         func(sheaf.Scope) bool
 }
@@ -66,7 +67,7 @@ func (p page) Section(names ...string) bool {
 // page returns what the templates get for this visit.
 func (v *visit) page(data any) page {
 	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, Memberships: v.session.Memberships,
-		Member: v.member, Dialog: v.inDialog(), Data: data, may: v.caller.May}
+		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Data: data, may: v.caller.May}
 }
 
 // show writes a page.

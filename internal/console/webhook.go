@@ -250,11 +250,18 @@ func (v *visit) oldestHeld(s sheaf.Subscription) (*time.Time, error) {
 	if s.HeldCount == 0 {
 		return nil, nil
 	}
-	held, err := v.console.app.Deliveries(v.r.Context(), v.caller, s.ID, sheaf.Held, sheaf.Paging{Limit: 1})
+	held, err := v.console.app.Deliveries(v.r.Context(), v.caller, s.ID, sheaf.Held, sheaf.Paging{Limit: sheaf.MaxLimit})
 	if err != nil || len(held.Items) == 0 {
 		return nil, err
 	}
-	return &held.Items[0].CreatedAt, nil
+	// The first in the log, unless the clock of another node was behind.
+	oldest := held.Items[0].CreatedAt
+	for _, d := range held.Items {
+		if d.CreatedAt.Before(oldest) {
+			oldest = d.CreatedAt
+		}
+	}
+	return &oldest, nil
 }
 
 func (c *Console) deleteWebhook(v *visit) error {

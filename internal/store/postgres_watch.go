@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"hash/fnv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +19,10 @@ const (
 	// tellEvery bounds how often a node tells. NOTIFY takes a lock of the
 	// whole database at its commit, so it is never in a write's transaction.
 	tellEvery = 5 * time.Millisecond
+	// showEvery bounds how often a node tells what only shows on pages.
+	showEvery = time.Second
+	// shown ends the payload that tells so.
+	shown = " shown"
 	// listenRest is the pause before a lost connection is opened again. What
 	// is missed meanwhile the polls find.
 	listenRest = 500 * time.Millisecond
@@ -29,19 +35,34 @@ const (
 type neighbours struct {
 	node    string
 	changed chan struct{} // has room for one
+	shown   chan struct{} // has room for one
 }
 
 func newNeighbours() *neighbours {
-	return &neighbours{node: rand.Text(), changed: make(chan struct{}, 1)}
+	return &neighbours{node: rand.Text(), changed: make(chan struct{}, 1), shown: make(chan struct{}, 1)}
+}
+
+// read returns what another node told; false when it was this one.
+func (n *neighbours) read(payload string) (Note, bool) {
+	node, onlyShows := strings.CutSuffix(payload, shown)
+	if onlyShows {
+		return Note{Recorded: true}, node != n.node
+	}
+	return everything, node != n.node
 }
 
 // tell notes a commit that concerns other nodes; it returns at once.
 func (n *neighbours) tell(note Note) {
-	if note.empty() {
-		return
+	if note.urgent() {
+		signal(n.changed)
+	} else if note.Recorded {
+		signal(n.shown)
 	}
+}
+
+func signal(c chan struct{}) {
 	select {
-	case n.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -49,11 +70,9 @@ func (n *neighbours) tell(note Note) {
 // watch tells the other nodes of commits here, and reports theirs, until ctx
 // ends. A lost connection is opened again.
 func (e *postgresEngine) watch(ctx context.Context, tell func(Note)) error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.tellOthers(ctx)
-	}()
+	var telling sync.WaitGroup
+	telling.Go(func() { e.tellOthers(ctx, e.neighbours.changed, e.neighbours.node, tellEvery) })
+	telling.Go(func() { e.tellOthers(ctx, e.neighbours.shown, e.neighbours.node+shown, showEvery) })
 	for ctx.Err() == nil {
 		if err := e.listen(ctx, tell); err != nil && ctx.Err() == nil {
 			e.log.Warn("lost the connection on which other nodes tell of changes", "error", err)
@@ -64,20 +83,21 @@ func (e *postgresEngine) watch(ctx context.Context, tell func(Note)) error {
 			tell(everything) // whatever was told meanwhile was missed
 		}
 	}
-	<-done
+	telling.Wait()
 	return nil
 }
 
-func (e *postgresEngine) tellOthers(ctx context.Context) {
-	rest := time.NewTicker(tellEvery)
+// tellOthers sends the payload whenever there is a sign, at most once in every.
+func (e *postgresEngine) tellOthers(ctx context.Context, signs <-chan struct{}, payload string, every time.Duration) {
+	rest := time.NewTicker(every)
 	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.neighbours.changed:
+		case <-signs:
 		}
-		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, e.neighbours.node); err != nil && ctx.Err() == nil {
+		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, payload); err != nil && ctx.Err() == nil {
 			e.log.Warn("could not tell other nodes of a change", "error", err)
 		}
 		select {
@@ -104,8 +124,11 @@ func (e *postgresEngine) listen(ctx context.Context, tell func(Note)) error {
 		if err != nil {
 			return err
 		}
-		if n != nil && n.Payload != e.neighbours.node {
-			tell(everything)
+		if n == nil {
+			continue
+		}
+		if note, others := e.neighbours.read(n.Payload); others {
+			tell(note)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (o *Outcome) Closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o
 // it, and the tenth in a row deactivates and holds what is waiting. An outcome
 // whose lease somebody else has taken meanwhile is dropped.
 func (tx *Tx) Record(outcomes []Outcome) error {
+	tx.note.Recorded = true
 	endpoints, err := tx.lockEndpoints(outcomes)
 	if err != nil {
 		return err

@@ -60,6 +60,7 @@ type Note struct {
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
+	Recorded      bool // attempts were recorded; nothing becomes due by it
 	// Lanes are the subscriptions whose deliveries may be due; AnyLane says
 	// that others may be too.
 	Lanes   []sheaf.SubscriptionID
@@ -70,7 +71,7 @@ type Note struct {
 }
 
 // everything is the note about the commit of another process.
-var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, AnyLane: true}
+var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true, AnyLane: true}
 
 func (n *Note) due(lane sheaf.SubscriptionID) {
 	n.Deliveries = true
@@ -84,6 +85,7 @@ func (n *Note) add(m Note) {
 	n.Deliveries = n.Deliveries || m.Deliveries
 	n.Subscriptions = n.Subscriptions || m.Subscriptions
 	n.Credentials = n.Credentials || m.Credentials
+	n.Recorded = n.Recorded || m.Recorded
 	n.AnyLane = n.AnyLane || m.AnyLane
 	for _, lane := range m.Lanes {
 		n.due(lane)
@@ -91,7 +93,10 @@ func (n *Note) add(m Note) {
 	n.Changed = append(n.Changed, m.Changed...)
 }
 
-func (n *Note) empty() bool { return !(n.Events || n.Deliveries || n.Subscriptions || n.Credentials) }
+func (n *Note) empty() bool { return !n.urgent() && !n.Recorded }
+
+// urgent reports whether other nodes act on it; the rest only shows on pages.
+func (n *Note) urgent() bool { return n.Events || n.Deliveries || n.Subscriptions || n.Credentials }
 
 // Options say which database to open.
 type Options struct {

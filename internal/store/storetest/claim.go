@@ -351,3 +351,45 @@ func (f *fixture) recoverSome(id sheaf.SubscriptionID) error {
 	}
 	return nil
 }
+
+// recordTells: a mere success makes nothing due, and every node hears of it.
+func recordTells(n *nodes) {
+	s := n.subscribe(sheaf.ProjectCreated)
+	n.appendMany(sheaf.ProjectCreated, 1)
+	outcomes := n.outcomes(n.claim(s.ID, 1, time.Minute), arrived)
+	told := make(chan store.Note, 1000)
+	n.both[1].OnCommit(func(note store.Note) { told <- note })
+	defer n.watch()()
+	if n.both[0] != n.both[1] {
+		n.hear(told, func(note store.Note) bool { return note.Events }) // it listens now
+	}
+	n.must(n.record(outcomes))
+	n.hear(told, func(note store.Note) bool { return note.Recorded && !note.Events })
+}
+
+// watch lets the nodes tell each other; stop ends that.
+func (n *nodes) watch() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	for _, s := range slices.Compact(slices.Clone(n.both)) {
+		watching.Go(func() { _ = s.Watch(ctx) })
+	}
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+func (n *nodes) hear(told <-chan store.Note, wanted func(store.Note) bool) {
+	n.Helper()
+	for deadline := time.After(20 * time.Second); ; {
+		select {
+		case note := <-told:
+			if wanted(note) {
+				return
+			}
+		case <-deadline:
+			n.Fatal("the other node was not told")
+		}
+	}
+}

@@ -33,6 +33,7 @@ var onNodes = map[string]func(*nodes){
 	"Claim/none is claimed twice":                       claimOnce,
 	"Record/failures are counted exactly":               countExactly,
 	"Record/the tenth deactivates once":                 deactivateOnce,
+	"Record/every node is told":                         recordTells,
 	"Races/nothing waits for an inactive one":           nothingStranded,
 	"Races/removed while recorded":                      removedWhileRecorded,
 }

@@ -1,0 +1,172 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
+)
+
+// receiver starts an endpoint, and returns the flags that let the service reach
+// and trust it.
+func receiver(t *testing.T) (*sheaftest.Receiver, []string) {
+	t.Helper()
+	ca, err := sheaftest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sheaftest.Receive(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r, []string{"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", roots, "--webhook-retry-delays", "10ms,10ms,10ms"}
+}
+
+// call makes a request of the API with a key.
+func (s *service) call(key, method, path string, body any, want int) {
+	s.t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, bytes.NewReader(b))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != want {
+		s.t.Fatalf("%s %s: %s, want %d", method, path, answer.Status, want)
+	}
+}
+
+// documents makes some with the API; each is an event.
+func (s *service) documents(key, name string, n int) {
+	s.t.Helper()
+	for i := range n {
+		s.call(key, http.MethodPost, "/api/v1/documents", map[string]string{"title": fmt.Sprintf("%s %d", name, i+1)}, http.StatusCreated)
+	}
+}
+
+// makeKey makes a key with the buttons, and returns it.
+func (b *tab) makeKey(name string) string {
+	b.t.Helper()
+	b.click("=Keys")
+	b.arrive("Keys")
+	b.click("=New key")
+	b.fill("dialog [name=name]", name)
+	b.click("dialog [value='documents:write']")
+	b.shot("key-form")
+	b.click("=Make the key")
+	b.see("#made-key")
+	b.shot("key-made")
+	key, _ := ask[string](b, "document.querySelector('#made-key').innerText")
+	b.click("=Done")
+	b.arrive("Keys")
+	b.see("li:has(.tile) strong")
+	return key
+}
+
+// makeWebhook makes a webhook with the buttons, and returns its secret.
+func (b *tab) makeWebhook(name, url string) string {
+	b.t.Helper()
+	b.click("=Webhooks")
+	b.arrive("Webhooks")
+	b.shot("webhooks-empty")
+	b.click("=New webhook")
+	b.fill("dialog [name=name]", name)
+	b.fill("dialog [name=url]", url)
+	b.click("dialog summary")
+	b.fill("dialog [name=headers]", "X-Token: hush-hush")
+	b.shot("webhook-form")
+	b.click("=Make the webhook")
+	b.see("#made-secret")
+	b.shot("webhook-secret")
+	secret, _ := ask[string](b, "document.querySelector('#made-secret').innerText")
+	b.click("=Done")
+	b.see("#webhook h1")
+	return secret
+}
+
+// badge waits until the webhook's own badge says so.
+func (b *tab) badge(text string) {
+	b.t.Helper()
+	b.until("the badge "+text, "[...document.querySelectorAll('#webhook h1 .badge')].some((e) => e.innerText === "+quote(text)+")")
+}
+
+func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
+	t.Parallel()
+	r, flags := receiver(t)
+	s := startService(t, flags...)
+	b := setUp(t, s)
+	key := b.makeKey("n8n")
+	secret := b.makeWebhook("n8n", r.URL)
+	b.shot("webhook-new")
+
+	// Ten deliveries fail, each four times, and the page shows it by itself.
+	r.Always(http.StatusInternalServerError, `{"error":"the database is full"}`)
+	s.documents(key, "Draft", 4)
+	b.badge("failing 4 of 10")
+	b.shot("webhook-failing")
+	s.documents(key, "Report", sheaf.MaxFailures-4)
+	b.badge("deactivated")
+	s.documents(key, "Letter", 3)
+	b.badge("3 held")
+	b.shot("webhook-deactivated")
+	b.click("=failed")
+	b.until("the filter", "document.querySelectorAll('.log li').length === 10")
+	b.click(".log a")
+	b.see("#delivery .attempt")
+	b.read("Attempt 4")
+	b.shot("delivery-failed")
+	b.click(".tabs a[href$='/webhooks']")
+	b.arrive("Webhooks")
+	b.read("3 held")
+	b.shot("webhooks")
+
+	// Repair it, try it, and send what was held.
+	r.Always(http.StatusOK, `{"thanks":true}`)
+	b.click(".list a")
+	b.badge("deactivated")
+	b.click("=Send a test")
+	b.read("The endpoint took it: 200")
+	b.shot("webhook-test")
+	b.click("dialog .primary")
+	b.click("=Reactivate")
+	b.read("and send the 3 held deliveries")
+	b.shot("webhook-reactivate")
+	b.click("dialog .primary")
+	b.badge("active")
+	b.until("the held ones to arrive", "[...document.querySelectorAll('.log .badge')].filter((e) => e.innerText === 'delivered').length >= 3")
+	b.gone("#webhook h1 .badge.warn")
+	b.shot("webhook-repaired")
+	b.phone()
+	b.shot("phone-webhook")
+	b.click(".log a")
+	b.see("#delivery .attempt")
+	b.shot("phone-delivery")
+	b.desk()
+	b.shot("delivery")
+	_ = secret
+	b.click("=Keys")
+	b.arrive("Keys")
+	b.shot("keys")
+	b.phone()
+	b.shot("phone-keys")
+}
