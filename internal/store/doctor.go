@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 )
@@ -229,7 +233,23 @@ func (e *sqliteEngine) examiner(ctx context.Context) (snapshot func(func(*Reader
 }
 
 func (e *postgresEngine) examiner(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
-	return func(fn func(*Reader) error) error { return interrupted(ctx, e.read(ctx, fn)) }, func() {}, nil
+	config := e.pool.Config().ConnConfig.Copy()
+	// The default would close the connection, and wait 15 s for the server's part in that.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: firstTimeout}
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, nil, postgresError(err)
+	}
+	conn := &postgresConn{ctx: ctx, c: c}
+	return func(fn func(*Reader) error) error {
+		if _, err := conn.exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil); err != nil {
+			return interrupted(ctx, err)
+		}
+		defer c.Exec(context.WithoutCancel(ctx), "ROLLBACK")
+		return interrupted(ctx, fn(&Reader{conn: conn, d: e.dialect()}))
+	}, func() { c.Close(context.WithoutCancel(ctx)) }, nil
 }
 
 // interrupted prefers to say that somebody stopped it.
