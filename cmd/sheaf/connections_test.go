@@ -3,7 +3,9 @@ package main
 import (
 	"io"
 	"net"
+	"runtime"
 	"testing"
+	"time"
 )
 
 func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
@@ -51,8 +53,50 @@ func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
 	if _, err := dial().Read(make([]byte, 1)); err == nil {
 		t.Error("one too many was served")
 	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
 	if open, refused := l.open.Load(), l.refused.Load(); open != 2 || refused != 2 {
 		t.Errorf("%d open, %d refused, want 2 and 2", open, refused)
+	}
+}
+
+// Who is in the kernel's queue is let in; who comes later is neither let in nor refused.
+func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can")
+	}
+	l, err := listen("127.0.0.1:0", "--addr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	queued, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queued.Close()
+	if !takeNoMore(l) {
+		t.Fatal("the filter is not taken")
+	}
+	late, err := net.DialTimeout("tcp", l.Addr().String(), 100*time.Millisecond)
+	if err == nil {
+		late.Close()
+		t.Error("one more was taken")
+	}
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := io.WriteString(queued, "x"); err != nil {
+		t.Error(err)
+	}
+	if n, err := in.Read(make([]byte, 1)); n != 1 {
+		t.Errorf("who was in the queue is not heard: %v", err)
 	}
 }
 

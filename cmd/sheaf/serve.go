@@ -33,6 +33,8 @@ const (
 	// request within busyWithin.
 	leaveWithin = time.Second
 	busyWithin  = 2 * time.Second
+	// queueWithin is the time to let in those whom the kernel has taken.
+	queueWithin = 200 * time.Millisecond
 	// askWithin is the time to ask for clients that were let in last.
 	askWithin = 500 * time.Millisecond
 )
@@ -127,7 +129,9 @@ func listen(addr, flag string) (net.Listener, error) {
 	if host, _, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).To4() != nil {
 		network = "tcp4" // 0.0.0.0 is not [::]
 	}
-	l, err := net.Listen(network, addr)
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false) // its sockets take no filter: see takeNoMore
+	l, err := plain.Listen(context.Background(), network, addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is taken by another program: stop it, or choose another address with %s", addr, flag)
 	}
@@ -279,6 +283,9 @@ func (s *server) accept() error {
 // closeDoor lets nobody in any more, and gives whoever came last the time to
 // ask: net/http drops what it reads once its own Shutdown has begun.
 func (s *server) closeDoor() {
+	if takeNoMore(s.listener.Listener) {
+		time.Sleep(queueWithin)
+	}
 	s.listener.Close()
 	for end := s.now().Add(askWithin); s.listener.open.Load() > 0 && s.now().Before(end); {
 		time.Sleep(5 * time.Millisecond)

@@ -73,6 +73,7 @@ var clockExempt = []exemption{
 	{"internal/sheaftest", "it waits for real processes and makes certificates that real TLS judges"},
 	{"internal/deliver/send.go", "an attempt happens in the real time of sockets and deadlines"},
 	{"internal/deliver/attempt_conn.go", "it measures the phases of an attempt, in the real time of sockets"},
+	{"internal/store/slots.go", "how long a place is held decides who waits, and nothing that is stored"},
 	{"webhook/options.go", "the default of a receiver, which is not our program; it can give another clock"},
 }
 

@@ -11,10 +11,10 @@ import (
 const (
 	// slotWait bounds how long a call waits for its own workspace's earlier ones.
 	slotWait = 10 * time.Second
-	// lateAfter and maxQueue tell a crowd from a few who are patient: behind
-	// maxQueue others of whom one waits longer than lateAfter, nobody waits.
-	lateAfter = 250 * time.Millisecond
-	maxQueue  = 64
+	// maxWait and fewWait tell a crowd from a few who are patient: behind more
+	// than fewWait others nobody waits who would do so for longer than maxWait.
+	maxWait = 2 * time.Second
+	fewWait = 8
 	// readWait bounds how long a read waits for a connection.
 	readWait = 10 * time.Second
 )
@@ -30,8 +30,8 @@ type slots struct {
 // slot is one workspace's share; it is forgotten when nobody uses it.
 type slot struct {
 	places chan struct{}
-	users  int // who have a place or wait for one
-	late   int // those of them who have waited for long
+	users  int           // who have a place or wait for one
+	held   time.Duration // how long a place is held, of late
 }
 
 func newSlots(most int) *slots {
@@ -49,29 +49,23 @@ func (s *slots) take(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), e
 	if !ok {
 		return nil, errBusy
 	}
-	leave = func() {
+	if err := own.wait(ctx); err != nil {
+		s.leave(ws, own, 0)
+		return nil, err
+	}
+	began := time.Now()
+	return func() {
 		<-own.places
-		s.leave(ws, own)
-	}
-	select {
-	case own.places <- struct{}{}:
-		return leave, nil
-	default:
-	}
-	if err = s.wait(ctx, own); err == nil {
-		return leave, nil
-	}
-	s.leave(ws, own)
-	return nil, err
+		s.leave(ws, own, time.Since(began))
+	}, nil
 }
 
-func (s *slots) wait(ctx context.Context, own *slot) error {
-	late := time.AfterFunc(lateAfter, func() { s.noteLate(own, 1) })
-	defer func() {
-		if !late.Stop() {
-			s.noteLate(own, -1)
-		}
-	}()
+func (own *slot) wait(ctx context.Context) error {
+	select {
+	case own.places <- struct{}{}:
+		return nil
+	default:
+	}
 	timeout := time.NewTimer(slotWait)
 	defer timeout.Stop()
 	select {
@@ -84,17 +78,11 @@ func (s *slots) wait(ctx context.Context, own *slot) error {
 	}
 }
 
-func (s *slots) noteLate(own *slot, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own.late += n
-}
-
 func (s *slots) enter(ws sheaf.WorkspaceID) (own *slot, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own = s.by[ws]
-	if own != nil && own.late > 0 && own.users >= s.most+maxQueue {
+	if own != nil && own.crowded(s.most) {
 		return nil, false
 	}
 	if own == nil {
@@ -105,9 +93,19 @@ func (s *slots) enter(ws sheaf.WorkspaceID) (own *slot, ok bool) {
 	return own, true
 }
 
-func (s *slots) leave(ws sheaf.WorkspaceID, own *slot) {
+// crowded reports whether one more would wait for too long.
+func (own *slot) crowded(most int) bool {
+	before := own.users - most
+	return before >= fewWait && own.held*time.Duration(before)/time.Duration(most) > maxWait
+}
+
+// leave counts a user out who held a place for that long; 0 had none.
+func (s *slots) leave(ws sheaf.WorkspaceID, own *slot, held time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if held > 0 {
+		own.held += (held - own.held) / 8
+	}
 	if own.users--; own.users == 0 {
 		delete(s.by, ws)
 	}

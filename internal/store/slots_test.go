@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,42 +47,63 @@ func TestSlots_OneWorkspaceLeavesRoomForAnother(t *testing.T) {
 func TestSlots_ASlowCrowdIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1)
-		leave, err := s.take(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		waited := make(chan error, maxQueue+1)
-		wait := func() {
+		s := newSlots(2)
+		work := func() error {
 			leave, err := s.take(t.Context(), "a")
 			if err == nil {
+				time.Sleep(400 * time.Millisecond)
 				leave()
 			}
-			waited <- err
+			return err
 		}
-		for range maxQueue {
-			go wait()
+		var waited sync.WaitGroup
+		for range 32 { // nobody knows yet how slow it is
+			waited.Go(func() {
+				if err := work(); err != nil {
+					t.Errorf("one who waited got %v", err)
+				}
+			})
 		}
-		synctest.Wait()
-		go wait() // nobody is late yet, so it may wait
-		time.Sleep(lateAfter + time.Millisecond)
-		if _, err := s.take(t.Context(), "a"); sheaf.KindOf(err) != sheaf.Unavailable {
-			t.Errorf("one more got %v, want a refusal", err)
+		time.Sleep(3 * time.Second)
+		began := time.Now()
+		if err := work(); sheaf.KindOf(err) != sheaf.Unavailable || time.Since(began) > 0 {
+			t.Errorf("one more got %v after %v, want a refusal at once", err, time.Since(began))
 		}
 		if other, err := s.take(t.Context(), "b"); err != nil {
 			t.Errorf("another workspace got %v", err)
 		} else {
 			other()
 		}
-		leave()
-		for range maxQueue + 1 {
-			if err := <-waited; err != nil {
-				t.Errorf("one who waited got %v", err)
-			}
+		time.Sleep(2 * time.Second) // no more than fewWait are left
+		if err := work(); err != nil {
+			t.Errorf("one behind a few got %v", err)
 		}
+		waited.Wait()
 		if len(s.by) != 0 {
 			t.Errorf("%d workspaces are remembered though nobody is there", len(s.by))
 		}
+	})
+}
+
+func TestSlots_AQuickCrowdWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2)
+		var waited sync.WaitGroup
+		for range 1000 {
+			waited.Go(func() {
+				for range 3 {
+					leave, err := s.take(t.Context(), "a")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					time.Sleep(time.Millisecond)
+					leave()
+				}
+			})
+		}
+		waited.Wait()
 	})
 }
 
