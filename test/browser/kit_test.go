@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
 )
 
 // patience is how long a page may take on a busy machine.
@@ -56,11 +57,12 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if path, err := binary(); err == nil {
+			os.RemoveAll(filepath.Dir(path))
+		}
+		os.Exit(code)
+	}))
 }
 
 // startService runs the program with those flags beside the usual ones.
