@@ -178,7 +178,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 			api.Wake()
 			pages.Wake(console.SignEvents)
 		}
-		if n.Deliveries || n.Subscriptions {
+		if n.Deliveries || n.Subscriptions || n.Recorded {
 			pages.Wake(console.SignDeliveries)
 		}
 	})
