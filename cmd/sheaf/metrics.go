@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/store"
 )
 
 // metricsWorker serves the metrics on a listener of their own until its context
@@ -34,6 +36,7 @@ func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus
 type load struct {
 	api     *httpapi.Server
 	clients *connections
+	store   *store.Store
 }
 
 // register adds what an operator watches to see whether there is room left.
@@ -44,6 +47,12 @@ func (l load) register(r prometheus.Registerer) {
 	counter := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 	}
+	r.MustRegister(l.api.Requests())
+	groupMetrics(r, l.store)
+	counter("sheaf_http_rate_limited_total", "Requests that the rate limit refused.", func() float64 { return float64(l.api.Load().Limited) })
+	counter("sheaf_page_cache_hits_total", "Answers that came from the cache.", func() float64 { return float64(l.api.Load().PageHits) })
+	counter("sheaf_page_cache_misses_total", "Answers of projects, folders and documents that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })
+	gauge("sheaf_page_cache_bytes", "What the cache of answers holds.", func() float64 { return float64(l.api.Load().PageBytes) })
 	gauge("sheaf_requests_working", "Requests in work, those that wait for the store included.", func() float64 { return float64(l.api.Load().Working) })
 	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.api.Load().Bodies) })
 	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.api.Load().Answers) })
@@ -51,4 +60,24 @@ func (l load) register(r prometheus.Registerer) {
 	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.open.Load()) })
 	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.api.Load().Refused) })
 	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.refused.Load()) })
+}
+
+// groupMetrics adds what tells whether SQLite's writer keeps up.
+func groupMetrics(r prometheus.Registerer, st *store.Store) {
+	members := obs.NewHistogram(1, 2, 4, 8, 16, 32, 64, 128, 256)
+	seconds := func() *obs.Histogram {
+		return obs.NewDurations(250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond,
+			10*time.Millisecond, 25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, time.Second, 5*time.Second)
+	}
+	waited, took, commit := seconds(), seconds(), seconds()
+	members.Register(r, "sheaf_store_group_members", "Writes that SQLite's writer committed together.")
+	waited.Register(r, "sheaf_store_group_wait_seconds", "How long the first write of a group waited for its turn.")
+	took.Register(r, "sheaf_store_group_duration_seconds", "From the beginning of a group's transaction to the answers.")
+	commit.Register(r, "sheaf_store_commit_duration_seconds", "COMMIT alone, the fsync included.")
+	st.OnGroup(func(g store.Group) {
+		members.Observe(int64(g.Members))
+		waited.Observe(int64(g.Waited))
+		took.Observe(int64(g.Took))
+		commit.Observe(int64(g.Commit))
+	})
 }

@@ -76,6 +76,7 @@ var clockExempt = []exemption{
 	{"internal/deliver/send.go", "an attempt happens in the real time of sockets and deadlines"},
 	{"internal/deliver/attempt_conn.go", "it measures the phases of an attempt, in the real time of sockets"},
 	{"internal/store/slots.go", "how long a place is held decides who waits, and nothing that is stored"},
+	{"internal/store/group.go", "it measures how long the writer's commits take"},
 	{"webhook/options.go", "the default of a receiver, which is not our program; it can give another clock"},
 }
 

@@ -73,7 +73,7 @@ func (s *Server) cached(x *exchange) *answer {
 	if e == nil || x.authorize(e.route) != nil {
 		return nil // it is refused on the usual way
 	}
-	x.route = e.route
+	x.counted = e.route.counted
 	s.cache.hits.Add(1)
 	return e.answer
 }
@@ -122,4 +122,11 @@ func (c *pageCache) forgetOne() {
 
 func (e *cached) weight() int {
 	return len(e.key.path) + len(e.key.rawPath) + len(e.key.query) + len(e.answer.body) + entryOverhead
+}
+
+// bytes is what the cache holds.
+func (c *pageCache) bytes() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.size
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
@@ -19,7 +20,7 @@ type exchange struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
-	route   *route // nil until it is known
+	counted *obs.Route // where the request leads, as far as that is known
 	started time.Time
 	id      string
 	status  int

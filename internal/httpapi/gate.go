@@ -47,19 +47,26 @@ func newGate() *gate {
 	return &gate{seed: maphash.MakeSeed(), bodies: newBudget(maxBodies), answers: newBudget(maxAnswers)}
 }
 
-// Load is what the gate counts, for the metrics.
+// Load is what requests hold, and what became of them, for the metrics.
 type Load struct {
 	Working int64  // requests in work
 	Refused uint64 // since the start
 	Bodies  int64  // bytes held
 	Answers int64
 	Streams int
+	// Limited are the requests that the rate limit refused, since the start.
+	Limited uint64
+	// PageHits and PageMisses are the answers that came from the cache of pages
+	// and those that could have, since the start; PageBytes is what it holds.
+	PageHits, PageMisses uint64
+	PageBytes            int
 }
 
-// Load returns the state of the gate.
+// Load returns the state of the gate, the rate limit and the cache.
 func (s *Server) Load() Load {
 	return Load{Working: s.gate.working.Load(), Refused: s.gate.refused.Load(), Bodies: s.gate.bodies.size(),
-		Answers: s.gate.answers.size(), Streams: s.streams.size()}
+		Answers: s.gate.answers.size(), Streams: s.streams.size(), Limited: s.limited.Load(),
+		PageHits: s.cache.hits.Load(), PageMisses: s.cache.misses.Load(), PageBytes: s.cache.bytes()}
 }
 
 // passage is a request's part of the gate.

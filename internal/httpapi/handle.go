@@ -78,12 +78,14 @@ func byPath(routes []route) map[string]methods {
 // writes its answer or error.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
-	x.request, x.route = r, m[r.Method]
-	if x.route == nil {
+	x.request = r
+	route, ok := m[r.Method]
+	if !ok {
 		x.notAllowed(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 		return
 	}
-	switch a, err := x.run(x.route); {
+	x.counted = route.counted
+	switch a, err := x.run(route); {
 	case err == nil:
 		failpoint.Pass(failpoint.BeforeAnswer)
 		x.write(a)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"sheaf.dev/internal/sheaf"
@@ -53,6 +54,9 @@ func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
 			b = append(b, ',')
 		}
 		b = sheaf.AppendJSON(b, P(&p.Items[i]))
+		if i == 0 {
+			b = slices.Grow(b, len(b)*len(p.Items)) // the others are about as long
+		}
 	}
 	b = append(b, `],"total":`...)
 	b = strconv.AppendInt(b, p.Total, 10)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -17,6 +18,7 @@ type route struct {
 	cached       bool                                           // the answer depends on projects, folders and documents alone
 	optional     bool                                           // the body may be left out
 	once         bool                                           // heeds an Idempotency-Key
+	counted      *obs.Route
 }
 
 // anyKey is for the routes that every key of a paid plan may use.

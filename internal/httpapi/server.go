@@ -62,7 +62,28 @@ type Server struct {
 	prefix   string       // of the request ids that this process makes
 	base     string       // of every absolute link; empty to take the request's
 	requests atomic.Uint64
+	limited  atomic.Uint64 // requests that the rate limit refused
+	counted  counted
 }
+
+// counted is what is counted by route, and the routes that are no operations.
+type counted struct {
+	obs.Routes
+	other, probes, docs, console *obs.Route
+}
+
+func newCounted(routes []route) counted {
+	var c counted
+	for i, r := range routes {
+		routes[i].counted = c.Route(r.path, r.method)
+	}
+	const any = "any"
+	c.other, c.probes, c.docs, c.console = c.Route("other", any), c.Route("probes", any), c.Route("docs", any), c.Route("console", any)
+	return c
+}
+
+// Requests are counted by route: for the metrics.
+func (s *Server) Requests() *obs.Routes { return &s.counted.Routes }
 
 // New returns the API over the rules.
 func New(c Config) *Server {
@@ -76,7 +97,9 @@ func New(c Config) *Server {
 	if c.PublicURL != nil {
 		s.base = c.PublicURL.String()
 	}
-	for path, methods := range byPath(s.routes()) {
+	routes := s.routes()
+	s.counted = newCounted(routes)
+	for path, methods := range byPath(routes) {
 		s.mux.Handle(path, methods)
 	}
 	s.mux.Handle("/", unknownRoute{})
@@ -101,7 +124,7 @@ func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App,
 // ServeHTTP answers every request, with a request id, one log line, and JSON
 // also when the handler panics.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r)}
+	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r), counted: s.counted.other}
 	w.Header()["X-Request-Id"] = []string{x.id}
 	s.last.Store(x.started.UnixNano())
 	if s.draining.Load() {
@@ -118,12 +141,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !isClean(r.URL):
 		x.fail(notFoundRoute())
 	case path == "/healthz":
+		x.counted = s.counted.probes
 		s.probe(x, func() error { return nil })
 	case path == "/readyz":
+		x.counted = s.counted.probes
 		s.probe(x, s.ready)
 	case isDocs(path):
+		x.counted = s.counted.docs
 		x.serveDocs()
 	case s.Console != nil && s.Console.Handles(path):
+		x.counted = s.counted.console
 		r.Body = unhurried{r.Body, x}
 		s.Console.ServeHTTP(x, r)
 	default:
@@ -145,7 +172,7 @@ func isClean(u *url.URL) bool {
 		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
 }
 
-// finish turns a panic into a 500 and writes the log line.
+// finish turns a panic into a 500, counts the request and writes its log line.
 func (s *Server) finish(x *exchange) {
 	x.leave()
 	if p := recover(); p != nil {
@@ -159,8 +186,10 @@ func (s *Server) finish(x *exchange) {
 		x.fail(errPanic)
 	}
 	now := s.Now()
+	took := now.Sub(x.started)
+	x.counted.Served(x.status, took)
 	obs.LogRequest(s.Log, &obs.Request{At: now, Method: x.request.Method, Path: loggedPath(x.request.URL.Path), Status: x.status,
-		Duration: now.Sub(x.started), ID: x.id, Key: string(x.caller.Key.ID)})
+		Duration: took, ID: x.id, Key: string(x.caller.Key.ID)})
 }
 
 // loggedPath leaves out the tokens of one-time links.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sheaf.dev/internal/failpoint"
@@ -35,16 +36,20 @@ type writer struct {
 	done     chan struct{}
 	version  int64 // data_version: changes when another process commits
 
+	observe    atomic.Pointer[func(Group)]
+	committing time.Duration // of the last COMMIT
+
 	mu     sync.RWMutex // guards closed, and sending on jobs after it
 	closed bool
 }
 
 // job is one call of Write.
 type job struct {
-	fn   func(*Tx) error
-	tx   *Tx
-	err  error
-	done chan struct{} // has room for an early answer, which only a test plants
+	fn    func(*Tx) error
+	asked time.Time
+	tx    *Tx
+	err   error
+	done  chan struct{} // has room for an early answer, which only a test plants
 }
 
 func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
@@ -57,7 +62,7 @@ func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
 // do runs fn in the next group. No request's context reaches a statement: in
 // SQLite a cancelled one rolls back the whole group.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
-	j := &job{fn: fn, done: make(chan struct{}, 2)}
+	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 2)}
 	if err := w.enqueue(ctx, j); err != nil {
 		return err
 	}
@@ -134,12 +139,14 @@ func (w *writer) lookAround() {
 
 // group runs first and whoever is waiting, and answers them all.
 func (w *writer) group(first *job) {
+	began := w.clock()
 	members, err := w.attempt(first)
 	for errors.Is(err, errUndone) {
 		// The whole transaction was thrown away under one member, which now has
 		// its error: the others run again, in a new group.
 		members, err = w.again(members)
 	}
+	w.tell(members, began)
 	for _, j := range members {
 		if err != nil && j.err == nil {
 			j.err = err
@@ -278,7 +285,9 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle := w.fresh.unsettle(touched, note.Credentials)
 	failpoint.Pass(failpoint.BeforeCommit)
+	began := w.clock()
 	_, err := w.conn.exec("COMMIT", nil)
+	w.committing = w.clock().Sub(began)
 	failpoint.Pass(failpoint.AfterCommit)
 	if err != nil {
 		w.rollback()
