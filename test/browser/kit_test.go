@@ -294,8 +294,25 @@ func (b *tab) middle(selector string) (x, y float64) {
 // click clicks an element with the mouse.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	x, y := b.middle(selector)
-	b.do(chromedp.MouseClickXY(x, y))
+	opens, _ := ask[bool](b, "!!(("+find(selector)+")?.closest('a[data-dialog]'))")
+	for range 5 {
+		x, y := b.middle(selector)
+		b.do(chromedp.MouseClickXY(x, y))
+		if !opens || b.dialogComes() {
+			return
+		}
+		// A live part was replaced under the pointer: a person clicks again.
+	}
+}
+
+// dialogComes waits a little for the dialog to open.
+func (b *tab) dialogComes() bool {
+	for end := time.Now().Add(patience / 6); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if open, ok := ask[bool](b, "!!document.querySelector('dialog[open]')"); ok && open {
+			return true
+		}
+	}
+	return false
 }
 
 // fill types a text into an emptied field, key by key.
