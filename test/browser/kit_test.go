@@ -57,12 +57,15 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if path, err := binary(); err == nil {
-			os.RemoveAll(filepath.Dir(path))
-		}
-		os.Exit(code)
-	}))
+	code := m.Run()
+	if err := closeBrowser(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if path, err := binary(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
 }
 
 // startService runs the program with those flags beside the usual ones.
@@ -136,8 +139,21 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("force-prefers-reduced-motion", true))
 	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
+	browserCtx = ctx
 	return ctx, chromedp.Do(ctx)
 })
+
+var browserCtx context.Context // of the browser; nil until one is started
+
+// closeBrowser ends it, and finds what was left running here.
+func closeBrowser() error {
+	if browserCtx != nil {
+		if err := chromedp.Cancel(browserCtx); err != nil {
+			return fmt.Errorf("close the browser: %w", err)
+		}
+	}
+	return goleak.Find()
+}
 
 // tab is a window with cookies of its own.
 type tab struct {
