@@ -85,7 +85,6 @@ GET /w/{workspace}/keys/new: keys:write
 POST /w/{workspace}/keys: keys:write
 GET /w/{workspace}/keys/{id}/revoke: keys:write
 POST /w/{workspace}/keys/{id}/revoke: keys:write
-GET /w/{workspace}/activity: events:read
 GET /w/{workspace}/members: projects:read
 GET /w/{workspace}/members/invite: owners
 POST /w/{workspace}/members/invite: owners

@@ -2,6 +2,7 @@ package overload
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -83,7 +84,7 @@ func TestSoak_NothingGrows(t *testing.T) {
 			{Name: "heap MB", Value: between(func(s sample) float64 { return s.heap / (1 << 20) })},
 			{Name: "resident MB", Value: between(func(s sample) float64 { return s.resident / (1 << 20) })}},
 		Lost:    len(complaints),
-		Control: "a server that leaves a goroutine, a file and 64 KB a request", Caught: len(caught) >= 3}.Report(t)
+		Control: "a server that leaves a goroutine, a file and 256 KB a request", Caught: len(caught) >= 3}.Report(t)
 }
 
 // soaked is a server at work.
@@ -91,6 +92,7 @@ type soaked struct {
 	url, metrics, key string
 	work              []func(*soaked, *http.Client) // what its clients do
 	asked             int
+	least             int // that each client asks in a spell, however slow the machine is
 }
 
 func startSoaked(t *testing.T) *soaked {
@@ -154,7 +156,7 @@ func (x *soaked) spell(t *testing.T, d time.Duration) {
 		wg.Go(func() {
 			defer client.CloseIdleConnections()
 			n := 0
-			for ; ctx.Err() == nil; n++ {
+			for ; ctx.Err() == nil || n < x.least; n++ {
 				x.work[(i+n)%len(x.work)](x, client)
 			}
 			mu.Lock()
@@ -248,7 +250,7 @@ func leaky() {
 			return // there are no more
 		}
 		mu.Lock()
-		kept = append(kept, make([]byte, 64<<10))
+		kept = append(kept, bytes.Repeat([]byte{1}, 256<<10)) // written, so that it is resident
 		mu.Unlock()
 		go func() {
 			<-make(chan struct{})
@@ -261,7 +263,7 @@ func leaky() {
 func startLeaky(t *testing.T) *soaked {
 	t.Helper()
 	url, _ := startControl(t, "leaky")
-	return &soaked{url: url, metrics: url + "/metrics", work: []func(*soaked, *http.Client){func(x *soaked, c *http.Client) {
+	return &soaked{url: url, metrics: url + "/metrics", least: 60, work: []func(*soaked, *http.Client){func(x *soaked, c *http.Client) {
 		_, _ = proctest.Call(c, x.url, "x", http.MethodGet, "/api/v1/me", nil, nil)
 		time.Sleep(5 * time.Millisecond)
 	}}}

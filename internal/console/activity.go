@@ -1,6 +1,0 @@
-package console
-
-import "net/http"
-
-// activity shows the log.
-func (c *Console) activity(v *visit) error { return v.show(http.StatusOK, "activity", nil) }
