@@ -16,13 +16,14 @@ import (
 )
 
 // metricsWorker serves the metrics on a listener of their own until its context
-// ends. Nobody waits for a scrape under way.
+// ends. Nobody waits for a scrape under way. They are registered before it
+// returns: what the first request does is counted.
 func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus.Registerer)) func(context.Context) error {
+	registry := obs.NewMetrics()
+	for _, r := range register {
+		r(registry)
+	}
 	return func(ctx context.Context) error {
-		registry := obs.NewMetrics()
-		for _, r := range register {
-			r(registry)
-		}
 		s := newHTTP(obs.MetricsHandler(registry), log)
 		defer context.AfterFunc(ctx, func() { s.Close() })()
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
