@@ -21,6 +21,7 @@ import (
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/tally"
 )
 
 const (
@@ -167,8 +168,9 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		return nil, err
 	}
 	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy})
+	counts := tally.New(p.now)
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.now, Limiter: shared.limiter(),
+		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
 		Console: pages,
@@ -187,7 +189,8 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
-		{name: "deliveries", run: p.deliverer(c, st, w, log).Run, withSignal: true},
+		{name: "charts", run: charts(counts, a, pages, log)},
+		{name: "deliveries", run: p.deliverer(c, st, w, counts, log).Run, withSignal: true},
 		{name: "chores", run: p.sweeper(c, st, log).Run, withSignal: true},
 	}
 	if shared != nil {
@@ -205,6 +208,15 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients, st}.register)})
 	}
 	return s, nil
+}
+
+// charts writes what was counted, and wakes the pages that show it.
+func charts(counts *tally.Tally, a *app.App, pages *console.Console, log *slog.Logger) func(context.Context) error {
+	write := func(ctx context.Context, minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error {
+		defer pages.Wake(console.SignMinutes)
+		return a.AddMinute(ctx, minute, by)
+	}
+	return func(ctx context.Context) error { return counts.Run(ctx, write, log) }
 }
 
 // newHTTP bounds what a client can hold without sending anything; the edge

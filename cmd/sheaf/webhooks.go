@@ -16,6 +16,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/sweep"
+	"sheaf.dev/internal/tally"
 )
 
 // webhooks is what sends, for the deliveries and for the test endpoint alike.
@@ -64,8 +65,8 @@ func (w *webhooks) rules(s *config.Settings) app.Webhooks {
 }
 
 // deliverer sends what the store holds; the commits wake it.
-func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, log *slog.Logger) *deliver.Deliverer {
-	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Log: log, Now: p.now, NewToken: rand.Text,
+func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
+	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
 		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Alone: s.DatabaseURL == ""})
 	st.OnCommit(d.Notice)
 	return d

@@ -22,7 +22,8 @@
 //
 // Whatever is to follow changes has class "live" and an id: the page is read
 // again when something happens in the workspace, and these parts are replaced.
-// data-live="events deliveries" names the kinds it follows; see live.go.
+// data-live-part="events deliveries" names the kinds it follows; see live.go. A
+// details element that a reader opened stays open when it has an id.
 package console
 
 import (

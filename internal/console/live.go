@@ -35,6 +35,7 @@ type Sign string
 const (
 	SignEvents     Sign = "events"
 	SignDeliveries Sign = "deliveries"
+	SignMinutes    Sign = "minutes"
 )
 
 // live wakes the open pages.
@@ -66,10 +67,20 @@ func (c *Console) Wake(s Sign) {
 // Stop ends the streams of open pages; they come back to the next server.
 func (c *Console) Stop() { c.live.once.Do(func() { close(c.live.stopped) }) }
 
-func (l *live) next() (woken <-chan struct{}, deliveries int64) {
+// told is how many signs of each kind that says nothing of its workspace there
+// were.
+type told [len(everywhere)]int64
+
+// everywhere are these kinds.
+var everywhere = [...]Sign{SignDeliveries, SignMinutes}
+
+func (l *live) next() (woken <-chan struct{}, now told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.woken, l.counts[SignDeliveries]
+	for i, s := range everywhere {
+		now[i] = l.counts[s]
+	}
+	return l.woken, now
 }
 
 // since reports whether something of that kind changed since then, or a little
@@ -115,7 +126,7 @@ func (c *Console) follow(v *visit) error {
 		return nil
 	}
 	f := &follower{v: v, at: at, control: http.NewResponseController(v.ResponseWriter)}
-	_, f.deliveries = c.live.next()
+	_, f.told = c.live.next()
 	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
@@ -125,10 +136,10 @@ func (c *Console) follow(v *visit) error {
 
 // follower is one open page.
 type follower struct {
-	v          *visit
-	at         int64 // the last event of the log that it was told of
-	deliveries int64
-	control    *http.ResponseController
+	v       *visit
+	at      int64 // the last event of the log that it was told of
+	told    told
+	control *http.ResponseController
 }
 
 // catchUp makes the first look tell of what changed between the making of the
@@ -139,8 +150,10 @@ func (f *follower) catchUp() {
 		return
 	}
 	at := time.UnixMilli(made)
-	if f.v.console.live.since(SignDeliveries, at) {
-		f.deliveries = -1
+	for i, s := range everywhere {
+		if f.v.console.live.since(s, at) {
+			f.told[i] = -1
+		}
 	}
 	if f.v.console.live.since(SignEvents, at) {
 		f.at = -1
@@ -156,8 +169,8 @@ func (f *follower) run(ctx context.Context) {
 		return
 	}
 	for {
-		woken, deliveries := f.v.console.live.next()
-		if !f.tell(ctx, deliveries) {
+		woken, now := f.v.console.live.next()
+		if !f.tell(ctx, now) {
 			return
 		}
 		select {
@@ -187,12 +200,14 @@ func (f *follower) allowed(ctx context.Context) bool {
 }
 
 // tell sends what has changed since the last time; false ends the stream.
-func (f *follower) tell(ctx context.Context, deliveries int64) bool {
+func (f *follower) tell(ctx context.Context, now told) bool {
 	var b strings.Builder
-	if deliveries != f.deliveries {
-		f.deliveries = deliveries
-		fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", SignDeliveries)
+	for i, s := range everywhere {
+		if now[i] != f.told[i] {
+			fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", s)
+		}
 	}
+	f.told = now
 	last, err := f.v.console.app.FollowEvents(ctx, f.v.caller, sheaf.EventFilter{})
 	switch {
 	case err != nil:

@@ -85,6 +85,8 @@ GET /w/{workspace}/keys/new: keys:write
 POST /w/{workspace}/keys: keys:write
 GET /w/{workspace}/keys/{id}/revoke: keys:write
 POST /w/{workspace}/keys/{id}/revoke: keys:write
+GET /w/{workspace}/activity: events:read
+GET /w/{workspace}/events/{id}: events:read
 GET /w/{workspace}/members: projects:read
 GET /w/{workspace}/members/invite: owners
 POST /w/{workspace}/members/invite: owners
@@ -194,7 +196,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 

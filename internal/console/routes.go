@@ -126,6 +126,9 @@ func (c *Console) routes() []route {
 		get("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKeyForm),
 		post("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKey),
 
+		get("/w/{workspace}/activity", needs(sheaf.EventsRead), c.activity),
+		get("/w/{workspace}/events/{id}", needs(sheaf.EventsRead), c.event),
+
 		get("/w/{workspace}/members", read, c.members),
 		get("/w/{workspace}/members/invite", owners, c.inviteForm),
 		post("/w/{workspace}/members/invite", owners, c.invite),

@@ -10,6 +10,7 @@ import (
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/tally"
 )
 
 const (
@@ -34,6 +35,8 @@ type Config struct {
 	NewToken func() string // a fresh one for each claim
 	Schedule sheaf.Schedule
 	Timeout  time.Duration // of one attempt
+	// Tally counts the attempts for the charts; nil counts none.
+	Tally *tally.Tally
 	// Alone says that no other process delivers from this store: whatever
 	// was being sent when it stopped is taken up at once.
 	Alone bool

@@ -65,6 +65,7 @@ func (d *Deliverer) write(batch []store.Outcome) {
 		err := d.writeOnce(batch)
 		if err == nil {
 			d.warn(batch)
+			d.count(batch)
 			return
 		}
 		d.Log.Warn("could not record attempts", "error", err, "count", len(batch))
@@ -85,6 +86,14 @@ func (d *Deliverer) write(batch []store.Outcome) {
 
 func (d *Deliverer) writeOnce(batch []store.Outcome) error {
 	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch) })
+}
+
+// count adds attempts that are recorded to the charts.
+func (d *Deliverer) count(batch []store.Outcome) {
+	for i := range batch {
+		o := &batch[i]
+		d.Tally.Of(o.Workspace).Attempt(o.Attempt.Duration, o.Attempt.OK(), o.Retry != nil)
+	}
 }
 
 // warn tells the operator what a receiver's owner should know.

@@ -6,6 +6,7 @@ import (
 
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/tally"
 )
 
 const ms = time.Millisecond
@@ -40,6 +41,28 @@ func TestSchedule_IsKeptToTheMillisecond(t *testing.T) {
 		w.wantFailures(id, 1, true)
 		if s := w.subscription(id); s.LastError == nil || *s.LastError != *d.LastError {
 			t.Errorf("the subscription's last error is %v", s.LastError)
+		}
+	})
+}
+
+// Each attempt is counted for the charts once, by how it ended.
+func TestMinutes_CountEveryAttempt(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/a", func(h hit) int {
+			time.Sleep(20 * ms)
+			return 500
+		})
+		w.endpoint.on("/b", func(hit) int { return 204 })
+		counts := tally.New(time.Now)
+		w.start(func(c *deliver.Config) { c.Tally = counts })
+		w.subscribe("/a")
+		w.subscribe("/b")
+		w.publish(2)
+		w.at(5 * time.Minute)
+		_, by := counts.Take()
+		want := sheaf.Counts{Delivered: 2, Retried: 6, Failed: 2, TookSum: 160 * ms, TookMax: 20 * ms, Took: [7]int64{2, 8}}
+		if got := by[w.caller.Workspace]; got != want || len(by) != 1 {
+			t.Errorf("got %+v, want %+v", by, want)
 		}
 	})
 }

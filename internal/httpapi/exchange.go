@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
+	"sheaf.dev/internal/tally"
 )
 
 // exchange is one request and its answer. It travels through the mux as the
@@ -25,6 +26,7 @@ type exchange struct {
 	id      string
 	status  int
 	passage passage
+	tally   *tally.Counter // of the caller's workspace
 
 	secret     string
 	credential sheaf.Credential

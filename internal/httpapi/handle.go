@@ -29,7 +29,7 @@ func (s *Server) serveAPI(x *exchange) {
 		x.fail(err)
 		return
 	}
-	s.usage.note(&x.caller, x.started)
+	x.tally = s.usage.note(&x.caller, x.started)
 	if err := x.credential.Plan.AllowAPI(); err != nil {
 		x.fail(err)
 		return

@@ -38,6 +38,7 @@ func (x *exchange) admit() error {
 	if x.limit.Admitted {
 		return nil
 	}
+	x.tally.RateLimited()
 	x.server.limited.Add(1)
 	wait := x.limit.RetryAfter
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Duration(wait) * time.Second,

@@ -23,6 +23,7 @@ import (
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/tally"
 )
 
 // Config is what the edge needs.
@@ -39,6 +40,8 @@ type Config struct {
 	PublicURL *url.URL
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
 	TrustedProxy []netip.Prefix
+	// Tally counts the requests for the charts; nil counts none.
+	Tally *tally.Tally
 	// Console serves the pages for people; nil for none.
 	Console Pages
 }
@@ -87,7 +90,7 @@ func (s *Server) Requests() *obs.Routes { return &s.counted.Routes }
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(), streams: newStreams(), gate: newGate()}
+	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), streams: newStreams(), gate: newGate()}
 	if s.Limiter == nil {
 		s.Limiter = local{ratewindow.New()}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/tally"
 )
 
 const (
@@ -18,26 +19,32 @@ const (
 	usageRest  = time.Minute
 )
 
-// usage gathers when keys were used, so that no request writes. A request takes
-// no lock unless it is the first of its key.
+// usage gathers when keys were used and how often, so that no request writes. A
+// request takes no lock unless it is the first of its key.
 type usage struct {
-	keys sync.Map // of *keyUse by sheaf.KeyID
+	tally *tally.Tally
+	keys  sync.Map // of *keyUse by sheaf.KeyID
 }
 
 type keyUse struct {
 	workspace sheaf.WorkspaceID
-	last      atomic.Int64 // nanoseconds
-	written   int64        // the last that was; run's alone
+	tally     *tally.Counter // of the workspace
+	last      atomic.Int64   // nanoseconds
+	written   int64          // the last that was; run's alone
 }
 
-func newUsage() *usage { return new(usage) }
+func newUsage(t *tally.Tally) *usage { return &usage{tally: t} }
 
-func (u *usage) note(c *app.Caller, at time.Time) {
+// note counts a request of a key, and returns where its workspace is counted.
+func (u *usage) note(c *app.Caller, at time.Time) *tally.Counter {
 	k, known := u.keys.Load(c.Key.ID)
 	if !known {
-		k, _ = u.keys.LoadOrStore(c.Key.ID, &keyUse{workspace: c.Workspace})
+		k, _ = u.keys.LoadOrStore(c.Key.ID, &keyUse{workspace: c.Workspace, tally: u.tally.Of(c.Workspace)})
 	}
-	k.(*keyUse).last.Store(at.UnixNano())
+	use := k.(*keyUse)
+	use.last.Store(at.UnixNano())
+	use.tally.Request()
+	return use.tally
 }
 
 // due takes the uses of keys that were not written lately, or with all every one.

@@ -22,6 +22,8 @@ const (
 	answers = 24 * time.Hour
 	// failures is for how long a failure to sign in may slow the next one down.
 	failures = 24 * time.Hour
+	// charts is for how long minutes are kept: the longest chart is of a day.
+	charts = 48 * time.Hour
 )
 
 // Config is what the chores need.
@@ -66,6 +68,7 @@ func (s *Sweeper) Once(ctx context.Context) error {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteSessionsEnded(s.Now(), batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteInvitationsEnded(s.Now(), batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteFailures(s.Now().Add(-failures), batch) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteMinutes(s.Now().Add(-charts), batch) },
 	} {
 		if err := s.drain(ctx, chore); err != nil {
 			return err

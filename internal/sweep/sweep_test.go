@@ -189,6 +189,25 @@ func TestOnce_RemovesWhatIsKeptNoLonger(t *testing.T) {
 	})
 }
 
+func TestOnce_KeepsTheChartsOfTwoDays(t *testing.T) {
+	each(t, func(y *yard) {
+		now := y.Clock.Now()
+		for _, age := range []time.Duration{0, 48 * time.Hour, 48*time.Hour + time.Minute, 72 * time.Hour} {
+			y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
+				return tx.AddMinute(w.ID, sheaf.Minute{At: now.Add(-age), Counts: sheaf.Counts{Requests: 1}})
+			})
+		}
+		y.sweep()
+		y.read(func(r *store.Reader) error {
+			kept, err := r.Minutes(y.ws.ID, now.Add(-100*time.Hour))
+			if len(kept) != 2 {
+				y.Errorf("%d minutes are kept, want 2: %v", len(kept), kept)
+			}
+			return err
+		})
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)

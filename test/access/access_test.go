@@ -258,7 +258,7 @@ func (s *scene) browse() {
 	if s.secrets["session"] == "" {
 		s.t.Fatal("the victim could not sign in to the console")
 	}
-	for _, page := range []string{"", "/projects", "/keys", "/webhooks", "/members", "/settings", "/search?q=" + canary} {
+	for _, page := range []string{"", "/projects", "/keys", "/webhooks", "/activity", "/members", "/settings", "/search?q=" + canary} {
 		s.look("console, "+page, s.get(thief, s.server.URL+"/w/"+s.home+page))
 		s.lookForSecrets("console of the victim, "+page, s.get(victim, s.server.URL+"/w/"+s.home+page))
 	}

@@ -27,6 +27,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 // patience is how long a page may take on a busy machine.
@@ -41,42 +43,20 @@ type service struct {
 	data      string
 }
 
-// binary is the program, built once.
-var binary = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "sheaf-browser-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "sheaf")
-	build := exec.Command("go", "build", "-o", path, "sheaf.dev/cmd/sheaf")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if err := closeBrowser(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
+	proctest.Exit(code)
 }
 
 // startService runs the program with those flags beside the usual ones.
 func startService(t *testing.T, flags ...string) *service {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &service{t: t, data: filepath.Join(t.TempDir(), "data")}
-	cmd := exec.Command(path, append([]string{"serve", "--data", s.data, "--addr", "127.0.0.1:0", "--log-level", "error"}, flags...)...)
+	cmd := exec.Command(proctest.Binary(t), append([]string{"serve", "--data", s.data, "--addr", "127.0.0.1:0", "--log-level", "error"}, flags...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,20 +92,6 @@ func (s *service) readFirstRun(out io.Reader) {
 		}
 	}
 	s.t.Fatalf("the server printed %q", text.String())
-}
-
-// run runs a command of the program on the same store and decodes its JSON.
-func (s *service) run(args ...string) (out map[string]any) {
-	s.t.Helper()
-	path, _ := binary()
-	b, err := exec.Command(path, append(args, "--data", s.data, "--json")...).Output()
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		s.t.Fatalf("%v: %v: %s", args, err, b)
-	}
-	return out
 }
 
 // chromium is one browser for all tests of the process.

@@ -110,6 +110,30 @@ func (b *tab) badge(text string) {
 	b.until("the badge "+text, "[...document.querySelectorAll('#webhook h1 .badge')].some((e) => e.innerText === "+quote(text)+")")
 }
 
+// lookAtActivity follows the feed, finds one thing in it, and sees in the charts
+// what happened so far.
+func (b *tab) lookAtActivity(s *service, key string) {
+	b.t.Helper()
+	b.click("=Activity")
+	b.arrive("Activity")
+	b.read("made the document “Letter 3”")
+	s.documents(key, "Postcard", 1)
+	b.read("made the document “Postcard 1”")
+	b.until("the charts", "['good', 'warn', 'bad', 'accent'].every((c) => document.querySelector('.chart rect.' + c))")
+	b.shot("activity")
+	b.click("=Last day")
+	b.until("the day", "document.querySelector('.filters [aria-current]').innerText === 'Last day'")
+	b.phone()
+	b.shot("phone-activity")
+	b.desk()
+	b.click("=Only what happened to Letter 2")
+	b.until("the feed of one document", "document.querySelectorAll('.feed li').length === 1")
+	b.click(".feed a")
+	b.read("What became of it")
+	b.see("a[href*='/deliveries/']")
+	b.shot("event")
+}
+
 func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	r, flags := receiver(t)
@@ -164,6 +188,7 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.desk()
 	b.shot("delivery")
 	_ = secret
+	b.lookAtActivity(s, key)
 	b.click("=Keys")
 	b.arrive("Keys")
 	b.shot("keys")

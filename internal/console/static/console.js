@@ -267,10 +267,11 @@
 
   // Live: the parts of a page with class "live" are read again when something
   // happened, unless the reader is just at it.
+  const signs = ["events", "deliveries", "minutes"];
   let late = null, latest = 0, later;
   const busy = () => dialog.open || drag || $(":popover-open");
   const refreshSoon = () => { if (late) refresh(late); };
-  const refresh = async (kinds = ["events", "deliveries"]) => {
+  const refresh = async (kinds = signs) => {
     const parts = $$(".live[id]").filter((part) => kinds.some((kind) => (part.dataset.livePart || "events").split(" ").includes(kind)));
     if (!parts.length) return;
     if (busy()) { late = kinds; return; }
@@ -290,6 +291,7 @@
       const scroll = part.scrollTop, focus = part.contains(document.activeElement) ? path(document.activeElement) : null;
       const fold = $("[data-fold]", part);
       if (fold) $("[data-fold]", fresh).setAttribute("aria-expanded", fold.getAttribute("aria-expanded"));
+      for (const open of $$("details[open][id]", part)) { const again = $("#" + open.id, fresh); if (again) again.open = true; }
       part.replaceWith(document.adoptNode(fresh));
       htmx.process(fresh);
       if (fresh.id === "tree") foldTree();
@@ -306,7 +308,7 @@
     const listen = () => {
       if (stream) return;
       stream = new EventSource(document.body.dataset.live);
-      for (const kind of ["events", "deliveries"]) stream.addEventListener(kind, () => refresh([kind]));
+      for (const kind of signs) stream.addEventListener(kind, () => refresh([kind]));
     };
     // A page that nobody sees holds no connection; browsers have six a site.
     document.addEventListener("visibilitychange", () => {

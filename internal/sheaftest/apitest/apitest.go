@@ -106,6 +106,14 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 	return a
 }
 
+// Handlers returns those of all nodes.
+func (a *API) Handlers() (out []*httpapi.Server) {
+	for _, n := range a.nodes {
+		out = append(out, n.handler)
+	}
+	return out
+}
+
 // Log returns what was logged so far, a JSON object a line.
 func (a *API) Log() string { return a.log.String() }
 

@@ -1,0 +1,185 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+type activityPage struct {
+	Entries  []entry
+	Type     sheaf.EventType // that the feed is filtered by; empty for every one
+	Resource string          // an id, or a part of a name as it was typed
+	Named    *searchPage     // what has that name, to choose from
+	More     string
+	Charts   charts
+}
+
+// Types lists the filters of the feed.
+func (activityPage) Types() []sheaf.EventType {
+	return sheaf.EventTypes[:len(sheaf.EventTypes)-1] // a test is in no log
+}
+
+// With is the address of the same page with other parameters, given as names and
+// values; an empty value leaves one out. It begins at the newest event.
+func (p activityPage) With(changes ...any) string {
+	q := url.Values{"type": {string(p.Type)}, "resource": {p.Resource}}
+	if p.Charts.Day {
+		q.Set("span", "day")
+	}
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Set(fmt.Sprint(changes[i]), fmt.Sprint(changes[i+1]))
+	}
+	for name := range q {
+		if q.Get(name) == "" {
+			q.Del(name)
+		}
+	}
+	return "?" + q.Encode()
+}
+
+// activity shows the log, newest first, and the charts.
+func (c *Console) activity(v *visit) error {
+	q := v.r.URL.Query()
+	p := activityPage{Resource: strings.TrimSpace(q.Get("resource"))}
+	if t := sheaf.EventType(q.Get("type")); t.Known() {
+		p.Type = t
+	}
+	var err error
+	if p.Charts, err = v.charts(q.Get("span") == "day"); err != nil {
+		return err
+	}
+	if err := v.feed(&p); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "activity", p)
+}
+
+// feed reads the part of the log that the page shows. A name leads to what is
+// called so: the log itself knows ids.
+func (v *visit) feed(p *activityPage) error {
+	id, isID := sheaf.ParseUUID(p.Resource)
+	if p.Resource != "" && !isID {
+		if err := sheaf.CheckLength("The name", p.Resource, sheaf.MaxQuery); err != nil {
+			return err
+		}
+		p.Named = &searchPage{Query: p.Resource}
+		return v.find(p.Named)
+	}
+	from := v.offset()
+	page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Type: p.Type, Resource: id,
+		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: from, Desc: true}})
+	if err != nil {
+		return err
+	}
+	members, err := v.console.app.Members(v.r.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	for _, e := range page.Items {
+		p.Entries = append(p.Entries, readEntry(e, members.Members))
+	}
+	if page.More() {
+		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
+	}
+	return nil
+}
+
+// entry is an event as a sentence: who did what to which thing.
+type entry struct {
+	sheaf.Event
+	Who, Did, What string
+}
+
+// envelope is what a sentence needs of an event's body.
+type envelope struct {
+	UserID  sheaf.UserID `json:"user_id"`
+	Payload struct {
+		Name     string                     `json:"name"`
+		Title    string                     `json:"title"`
+		Previous map[string]json.RawMessage `json:"previous"`
+	} `json:"payload"`
+}
+
+// readEntry makes the sentence. A payload that others reported may have any
+// shape: whatever cannot be read is left out.
+func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
+	var b envelope
+	_ = json.Unmarshal(e.Body, &b)
+	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous), What: b.Payload.Name}
+	if out.What == "" {
+		out.What = b.Payload.Title
+	}
+	if out.Who == "" {
+		out.Who = "Somebody"
+	}
+	return out
+}
+
+// didOf is the verb and the noun: "renamed the project".
+func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
+	_, verb, _ := strings.Cut(string(t), ".")
+	if verb == "updated" {
+		verb = changeOf(previous)
+	}
+	if verb == "created" {
+		verb = "made"
+	}
+	return verb + " the " + t.Resource()
+}
+
+// changes name a change by the field that it changed, the most telling first.
+var changes = []struct{ field, verb string }{
+	{"name", "renamed"}, {"title", "renamed"}, {"folder_id", "moved"}, {"parent_id", "moved"}, {"project_id", "moved"},
+	{"color", "recoloured"}, {"icon", "changed the icon of"}, {"description", "described"},
+}
+
+func changeOf(previous map[string]json.RawMessage) string {
+	for _, c := range changes {
+		if _, changed := previous[c.field]; changed {
+			return c.verb
+		}
+	}
+	return "changed"
+}
+
+type eventPage struct {
+	entry
+	Body  string
+	Fates []sheaf.Fate
+}
+
+// event shows one with what became of it for each webhook.
+func (c *Console) event(v *visit) error {
+	id, err := eventID(v)
+	if err != nil {
+		return err
+	}
+	e, err := c.app.Event(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	fates, err := c.app.EventFates(v.r.Context(), v.caller, id, sheaf.Paging{Limit: webhookPage})
+	if err != nil {
+		return err
+	}
+	members, err := c.app.Members(v.r.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "event", eventPage{readEntry(e, members.Members), pretty(e.Body), fates.Items})
+}
+
+// eventID reads the event's identifier from the path.
+func eventID(v *visit) (sheaf.EventID, error) {
+	id, ok := sheaf.ParseEventID(v.r.PathValue("id"))
+	if !ok {
+		return "", sheaf.Missing("event")
+	}
+	return id, nil
+}

@@ -1,0 +1,102 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// activity asks for the page with a query.
+func (w *town) activity(query string) string {
+	w.Helper()
+	got := w.ask(http.MethodGet, w.address("/w/{workspace}/activity")+"?"+query, w.owner)
+	if got.Code != http.StatusOK {
+		w.Fatalf("%s: %d %s", query, got.Code, got.Body)
+	}
+	return got.Body.String()
+}
+
+func (w *town) wantIn(body string, yes bool, parts ...string) {
+	w.Helper()
+	for _, part := range parts {
+		if strings.Contains(body, part) != yes {
+			w.Errorf("%q is shown: %v", part, !yes)
+		}
+	}
+}
+
+func TestActivity_TellsWhatHappenedAndFilters(t *testing.T) {
+	w := newTown(t)
+	w.wantIn(w.activity(""), true, "ada@example.com made the project “Project”", "made the folder “Folder”", "made the document “&lt;b&gt;Sent&lt;/b&gt;”")
+	byType := w.activity("type=folder.created")
+	w.wantIn(byType, true, "made the folder “Folder”")
+	w.wantIn(byType, false, "made the project", "made the document")
+	byID := w.activity("resource=" + w.ids["projects"])
+	w.wantIn(byID, true, "made the project “Project”")
+	w.wantIn(byID, false, "made the folder", "made the document")
+	byName := w.activity("span=day&resource=" + url.QueryEscape("Projec"))
+	w.wantIn(byName, true, "Which one?", "?resource="+w.ids["projects"]+"&amp;span=day")
+	w.wantIn(w.activity("resource=nowhere"), true, "Nothing is called that now.")
+	w.wantIn(w.activity("type=share.created"), true, "Nothing of that sort")
+	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “Project”")
+}
+
+func TestActivity_SaysWhatChanged(t *testing.T) {
+	for previous, want := range map[string]string{
+		`{"name":"x","color":"y"}`: "renamed the project", `{"folder_id":null}`: "moved the project", `{"color":null}`: "recoloured the project",
+		`{"visibility":"private"}`: "changed the project", `{}`: "changed the project",
+	} {
+		var p map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(previous), &p); err != nil {
+			t.Fatal(err)
+		}
+		if got := didOf(sheaf.ProjectUpdated, p); got != want {
+			t.Errorf("%s: %s, want %s", previous, got, want)
+		}
+	}
+	// A payload that others reported may have any shape.
+	for _, body := range []string{`{"payload":{"name":7}}`, `{"payload":[]}`, `null`, ``} {
+		if got := readEntry(sheaf.Event{Type: sheaf.ShareCreated, Body: []byte(body)}, nil); got.Who != "Somebody" || got.Did != "made the share" || got.What != "" {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+}
+
+func TestEvent_ShowsWhatBecameOfIt(t *testing.T) {
+	w := newTown(t)
+	got := w.ask(http.MethodGet, w.address("/w/{workspace}/events/{id}"), w.owner).Body.String()
+	w.wantIn(got, true, "made the document “&lt;b&gt;Sent&lt;/b&gt;”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
+}
+
+func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
+	w := newTown(t)
+	now := time.Now()
+	w.c.Now = func() time.Time { return now }
+	for _, m := range []struct {
+		ago    time.Duration
+		counts sheaf.Counts
+	}{
+		{0, sheaf.Counts{Requests: 40, RateLimited: 10, Delivered: 3, Retried: 2, Failed: 1, TookMax: 20 * time.Millisecond, Took: [7]int64{0, 6}}},
+		{30 * time.Minute, sheaf.Counts{Requests: 20}},
+		{5 * time.Hour, sheaf.Counts{Requests: 1000}},
+		{25 * time.Hour, sheaf.Counts{Requests: 7}},
+		{-5 * time.Minute, sheaf.Counts{Requests: 9}}, // by a clock that is ahead
+	} {
+		w.must(w.a.AddMinute(t.Context(), now.Add(-m.ago), map[sheaf.WorkspaceID]sheaf.Counts{w.caller.Workspace: m.counts}))
+	}
+	hour := w.activity("")
+	w.wantIn(hour, true, "answered <b>50</b>", "rate-limited <b>10</b>", "delivered <b>3</b>", "to be retried <b>2</b>", "failed for good <b>1</b>",
+		"95 of 100 took at most <b>20.0 ms</b>", "peak 40", `class="good" x="590" y="25" width="8" height="75"`, `class="warn" x="590" y="0" width="8" height="25"`)
+	day := w.activity("span=day")
+	w.wantIn(day, true, "answered <b>1050</b>", "peak 1000")
+	w.wantIn(day, false, "1057")
+	// The table says the same to who cannot see the drawing.
+	w.wantIn(hour, true, `<td class="number">40</td><td class="number">10</td><td class="number">3</td><td class="number">2</td><td class="number">1</td><td class="number">20.0 ms</td>`)
+	other := w.ask(http.MethodGet, strings.ReplaceAll(w.address("/w/{workspace}/activity"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace)), w.stranger)
+	w.wantIn(other.Body.String(), true, "answered <b>0</b>")
+}
