@@ -31,6 +31,8 @@ type commands struct {
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`
 	Backup      backupCommand      `cmd:"" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty store with a backup, of either engine."`
+	Export      exportCommand      `cmd:"" help:"Write one workspace into a file, also beside a running server."`
+	Import      importCommand      `cmd:"" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
 	Doctor      doctorCommand      `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
 	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`

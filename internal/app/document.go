@@ -32,10 +32,7 @@ func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentCha
 	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
 		return sheaf.Document{}, err
 	}
-	if !in.Title.Set {
-		return sheaf.Document{}, sheaf.Invalidf("title is required: give it 1 to %d characters", sheaf.MaxName)
-	}
-	if err := in.Check(); err != nil {
+	if err := checkNewDocument(in); err != nil {
 		return sheaf.Document{}, err
 	}
 	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
@@ -49,6 +46,13 @@ func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentCha
 		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
 		return d, w.InsertDocument(w.ws.ID, d)
 	})
+}
+
+func checkNewDocument(in sheaf.DocumentChange) error {
+	if !in.Title.Set {
+		return sheaf.Invalidf("title is required: give it 1 to %d characters", sheaf.MaxName)
+	}
+	return in.Check()
 }
 
 func (w *work) projectExists(id *sheaf.ProjectID) error {

@@ -76,6 +76,11 @@ func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int,
 	if err != nil {
 		return 0, err
 	}
+	return depthIn(p, entity)
+}
+
+// depthIn returns the level of a folder of that type in p.
+func depthIn(p sheaf.Folder, entity sheaf.EntityType) (int, error) {
 	if p.EntityType != entity {
 		return 0, sheaf.Invalidf("parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity)
 	}

@@ -37,10 +37,7 @@ func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChang
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return sheaf.Project{}, err
 	}
-	if !in.Name.Set {
-		return sheaf.Project{}, sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
-	}
-	if err := in.Check(); err != nil {
+	if err := checkNewProject(in); err != nil {
 		return sheaf.Project{}, err
 	}
 	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
@@ -56,6 +53,13 @@ func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChang
 	})
 }
 
+func checkNewProject(in sheaf.ProjectChange) error {
+	if !in.Name.Set {
+		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+	}
+	return in.Check()
+}
+
 // mayHoldProjects returns an error unless the folder is the root level, or
 // exists and holds projects.
 func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
@@ -63,10 +67,17 @@ func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
 		return nil
 	}
 	f, err := w.Folder(w.ws.ID, *id)
-	if err == nil && f.EntityType != sheaf.ProjectFolder {
-		err = sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType)
+	if err != nil {
+		return err
 	}
-	return err
+	return holdsProjects(f)
+}
+
+func holdsProjects(f sheaf.Folder) error {
+	if f.EntityType != sheaf.ProjectFolder {
+		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType)
+	}
+	return nil
 }
 
 // UpdateProject changes the fields that were sent. What changes nothing leaves

@@ -38,24 +38,37 @@ func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.Subscri
 	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
 		return sheaf.NewSubscription{}, err
 	}
-	switch {
-	case !in.Name.Set:
-		return sheaf.NewSubscription{}, sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxSubscriptionName)
-	case !in.URL.Set:
-		return sheaf.NewSubscription{}, sheaf.Invalidf("url is required: the https:// address that receives the events")
-	case !in.Events.Set:
-		return sheaf.NewSubscription{}, sheaf.Invalidf("events is required: name at least one event type, such as project.created")
-	}
-	if err := a.checkSubscription(in); err != nil {
+	if err := a.checkNewSubscription(in); err != nil {
 		return sheaf.NewSubscription{}, err
 	}
 	return write(ctx, a, c, func(w *work) (sheaf.NewSubscription, error) {
-		if most := w.ws.Plan.MaxSubscriptions(); w.ws.Subscriptions >= int64(most) {
-			return sheaf.NewSubscription{}, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
-				Text: sheaf.Invalidf("the %s plan allows %d webhook subscriptions: delete one, or upgrade the plan", w.ws.Plan, most).Text}
+		if err := oneMoreSubscription(w.ws); err != nil {
+			return sheaf.NewSubscription{}, err
 		}
 		return w.addSubscription(in)
 	})
+}
+
+func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
+	switch {
+	case !in.Name.Set:
+		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxSubscriptionName)
+	case !in.URL.Set:
+		return sheaf.Invalidf("url is required: the https:// address that receives the events")
+	case !in.Events.Set:
+		return sheaf.Invalidf("events is required: name at least one event type, such as project.created")
+	}
+	return a.checkSubscription(in)
+}
+
+// oneMoreSubscription returns SUBSCRIPTION_LIMIT_REACHED when the workspace has
+// as many as its plan allows.
+func oneMoreSubscription(ws sheaf.Workspace) error {
+	if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {
+		return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
+			Text: sheaf.Invalidf("the %s plan allows %d webhook subscriptions: delete one, or upgrade the plan", ws.Plan, most).Text}
+	}
+	return nil
 }
 
 func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {

@@ -42,6 +42,14 @@ func NewUUID(now time.Time, random io.Reader) string {
 	return formatUUID(u)
 }
 
+// UUIDv8 returns the UUID that has the bits of b, but for its version, 8, and
+// its variant.
+func UUIDv8(b [16]byte) string {
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	return formatUUID(b)
+}
+
 func formatUUID(u [16]byte) string {
 	var s [36]byte
 	hex.Encode(s[0:8], u[0:4])

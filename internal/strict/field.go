@@ -10,6 +10,15 @@ import (
 // Has reports whether the field is there, null included.
 func (o Object) Has(name string) bool { return o.find(name) != nil }
 
+// Names returns the names of the fields in the order they were sent.
+func (o Object) Names() []string {
+	names := make([]string, len(o.members))
+	for i, m := range o.members {
+		names[i] = string(m.name.in(o.body, o.escaped))
+	}
+	return names
+}
+
 // Text reads a string, decoded and otherwise exactly as sent.
 func (o Object) Text(name string) (Opt[string], error) {
 	return read(o, name, func(v jsontext.Value) (string, error) { return text(name, v) })

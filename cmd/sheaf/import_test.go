@@ -1,0 +1,586 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+// engines are the flags of an empty store of either.
+var engines = map[string]func(*testing.T) []string{
+	"sqlite": func(t *testing.T) []string { return []string{"--data", filepath.Join(t.TempDir(), "data")} },
+	"postgres": func(t *testing.T) []string {
+		return []string{"--database-url", pgtest.URL(t), "--data", filepath.Join(t.TempDir(), "data")}
+	},
+}
+
+func onEngines(t *testing.T, test func(t *testing.T, in *instance)) {
+	t.Parallel()
+	for name, where := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags := where(t)
+			test(t, &instance{flags, createWorkspace(t, flags, "business").ID})
+		})
+	}
+}
+
+// instance is a store with a workspace.
+type instance struct {
+	flags     []string
+	workspace string
+}
+
+func (in *instance) run(t *testing.T, args ...string) result {
+	t.Helper()
+	return sheafCommand(t, append(args, in.flags...)...)
+}
+
+func (in *instance) importing(t *testing.T, file string, args ...string) result {
+	t.Helper()
+	return in.run(t, append([]string{"import", "--workspace", in.workspace, file}, args...)...)
+}
+
+// export returns what an export writes.
+func (in *instance) export(t *testing.T) string {
+	t.Helper()
+	return in.run(t, "export", "--workspace", in.workspace, "-").succeeds(t)
+}
+
+// healthy fails when the doctor finds something.
+func (in *instance) healthy(t *testing.T) {
+	t.Helper()
+	if got := in.run(t, "doctor").succeeds(t); got != "no violation was found\n" {
+		t.Errorf("the doctor says %q", got)
+	}
+}
+
+type importTold struct {
+	Dry_run        bool
+	Line           int
+	Added, Skipped map[string]int
+	Subscriptions  []struct{ ID, Imported_id, Name, URL, Secret string }
+}
+
+// imports imports and returns what it told.
+func (in *instance) imports(t *testing.T, file string, args ...string) importTold {
+	t.Helper()
+	return decoded[importTold](t, in.importing(t, file, append(args, "--json")...).succeeds(t))
+}
+
+// testID is an id that tests can tell apart.
+func testID(n int) string { return fmt.Sprintf("0198c0de-0000-7000-8000-%012x", n) }
+
+// exportOf writes a file of these lines, with a head and an end.
+func exportOf(t *testing.T, lines ...string) string {
+	t.Helper()
+	all := append([]string{`{"kind":"sheaf_export","form":1}`}, lines...)
+	return fileOf(t, strings.Join(append(all, fmt.Sprintf(`{"kind":"end","records":%d}`, len(lines))), "\n")+"\n")
+}
+
+func fileOf(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "import.ndjson")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func folderLine(n int, name, entity, parent string) string {
+	return fmt.Sprintf(`{"kind":"folder","id":%q,"name":%q,"entity_type":%q,"parent_id":%s,"color":"#2563EB","sort_order":-3,"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-02-02T03:04:05.678Z"}`,
+		testID(n), name, entity, quoted(parent))
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return "null"
+	}
+	return `"` + s + `"`
+}
+
+func projectLine(n int, folder string) string {
+	return fmt.Sprintf(`{"kind":"project","id":%q,"name":"Straße \u003c日本\u003e \"%d\"","description":null,"icon":"book","color":null,"folder_id":%s,"sort_order":2147483647,"visibility":"private","created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`,
+		testID(n), n, quoted(folder))
+}
+
+func documentLine(n int, project string) string {
+	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+		testID(n), n, quoted(project))
+}
+
+func subscriptionLine(n int, url string) string {
+	return fmt.Sprintf(`{"kind":"subscription","id":%q,"name":"Hook %d","url":%q,"events":["project.created","document.deleted"],"header_names":[],"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+		testID(n), n, url)
+}
+
+// workspaceFile is an export that has something of everything.
+func workspaceFile(t *testing.T) string {
+	lines := []string{folderLine(1, "Products", "project", ""), folderLine(2, "Brand", "branding", ""),
+		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3))}
+	for n := 100; n < 700; n++ {
+		lines = append(lines, projectLine(n, []string{"", testID(1), testID(4)}[n%3]))
+	}
+	for n := 1000; n < 1700; n++ {
+		lines = append(lines, documentLine(n, []string{"", testID(100 + n%600)}[n%2]))
+	}
+	return exportOf(t, append(lines, subscriptionLine(5000, "https://example.com/a"), subscriptionLine(5001, "https://example.com/b"))...)
+}
+
+// Export, import into an empty instance, export: the same bytes, between the
+// engines too.
+func TestImport_GivesBackWhatWasExported(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		file := workspaceFile(t)
+		told := in.imports(t, file)
+		for kind, want := range map[string]int{"folders": 4, "projects": 600, "documents": 700, "subscriptions": 2} {
+			if told.Added[kind] != want || told.Skipped[kind] != 0 {
+				t.Errorf("%s: added %d, skipped %d, want %d and none", kind, told.Added[kind], told.Skipped[kind], want)
+			}
+		}
+		in.healthy(t)
+		first := in.export(t)
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(content)); first != want {
+			t.Errorf("the export is not what was imported: %s", firstDifference(first, want))
+		}
+		other := &instance{flags: engines["sqlite"](t)}
+		other.workspace = createWorkspace(t, other.flags, "business").ID
+		other.imports(t, fileOf(t, first))
+		if again := other.export(t); again != first {
+			t.Errorf("the copy differs: %s", firstDifference(again, first))
+		}
+		other.healthy(t)
+	})
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d is %s, want %s", i+1, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+}
+
+// A second import of the same file changes nothing, and one from a later line
+// does the rest.
+func TestImport_SkipsWhatIsThere(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		file := workspaceFile(t)
+		if told := in.imports(t, file, "--from-line", "2"); told.Line != 1308 || len(told.Subscriptions) != 2 {
+			t.Errorf("told %+v", told)
+		}
+		before := in.export(t)
+		told := in.imports(t, file)
+		if told.Added["projects"] != 0 || told.Skipped["folders"] != 4 || told.Skipped["projects"] != 600 || told.Skipped["documents"] != 700 ||
+			told.Skipped["subscriptions"] != 2 || len(told.Subscriptions) != 0 {
+			t.Errorf("again: %+v", told)
+		}
+		if got := in.importing(t, file).succeeds(t); !strings.Contains(got, "4 folders, 600 projects, 700 documents and 2 subscriptions skipped") {
+			t.Errorf("told %q", got)
+		}
+		if after := in.export(t); after != before {
+			t.Errorf("it changed something: %s", firstDifference(after, before))
+		}
+		in.healthy(t)
+	})
+}
+
+// A rehearsal tells the same and changes nothing.
+func TestImport_DryRunChangesNothing(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		file, before := workspaceFile(t), in.export(t)
+		told := in.imports(t, file, "--dry-run")
+		if !told.Dry_run || told.Added["folders"] != 4 || told.Added["projects"] != 600 || told.Added["documents"] != 700 || told.Added["subscriptions"] != 2 ||
+			len(told.Subscriptions) != 0 {
+			t.Errorf("told %+v", told)
+		}
+		if got := in.importing(t, file, "--dry-run").succeeds(t); !strings.Contains(got, "would be imported") {
+			t.Errorf("told %q", got)
+		}
+		if after := in.export(t); after != before {
+			t.Errorf("it changed something: %s", firstDifference(after, before))
+		}
+		if _, err := os.Stat(filepath.Join(in.flags[len(in.flags)-1], masterKeyFile)); err == nil {
+			t.Error("it made a master key")
+		}
+		in.imports(t, file)
+		if told := in.imports(t, file, "--dry-run"); told.Skipped["projects"] != 600 || told.Added["projects"] != 0 {
+			t.Errorf("what is there: %+v", told)
+		}
+		// What only shows after other lines is found too.
+		in.importing(t, exportOf(t, folderLine(11, "a", "project", ""), folderLine(12, "b", "project", testID(11)), folderLine(13, "c", "project", testID(12)),
+			folderLine(14, "d", "project", testID(13))), "--dry-run").fails(t, "line 5", "at most 3 levels")
+	})
+}
+
+// The ids of other workspaces are no ids here: records of the same id live
+// beside each other. Of subscriptions, whose ids are the whole store's, the
+// second gets one of its own, always the same.
+func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		file := workspaceFile(t)
+		in.imports(t, file)
+		before := in.export(t)
+		other := &instance{in.flags, createWorkspace(t, in.flags, "business").ID}
+		told := other.imports(t, file)
+		if told.Added["projects"] != 600 || told.Skipped["projects"] != 0 || len(told.Subscriptions) != 2 {
+			t.Fatalf("told %+v", told)
+		}
+		for _, s := range told.Subscriptions {
+			if s.ID == s.Imported_id || strings.Contains(before, s.ID) {
+				t.Errorf("subscription %s got the id %s", s.Imported_id, s.ID)
+			}
+		}
+		if again := other.imports(t, file); again.Skipped["subscriptions"] != 2 || again.Added["subscriptions"] != 0 {
+			t.Errorf("again: %+v", again)
+		}
+		if after := in.export(t); after != before {
+			t.Errorf("the first workspace changed: %s", firstDifference(after, before))
+		}
+		// A folder of the other workspace is none of this one's.
+		alien := exportOf(t, projectLine(9000, testID(21)))
+		in.imports(t, exportOf(t, folderLine(21, "Only here", "project", "")))
+		other.importing(t, alien).fails(t, "line 2", "there is no folder "+testID(21))
+		in.healthy(t)
+	})
+}
+
+// Whatever the API refuses is refused with the line and what to do, and the
+// transaction it was in leaves nothing.
+func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		in.imports(t, exportOf(t, folderLine(1, "a", "project", ""), folderLine(2, "b", "branding", ""), folderLine(3, "c", "project", testID(1)), folderLine(4, "d", "project", testID(3))))
+		before := in.export(t)
+		for name, c := range map[string]struct {
+			line  string
+			words []string
+		}{
+			"a fourth level":         {folderLine(9, "x", "project", testID(4)), []string{"at most 3 levels"}},
+			"another type":           {folderLine(9, "x", "branding", testID(1)), []string{"own entity_type"}},
+			"a project in branding":  {projectLine(9, testID(2)), []string{"branding folder"}},
+			"an unknown folder":      {projectLine(9, testID(77)), []string{"no folder " + testID(77), "earlier line"}},
+			"an unknown parent":      {folderLine(9, "x", "project", testID(77)), []string{"no folder " + testID(77)}},
+			"an unknown project":     {documentLine(9, testID(77)), []string{"no project " + testID(77)}},
+			"a loopback address":     {subscriptionLine(9, "https://127.0.0.1/x"), []string{"url"}},
+			"a plain http address":   {subscriptionLine(9, "http://example.com/x"), []string{"https"}},
+			"a name of white space":  {strings.Replace(projectLine(9, ""), `"name":"Straße`, `"name":" ","icon2":"`, 1), []string{"icon2"}},
+			"an unknown visibility":  {strings.Replace(projectLine(9, ""), `"private"`, `"public"`, 1), []string{"visibility"}},
+			"an empty name":          {folderLine(9, " ", "project", ""), []string{"name must not be empty"}},
+			"a change before it was": {strings.Replace(documentLine(9, ""), `"updated_at":"2026`, `"updated_at":"2025`, 1), []string{"updated_at", "created_at"}},
+			"a time to come":         {strings.Replace(documentLine(9, ""), `"updated_at":"2026`, `"updated_at":"2126`, 1), []string{"future"}},
+		} {
+			in.importing(t, exportOf(t, projectLine(500, ""), c.line)).fails(t, append(c.words, "line 3")...)
+			if after := in.export(t); after != before {
+				t.Errorf("%s: something was imported: %s", name, firstDifference(after, before))
+			}
+		}
+		in.importing(t, exportOf(t, subscriptionLine(9, "https://127.0.0.1/x")), "--webhook-allow-cidr", "127.0.0.0/8").succeeds(t)
+		in.healthy(t)
+	})
+}
+
+func TestImport_TheLimitsOfThePlanHold(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		for plan, want := range map[string]struct {
+			lines []string
+			words []string
+		}{
+			"free":     {[]string{projectLine(1, ""), folderLine(2, "x", "project", "")}, []string{"line 3", "project folders need the Pro or Business plan"}},
+			"pro":      {[]string{folderLine(1, "x", "project", ""), folderLine(2, "y", "branding", "")}, []string{"line 3", "branding folders need the Business plan"}},
+			"business": {subscriptionLines(21), []string{"line 22", "the business plan allows 20"}},
+		} {
+			ws := &instance{in.flags, createWorkspace(t, in.flags, plan).ID}
+			empty := ws.export(t)
+			ws.importing(t, exportOf(t, want.lines...)).fails(t, want.words...)
+			if got := ws.export(t); got != empty {
+				t.Errorf("%s: something was imported: %s", plan, got)
+			}
+		}
+	})
+}
+
+func subscriptionLines(n int) (lines []string) {
+	for i := range n {
+		lines = append(lines, subscriptionLine(i, "https://example.com/x"))
+	}
+	return lines
+}
+
+// What is wrong by itself is found before anything is changed, however late in
+// the file it stands.
+func TestImport_ReadsStrictly(t *testing.T) {
+	t.Parallel()
+	in := &instance{flags: engines["sqlite"](t)}
+	in.workspace = createWorkspace(t, in.flags, "business").ID
+	var many []string
+	for n := range 600 {
+		many = append(many, projectLine(n, ""))
+	}
+	for name, c := range map[string]struct {
+		line string
+		want string
+	}{
+		"unknown field":    {`{"kind":"project","id":"` + testID(1) + `","name":"x","document_count":1}`, `the field "document_count" is unknown: leave it out, a project has id, name`},
+		"unknown kind":     {`{"kind":"branding","id":"` + testID(1) + `"}`, `kind "branding" is unknown`},
+		"no kind":          {`{"id":"` + testID(1) + `"}`, "kind is required"},
+		"no id":            {`{"kind":"project","name":"x"}`, "id is required"},
+		"bad id":           {`{"kind":"project","id":"12","name":"x"}`, `"12" is not a UUID`},
+		"bad reference":    {`{"kind":"document","id":"` + testID(1) + `","title":"x","project_id":"1"}`, `project_id: "1" is not a UUID`},
+		"wrong type":       {`{"kind":"project","id":"` + testID(1) + `","name":5}`, "name must be a string, not a number"},
+		"fraction":         {`{"kind":"project","id":"` + testID(1) + `","name":"x","sort_order":1.5}`, "sort_order must be a whole number"},
+		"bad time":         {`{"kind":"project","id":"` + testID(1) + `","name":"x","created_at":"yesterday"}`, "created_at must be an RFC 3339 time"},
+		"twice":            {`{"kind":"project","id":"` + testID(1) + `","name":"x","name":"y"}`, "name"},
+		"an array":         {`[]`, "must be a JSON object, not an array"},
+		"empty":            {``, "is empty: every line is one JSON object"},
+		"two":              {`{"kind":"end"}{}`, "has more data"},
+		"bad UTF-8":        {"{\"kind\":\"project\",\"id\":\"" + testID(1) + "\",\"name\":\"\xff\"}", "UTF-8"},
+		"NUL":              {`{"kind":"project","id":"` + testID(1) + `","name":"\u0000"}`, "NUL"},
+		"too long":         {`{"kind":"project","id":"` + testID(1) + `","name":"` + strings.Repeat("x", maxLine) + `"}`, "is longer than 65536 bytes"},
+		"a second head":    {`{"kind":"sheaf_export","form":1}`, "the first line, and no other"},
+		"an unknown event": {strings.Replace(subscriptionLine(1, "https://example.com"), "project.created", "x.y", 1), "not an event type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in.importing(t, exportOf(t, append(many[:600:600], c.line)...)).fails(t, "line 602: ", c.want)
+		})
+	}
+	if got := in.export(t); strings.Count(got, "\n") != 2 {
+		t.Errorf("something was imported: %s", got)
+	}
+	in.importing(t, fileOf(t, "")).fails(t, "is empty: it is no export")
+	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "the first line")
+	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":2}`)).fails(t, "line 1: ", "form is 2", "use the program that wrote it")
+	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n")).fails(t, "it is torn")
+	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n"+`{"kind":"end","records":2}`)).fails(t, "line 3: ", "lines were lost")
+	in.importing(t, exportOf(t), "--from-line", "4").fails(t, "behind its end")
+	in.importing(t, fileOf(t, "{\"kind\":\"sheaf_export\",\"form\":1}\r\n{\"kind\":\"end\"}\r\n")).succeeds(t)
+	nowhere := &instance{in.flags, testID(1)}
+	nowhere.importing(t, exportOf(t, projectLine(1, ""))).fails(t, "workspace "+testID(1)+" not found")
+	nowhere.run(t, "export", "--workspace", nowhere.workspace, "-").fails(t, "not found")
+}
+
+// It stops at the transaction that has the line in it, tells how far it came,
+// and goes on from there.
+func TestImport_GoesOnFromALine(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		var lines []string
+		for n := range 1200 {
+			lines = append(lines, projectLine(n, ""))
+		}
+		wrong := append(lines[:1100:1100], projectLine(5000, testID(77)))
+		r := in.importing(t, exportOf(t, wrong...), "--json")
+		told := decoded[importTold](t, r.stdout)
+		if r.code != 1 || told.Line != 1001 || told.Added["projects"] != 1000 {
+			t.Errorf("ended with %d and told %+v", r.code, told)
+		}
+		lacks(t, r.stderr, "line 1102: ", "lines up to 1001 are imported, go on with --from-line 1002")
+		told = in.imports(t, exportOf(t, lines...), "--from-line", "1002")
+		if told.Added["projects"] != 200 || told.Skipped["projects"] != 0 || told.Line != 1202 {
+			t.Errorf("went on: %+v", told)
+		}
+		in.healthy(t)
+	})
+}
+
+// An interrupt ends it between two transactions.
+func TestImport_IsInterrupted(t *testing.T) {
+	t.Parallel()
+	in := &instance{flags: engines["sqlite"](t)}
+	in.workspace = createWorkspace(t, in.flags, "business").ID
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs bytes.Buffer
+	p := newProgram(nil, "", &out, &errs)
+	calls := 0
+	p.now = func() time.Time { // it is asked for the time of every record, twice: here in the first transaction
+		if calls++; calls == 2500 {
+			cancel()
+		}
+		return time.Now()
+	}
+	var lines []string
+	for n := range 1200 {
+		lines = append(lines, projectLine(n, ""))
+	}
+	code := p.run(ctx, append([]string{"import", "--workspace", in.workspace, exportOf(t, lines...)}, in.flags...))
+	if code != 1 || !strings.Contains(errs.String(), "interrupted; lines up to 501 are imported, go on with --from-line 502") {
+		t.Errorf("ended with %d: %s%s", code, out.String(), errs.String())
+	}
+	in.healthy(t)
+}
+
+type apiList struct {
+	Data []struct {
+		ID, State, Event_type string
+		Active                bool
+		Held_count            int
+		Deactivation_reason   *string
+	}
+	Total int
+}
+
+func listed(t *testing.T, s *running, key, path string) (list apiList) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// Beside a running server: it shows what was imported within two seconds, each
+// record has its event, and subscriptions that exist get their deliveries.
+func TestImport_BesideAServer(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		in.imports(t, exportOf(t, subscriptionLine(5000, "https://example.com/a"))) // inactive: what comes is held
+		s := start(t, append([]string{"--first-run", "none"}, in.flags...)...)
+		key := decoded[keyRecord](t, in.run(t, "key", "create", "--json", "--workspace", in.workspace, "--name", "k", "--scopes", "all").succeeds(t)).Key
+		becomes(t, s.url+"/api/v1/projects", key, 200)
+		in.imports(t, workspaceFile(t))
+		becomes(t, s.url+"/api/v1/projects/"+testID(699), key, 200)
+		if got := listed(t, s, key, "/api/v1/projects?limit=1").Total; got != 600 {
+			t.Errorf("%d projects", got)
+		}
+		if got := listed(t, s, key, "/api/v1/projects?limit=1&folder_id="+testID(4)).Total; got != 200 {
+			t.Errorf("%d projects in a folder", got)
+		}
+		if got := listed(t, s, key, "/api/v1/events?limit=1&type=project.created").Total; got != 600 {
+			t.Errorf("%d events of projects", got)
+		}
+		if got := listed(t, s, key, "/api/v1/events?limit=1").Total; got != 1304 {
+			t.Errorf("%d events", got)
+		}
+		subscriptions := listed(t, s, key, "/api/webhooks/subscriptions").Data
+		if len(subscriptions) != 2 || subscriptions[0].Held_count != 600 || subscriptions[1].Held_count != 0 {
+			t.Errorf("subscriptions: %+v", subscriptions)
+		}
+		for _, sub := range subscriptions {
+			if sub.Active || sub.Deactivation_reason == nil {
+				t.Errorf("subscription %s arrived active", sub.ID)
+			}
+		}
+		in.healthy(t)
+	})
+}
+
+// The secrets are new, and shown once.
+func TestImport_ShowsSecretsOnce(t *testing.T) {
+	t.Parallel()
+	in := &instance{flags: engines["sqlite"](t)}
+	in.workspace = createWorkspace(t, in.flags, "business").ID
+	line := strings.Replace(subscriptionLine(1, "https://example.com/a"), `"header_names":[]`, `"header_names":["X-Auth"]`, 1)
+	got := in.importing(t, exportOf(t, line)).succeeds(t)
+	lacks(t, got, "shown once", "HEADERS TO SET AGAIN", "X-Auth", testID(1))
+	if !regexp.MustCompile(`whsec_[0-9A-Za-z+/]{56}\b`).MatchString(got) {
+		t.Errorf("no secret in %s", got)
+	}
+	if file := in.export(t); strings.Contains(file, "secret") || !strings.Contains(file, `"header_names":[]`) {
+		t.Errorf("exported %s", file)
+	}
+	if got := in.importing(t, exportOf(t, line)).succeeds(t); strings.Contains(got, "whsec_") {
+		t.Errorf("again: %s", got)
+	}
+	in.healthy(t)
+	// One that was deleted just now is not mixed up with what is left of it.
+	alter(t, in.flags[1], "INSERT INTO deleted_subscriptions (id, workspace_id, deleted_at) VALUES ('"+testID(2)+"', '"+in.workspace+"', 1)")
+	in.importing(t, exportOf(t, subscriptionLine(2, "https://example.com/a"))).fails(t, "line 2", "in a minute")
+}
+
+func TestExport_ReplacesNoFile(t *testing.T) {
+	t.Parallel()
+	in := &instance{flags: engines["sqlite"](t)}
+	in.workspace = createWorkspace(t, in.flags, "business").ID
+	path := filepath.Join(t.TempDir(), "out.ndjson")
+	got := in.run(t, "export", "--workspace", in.workspace, path, "--json").succeeds(t)
+	if want := fmt.Sprintf(`{"file":%q,"folders":0,"projects":0,"documents":0,"subscriptions":0}`+"\n", path); got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+	if mode(t, path) != 0o600 {
+		t.Errorf("mode %o", mode(t, path))
+	}
+	in.run(t, "export", "--workspace", in.workspace, path).fails(t, "exists")
+	in.run(t, "export", "--workspace", in.workspace, "-", "--json").fails(t, "name a file")
+}
+
+// On a terminal a bar, elsewhere nothing.
+func TestProgressBar_ShowsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	clock := func() time.Time { return now }
+	quiet := newProgressBar(&out, 100, clock)
+	quiet.at(50)
+	quiet.clear()
+	if out.Len() != 0 {
+		t.Errorf("wrote %q", out.String())
+	}
+	bar := &progressBar{out: &out, total: 2000, now: clock, began: now}
+	now = now.Add(2 * time.Second)
+	bar.at(1000)
+	bar.at(1100) // too soon to be drawn
+	if want := "\r[###############               ]  50%  line 1000 of 2000, 500 a second\x1b[K"; out.String() != want {
+		t.Errorf("drew %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	bar.clear()
+	if out.String() != "\r\x1b[K" {
+		t.Errorf("cleared with %q", out.String())
+	}
+}
+
+// Whatever a line is, it is refused with a text for a person, or is a record
+// that an export would write so that it reads as the same.
+func FuzzParseLine(f *testing.F) {
+	for _, line := range []string{`{"kind":"sheaf_export","form":1}`, `{"kind":"end","records":3}`, folderLine(1, "x", "project", testID(2)), projectLine(3, testID(1)),
+		documentLine(4, ""), subscriptionLine(5, "https://example.com"), `{"kind":"project","id":"` + strings.ToUpper(testID(1)) + `","name":null}`, `{}`, `[`, "\xff", ``} {
+		f.Add([]byte(line))
+	}
+	op := app.New(app.Config{Now: time.Now}).Operator()
+	f.Fuzz(func(t *testing.T, line []byte) {
+		parsed, err := parseLine(line)
+		if err != nil {
+			if err.Error() == "" || strings.ContainsAny(err.Error(), "\n\x00") {
+				t.Errorf("refused with %q", err)
+			}
+			return
+		}
+		r := parsed.record
+		if r.Document == nil || op.CheckImport(r) != nil {
+			return
+		}
+		d := r.Document.Apply(sheaf.Document{ID: sheaf.DocumentID(r.ID), CreatedAt: time.Now(), UpdatedAt: time.Now()})
+		kind, written := exported(app.Exported{Document: &d}, new(app.ImportCount))
+		again, err := parseLine(sheaf.AppendJSON(nil, fields(func(o *sheaf.Object) {
+			o.Text("kind", kind)
+			written(o)
+		})))
+		if err != nil || again.record.ID != r.ID || again.record.Document.Title != r.Document.Title {
+			t.Errorf("%q was written as something else: %v, %+v", line, err, again.record)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progressBar shows a person how far something is. Where nobody looks, as in a
+// script, it writes nothing.
+type progressBar struct {
+	out   io.Writer // nil: nobody looks
+	total int
+	now   func() time.Time
+	began time.Time
+	shown time.Time
+}
+
+// newProgressBar shows on a terminal alone.
+func newProgressBar(out io.Writer, total int, now func() time.Time) *progressBar {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return &progressBar{now: now}
+	}
+	return &progressBar{out: out, total: total, now: now, began: now()}
+}
+
+// drawEvery bounds what drawing costs.
+const drawEvery = 100 * time.Millisecond
+
+// at draws the bar anew.
+func (b *progressBar) at(done int) {
+	now := b.now()
+	if b.out == nil || now.Sub(b.shown) < drawEvery {
+		return
+	}
+	b.shown = now
+	fmt.Fprint(b.out, "\r"+b.draw(done, now.Sub(b.began))+"\x1b[K")
+}
+
+func (b *progressBar) draw(done int, took time.Duration) string {
+	const width = 30
+	part := float64(done) / float64(max(b.total, 1))
+	full := min(int(part*width), width)
+	return fmt.Sprintf("[%s%s] %3.0f%%  line %d of %d, %.0f a second", strings.Repeat("#", full), strings.Repeat(" ", width-full),
+		100*part, done, b.total, float64(done)/max(took.Seconds(), 0.001))
+}
+
+// clear takes the bar away.
+func (b *progressBar) clear() {
+	if b.out != nil && !b.shown.IsZero() {
+		fmt.Fprint(b.out, "\r\x1b[K")
+		b.shown = time.Time{}
+	}
+}

@@ -1,0 +1,222 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// MaxImport is how many records one transaction imports at most.
+const MaxImport = 500
+
+// ImportRecord is one record to import: its identifier, its times (nil: now),
+// and the one of the four that is set.
+type ImportRecord struct {
+	ID                   string
+	CreatedAt, UpdatedAt *time.Time
+	Folder               *sheaf.FolderChange
+	Project              *sheaf.ProjectChange
+	Document             *sheaf.DocumentChange
+	Subscription         *sheaf.SubscriptionChange
+}
+
+// ImportCount counts records by kind.
+type ImportCount struct{ Folders, Projects, Documents, Subscriptions int64 }
+
+// Sum is how many there are in all.
+func (c ImportCount) Sum() int64 { return c.Folders + c.Projects + c.Documents + c.Subscriptions }
+
+func (c *ImportCount) add(d ImportCount) {
+	c.Folders += d.Folders
+	c.Projects += d.Projects
+	c.Documents += d.Documents
+	c.Subscriptions += d.Subscriptions
+}
+
+// Imported is what an import did, or with a rehearsal would do.
+type Imported struct {
+	Added   ImportCount
+	Skipped ImportCount // records whose identifier the workspace has
+	// Subscriptions have the secrets that were made for them, which are shown
+	// once; nil in a rehearsal.
+	Subscriptions []ImportedSubscription
+}
+
+// ImportedSubscription is a subscription and the identifier it was imported
+// with, which is another one where a subscription of another workspace has it.
+type ImportedSubscription struct {
+	sheaf.NewSubscription
+	From sheaf.SubscriptionID
+}
+
+// Add adds what another part of the import did.
+func (i *Imported) Add(more Imported) {
+	i.Added.add(more.Added)
+	i.Skipped.add(more.Skipped)
+	i.Subscriptions = append(i.Subscriptions, more.Subscriptions...)
+}
+
+// RecordError says which record of a batch was refused.
+type RecordError struct {
+	Index int
+	Err   error
+}
+
+// Error returns why it was refused.
+func (e *RecordError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why it was refused.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// CheckImport returns what is wrong with a record by itself, whatever the
+// workspace has.
+func (o Operator) CheckImport(r ImportRecord) error {
+	if err := o.checkTimes(r); err != nil {
+		return err
+	}
+	switch {
+	case r.Folder != nil:
+		_, err := checkNewFolder(*r.Folder)
+		return err
+	case r.Project != nil:
+		return checkNewProject(*r.Project)
+	case r.Document != nil:
+		return checkNewDocument(*r.Document)
+	}
+	return o.app.checkNewSubscription(*r.Subscription)
+}
+
+// futureSlack is by how much the clock of another machine may be ahead.
+const futureSlack = time.Minute
+
+// checkTimes refuses a change before its creation, and one that is still to
+// come: no event could ever be as new.
+func (o Operator) checkTimes(r ImportRecord) error {
+	created, updated := r.times(o.app.now())
+	switch {
+	case updated.Before(created):
+		return sheaf.Invalidf("updated_at is before created_at: correct one of them")
+	case updated.After(o.app.now().Add(futureSlack)):
+		return sheaf.Invalidf("updated_at or created_at is in the future: correct it, or this machine's clock")
+	}
+	return nil
+}
+
+// times returns when the record was made and last changed.
+func (r ImportRecord) times(now time.Time) (created, updated time.Time) {
+	created = now
+	if r.UpdatedAt != nil {
+		created = *r.UpdatedAt
+	}
+	if r.CreatedAt != nil {
+		created = *r.CreatedAt
+	}
+	updated = created
+	if r.UpdatedAt != nil {
+		updated = *r.UpdatedAt
+	}
+	return created.Truncate(time.Millisecond), updated.Truncate(time.Millisecond)
+}
+
+// Import adds at most MaxImport records to a workspace, all in one transaction
+// or, with an error, none. What the API would refuse is a *RecordError; a
+// record whose identifier the workspace has is skipped. The records are their
+// owner's doing: each emits its event.
+func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []ImportRecord) (Imported, error) {
+	if err := o.checkBatch(batch); err != nil {
+		return Imported{}, err
+	}
+	out, err := write(ctx, o.app, Caller{Workspace: id}, func(w *work) (Imported, error) {
+		owner, err := w.OwnerOf(id)
+		if err != nil {
+			return Imported{}, err
+		}
+		w.caller.User = owner
+		im := newImporting(w.ws, w.now)
+		if err := im.take(&w.Reader, batch); err != nil {
+			return Imported{}, err
+		}
+		return w.saveImport(im)
+	})
+	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+}
+
+func (o Operator) checkBatch(batch []ImportRecord) error {
+	if len(batch) > MaxImport {
+		return fmt.Errorf("a transaction imports %d records at most, not %d", MaxImport, len(batch))
+	}
+	for i, r := range batch {
+		if err := o.CheckImport(r); err != nil {
+			return &RecordError{i, err}
+		}
+	}
+	return nil
+}
+
+// saveImport writes what was taken, in an order in which every reference leads
+// to what is there; the events are in that of the records.
+func (w *work) saveImport(im *importing) (Imported, error) {
+	w.ws = im.ws
+	for _, c := range im.created {
+		w.emit(c.event, c.id, c.record)
+	}
+	for _, f := range im.newFolders {
+		if err := w.InsertFolder(w.ws.ID, *f); err != nil {
+			return im.out, err
+		}
+	}
+	if err := w.InsertProjects(w.ws.ID, im.newProjects); err != nil {
+		return im.out, err
+	}
+	if err := w.InsertDocuments(w.ws.ID, im.newDocuments); err != nil {
+		return im.out, err
+	}
+	for i := range im.out.Subscriptions {
+		if err := w.saveImported(&im.out.Subscriptions[i].NewSubscription); err != nil {
+			return im.out, err
+		}
+	}
+	return im.out, nil
+}
+
+func (w *work) saveImported(s *sheaf.NewSubscription) error {
+	secret := sheaf.NewSigningSecret(w.app.random)
+	s.Secret = &secret
+	return w.InsertSubscription(w.ws.ID, s.Subscription, store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret)})
+}
+
+// Rehearsal tells what an import would do, and changes nothing.
+type Rehearsal struct {
+	operator Operator
+	id       sheaf.WorkspaceID
+	im       *importing
+}
+
+// Rehearse begins a rehearsal.
+func (o Operator) Rehearse(id sheaf.WorkspaceID) *Rehearsal { return &Rehearsal{operator: o, id: id} }
+
+// Import is Operator.Import after all that was rehearsed before.
+func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported, error) {
+	if err := r.operator.checkBatch(batch); err != nil {
+		return Imported{}, err
+	}
+	out, err := read(ctx, r.operator.app, Caller{Workspace: r.id}, func(reader *store.Reader) (Imported, error) {
+		if r.im == nil {
+			ws, err := reader.Workspace(r.id)
+			if err != nil {
+				return Imported{}, err
+			}
+			r.im = newImporting(ws, r.operator.app.now())
+		}
+		r.im.begin()
+		return r.im.out, r.im.take(reader, batch)
+	})
+	if err == nil {
+		out = r.im.out
+		out.Subscriptions = nil
+	}
+	return out, forOperator(err, "workspace", string(r.id), "sheaf workspace list shows them all")
+}

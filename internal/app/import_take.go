@@ -1,0 +1,253 @@
+package app
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// importing judges records by what a workspace has and by those that were taken
+// before. It writes nothing.
+type importing struct {
+	ws  sheaf.Workspace // with the counters that it will have
+	now time.Time
+
+	// What the workspace has, as far as records name it, and what was taken.
+	folders       map[sheaf.FolderID]sheaf.Folder
+	projects      map[sheaf.ProjectID]bool
+	documents     map[sheaf.DocumentID]bool
+	subscriptions map[sheaf.SubscriptionID]bool
+
+	out          Imported
+	created      []creation
+	newFolders   []*sheaf.Folder
+	newProjects  []*sheaf.Project
+	newDocuments []*sheaf.Document
+}
+
+// creation is an event to emit.
+type creation struct {
+	event  sheaf.EventType
+	id     string
+	record sheaf.Record
+}
+
+func newImporting(ws sheaf.Workspace, now time.Time) *importing {
+	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{}, projects: map[sheaf.ProjectID]bool{},
+		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}}
+}
+
+// begin forgets what is to be written, and remembers that it was taken.
+func (im *importing) begin() {
+	im.out, im.created, im.newFolders, im.newProjects, im.newDocuments = Imported{}, nil, nil, nil, nil
+}
+
+// take judges the records in their order; the first that is refused is a
+// *RecordError.
+func (im *importing) take(r *store.Reader, batch []ImportRecord) error {
+	if err := im.look(r, batch); err != nil {
+		return err
+	}
+	for i, record := range batch {
+		if err := im.takeOne(r, record); err != nil {
+			return &RecordError{i, err}
+		}
+	}
+	return nil
+}
+
+func (im *importing) takeOne(r *store.Reader, record ImportRecord) error {
+	switch {
+	case record.Folder != nil:
+		return im.takeFolder(record)
+	case record.Project != nil:
+		return im.takeProject(record)
+	case record.Document != nil:
+		return im.takeDocument(record)
+	}
+	return im.takeSubscription(r, record)
+}
+
+// look finds out which of the records that the batch names are there.
+func (im *importing) look(r *store.Reader, batch []ImportRecord) error {
+	var folders []sheaf.FolderID
+	var projects []sheaf.ProjectID
+	var documents []sheaf.DocumentID
+	for _, b := range batch {
+		switch {
+		case b.Folder != nil:
+			folders = append(folders, sheaf.FolderID(b.ID))
+			folders = appendID(folders, b.Folder.ParentID)
+		case b.Project != nil:
+			projects = append(projects, sheaf.ProjectID(b.ID))
+			folders = appendID(folders, b.Project.FolderID)
+		case b.Document != nil:
+			documents = append(documents, sheaf.DocumentID(b.ID))
+			projects = appendID(projects, b.Document.ProjectID)
+		}
+	}
+	if err := learn(im.folders, im.ws.ID, folders, r.FoldersByID); err != nil {
+		return err
+	}
+	if err := learn(im.projects, im.ws.ID, projects, r.KnownProjects); err != nil {
+		return err
+	}
+	return learn(im.documents, im.ws.ID, documents, r.KnownDocuments)
+}
+
+func appendID[T ~string](ids []T, reference sheaf.Opt[T]) []T {
+	if reference.Given() {
+		ids = append(ids, reference.Value)
+	}
+	return ids
+}
+
+// learn adds to what is known what the store finds.
+func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find func(sheaf.WorkspaceID, []T) (map[T]V, error)) error {
+	found, err := find(ws, ids)
+	for id, v := range found {
+		known[id] = v
+	}
+	return err
+}
+
+// notEarlier refuses a reference that leads nowhere.
+func notEarlier(field, noun, id string) error {
+	return sheaf.Invalidf("%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
+}
+
+func (im *importing) takeFolder(r ImportRecord) error {
+	id := sheaf.FolderID(r.ID)
+	if _, known := im.folders[id]; known {
+		im.out.Skipped.Folders++
+		return nil
+	}
+	in := *r.Folder
+	f := in.Apply(sheaf.Folder{ID: id, EntityType: sheaf.EntityType(in.EntityType.Value), ParentID: in.ParentID.Pointer(),
+		Color: sheaf.DefaultFolderColor, Depth: 1, Revision: 1})
+	if f.ParentID != nil {
+		parent, known := im.folders[*f.ParentID]
+		if !known {
+			return notEarlier("parent_id", "folder", string(*f.ParentID))
+		}
+		var err error
+		if f.Depth, err = depthIn(parent, f.EntityType); err != nil {
+			return err
+		}
+	}
+	if err := im.ws.Plan.AllowFolders(f.EntityType); err != nil {
+		return err
+	}
+	f.Number, f.CreatedAt, f.UpdatedAt = im.stamp(r)
+	im.folders[id] = f
+	im.out.Added.Folders++
+	im.newFolders = append(im.newFolders, &f)
+	im.created = append(im.created, creation{sheaf.FolderCreated, r.ID, &f})
+	return nil
+}
+
+// stamp counts a creation and returns its number and times.
+func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.Time) {
+	im.ws.LastNumber++
+	created, updated = r.times(im.now)
+	return im.ws.LastNumber, created, updated
+}
+
+func (im *importing) takeProject(r ImportRecord) error {
+	id := sheaf.ProjectID(r.ID)
+	if im.projects[id] {
+		im.out.Skipped.Projects++
+		return nil
+	}
+	p := r.Project.Apply(sheaf.Project{ID: id, Visibility: sheaf.Private, Revision: 1})
+	if p.FolderID != nil {
+		folder, known := im.folders[*p.FolderID]
+		if !known {
+			return notEarlier("folder_id", "folder", string(*p.FolderID))
+		}
+		if err := holdsProjects(folder); err != nil {
+			return err
+		}
+	}
+	p.Number, p.CreatedAt, p.UpdatedAt = im.stamp(r)
+	im.projects[id] = true
+	im.ws.Projects++
+	im.out.Added.Projects++
+	im.newProjects = append(im.newProjects, &p)
+	im.created = append(im.created, creation{sheaf.ProjectCreated, r.ID, &p})
+	return nil
+}
+
+func (im *importing) takeDocument(r ImportRecord) error {
+	id := sheaf.DocumentID(r.ID)
+	if im.documents[id] {
+		im.out.Skipped.Documents++
+		return nil
+	}
+	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1})
+	if d.ProjectID != nil && !im.projects[*d.ProjectID] {
+		return notEarlier("project_id", "project", string(*d.ProjectID))
+	}
+	d.Number, d.CreatedAt, d.UpdatedAt = im.stamp(r)
+	im.documents[id] = true
+	im.ws.Documents++
+	im.out.Added.Documents++
+	im.newDocuments = append(im.newDocuments, &d)
+	im.created = append(im.created, creation{sheaf.DocumentCreated, r.ID, &d})
+	return nil
+}
+
+// takeSubscription takes it inactive: what it is sent is decided by whoever
+// turns it on, after its endpoint has the new secret.
+func (im *importing) takeSubscription(r *store.Reader, record ImportRecord) error {
+	from := sheaf.SubscriptionID(record.ID)
+	id, here, err := im.freeSubscription(r, from)
+	if err != nil {
+		return err
+	}
+	if here {
+		im.out.Skipped.Subscriptions++
+		return nil
+	}
+	if err := oneMoreSubscription(im.ws); err != nil {
+		return err
+	}
+	in, reason := *record.Subscription, sheaf.ByHand
+	events, _ := sheaf.ParseEventTypes(in.Events.Value)
+	s := sheaf.Subscription{ID: id, Name: in.Name.Value, URL: in.URL.Value, Events: events, DeactivatedAt: &im.now,
+		DeactivationReason: &reason, HeaderNames: []string{}, Revision: 1, SinceEvent: im.ws.LastEvent, EventsSince: im.ws.LastEvent}
+	s.Number, s.CreatedAt, s.UpdatedAt = im.stamp(record)
+	im.subscriptions[id] = true
+	im.ws.Subscriptions++
+	im.out.Added.Subscriptions++
+	im.out.Subscriptions = append(im.out.Subscriptions, ImportedSubscription{sheaf.NewSubscription{Subscription: s}, from})
+	return nil
+}
+
+// freeSubscription returns the identifier that a subscription gets: its own, or
+// where one of another workspace has it, one that is made of the two, always
+// the same. here says that this workspace has it already.
+func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID) (id sheaf.SubscriptionID, here bool, err error) {
+	for _, id := range []sheaf.SubscriptionID{from, elsewhere(im.ws.ID, from)} {
+		by, taken, err := r.TakenSubscription(id)
+		switch {
+		case err != nil:
+			return "", false, err
+		case by.Leaving && by.Workspace == im.ws.ID:
+			return "", false, sheaf.Invalidf("this subscription was deleted a moment ago, and its deliveries are being removed: import it again in a minute")
+		case im.subscriptions[id] || taken && by.Workspace == im.ws.ID:
+			return id, true, nil
+		case !taken:
+			return id, false, nil
+		}
+	}
+	return "", false, sheaf.Invalidf("the id of this subscription is in use: give it another")
+}
+
+// elsewhere is the identifier, a UUIDv8, of a subscription whose own is taken.
+func elsewhere(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) sheaf.SubscriptionID {
+	sum := sha256.Sum256([]byte("sheaf import " + string(ws) + " " + string(id)))
+	return sheaf.SubscriptionID(sheaf.UUIDv8([16]byte(sum[:16])))
+}

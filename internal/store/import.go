@@ -1,0 +1,144 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+var foldersByID = newBulk(`
+SELECT `+folderColumns+`
+FROM folders
+WHERE workspace_id = {workspace} AND id = {wanted}`, "", "workspace", "wanted")
+
+// FoldersByID returns those of the folders that the workspace has.
+func (r *Reader) FoldersByID(ws sheaf.WorkspaceID, ids []sheaf.FolderID) (map[sheaf.FolderID]sheaf.Folder, error) {
+	found := map[sheaf.FolderID]sheaf.Folder{}
+	err := r.run(foldersByID, wanted(ws, ids), func(_ int, w *row) {
+		f := scanFolder(w)
+		found[f.ID] = f
+	})
+	return found, err
+}
+
+// wanted is the rows of arguments that ask a workspace for ids, each once.
+func wanted[T ~string](ws sheaf.WorkspaceID, ids []T) [][]any {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{ws, id}
+	}
+	return rows
+}
+
+var (
+	knownProjects = newKnown("projects")
+	// A deleted document can be restored, and so is known.
+	knownDocuments = newKnown("documents")
+)
+
+func newKnown(table string) *bulk {
+	return newBulk("SELECT id FROM "+table+" WHERE workspace_id = {workspace} AND id = {wanted}", "", "workspace", "wanted")
+}
+
+func known[T ~string](r *Reader, b *bulk, ws sheaf.WorkspaceID, ids []T) (map[T]bool, error) {
+	found := map[T]bool{}
+	err := r.run(b, wanted(ws, ids), func(_ int, w *row) { found[T(w.text())] = true })
+	return found, err
+}
+
+// KnownProjects tells which of the projects the workspace has.
+func (r *Reader) KnownProjects(ws sheaf.WorkspaceID, ids []sheaf.ProjectID) (map[sheaf.ProjectID]bool, error) {
+	return known(r, knownProjects, ws, ids)
+}
+
+// KnownDocuments tells which of the documents the workspace has, deleted ones
+// included.
+func (r *Reader) KnownDocuments(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
+	return known(r, knownDocuments, ws, ids)
+}
+
+// TakenSubscription is who has an identifier. Unlike those of other records it
+// names one subscription in all workspaces.
+type TakenSubscription struct {
+	Workspace sheaf.WorkspaceID
+	Leaving   bool // it was deleted, and its deliveries are being removed
+}
+
+const takenSubscription = `
+SELECT workspace_id, 0
+FROM subscriptions
+WHERE id = $1
+UNION ALL
+SELECT workspace_id, 1
+FROM deleted_subscriptions
+WHERE id = $1`
+
+// TakenSubscription tells who has a subscription of that identifier; taken is
+// false when nobody has.
+func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscription, taken bool, err error) {
+	return one(r, takenSubscription, func(w *row) TakenSubscription {
+		return TakenSubscription{sheaf.WorkspaceID(w.text()), w.bool()}
+	}, id)
+}
+
+var insertProjects = newBulkInsert("projects", "workspace_id", "id", "folder_id", "name", "name_folded", "description", "description_folded",
+	"icon", "color", "sort_order int", "visibility", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
+
+var countAllProjects = newBulk(`
+UPDATE folders
+SET project_count = project_count + {more}
+{rows}
+WHERE folders.workspace_id = {workspace} AND folders.id = {folder}`, "", "workspace", "folder", "more int")
+
+// InsertProjects is InsertProject for many.
+func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) error {
+	rows := make([][]any, len(projects))
+	filed := map[sheaf.FolderID]int64{}
+	for i, p := range projects {
+		rows[i] = []any{ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+			p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
+		if p.FolderID != nil {
+			filed[*p.FolderID]++
+		}
+	}
+	if err := tx.insertMany(insertProjects, rows); err != nil {
+		return fmt.Errorf("insert %d projects: %w", len(projects), err)
+	}
+	return tx.run(countAllProjects, counts(ws, filed), nothing)
+}
+
+// counts is the rows of arguments that raise counters.
+func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
+	for id, n := range by {
+		rows = append(rows, []any{ws, id, n})
+	}
+	return rows
+}
+
+var insertDocuments = newBulkInsert("documents", "workspace_id", "id", "project_id", "title", "title_folded", "description", "description_folded",
+	"number int", "revision int", "created_at int", "updated_at int")
+
+var countAllDocuments = newBulk(`
+UPDATE projects
+SET document_count = document_count + {more}
+{rows}
+WHERE projects.workspace_id = {workspace} AND projects.id = {project}`, "", "workspace", "project", "more int")
+
+// InsertDocuments is InsertDocument for many.
+func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document) error {
+	rows := make([][]any, len(documents))
+	linked := map[sheaf.ProjectID]int64{}
+	for i, d := range documents {
+		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt}
+		if d.ProjectID != nil {
+			linked[*d.ProjectID]++
+		}
+	}
+	if err := tx.insertMany(insertDocuments, rows); err != nil {
+		return fmt.Errorf("insert %d documents: %w", len(documents), err)
+	}
+	return tx.run(countAllDocuments, counts(ws, linked), nothing)
+}
