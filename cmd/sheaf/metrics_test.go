@@ -2,9 +2,13 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest/redistest"
 )
 
 func TestMetrics_TellOfRequestsAndTheStore(t *testing.T) {
@@ -50,4 +54,76 @@ func TestMetrics_TellOfRequestsAndTheStore(t *testing.T) {
 			t.Errorf("the metrics lack %s", line)
 		}
 	}
+}
+
+// metricsPage is the table of docs/metrics.md: a row for each metric.
+func metricsPage(t *testing.T) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(sheaf_[a-z_]+)`").FindAllStringSubmatch(string(page), -1) {
+		if names[row[1]] {
+			t.Errorf("%s is in the page twice", row[1])
+		}
+		names[row[1]] = true
+	}
+	return names
+}
+
+// The page describes every metric, and no other.
+func TestMetrics_AreAllDescribed(t *testing.T) {
+	t.Parallel()
+	addr := freeAddress(t)
+	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--doctor-every", "24h", "--redis-url", redistest.Start(t).URL())
+	status(t, s.url+"/healthz", "")
+	described := metricsPage(t)
+	exported := map[string]bool{}
+	for _, line := range regexp.MustCompile(`(?m)^# TYPE (sheaf_\S+) `).FindAllStringSubmatch(body(t, "http://"+addr+"/metrics"), -1) {
+		exported[line[1]] = true
+		if !described[line[1]] {
+			t.Errorf("docs/metrics.md does not describe %s", line[1])
+		}
+	}
+	for name := range described {
+		if !exported[name] {
+			t.Errorf("docs/metrics.md describes %s, which there is not", name)
+		}
+	}
+}
+
+// The deliveries to an endpoint that is not there show.
+func TestMetrics_TellOfDeliveries(t *testing.T) {
+	t.Parallel()
+	addr := freeAddress(t)
+	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--webhook-retry-delays", "1h,1h,1h", "--webhook-allow-cidr", "127.0.0.0/8")
+	key := regexp.MustCompile(`shf_[0-9A-Za-z]{46}`).FindString(s.stdout.String())
+	post(t, s.url+"/api/webhooks/subscriptions", key, `{"name":"Hook","url":"https://127.0.0.1:1/x","events":["project.created"]}`)
+	post(t, s.url+"/api/v1/projects", key, `{"name":"Handbook"}`)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		page := body(t, "http://"+addr+"/metrics")
+		if strings.Contains(page, `sheaf_delivery_attempts_total{class="connection",outcome="retried"} 1`+"\n") &&
+			strings.Contains(page, `sheaf_deliveries{state="waiting"} 1`+"\n") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the metrics do not tell of the attempt: %s", page)
+		}
+	}
+}
+
+func post(t *testing.T, url, key, content string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || answer.StatusCode != http.StatusCreated {
+		t.Fatalf("%s answers %v, %v", url, answer, err)
+	}
+	answer.Body.Close()
 }

@@ -186,11 +186,12 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	})
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.now, api: api, pages: pages, listener: clients, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	sender := p.deliverer(c, st, w, counts, log)
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
 		{name: "charts", run: charts(counts, a, pages, log)},
-		{name: "deliveries", run: p.deliverer(c, st, w, counts, log).Run, withSignal: true},
+		{name: "deliveries", run: sender.Run, withSignal: true},
 		{name: "chores", run: p.sweeper(c, st, log).Run, withSignal: true},
 	}
 	if shared != nil {
@@ -205,7 +206,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients, st}.register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

@@ -53,12 +53,13 @@ type Deliverer struct {
 	closing  chan store.Outcome
 	released chan store.Claim
 	poll     chan struct{} // has room for one
+	metrics  *metrics
 }
 
 // New returns a Deliverer.
 func New(c Config) *Deliverer {
 	return &Deliverer{Config: c, lanes: newLanes(), outcomes: make(chan store.Outcome, totalCap), closing: make(chan store.Outcome, totalCap),
-		released: make(chan store.Claim, totalCap), poll: make(chan struct{}, 1)}
+		released: make(chan store.Claim, totalCap), poll: make(chan struct{}, 1), metrics: newMetrics()}
 }
 
 // Notice tells of a commit; it returns at once.
@@ -251,6 +252,7 @@ func (d *Deliverer) attempt(ctx context.Context, c ready) []ready {
 		due := now.Add(delay)
 		o.Retry = &due
 	}
+	d.metrics.ended(&o)
 	o.Body = nil // nobody needs it any more
 	if o.Closes() {
 		d.closing <- o

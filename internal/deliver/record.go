@@ -105,6 +105,7 @@ func (d *Deliverer) warn(batch []store.Outcome) {
 				"event_id", string(o.Event), "attempts", o.Attempts+1, "class", o.Attempt.Class, "error", o.Attempt.Error)
 		}
 		if o.Deactivated {
+			d.metrics.deactivated.Inc()
 			d.Log.Warn("deactivated a subscription after too many failed deliveries in a row", "subscription_id", string(o.Subscription),
 				"failures", sheaf.MaxFailures, "error", o.Attempt.Error)
 		}

@@ -73,8 +73,25 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 				t.Errorf("%s (analyzed %t) must use %s alone:\n%s", test.name, analyzed, test.index, plan)
 			}
 		}
+		checkBounded(t, s, explain, now)
 	}
 	checkQuick(t, s, now)
+}
+
+// checkBounded looks at what counts a queue: it reads an index from its
+// beginning, stops at its limit, and neither reads a table nor sorts.
+func checkBounded(t *testing.T, s *Store, explain string, now time.Time) {
+	t.Helper()
+	for sql, index := range map[string]string{countWaiting: "deliveries_waiting", countSending: "deliveries_sending", countAllHeld: "deliveries_held"} {
+		args := []any{100}
+		if sql == countWaiting {
+			args = append(args, now)
+		}
+		plan := explained(t, s, explain+sql, args)
+		if fullRead(strings.ReplaceAll(plan, "SCAN deliveries USING COVERING INDEX", "")) || !strings.Contains(plan, index) {
+			t.Errorf("counting must use %s alone:\n%s", index, plan)
+		}
+	}
 }
 
 // fillLanes makes one lane in which many wait, and two smaller ones.
@@ -172,4 +189,22 @@ func checkQuick(t *testing.T, s *Store, now time.Time) {
 		t.Fatal(err)
 	}
 	t.Logf("20 claims and 20 looks beside a full lane: %v", time.Since(began))
+	checkDepth(t, s, now)
+}
+
+// checkDepth counts what many wait in, as far as it was asked to.
+func checkDepth(t *testing.T, s *Store, now time.Time) {
+	t.Helper()
+	began := time.Now()
+	err := s.Read(context.Background(), func(r *Reader) error {
+		q, err := r.CountQueue(now, 10_000)
+		if err == nil && (q.Waiting != 10_000 || q.Due > q.Waiting || q.Due == 0 || q.Oldest == nil || q.Oldest.After(now)) {
+			err = fmt.Errorf("counted %+v", q)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("counting a long queue up to 10000: %v", time.Since(began))
 }

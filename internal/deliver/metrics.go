@@ -1,0 +1,138 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/store"
+)
+
+const (
+	// queueMost bounds how far a scrape counts a queue, and so what it costs.
+	queueMost = 10_000
+	// scrapeTimeout bounds what a scrape asks of the store.
+	scrapeTimeout = 2 * time.Second
+)
+
+// arrived is the class of an attempt that an endpoint answered with 2xx.
+const arrived = "ok"
+
+// What becomes of a delivery after an attempt.
+const (
+	outcomeDelivered = "delivered"
+	outcomeRetried   = "retried"
+	outcomeFailed    = "failed" // it was the last attempt
+)
+
+// metrics counts what this node sends.
+type metrics struct {
+	attempts    *prometheus.CounterVec
+	seconds     *obs.Histogram
+	deactivated prometheus.Counter
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_delivery_attempts_total",
+			Help: "Attempts that ended, by their class (ok: answered with 2xx) and what became of the delivery."}, []string{"class", "outcome"}),
+		seconds: obs.NewDurations(5*time.Millisecond, 10*time.Millisecond, 25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond,
+			250*time.Millisecond, 500*time.Millisecond, time.Second, 2500*time.Millisecond, 5*time.Second, 10*time.Second, 30*time.Second),
+		deactivated: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_subscriptions_deactivated_total",
+			Help: "Subscriptions that were deactivated after too many failed deliveries in a row."}),
+	}
+	// Each is there from the start, so that its first rise is seen.
+	m.attempts.WithLabelValues(arrived, outcomeDelivered)
+	for _, class := range []ErrorClass{ErrorTimeout, ErrorBlockedAddress, ErrorTLS, ErrorConnection, ErrorStatus} {
+		m.attempts.WithLabelValues(string(class), outcomeRetried)
+		m.attempts.WithLabelValues(string(class), outcomeFailed)
+	}
+	return m
+}
+
+// ended counts an attempt.
+func (m *metrics) ended(o *store.Outcome) {
+	class, outcome := o.Attempt.Class, outcomeFailed
+	switch {
+	case o.Attempt.OK():
+		class, outcome = arrived, outcomeDelivered
+	case o.Retry != nil:
+		outcome = outcomeRetried
+	}
+	m.attempts.WithLabelValues(class, outcome).Inc()
+	m.seconds.Observe(int64(o.Attempt.Duration))
+}
+
+// Register adds what an operator watches of the deliveries.
+func (d *Deliverer) Register(r prometheus.Registerer) {
+	r.MustRegister(d.metrics.attempts, d.metrics.deactivated, queueMetrics{d})
+	d.metrics.seconds.Register(r, "sheaf_delivery_attempt_duration_seconds", "From the beginning of an attempt to its end, whatever it was.")
+	gauge := func(name, help string, value func(load) int) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(value(d.lanes.load())) }))
+	}
+	gauge("sheaf_delivery_lanes_busy", "Subscriptions that this node sends to right now.", func(l load) int { return l.busy })
+	gauge("sheaf_delivery_requests", "Requests to endpoints under way from this node.", func(l load) int { return l.inFlight })
+	gauge("sheaf_deliveries_ahead", "Deliveries that this node has claimed and not begun.", func(l load) int { return l.ahead })
+}
+
+// load is how busy the lanes are.
+type load struct{ busy, inFlight, ahead int }
+
+func (l *lanes) load() load {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := load{inFlight: l.inFlight, ahead: l.ahead}
+	for _, lane := range l.byID {
+		if lane.inFlight > 0 {
+			out.busy++
+		}
+	}
+	return out
+}
+
+var (
+	queueDesc = prometheus.NewDesc("sheaf_deliveries", "Deliveries of all nodes by state, each counted up to 10000.", []string{"state"}, nil)
+	dueDesc   = prometheus.NewDesc("sheaf_deliveries_due", "Deliveries of all nodes that wait and are due, of the first 10000 that wait.", nil, nil)
+	ageDesc   = prometheus.NewDesc("sheaf_delivery_oldest_due_seconds", "For how long the delivery has been due that waits longest; 0 when none is.", nil, nil)
+)
+
+// queueMetrics asks the store at each scrape. While the store is away they are
+// missing.
+type queueMetrics struct{ d *Deliverer }
+
+// Describe tells which metrics there are.
+func (q queueMetrics) Describe(ch chan<- *prometheus.Desc) {
+	ch <- queueDesc
+	ch <- dueDesc
+	ch <- ageDesc
+}
+
+// Collect counts them.
+func (q queueMetrics) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	now := q.d.Now()
+	var queue store.Queue
+	err := q.d.Store.Read(ctx, func(r *store.Reader) (err error) {
+		queue, err = r.CountQueue(now, queueMost)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(queueDesc, float64(queue.Waiting), "waiting")
+	gauge(queueDesc, float64(queue.Sending), "sending")
+	gauge(queueDesc, float64(queue.Held), "held")
+	gauge(dueDesc, float64(queue.Due))
+	age := time.Duration(0)
+	if queue.Oldest != nil {
+		age = now.Sub(*queue.Oldest)
+	}
+	gauge(ageDesc, age.Seconds())
+}
