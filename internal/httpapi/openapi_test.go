@@ -16,12 +16,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
 	"go.yaml.in/yaml/v4"
 
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/contract"
 )
 
 var update = flag.Bool("update", false, "write openapi.json from openapi.yaml")
@@ -95,18 +94,8 @@ func appendText(b []byte, s string) []byte {
 }
 
 func TestOpenAPI_IsAnOpenAPIDocument(t *testing.T) {
-	document, err := libopenapi.NewDocument(httpapi.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, errs := validator.NewValidator(document)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	if ok, faults := v.ValidateDocument(); !ok {
-		for _, f := range faults {
-			t.Errorf("%s: %s %v", f.Message, f.Reason, f.SchemaValidationErrors)
-		}
+	if err := contract.Valid(httpapi.OpenAPI()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,8 +7,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/sheaftest/contract"
 )
 
 // answerWithin is far longer than any answer takes, and shorter than the time that a run of tests has.
@@ -73,9 +77,12 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 	return out
 }
 
+// theContract is read once a process.
+var theContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.New(httpapi.OpenAPI()) })
+
 // checkContract holds the exchange against the OpenAPI document; a body that was streamed is gone.
 func (c *Client) checkContract(req *http.Request, res *Response) {
-	contract, err := theContract()
+	held, err := theContract()
 	if err != nil {
 		c.api.t.Errorf("read the OpenAPI document: %v", err)
 		return
@@ -86,7 +93,7 @@ func (c *Client) checkContract(req *http.Request, res *Response) {
 			sent, _ = io.ReadAll(b) // it is in memory
 		}
 	}
-	if err := contract.check(req, sent, res); err != nil {
+	if err := held.Check(req, sent, contract.Answer{Status: res.Status, Header: res.Header, Body: res.Body}); err != nil {
 		c.api.t.Errorf("%s: %v", res.what, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"sheaf.dev/internal/sheaftest/contract"
 )
 
 // A check that lets everything pass would prove nothing.
@@ -42,7 +44,7 @@ func TestContract_FindsWhatTheDocumentDoesNotHave(t *testing.T) {
 			if test.status != 201 {
 				header.Del("Location")
 			}
-			err = c.check(r, []byte(test.sent), &Response{Status: test.status, Header: header, Body: []byte(test.answer)})
+			err = c.Check(r, []byte(test.sent), contract.Answer{Status: test.status, Header: header, Body: []byte(test.answer)})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want it to name %q", err, test.want)
 			}

@@ -1,4 +1,7 @@
-package apitest
+// Package contract holds HTTP exchanges against an OpenAPI document. It imports nothing of the program: the validators
+// take the compiler twenty seconds, and a package that imports what is tested is compiled again for every one of its
+// importers' tests.
+package contract
 
 import (
 	"bytes"
@@ -15,12 +18,10 @@ import (
 	validator "github.com/pb33f/libopenapi-validator"
 	"github.com/pb33f/libopenapi-validator/config"
 	"github.com/pb33f/libopenapi-validator/errors"
-
-	"sheaf.dev/internal/httpapi"
 )
 
-// contract holds exchanges against the OpenAPI document. It is safe for concurrent use.
-type contract struct {
+// Contract holds exchanges against one document. It is safe for concurrent use.
+type Contract struct {
 	requests, responses validator.Validator
 	operations          *http.ServeMux
 	statuses            map[string][]string // by the pattern of an operation
@@ -31,9 +32,29 @@ type contract struct {
 	known sync.Map
 }
 
-// theContract is read once a process.
-var theContract = sync.OnceValues(func() (*contract, error) {
-	document, err := libopenapi.NewDocument(httpapi.OpenAPI())
+// Answer is what came back, read whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Valid returns what makes the text no OpenAPI document.
+func Valid(text []byte) error {
+	document, err := libopenapi.NewDocument(text)
+	if err != nil {
+		return err
+	}
+	v, errs := validator.NewValidator(document)
+	if len(errs) > 0 {
+		return fmt.Errorf("%v", errs)
+	}
+	return told(v.ValidateDocument())
+}
+
+// New reads a document.
+func New(text []byte) (*Contract, error) {
+	document, err := libopenapi.NewDocument(text)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +62,7 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contract{operations: http.NewServeMux(), statuses: map[string][]string{}}
+	c := &Contract{operations: http.NewServeMux(), statuses: map[string][]string{}}
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
 	// Strict: what the document does not name must not be answered, though a client may send it.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
@@ -54,14 +75,14 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 		}
 	}
 	return c, nil
-})
+}
 
 // Undocumented answers: what is refused before an operation is found.
 var beforeOperation = []int{401, 403, 404, 405, 429, 500, 503}
 
-// check returns how an exchange under /api/ differs from the document. A request that was refused is not held against
+// Check returns how an exchange under /api/ differs from the document. A request that was refused is not held against
 // it, only the answer: tests send all sorts of things on purpose. sent is the request's body, unless it was streamed.
-func (c *contract) check(r *http.Request, sent []byte, res *Response) error {
+func (c *Contract) Check(r *http.Request, sent []byte, res Answer) error {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		return nil
 	}
@@ -94,7 +115,7 @@ func (c *contract) check(r *http.Request, sent []byte, res *Response) error {
 }
 
 // meet lets one exchange of a kind be checked alone, and all further ones beside each other.
-func (c *contract) meet(kind string) (met func()) {
+func (c *Contract) meet(kind string) (met func()) {
 	if _, known := c.known.Load(kind); known {
 		return func() {}
 	}
@@ -106,7 +127,7 @@ func (c *contract) meet(kind string) (met func()) {
 }
 
 // operationOf returns the pattern of the operation that the document has for the request, or "".
-func (c *contract) operationOf(r *http.Request) string {
+func (c *Contract) operationOf(r *http.Request) string {
 	if strings.HasSuffix(r.URL.Path, "/") || strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path+"/", "/./") || strings.Contains(r.URL.Path, "/..") {
 		return ""
 	}
@@ -159,4 +180,11 @@ func told(ok bool, faults []*errors.ValidationError) error {
 func unreadable(f *errors.ValidationError) bool {
 	return strings.Contains(f.Reason, "cannot unmarshal number") ||
 		strings.Contains(f.Message, ".payload.") && strings.HasSuffix(f.Reason, "Declared properties: []")
+}
+
+func clip(b []byte) string {
+	if len(b) > 500 {
+		return string(b[:500]) + "…"
+	}
+	return string(b)
 }
