@@ -1,0 +1,11 @@
+package docs
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }

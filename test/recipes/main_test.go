@@ -1,0 +1,17 @@
+package recipes
+
+import (
+	"net/http"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		http.DefaultClient.CloseIdleConnections()
+		proctest.Exit(code)
+	}))
+}

@@ -1,0 +1,235 @@
+package recipes
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/markdown"
+	"sheaf.dev/internal/sheaftest/proctest"
+)
+
+// n8n's workflow reads every page, in as many requests as there are pages, and of deliveries it takes the genuine ones.
+// n8n itself is not run: its expressions are.
+func TestN8N_ExpressionsReadEveryPageAndTakeOnlyWhatIsGenuine(t *testing.T) {
+	t.Parallel()
+	program := proctest.New(t)
+	server := program.Start(t)
+	key := program.Workspace(t, "n8n")
+	want := projects(t, server, key, 200) // the last page is full
+	var got struct {
+		Names    []string
+		Requests int
+		Genuine  []bool
+	}
+	play(t, "testdata/n8n.mjs", "docs/recipes/n8n.json", server, key, &got)
+	if !slices.Equal(got.Names, want) || got.Requests != 2 {
+		t.Errorf("it read %d projects in %d requests, not these %d in 2", len(got.Names), got.Requests, len(want))
+	}
+	judge(t, got.Genuine)
+}
+
+// The workflow asks for what the reference has, and is connected as n8n wants it.
+func TestN8N_WorkflowFitsTheReference(t *testing.T) {
+	t.Parallel()
+	var workflow struct {
+		Nodes []struct {
+			Name, Type  string
+			TypeVersion float64
+			Position    []int
+			Parameters  struct {
+				URL             string
+				Method          string
+				QueryParameters struct{ Parameters []struct{ Name string } }
+				Options         struct {
+					Pagination struct {
+						Pagination struct {
+							RequestInterval int
+							Parameters      struct{ Parameters []struct{ Name string } }
+						}
+					}
+				}
+			}
+		}
+		Connections map[string]struct{ Main [][]struct{ Node string } }
+	}
+	readJSON(t, root+"/docs/recipes/n8n.json", &workflow)
+	ref := reference(t)
+	known := map[string]bool{}
+	for _, n := range workflow.Nodes {
+		known[n.Name] = true
+		if n.Type == "" || n.TypeVersion == 0 || len(n.Position) != 2 {
+			t.Errorf("the node %s is not whole", n.Name)
+		}
+		if !strings.HasSuffix(n.Type, ".httpRequest") {
+			continue
+		}
+		u, err := url.Parse(n.Parameters.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref.has(t, n.Name, "GET", u.Path)
+		paging := n.Parameters.Options.Pagination.Pagination
+		for _, p := range append(n.Parameters.QueryParameters.Parameters, paging.Parameters.Parameters...) {
+			ref.takes(t, u.Path, p.Name)
+		}
+		if per := 60000 / max(paging.RequestInterval, 1); per >= 100 {
+			t.Errorf("%s asks %d times a minute, a key on pro may 100 times", n.Name, per)
+		}
+	}
+	for from, to := range workflow.Connections {
+		for _, wires := range to.Main {
+			for _, w := range wires {
+				if !known[from] || !known[w.Node] {
+					t.Errorf("%s leads to %s: one of them is no node", from, w.Node)
+				}
+			}
+		}
+	}
+}
+
+// Zapier's functions poll with Basic, subscribe, unsubscribe, and take genuine deliveries alone.
+func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
+	t.Parallel()
+	program := proctest.New(t)
+	server := program.Start(t)
+	key := program.Workspace(t, "Zapier")
+	want := projects(t, server, key, 4)
+	slices.Reverse(want)
+	var got struct {
+		Workspace                 string
+		Names, Recent, Subscribed []string
+		Secret                    bool
+		Left                      int
+		Genuine                   []bool
+	}
+	play(t, "testdata/zapier.cjs", "docs/recipes/zapier.js", server, key, &got)
+	if got.Workspace != "Zapier" || !slices.Equal(got.Names, want) || len(got.Recent) != 3 {
+		t.Errorf("it polled as %s the projects %q and the events %q", got.Workspace, got.Names, got.Recent)
+	}
+	if !slices.Equal(got.Subscribed, []string{"https://hooks.zapier.com/hooks/standard/1/2/"}) || !got.Secret || got.Left != 0 {
+		t.Errorf("it subscribed %q, with a secret: %v, and left %d", got.Subscribed, got.Secret, got.Left)
+	}
+	judge(t, got.Genuine)
+}
+
+// play runs a script that stands for the platform, with a server, a key and the trials.
+func play(t *testing.T, script, recipe string, server *proctest.Server, key string, answer any) {
+	t.Helper()
+	need(t, "node")
+	type sent struct {
+		Headers map[string]string `json:"headers"`
+		Body    string            `json:"body"`
+	}
+	var deliveries []sent
+	for _, c := range trials() {
+		headers := map[string]string{}
+		for name := range c.sent.header {
+			headers[strings.ToLower(name)] = c.sent.header.Get(name)
+		}
+		deliveries = append(deliveries, sent{headers, string(c.sent.body)})
+	}
+	input, err := json.Marshal(map[string]any{"server": server.URL, "key": key, "secret": secret, "deliveries": deliveries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := filepath.Abs(filepath.Join(root, recipe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", script, path)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), t.Output()
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, answer)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// judge compares what was taken for genuine with the trials.
+func judge(t *testing.T, genuine []bool) {
+	t.Helper()
+	for i, c := range trials() {
+		if len(genuine) <= i || genuine[i] != c.good {
+			t.Errorf("a delivery that is %s is judged wrongly", c.name)
+		}
+	}
+}
+
+// operations are the reference's, path → method → what it takes.
+type operations map[string]map[string]any
+
+func reference(t *testing.T) operations {
+	t.Helper()
+	var doc struct{ Paths operations }
+	readJSON(t, root+"/internal/httpapi/openapi.json", &doc)
+	return doc.Paths
+}
+
+func readJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func (o operations) has(t *testing.T, where, method, path string) {
+	t.Helper()
+	if _, ok := o[path][strings.ToLower(method)]; !ok {
+		t.Errorf("%s: the reference has no %s %s", where, method, path)
+	}
+}
+
+// takes looks for a parameter of a GET, by its name or by the name of what it refers to.
+func (o operations) takes(t *testing.T, path, name string) {
+	t.Helper()
+	get, _ := o[path]["get"].(map[string]any)
+	parameters, _ := get["parameters"].([]any)
+	for _, p := range parameters {
+		p := p.(map[string]any)
+		if p["name"] == name || p["$ref"] == "#/components/parameters/"+name {
+			return
+		}
+	}
+	t.Errorf("the reference has no parameter %s of GET %s", name, path)
+}
+
+// request is an operation as a page writes it: a method and a path.
+var request = regexp.MustCompile(`\b(GET|POST|PATCH|DELETE)\s+(?:https://docs\.example\.com)?(/api/[\w/:.-]*\w)`)
+
+// What the pages say to call exists.
+func TestPages_NameOperationsThatExist(t *testing.T) {
+	pages, err := markdown.Pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, found := reference(t), map[string]bool{}
+	for _, page := range pages {
+		text, _, err := markdown.Read(root, page)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, m := range request.FindAllStringSubmatch(text, -1) {
+			path := regexp.MustCompile(`:\w+`).ReplaceAllString(m[2], "{id}")
+			ref.has(t, page, m[1], path)
+			found[m[1]+" "+path] = true
+		}
+	}
+	if len(found) < 10 {
+		t.Errorf("the pages name %q and nothing else: is the pattern right?", slices.Collect(maps.Keys(found)))
+	}
+}

@@ -1,0 +1,151 @@
+package recipes
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/markdown"
+	"sheaf.dev/internal/sheaftest/proctest"
+)
+
+const root = "../.."
+
+// Every receiver of the recipes takes what is genuine and refuses what is not, in its own language.
+func TestReceivers_TakeOnlyWhatIsGenuine(t *testing.T) {
+	_, blocks, err := markdown.Read(root, "docs/recipes/verify.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, b := range blocks {
+		if !b.Has("receiver") || b.NotRun != "" {
+			continue
+		}
+		found[b.Lang]++
+		t.Run(b.Lang+" "+b.Where(), func(t *testing.T) {
+			t.Parallel()
+			var except []string
+			if strings.Contains(b.Text, `from "stripe"`) {
+				except = append(except, ahead)
+			}
+			try(t, "http://localhost:"+serve(t, b)+"/hook", except...)
+		})
+	}
+	for lang, least := range map[string]int{"go": 1, "js": 3, "python": 1, "php": 1, "ruby": 1} {
+		if found[lang] < least {
+			t.Errorf("%d receivers in %s, not %d", found[lang], lang, least)
+		}
+	}
+}
+
+// A language is how its receivers are saved and started.
+var languages = map[string]struct {
+	file    string
+	command func(t *testing.T, file, port string) []string
+}{
+	"go":     {"main.go", goCommand},
+	"js":     {"receiver.mjs", func(_ *testing.T, file, _ string) []string { return []string{"node", file} }},
+	"python": {"receiver.py", func(_ *testing.T, file, _ string) []string { return []string{"python3", file} }},
+	"php": {"receiver.php", func(_ *testing.T, file, port string) []string {
+		return []string{"php", "-S", "localhost:" + port, file}
+	}},
+	"ruby": {"config.ru", rackCommand},
+}
+
+// goCommand builds the receiver, so that no other process stands between it and the test.
+func goCommand(t *testing.T, file, _ string) []string {
+	t.Helper()
+	program := filepath.Join(filepath.Dir(file), "receiver")
+	build := exec.Command("go", "build", "-o", program, file)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return []string{program}
+}
+
+func rackCommand(t *testing.T, file, port string) []string {
+	t.Helper()
+	rack, err := filepath.Abs("testdata/rack.rb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"ruby", rack, file, port}
+}
+
+// serve starts a receiver and returns its port when it takes connections.
+func serve(t *testing.T, b markdown.Block) (port string) {
+	t.Helper()
+	dir, port := t.TempDir(), freePort(t)
+	lang := languages[b.Lang]
+	file := filepath.Join(dir, lang.file)
+	if err := os.WriteFile(file, []byte(b.Text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b.Lang == "js" {
+		if err := os.Symlink(filepath.Join(npm(t), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, dir, port, lang.command(t, file, port))
+	return port
+}
+
+// start runs a program until the test ends and returns when it takes connections.
+func start(t *testing.T, dir, port string, command []string, env ...string) {
+	t.Helper()
+	need(t, command[0])
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, t.Output(), t.Output()
+	cmd.Env = append(append(os.Environ(), "SECRET="+secret, "PORT="+port), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	proctest.Eventually(t, command[0]+" listens", func() bool {
+		c, err := net.Dial("tcp", "localhost:"+port)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// need skips the test where a program is missing, unless everything is to be run.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		lacking(t, err.Error())
+	}
+}
+
+func lacking(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("SHEAF_TEST_REQUIRE") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
