@@ -66,6 +66,8 @@ async function poll(z, bundle) {
 }
 
 module.exports = {
+  version: "1.0.0",
+  platformVersion: "19.1.0",
   authentication,
   triggers: {
     event: {

@@ -66,8 +66,8 @@ type trial struct {
 	good bool
 }
 
-// trials are what every receiver is sent.
-func trials() []trial {
+// trials are what every receiver is sent that has this secret.
+func trials(secret string) []trial {
 	now := time.Now()
 	genuine := sign(now, secret)
 	altered := delivery{genuine.header, bytes.Replace(genuine.body, []byte("<1>"), []byte("<2>"), 1)}
@@ -88,27 +88,27 @@ func trials() []trial {
 const ahead = "ten minutes ahead"
 
 // try sends the trials to a receiver and compares what it answers.
-func try(t *testing.T, url string, except ...string) {
+func try(t *testing.T, client *http.Client, url, secret string, except ...string) {
 	t.Helper()
-	for _, c := range trials() {
+	for _, c := range trials(secret) {
 		if slices.Contains(except, c.name) {
 			continue
 		}
-		status := post(t, url, c.sent)
+		status := post(t, client, url, c.sent)
 		if c.good != (status/100 == 2) || !c.good && status/100 != 4 {
 			t.Errorf("a delivery that is %s is answered with %d", c.name, status)
 		}
 	}
 }
 
-func post(t *testing.T, url string, d delivery) (status int) {
+func post(t *testing.T, client *http.Client, url string, d delivery) (status int) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(d.body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header, r.Close = d.header, true
-	res, err := http.DefaultClient.Do(r)
+	res, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,10 @@
 package recipes
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,51 +12,119 @@ import (
 	"slices"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// settings are Node-RED's for one test: no editor, and no look at the internet.
-const settings = `module.exports = {
+// settings are Node-RED's for one test: HTTPS, no editor, and no look at the internet.
+const settings = `const fs = require("fs");
+module.exports = {
 	uiHost: "localhost", uiPort: Number(process.env.PORT), flowFile: "flows.json", userDir: __dirname,
+	https: { key: fs.readFileSync(__dirname + "/key.pem"), cert: fs.readFileSync(__dirname + "/cert.pem") },
 	httpAdminRoot: false, telemetry: { enabled: false }, credentialSecret: false,
 	functionExternalModules: true, externalModules: { autoInstall: false },
 	logging: { console: { level: "warn" } },
 };
 `
 
-// Node-RED runs the recipe's flow: it reads every page of a list, and of deliveries it takes the genuine ones.
+// Node-RED runs the recipe's flow. It reads every page of a list; it takes what Sheaf delivers; and it refuses what is
+// altered, old or unsigned.
 func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	t.Parallel()
-	modules := npm(t)
+	modules, dir, port := npm(t), t.TempDir(), freePort(t)
+	client := secure(t, dir)
 	program := proctest.New(t)
-	server := program.Start(t)
+	server := program.Start(t, "--webhook-allow-cidr", "127.0.0.0/8,::1/128", "--webhook-ca-file", filepath.Join(dir, "ca.pem"))
 	key := program.Workspace(t, "Node-RED")
+	base := "https://localhost:" + port
+	hook := subscribe(t, server, key, base+"/sheaf/hook")
 	want := projects(t, server, key, 203)
 
-	dir, port := t.TempDir(), freePort(t)
 	flow, err := os.ReadFile(root + "/docs/recipes/node-red.json")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "flows.json"), flow, 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "settings.js"), []byte(settings), 0o600)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, dir, port, []string{"node", filepath.Join(modules, "node_modules", "node-red", "red.js"), "--settings", filepath.Join(dir, "settings.js")},
-		"SHEAF="+server.URL, "SHEAF_API_KEY="+key, "SHEAF_WEBHOOK_SECRET="+secret)
-	base := "http://localhost:" + port
+	write(t, filepath.Join(dir, "flows.json"), flow)
+	write(t, filepath.Join(dir, "settings.js"), []byte(settings))
+	red := filepath.Join(modules, "node_modules", "node-red", "red.js")
+	start(t, dir, port, []string{"node", red, "--settings", filepath.Join(dir, "settings.js")},
+		"SHEAF="+server.URL, "SHEAF_API_KEY="+key, "SHEAF_WEBHOOK_SECRET="+hook.Secret)
 
 	var got []string
 	proctest.Eventually(t, "the flow has begun", func() bool {
-		got = names(t, base+"/sheaf/projects")
+		got = names(client, base+"/sheaf/projects")
 		return got != nil
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("Node-RED read %d projects, not these %d", len(got), len(want))
 	}
-	try(t, base+"/sheaf/hook")
+	try(t, client, base+"/sheaf/hook", hook.Secret)
+	document(t, server, key)
+	proctest.Eventually(t, "Node-RED takes a delivery", func() bool { return delivered(t, server, key, hook.ID) == 1 })
+}
+
+// secure writes a certificate for localhost, its key and the authority into a folder, and returns a client that trusts it.
+func secure(t *testing.T, dir string) *http.Client {
+	t.Helper()
+	ca, err := sheaftest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ca.Issue(sheaftest.CertOptions{Hosts: []string{"localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	write(t, filepath.Join(dir, "ca.pem"), block("CERTIFICATE", ca.Certificate().Raw))
+	write(t, filepath.Join(dir, "cert.pem"), block("CERTIFICATE", cert.Certificate[0]))
+	write(t, filepath.Join(dir, "key.pem"), block("PRIVATE KEY", key))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hook is a subscription as it is made.
+type hook struct{ ID, Secret string }
+
+// subscribe makes one for documents, so that the projects of the test cause no deliveries.
+func subscribe(t *testing.T, server *proctest.Server, key, url string) hook {
+	t.Helper()
+	var made struct{ Subscription hook }
+	body := map[string]any{"name": "Node-RED", "url": url, "events": []string{"document.created"}}
+	status, err := server.Call(key, http.MethodPost, "/api/webhooks/subscriptions", body, &made)
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("subscribe: %d, %v", status, err)
+	}
+	return made.Subscription
+}
+
+func document(t *testing.T, server *proctest.Server, key string) {
+	t.Helper()
+	status, err := server.Call(key, http.MethodPost, "/api/v1/documents", map[string]string{"title": "Übersicht <1>"}, nil)
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("create: %d, %v", status, err)
+	}
+}
+
+// delivered counts what the endpoint has taken.
+func delivered(t *testing.T, server *proctest.Server, key, id string) int {
+	t.Helper()
+	var page struct{ Total int }
+	if _, err := server.Call(key, http.MethodGet, "/api/webhooks/subscriptions/"+id+"/deliveries?state=delivered", nil, &page); err != nil {
+		t.Fatal(err)
+	}
+	return page.Total
 }
 
 // projects makes n of them and returns their names in the order of the list.
@@ -70,9 +141,8 @@ func projects(t *testing.T, server *proctest.Server, key string, n int) (names [
 }
 
 // names reads a list of projects; nil when there is none yet.
-func names(t *testing.T, url string) (names []string) {
-	t.Helper()
-	res, err := http.Get(url)
+func names(client *http.Client, url string) (names []string) {
+	res, err := client.Get(url)
 	if err != nil {
 		return nil
 	}

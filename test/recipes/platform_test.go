@@ -30,7 +30,7 @@ func TestN8N_ExpressionsReadEveryPageAndTakeOnlyWhatIsGenuine(t *testing.T) {
 		Requests int
 		Genuine  []bool
 	}
-	play(t, "testdata/n8n.mjs", "docs/recipes/n8n.json", server, key, &got)
+	play(t, server, key, &got, "testdata/n8n.mjs", root+"/docs/recipes/n8n.json")
 	if !slices.Equal(got.Names, want) || got.Requests != 2 {
 		t.Errorf("it read %d projects in %d requests, not these %d in 2", len(got.Names), got.Requests, len(want))
 	}
@@ -96,7 +96,7 @@ func TestN8N_WorkflowFitsTheReference(t *testing.T) {
 	}
 }
 
-// Zapier's functions poll with Basic, subscribe, unsubscribe, and take genuine deliveries alone.
+// The definition is one that Zapier takes; its functions poll with Basic, subscribe, unsubscribe, and take genuine deliveries alone.
 func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 	t.Parallel()
 	program := proctest.New(t)
@@ -105,13 +105,17 @@ func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 	want := projects(t, server, key, 4)
 	slices.Reverse(want)
 	var got struct {
+		Objections                []string
 		Workspace                 string
 		Names, Recent, Subscribed []string
 		Secret                    bool
 		Left                      int
 		Genuine                   []bool
 	}
-	play(t, "testdata/zapier.cjs", "docs/recipes/zapier.js", server, key, &got)
+	play(t, server, key, &got, "testdata/zapier.cjs", root+"/docs/recipes/zapier.js", npm(t))
+	if len(got.Objections) > 0 {
+		t.Errorf("Zapier's schema objects: %q", got.Objections)
+	}
 	if got.Workspace != "Zapier" || !slices.Equal(got.Names, want) || len(got.Recent) != 3 {
 		t.Errorf("it polled as %s the projects %q and the events %q", got.Workspace, got.Names, got.Recent)
 	}
@@ -121,8 +125,8 @@ func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 	judge(t, got.Genuine)
 }
 
-// play runs a script that stands for the platform, with a server, a key and the trials.
-func play(t *testing.T, script, recipe string, server *proctest.Server, key string, answer any) {
+// play runs a script that stands for the platform, with a server, a key and the trials. What follows its name are paths.
+func play(t *testing.T, server *proctest.Server, key string, answer any, script string, paths ...string) {
 	t.Helper()
 	need(t, "node")
 	type sent struct {
@@ -130,7 +134,7 @@ func play(t *testing.T, script, recipe string, server *proctest.Server, key stri
 		Body    string            `json:"body"`
 	}
 	var deliveries []sent
-	for _, c := range trials() {
+	for _, c := range trials(secret) {
 		headers := map[string]string{}
 		for name := range c.sent.header {
 			headers[strings.ToLower(name)] = c.sent.header.Get(name)
@@ -141,11 +145,12 @@ func play(t *testing.T, script, recipe string, server *proctest.Server, key stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := filepath.Abs(filepath.Join(root, recipe))
-	if err != nil {
-		t.Fatal(err)
+	for i := range paths {
+		if paths[i], err = filepath.Abs(paths[i]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cmd := exec.Command("node", script, path)
+	cmd := exec.Command("node", append([]string{script}, paths...)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), t.Output()
 	out, err := cmd.Output()
 	if err == nil {
@@ -159,7 +164,7 @@ func play(t *testing.T, script, recipe string, server *proctest.Server, key stri
 // judge compares what was taken for genuine with the trials.
 func judge(t *testing.T, genuine []bool) {
 	t.Helper()
-	for i, c := range trials() {
+	for i, c := range trials(secret) {
 		if len(genuine) <= i || genuine[i] != c.good {
 			t.Errorf("a delivery that is %s is judged wrongly", c.name)
 		}

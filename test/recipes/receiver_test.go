@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestReceivers_TakeOnlyWhatIsGenuine(t *testing.T) {
 			if strings.Contains(b.Text, `from "stripe"`) {
 				except = append(except, ahead)
 			}
-			try(t, "http://localhost:"+serve(t, b)+"/hook", except...)
+			try(t, http.DefaultClient, "http://localhost:"+serve(t, b)+"/hook", secret, except...)
 		})
 	}
 	for lang, least := range map[string]int{"go": 1, "js": 3, "python": 1, "php": 1, "ruby": 1} {

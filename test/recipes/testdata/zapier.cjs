@@ -1,8 +1,18 @@
 // Plays Zapier's part for docs/recipes/zapier.js. Reads {server, key, secret, deliveries: [{headers, body}]} from
-// standard input and prints what the triggers gave: {names, subscribed, active, recent, genuine: [bool], left}.
+// standard input and prints what Zapier's schema objects to and what the triggers gave.
 const fs = require("node:fs");
+const { createRequire } = require("node:module");
 const input = JSON.parse(fs.readFileSync(0, "utf8"));
 const app = require(process.argv[2]);
+const schema = createRequire(process.argv[3] + "/")("zapier-platform-schema");
+
+// encoded is the definition as Zapier sends it around, with a mark in place of each function.
+function encoded(value) {
+  if (typeof value === "function") return `$func$${value.length}$f$`;
+  if (Array.isArray(value)) return value.map(encoded);
+  if (!value || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, encoded(inner)]));
+}
 
 const authData = { server: input.server, username: input.key, password: "" };
 const z = {
@@ -43,5 +53,6 @@ function genuine({ headers, body }) {
   const subscribed = (await list()).map(({ url }) => url);
   const secret = bundle.subscribeData.secret.startsWith("whsec_");
   await hook.performUnsubscribe(z, bundle);
-  console.log(JSON.stringify({ workspace: me.data.workspace.name, names, recent, subscribed, secret, left: (await list()).length, genuine: input.deliveries.map(genuine) }));
+  const objections = schema.validateAppDefinition(encoded(app)).errors.map((error) => `${error.property}: ${error.message}`);
+  console.log(JSON.stringify({ objections, workspace: me.data.workspace.name, names, recent, subscribed, secret, left: (await list()).length, genuine: input.deliveries.map(genuine) }));
 })();
