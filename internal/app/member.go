@@ -52,8 +52,10 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 		}
 	}
 	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
-		return struct{}{}, firstError(w.ownerStays(u, ""), w.DeleteMember(w.ws.ID, u),
-			w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
+		if err := w.ownerStays(u, ""); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, firstError(w.DeleteMember(w.ws.ID, u), w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
 	})
 	return err
 }

@@ -141,9 +141,11 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	}
 	s.token = token
 	if now.Sub(stored.SeenAt) >= sessionNoted {
-		err = a.store.Write(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
+		// Where nothing can be written, on a full disk, people can still look:
+		// their session only ends sooner.
+		_ = a.store.Write(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
 	}
-	return s, err
+	return s, nil
 }
 
 func ended(s store.Session, now time.Time) bool {

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store"
 )
 
@@ -161,6 +164,36 @@ func TestSession_EndsByItselfAndByWish(t *testing.T) {
 		if err := a.SignOutEverywhere(t.Context(), s); err != nil || open(two) {
 			t.Errorf("sign out everywhere: %v", err)
 		}
+	})
+}
+
+// A full disk refuses what is written, and so must not keep people from looking.
+func TestSession_GoesOnWhereNothingCanBeWritten(t *testing.T) {
+	o := store.Options{DatabaseURL: pgtest.URL(t)}
+	onEngine(t, o, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		db, err := pgx.Connect(t.Context(), o.DatabaseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close(t.Context())
+		_, err = db.Exec(t.Context(), `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;
+			CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION full_disk()`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*now = now.Add(2 * sessionNoted)
+		if s, err := a.Session(t.Context(), n.Token); err != nil || *s.User.Email != in.Email {
+			t.Errorf("got %+v, %v", s.User, err)
+		}
+		if _, err := a.SignIn(t.Context(), in, ""); sheaf.KindOf(err) != sheaf.Unavailable {
+			t.Errorf("something can still be written: %v", err)
+		}
+		*now = now.Add(sessionIdle)
+		_, err = a.Session(t.Context(), n.Token)
+		wantKind(t, "a session that nobody could keep alive", err, sheaf.Unauthorized)
 	})
 }
 

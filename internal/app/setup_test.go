@@ -17,21 +17,23 @@ func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
 		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
 		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			o := options(t)
-			if err := store.Migrate(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
-			st, err := store.Open(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer st.Close()
-			now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
-			test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader,
-				PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}}), &now)
-		})
+		t.Run(name, func(t *testing.T) { onEngine(t, options(t), test) })
 	}
+}
+
+func onEngine(t *testing.T, o store.Options, test func(t *testing.T, a *App, now *time.Time)) {
+	t.Helper()
+	if err := store.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
+	test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader,
+		PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}}), &now)
 }
 
 func TestFirstRun_OfManyNodesOneMakesIt(t *testing.T) {
