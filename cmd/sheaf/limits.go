@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -37,6 +38,22 @@ func (s *sharedLimits) limiter() httpapi.Limiter {
 		return nil
 	}
 	return s.redis
+}
+
+// people returns the bound on what a person changes in the console: that of a
+// key of the same plan, so that the console is no way around it.
+func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, string, sheaf.Plan, time.Time) time.Duration {
+	admit := s.limiter()
+	if admit == nil {
+		admit = httpapi.NewLimiter()
+	}
+	return func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration {
+		d := admit.Admit(ctx, name, rateLimit(limits, plan), now)
+		if d.Admitted {
+			return 0
+		}
+		return time.Duration(d.RetryAfter) * time.Second
+	}
 }
 
 // register adds what an operator watches: whether this node counts alone, and

@@ -167,7 +167,8 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	if err != nil {
 		return nil, err
 	}
-	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy})
+	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
+		Admit: shared.people(c.RateLimit)})
 	counts := tally.New(p.now)
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts,

@@ -27,6 +27,7 @@
 package console
 
 import (
+	"context"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -37,6 +38,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
 )
 
 // Config is what the console needs.
@@ -49,6 +51,10 @@ type Config struct {
 	PublicURL *url.URL
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
 	TrustedProxy []netip.Prefix
+	// Admit counts a change that somebody makes, under a name of theirs, and
+	// returns how long to wait with it when it is one too many for the plan; 0
+	// lets it pass. Nil lets everything pass.
+	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
 }
 
 // Console serves the pages. It is safe for concurrent use.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -74,7 +75,25 @@ func (v *visit) run(r route) error {
 	if err := v.admit(r.who); err != nil {
 		return err
 	}
+	if err := v.limit(r); err != nil {
+		return err
+	}
 	return r.do(v)
+}
+
+// limit returns RateLimited when the person changed too much in the last minute:
+// as much as a key may ask for. Looking is free.
+func (v *visit) limit(r route) error {
+	if v.console.Admit == nil || r.method != http.MethodPost || r.who.level < bySignedIn {
+		return nil
+	}
+	name := "console " + string(v.session.User.ID) + " " + string(v.caller.Workspace)
+	wait := v.console.Admit(v.r.Context(), name, v.member.Workspace.Plan, v.began)
+	if wait == 0 {
+		return nil
+	}
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
+		Text: fmt.Sprintf("you changed as much in a minute as the plan allows: nothing was changed now. Try again in %v", wait)}
 }
 
 func (v *visit) readForm() error {

@@ -76,6 +76,7 @@ GET /w/{workspace}/webhooks/{id}/pause: webhooks:write
 POST /w/{workspace}/webhooks/{id}/pause: webhooks:write
 GET /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
 POST /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
+POST /w/{workspace}/webhooks/{id}/recover: webhooks:write
 GET /w/{workspace}/webhooks/{id}/delete: webhooks:write
 POST /w/{workspace}/webhooks/{id}/delete: webhooks:write
 GET /w/{workspace}/deliveries/{id}: webhooks:read

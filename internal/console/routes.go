@@ -115,6 +115,7 @@ func (c *Console) routes() []route {
 		post("/w/{workspace}/webhooks/{id}/pause", hooksWrite, c.pauseWebhook),
 		get("/w/{workspace}/webhooks/{id}/reactivate", hooksWrite, c.onWebhook("webhook-reactivate")),
 		post("/w/{workspace}/webhooks/{id}/reactivate", hooksWrite, c.reactivateWebhook),
+		post("/w/{workspace}/webhooks/{id}/recover", hooksWrite, c.recoverWebhook),
 		get("/w/{workspace}/webhooks/{id}/delete", hooksWrite, c.onWebhook("webhook-delete")),
 		post("/w/{workspace}/webhooks/{id}/delete", hooksWrite, c.deleteWebhook),
 		get("/w/{workspace}/deliveries/{id}", hooksRead, c.delivery),

@@ -244,6 +244,25 @@ func (v *visit) switchWebhook(form string, active bool) error {
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
+// recoverWebhook sends what an active webhook still holds: it was reactivated
+// without, or the program ended between the two.
+func (c *Console) recoverWebhook(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	since, err := v.oldestHeld(s)
+	if err != nil {
+		return err
+	}
+	if since != nil {
+		if _, err := c.app.RecoverDeliveries(v.r.Context(), v.caller, s.ID, *since); err != nil {
+			return err
+		}
+	}
+	return v.done(v.at("webhooks", string(s.ID)))
+}
+
 // oldestHeld is when the oldest delivery that is held was made; nil when none
 // is.
 func (v *visit) oldestHeld(s sheaf.Subscription) (*time.Time, error) {

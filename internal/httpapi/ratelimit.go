@@ -19,6 +19,9 @@ type Limiter interface {
 
 type local struct{ window *ratewindow.Window }
 
+// NewLimiter returns one that counts in this process alone.
+func NewLimiter() Limiter { return local{ratewindow.New()} }
+
 func (l local) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
 	return l.window.Admit(key, limit, now)
 }

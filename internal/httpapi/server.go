@@ -21,7 +21,6 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/obs"
-	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/tally"
 )
@@ -92,7 +91,7 @@ func (s *Server) Requests() *obs.Routes { return &s.counted.Routes }
 func New(c Config) *Server {
 	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), streams: newStreams(), gate: newGate()}
 	if s.Limiter == nil {
-		s.Limiter = local{ratewindow.New()}
+		s.Limiter = NewLimiter()
 	}
 	var random [6]byte
 	rand.Read(random[:])

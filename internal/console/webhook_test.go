@@ -1,0 +1,117 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+func (w *town) activate(active bool) {
+	w.Helper()
+	_, err := w.a.UpdateSubscription(w.Context(), w.caller, sheaf.SubscriptionID(w.ids["webhooks"]), sheaf.SubscriptionChange{Active: sheaf.Some(active)}, sheaf.Match{})
+	w.must(err)
+}
+
+func (w *town) write(title string) {
+	w.Helper()
+	_, err := w.a.CreateDocument(w.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some(title)})
+	w.must(err)
+}
+
+func (w *town) held() int64 {
+	w.Helper()
+	s, err := w.a.Subscription(w.Context(), w.caller, sheaf.SubscriptionID(w.ids["webhooks"]))
+	w.must(err)
+	return s.HeldCount
+}
+
+// However a webhook became active, what it holds can be sent.
+func TestWebhook_AnActiveOneSendsWhatItHolds(t *testing.T) {
+	w := newTown(t)
+	look := func(who string) string {
+		return w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), who).Body.String()
+	}
+	w.wantIn(look(w.owner), false, "/recover", "still held")
+	w.activate(false)
+	w.write("Meanwhile")
+	w.wantIn(look(w.owner), false, "/recover")
+	w.activate(true) // as the API does: it sends nothing
+	held := w.held()
+	if held != 2 { // and the one that waited
+		t.Fatalf("%d are held", held)
+	}
+	w.wantIn(look(w.owner), true, "/recover", "2 deliveries are still held", "Send the 2 held deliveries")
+	w.wantIn(look(w.member), false, "/recover")
+	w.wantIn(look(w.member), true, "An admin or owner can send them.")
+	for range 2 { // again, it has nothing to do
+		if got := w.ask(http.MethodPost, w.address("/w/{workspace}/webhooks/{id}/recover"), w.owner); got.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	if n := w.held(); n != 0 {
+		t.Errorf("%d are still held", n)
+	}
+	w.wantIn(look(w.owner), false, "/recover", "still held")
+}
+
+// A member is shown no button that would be refused.
+func TestPages_ShowAMemberNothingToManage(t *testing.T) {
+	w := newTown(t)
+	w.activate(false)
+	for _, r := range w.c.routes() {
+		if r.method != http.MethodGet || r.who.level < byMember || strings.HasSuffix(r.path, "/remove") {
+			continue
+		}
+		body := w.ask(r.method, w.address(r.path), w.member).Body.String()
+		for _, button := range []string{"/new", "/edit", "/move", "/delete", "/rotate", "/pause", "/reactivate", "/revoke", "/test", "/redeliver",
+			"/restore", "/role", "/invite", "/withdraw", "Change the plan", "Save the name"} {
+			if strings.Contains(body, button+`"`) || strings.Contains(body, button+`?`) || strings.Contains(body, ">"+button) {
+				t.Errorf("GET %s shows %s to a member", r.path, button)
+			}
+		}
+	}
+	// The same search finds the buttons of an owner.
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, `/rotate"`, `/delete"`, `/reactivate"`, `/test"`, `/edit"`)
+}
+
+// The console is no way around the rate limit: whoever changes too much waits,
+// and may look meanwhile.
+func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
+	w := newTown(t)
+	asked := map[string]sheaf.Plan{}
+	full := false
+	w.c.Admit = func(_ context.Context, name string, plan sheaf.Plan, _ time.Time) time.Duration {
+		asked[name] = plan
+		if full {
+			return 17 * time.Second
+		}
+		return 0
+	}
+	before := w.everything()
+	if got := w.ask(http.MethodPost, w.address("/w/{workspace}/webhooks/{id}/test"), w.owner); got.Code != http.StatusOK {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	full = true
+	for _, r := range w.c.routes() {
+		if r.who.level < bySignedIn {
+			continue
+		}
+		got := w.ask(r.method, w.address(r.path), w.owner)
+		if limited := got.Code == http.StatusTooManyRequests; limited != (r.method == http.MethodPost) {
+			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
+		} else if limited && (got.Header().Get("Retry-After") != "17" || !strings.Contains(got.Body.String(), "Try again in 17s.")) {
+			t.Errorf("%s %s: %v %s", r.method, r.path, got.Header(), got.Body)
+		}
+	}
+	if w.everything() != before {
+		t.Error("a change that was refused was made")
+	}
+	person := "console " + string(w.caller.User) + " "
+	if len(asked) != 2 || asked[person+string(w.caller.Workspace)] != sheaf.Business || asked[person] != "" {
+		t.Errorf("asked for %v", asked)
+	}
+}
