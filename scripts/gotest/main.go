@@ -1,6 +1,7 @@
 // Command gotest runs go test for ./scripts/test: with one PostgreSQL for all packages, and a report that counts. It
 // prints go test's line for each package, the output of what failed, and a last line with the totals. It exits 1 when
-// a test failed or was skipped, or when none ran.
+// a test failed or was skipped, or when none ran. Arguments are passed on; "--" stands between those of several runs,
+// one after the other and counted together, and what stands first in a run as NAME=value is set in its environment.
 package main
 
 import (
@@ -8,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
@@ -24,7 +27,7 @@ func main() {
 	}
 }
 
-// run passes its arguments to go test. Whatever is not a clean run of at least one test is an error.
+// run starts PostgreSQL, unless there is one, and passes the arguments to go test. Whatever is not a clean run of at least one test is an error.
 func run(args []string, r *report) error {
 	if os.Getenv(pgtest.EnvURL) != "" {
 		return goTest(args, r)
@@ -39,8 +42,36 @@ func run(args []string, r *report) error {
 	return errors.Join(goTest(args, r), cluster.Close())
 }
 
+// goTest makes every run, also after one that failed.
 func goTest(args []string, r *report) error {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	var broken error // of the go command itself; what tests say is in the report
+	for _, one := range split(args) {
+		broken = errors.Join(broken, goTestOnce(one, r))
+	}
+	return r.verdict(broken)
+}
+
+// split cuts the arguments at every "--".
+func split(args []string) (runs [][]string) {
+	for {
+		i := slices.Index(args, "--")
+		if i < 0 {
+			return append(runs, args)
+		}
+		runs, args = append(runs, args[:i]), args[i+1:]
+	}
+}
+
+// setting is an argument that belongs to the environment.
+var setting = regexp.MustCompile(`^[A-Z_]+=`)
+
+func goTestOnce(args []string, r *report) error {
+	cmd := exec.Command("go")
+	cmd.Env = os.Environ()
+	for len(args) > 0 && setting.MatchString(args[0]) {
+		cmd.Env, args = append(cmd.Env, args[0]), args[1:]
+	}
+	cmd.Args = append(cmd.Args, append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {
@@ -52,5 +83,5 @@ func goTest(args []string, r *report) error {
 	if err := r.read(events); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	return r.verdict(cmd.Wait())
+	return cmd.Wait()
 }

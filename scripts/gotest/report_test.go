@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -92,5 +93,12 @@ func TestReport_OnlyACleanRunIsGood(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestSplit_CutsTheArgumentsIntoRuns(t *testing.T) {
+	got := fmt.Sprint(split([]string{"CGO_ENABLED=0", "./a", "--", "-race", "./b"}), split([]string{"./a"}))
+	if want := "[[CGO_ENABLED=0 ./a] [-race ./b]] [[./a]]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
