@@ -11,6 +11,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -44,12 +46,34 @@ type service struct {
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Tests wait for pages more than they compute.
+	_ = flag.Set("test.parallel", "6")
 	code := m.Run()
-	if err := closeBrowser(); err != nil && code == 0 {
+	if err := errors.Join(closeBrowser(), everyPageWasSeen(code)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		code = 1
+		code = max(code, 1)
 	}
 	proctest.Exit(code)
+}
+
+// seen are the names of the pictures that were taken.
+var seen sync.Map
+
+// everyPageWasSeen returns an error for a page of the console of which no
+// picture was taken, when all tests ran.
+func everyPageWasSeen(code int) (err error) {
+	pages, _ := filepath.Glob("../../internal/console/pages/*.html")
+	if code != 0 || browserCtx == nil || flag.Lookup("test.run").Value.String() != "" {
+		return nil
+	}
+	for _, page := range pages {
+		name := strings.TrimSuffix(filepath.Base(page), ".html")
+		if _, ok := seen.Load(name); !ok && name != "layout" && name != "parts" {
+			err = errors.Join(err, fmt.Errorf("no test looks at the page %s: take a shot of that name", name))
+		}
+	}
+	return err
 }
 
 // startService runs the program with those flags beside the usual ones.
@@ -325,14 +349,35 @@ func (b *tab) drag(from, to string) {
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, toX, toY, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 }
 
-// shot writes what the window shows, in light and in dark.
+// shot writes what the window shows, in light and in dark, and as it is on a
+// phone. The page must be accessible in all of them; a phone scrolls it down
+// only. Whatever the colours do not decide is looked at once. The first picture
+// of a page of the console is called as its file is.
 func (b *tab) shot(name string) {
 	b.t.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		b.prefer(scheme)
-		b.save(name + "-" + scheme)
-	}
+	seen.Store(name, true)
+	b.accessible(name)
+	b.save(name + "-light")
+	b.prefer("dark")
+	b.accessible(name+" in the dark", "color-contrast")
+	b.save(name + "-dark")
 	b.prefer("light")
+	b.phone()
+	b.save("phone-" + name)
+	if wide, _ := ask[float64](b, "document.documentElement.scrollWidth"); wide > phoneWidth {
+		b.t.Errorf("%s is %v wide on a phone", name, wide)
+	}
+	b.desk()
+}
+
+// peek opens the dialog behind a button, takes its picture and leaves it.
+func (b *tab) peek(selector, name string) {
+	b.t.Helper()
+	b.click(selector)
+	b.see("dialog [data-close]")
+	b.shot(name)
+	b.click("=Cancel")
+	b.gone("dialog[open] h2")
 }
 
 // prefer is what the person's system prefers: light or dark.
@@ -347,7 +392,9 @@ func (b *tab) prefer(scheme string) {
 }
 
 // phone makes the window as large as a phone's.
-func (b *tab) phone() { b.do(chromedp.EmulateViewport(390, 844)) }
+func (b *tab) phone() { b.do(chromedp.EmulateViewport(phoneWidth, 844)) }
+
+const phoneWidth = 390
 
 // desk makes it as large as at first.
 func (b *tab) desk() { b.do(chromedp.EmulateViewport(1280, 800)) }

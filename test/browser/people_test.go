@@ -70,7 +70,12 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	// Find a document, and open its project from the keyboard.
 	b.fill(".search input", "review")
 	b.see("#results a")
+	b.shot("search-as-you-type")
+	b.keys(kb.Enter)
+	b.see(".found a")
 	b.shot("search")
+	b.fill(".search input", "review")
+	b.see("#results a")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.arrive("Handbook")
 	b.shot("project")
@@ -85,7 +90,10 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.until("the move", "document.querySelector('.crumbs').innerText.includes('Products')")
 
 	// Delete a document and bring it back.
+	b.peek("=New document", "document-form")
 	b.click("=Delete Our tools")
+	b.see("dialog .danger")
+	b.shot("document-delete")
 	b.click("=Delete the document")
 	b.read("The document was deleted.")
 	b.read("3 documents")
@@ -104,11 +112,22 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.see("#tree .row[data-name='Release notes']")
 	b.gone("#tree .row[data-name='Mobile app']")
 
+	// Delete a project: its documents stay.
+	b.click("#tree .row[data-name=Handbook] a")
+	b.arrive("Handbook")
+	b.click("=Delete")
+	b.read("4 documents stay, and are in no project then.")
+	b.shot("project-delete")
+	b.click("=Delete the project")
+	b.arrive("My workspace")
+	b.click("=4 documents in no project")
+	b.arrive("Documents in no project")
+	b.shot("documents")
+
 	b.phone()
-	b.shot("phone-projects")
 	b.click("=Projects and folders")
 	b.see("#tree .row[data-name=Company]")
-	b.shot("phone-tree")
+	b.save("phone-tree")
 }
 
 func TestConsole_InvitingSomebody(t *testing.T) {
@@ -149,6 +168,8 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner.click("=Members")
 	owner.arrive("Members")
 	owner.shot("members")
+	owner.peek("=Remove Bob Builder", "member-remove")
+	owner.peek("=Change the role of Bob Builder", "member-role")
 	owner.click("=Change the role of Bob Builder")
 	owner.click("dialog [value=admin]")
 	owner.click("=Save")
@@ -159,15 +180,18 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner.click("=Settings")
 	owner.arrive("Settings")
 	owner.shot("settings")
-	owner.click("=Your account")
+	owner.click("button.avatar")
 	owner.click("=Account")
 	owner.arrive("Account")
 	owner.shot("account")
+	owner.open(link)
+	owner.arrive("This invitation is closed")
+	owner.shot("invitation-closed")
 	owner.open("/w/nowhere")
 	owner.arrive("Nothing here")
 	owner.shot("sorry")
 
-	bob.click("=Your account")
+	bob.click("button.avatar")
 	bob.shot("menu")
 	bob.click("=Sign out")
 	bob.arrive("Sign in")

@@ -110,6 +110,27 @@ func (b *tab) badge(text string) {
 	b.until("the badge "+text, "[...document.querySelectorAll('#webhook h1 .badge')].some((e) => e.innerText === "+quote(text)+")")
 }
 
+// pauseAndReactivate does so without sending what was held, and sends it after.
+func (b *tab) pauseAndReactivate(s *service, key string) {
+	b.t.Helper()
+	b.click("=Pause")
+	b.see("dialog .primary")
+	b.shot("webhook-pause")
+	b.click("dialog .primary")
+	b.badge("paused")
+	s.documents(key, "Note", 2)
+	b.badge("2 held")
+	b.click("=Reactivate")
+	b.click("dialog [name=held]")
+	b.click("dialog .primary")
+	b.badge("active")
+	b.see("=Send the 2 held deliveries")
+	b.shot("webhook-held")
+	b.click("=Send the 2 held deliveries")
+	b.gone("=Send the 2 held deliveries")
+	b.gone("#webhook h1 .badge.warn")
+}
+
 // lookAtActivity follows the feed, finds one thing in it, and sees in the charts
 // what happened so far.
 func (b *tab) lookAtActivity(s *service, key string) {
@@ -123,10 +144,7 @@ func (b *tab) lookAtActivity(s *service, key string) {
 	b.shot("activity")
 	b.click("=Last day")
 	b.until("the day", "document.querySelector('.filters [aria-current]').innerText === 'Last day'")
-	b.phone()
-	b.shot("phone-activity")
-	b.desk()
-	b.click("=Only what happened to Letter 2")
+	b.click("=Only this: Letter 2")
 	b.until("the feed of one document", "document.querySelectorAll('.feed li').length === 1")
 	b.click(".feed a")
 	b.read("What became of it")
@@ -179,19 +197,23 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.badge("active")
 	b.until("the held ones to arrive", "[...document.querySelectorAll('.log .badge')].filter((e) => e.innerText === 'delivered').length >= 3")
 	b.gone("#webhook h1 .badge.warn")
-	b.shot("webhook-repaired")
-	b.phone()
-	b.shot("phone-webhook")
+	b.shot("webhook")
+	b.peek("=New secret", "webhook-rotate")
+	b.peek("=Delete", "webhook-delete")
+	b.pauseAndReactivate(s, key)
 	b.click(".log a")
 	b.see("#delivery .attempt")
-	b.shot("phone-delivery")
-	b.desk()
 	b.shot("delivery")
 	_ = secret
 	b.lookAtActivity(s, key)
 	b.click("=Keys")
 	b.arrive("Keys")
 	b.shot("keys")
-	b.phone()
-	b.shot("phone-keys")
+	b.click("=Revoke n8n")
+	b.see("dialog .danger")
+	b.shot("key-revoke")
+	b.click("dialog .danger")
+	b.arrive("Keys")
+	b.gone("=Revoke n8n")
+	s.call(key, http.MethodGet, "/api/v1/me", nil, http.StatusUnauthorized)
 }

@@ -105,9 +105,11 @@
     if (e.newState !== "open" || !e.target.matches(".menu")) return;
     const by = e.target.openedBy || $(`[popovertarget="${e.target.id}"]`);
     if (by) place(e.target, by);
+    e.target.placedBy = by;
     const first = $("a, button", e.target);
     if (first) first.focus();
   }, true);
+  addEventListener("resize", () => { for (const menu of $$(".menu:popover-open")) if (menu.placedBy) place(menu, menu.placedBy); });
   on("keydown", ".menu", (e, menu) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (!step) return;
@@ -322,4 +324,8 @@
   document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
   document.addEventListener("htmx:sendError", () => say("The server does not answer. Try again in a moment."));
   times(document);
+  // Where the tabs are wider than the window, the current one is in sight.
+  const inSight = () => { const current = $(".tabs [aria-current]"); if (current) current.scrollIntoView({ block: "nearest", inline: "nearest" }); };
+  addEventListener("resize", inSight);
+  inSight();
 })();

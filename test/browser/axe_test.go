@@ -1,0 +1,96 @@
+package browser
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// finding is what axe-core holds against a page.
+type finding struct {
+	Rule, Impact, Help string
+	Nodes              []string
+}
+
+// findings looks at the page as it is now, with all rules or those named, and
+// returns what is serious or critical.
+func (b *tab) findings(rules ...string) []finding {
+	b.t.Helper()
+	if known, _ := ask[bool](b, "!!window.axe"); !known {
+		if _, ok := ask[bool](b, axe+"; true"); !ok {
+			b.t.Fatal("axe-core was not loaded")
+		}
+	}
+	options := "{preload: false, resultTypes: ['violations']"
+	if len(rules) > 0 {
+		options += ", runOnly: ['" + strings.Join(rules, "', '") + "']"
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding]("axe.run(document, "+options+`}).then((r) => r.violations
+		.filter((v) => v.impact === "serious" || v.impact === "critical")
+		.map((v) => ({Rule: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map((n) => n.html + " " + n.failureSummary)})))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("axe-core: %v", err)
+	}
+	return found
+}
+
+// accessible fails the test for each finding.
+func (b *tab) accessible(page string, rules ...string) {
+	b.t.Helper()
+	for _, f := range b.findings(rules...) {
+		b.t.Errorf("%s: %s (%s): %s\n%s", page, f.Rule, f.Impact, f.Help, strings.Join(f.Nodes, "\n"))
+	}
+}
+
+// The looks at every page could find something: a planted fault of each kind is
+// found, and nothing else.
+func TestAxe_FindsWhatIsPlanted(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, startService(t))
+	for _, plant := range []struct{ rule, act string }{
+		{"", "true"},
+		{"color-contrast", "document.querySelector('h1').style.color = 'light-dark(#bbb, #444)'"},
+		{"label", "document.querySelector('[name=email]').closest('label').replaceWith(document.querySelector('[name=email]'))"},
+		{"button-name", "document.querySelector('button[type=submit]').textContent = ''"},
+		{"html-has-lang", "document.documentElement.removeAttribute('lang')"},
+	} {
+		b.open("/sign-in")
+		b.arrive("Sign in")
+		for _, scheme := range []string{"light", "dark"} {
+			b.prefer(scheme)
+			if _, ok := ask[any](b, plant.act); !ok && scheme == "light" {
+				t.Fatalf("%s was not planted", plant.rule)
+			}
+			got := ""
+			for _, f := range b.findings() {
+				got += f.Rule
+			}
+			if got != plant.rule {
+				t.Errorf("with %q planted, in %s: %q", plant.rule, scheme, got)
+			}
+		}
+	}
+}
+
+func TestAxe_IsTheFileThatWasVendored(t *testing.T) {
+	b, err := os.ReadFile("testdata/VENDORED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(axe))
+	if want := fmt.Sprintf("| 4.14.0 | MPL-2.0, see `LICENSE.axe` and `LICENSE-3RD-PARTY.axe` | `%s` |", hex.EncodeToString(sum[:])); !strings.Contains(string(b), want) {
+		t.Error("axe.min.js is another file than VENDORED.md says")
+	}
+}
