@@ -61,6 +61,8 @@ func unclaimed(b markdown.Block, below []markdown.Block, tests string) string {
 		if !strings.Contains(tests, "func "+b.RunBy+"(") {
 			return "no test is called " + b.RunBy
 		}
+	case runs(b) && foreign.MatchString(b.Text):
+		return "what changes the machine is not run by a test: mark it"
 	case b.NotRun != "", b.Answer, b.Lang == "sh":
 	case b.Has("receiver"):
 		if !slices.Contains([]string{"go", "js", "python", "php", "ruby"}, b.Lang) {
@@ -82,6 +84,9 @@ func unclaimed(b markdown.Block, below []markdown.Block, tests string) string {
 	}
 	return ""
 }
+
+// foreign are commands that act on more than the reader's folder.
+var foreign = regexp.MustCompile(`\b(sudo|docker|systemctl|apt|apt-get|dpkg|make)\b`)
 
 // declared returns the text of every test file of the repository.
 func declared(t *testing.T) string {
@@ -117,6 +122,9 @@ func TestPages_DoWhatTheySay(t *testing.T) {
 			text, blocks := read(t, page)
 			if !slices.ContainsFunc(blocks, runs) {
 				return
+			}
+			if foreign.MatchString(commands(blocks)) {
+				t.Fatal("it has commands that change the machine")
 			}
 			s := open(t, blocks)
 			if !slices.ContainsFunc(blocks, serves) {

@@ -4,6 +4,7 @@ package recipes
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -103,7 +104,9 @@ func try(t *testing.T, client *http.Client, url, secret string, except ...string
 
 func post(t *testing.T, client *http.Client, url string, d delivery) (status int) {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(d.body))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.body))
 	if err != nil {
 		t.Fatal(err)
 	}
