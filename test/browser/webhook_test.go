@@ -182,12 +182,21 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.read("3 held")
 	b.shot("webhooks")
 
-	// Repair it, try it, and send what was held.
-	r.Always(http.StatusOK, `{"thanks":true}`)
+	// Repair it, try it, and send what was held. While the endpoint thinks, the
+	// page says so.
+	thought := make(chan struct{})
+	r.Answer(func(sheaftest.Received) sheaftest.Reply {
+		<-thought
+		return sheaftest.Reply{Status: http.StatusOK, Body: `{"thanks":true}`}
+	})
 	b.click(".list a")
 	b.badge("deactivated")
 	b.click("=Send a test")
+	b.see("button[aria-busy=true]")
+	b.read("Working…")
+	close(thought)
 	b.read("The endpoint took it: 200")
+	b.gone("button[aria-busy=true]")
 	b.shot("webhook-test")
 	b.click("dialog .primary")
 	b.click("=Reactivate")

@@ -65,6 +65,19 @@
     e.stopImmediatePropagation();
     confirm(button.dataset.confirm, button.textContent, () => { button.dataset.confirmed = "yes"; button.form.requestSubmit(button); });
   }, true);
+  // Its button says that it is at work, and what takes long is said.
+  let slow;
+  document.addEventListener("submit", (e) => {
+    const button = e.submitter;
+    if (!button || e.defaultPrevented || e.target.method === "get") return;
+    if (button.ariaBusy === "true") { e.preventDefault(); e.stopImmediatePropagation(); return; }
+    button.ariaBusy = "true";
+    clearTimeout(slow);
+    slow = setTimeout(() => say("Working…"), 700);
+  }, true);
+  const rest = (from) => { clearTimeout(slow); for (const button of $$("[aria-busy]", from)) button.ariaBusy = null; };
+  document.addEventListener("htmx:afterRequest", (e) => { if (!e.detail.xhr.getResponseHeader("HX-Redirect")) rest(e.detail.elt); });
+  addEventListener("pageshow", () => rest(document));
   const confirm = (text, act, then) => {
     const box = document.createElement("dialog");
     box.className = "dialog";
