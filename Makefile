@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test nodes proof proof-long fuzz bench bench-quick build lint clean
+.PHONY: test nodes proof proof-long fuzz bench bench-quick build package lint clean
 
 test:
 	./scripts/test
@@ -30,6 +30,10 @@ fuzz:
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o sheaf ./cmd/sheaf
+
+# The Debian package, in dist.
+package:
+	./scripts/package
 
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
