@@ -43,6 +43,24 @@ func TestPolicy_TenFailedDeliveriesInARowDeactivate(t *testing.T) {
 	})
 }
 
+// A delivery that waits for its retry when another one is the tenth to fail is held at once.
+func TestPolicy_WhatWaitsForARetryIsHeldByTheTenthFailure(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.start()
+		id := w.subscribe("/a")
+		for range 9 {
+			w.failOne("/a")
+		}
+		w.publish(1)
+		began := w.elapsed()
+		w.at(began + 20*time.Second)
+		w.publish(1) // its last attempt would be 20 seconds after the tenth failure
+		w.at(began + 71*time.Second)
+		w.wantFailures(id, 10, false)
+		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 10, sheaf.Held: 1})
+	})
+}
+
 // All of them end in one moment: ten count, the rest is held and does not.
 func TestPolicy_FailuresOfOneMomentCountToTen(t *testing.T) {
 	simulate(t, func(w *world) {

@@ -63,7 +63,7 @@ var bugs = []bug{
 		Fault: plant.Fault{
 			File: "internal/store/claim.go",
 			Old:  `first := q.first[:min(len(q.first), q.Room-min(len(q.retries), q.Retries))]`,
-			New:  `first := q.first[:min(len(q.first), q.Room-min(len(q.retries), q.Room))]`,
+			New:  `first := q.first[:max(0, min(len(q.first), q.Room-1-len(q.retries)))]`,
 		},
 		pkg: "./internal/deliver", run: "TestFair_FirstAttemptsGoBeforeRetries",
 	},
@@ -126,21 +126,21 @@ var bugs = []bug{
 		Fault: plant.Fault{
 			File: "internal/app/app.go",
 			Old:  `if err != nil || !k.Live(w.now) {`,
-			New:  `if err != nil {`,
+			New:  `if err != nil || k.ID == "" {`,
 		},
 		pkg: "./internal/httpapi", run: "TestAttack_ARevokedKey",
 	},
 	{
-		name: "app: the limit of subscriptions is judged before the lock",
+		name: "app: one subscription more than the plan allows",
 		Fault: plant.Fault{
 			File: "internal/app/subscription.go",
-			Old:  `if most := w.ws.Plan.MaxSubscriptions(); w.ws.Subscriptions >= int64(most) {`,
-			New:  `if most := w.ws.Plan.MaxSubscriptions(); w.ws.Subscriptions > int64(most) {`,
+			Old:  `if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {`,
+			New:  `if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions > int64(most) {`,
 		},
 		pkg: "./internal/httpapi", run: "TestSubscription_LimitUnderConcurrency|TestSubscriptionLimit",
 	},
 	{
-		name: "store: the workspace is read and not locked",
+		name: "store: limits are judged before the lock: the workspace is read and not locked",
 		Fault: plant.Fault{
 			File: "internal/store/workspace.go",
 			Old:  `tx.d.forUpdate()`,
