@@ -39,6 +39,7 @@ lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	./scripts/lint-security
 
 clean:
 	rm -rf sheaf dist

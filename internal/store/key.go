@@ -25,6 +25,7 @@ func splitScopes(s string) sheaf.Scopes {
 	return out
 }
 
+// #nosec G101 -- a statement that reads keys, and none
 const selectCredential = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
   w.id, w.name, w.plan, w.personal, w.version

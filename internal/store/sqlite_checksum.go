@@ -96,7 +96,7 @@ func registerVFS(tls *libc.TLS) error {
 // openPages opens a file as ever, and takes over its reading and writing if it
 // is a database.
 func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
-	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen))
+	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen)) // #nosec G103 -- SQLite's own memory
 	rc := open(tls, vfs, name, file, flags, out)
 	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_MAIN_DB == 0 {
 		return rc
@@ -128,12 +128,12 @@ func checkedMethods(tls *libc.TLS, base uintptr) uintptr {
 
 func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
-	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead))
+	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead)) // #nosec G103 -- SQLite's own memory
 	rc := read(tls, file, buffer, n, offset)
 	if rc != lib.SQLITE_OK {
 		return rc
 	}
-	page := unsafe.Slice(at[byte](buffer), n)
+	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	f.look(page, offset)
 	if f.covers(page, offset) && !f.sound(page, offset) {
 		return lib.SQLITE_IOERR_DATA
@@ -143,12 +143,12 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
-	page := unsafe.Slice(at[byte](buffer), n)
+	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	f.look(page, offset)
 	if f.covers(page, offset) {
 		binary.LittleEndian.PutUint32(page[n-checksumBytes:], checksum(page, f.number(offset)))
 	}
-	write := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxWrite))
+	write := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxWrite)) // #nosec G103 -- SQLite's own memory
 	return write(tls, file, buffer, n, offset)
 }
 
@@ -226,10 +226,10 @@ func stateOf(file uintptr) *pageFile {
 }
 
 // at returns what is at an address of SQLite's memory, which is not Go's.
-func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
+func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) } // #nosec G103 -- SQLite's own memory
 
 // address returns a function as SQLite, translated from C, calls it.
-func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
+func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] } // #nosec G103 -- SQLite's own memory
 
 // The functions of SQLite's file systems that we stand before.
 type (
