@@ -59,12 +59,12 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 
 	b.peek("=New folder", "folder-form")
 	b.newFolder("Products")
-	b.shot("folder-empty")
+	b.picture("folder-empty")
 	b.click("=All projects")
 	b.arrive("My workspace")
 	b.peek("=New project", "project-form")
 	b.newProject("Handbook", "book-open")
-	b.shot("project-empty")
+	b.picture("project-empty")
 
 	b.drag("#tree .row[data-name=Handbook] a", "#tree .row[data-name=Products] a")
 	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")

@@ -223,23 +223,27 @@ func (b *tab) open(address string) {
 
 // ask evaluates an expression in the page. A page that is just going away asks
 // for another try: ok is false then.
-func ask[T any](b *tab, expression string) (v T, ok bool) {
+func ask[T any](b *tab, expression string, options ...chromedp.EvaluateOption) (v T, ok bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
 	return v, err == nil
 }
 
 // until waits for an expression to become true.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
-	// Looked at in the page's own time: each look is a round trip to the browser.
+	// The page looks by itself for a while: each question is a round trip to the
+	// browser. A page that goes away answers with an error.
+	look := `new Promise((done) => { const end = Date.now() + 1000, look = () => { let yes = false; try { yes = !!(` + expression +
+		`) } catch (_) {} if (yes || Date.now() > end) done(yes); else setTimeout(look, 15) }; look() })`
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if yes, ok := ask[bool](b, "!!("+expression+")"); ok && yes {
+		if yes, ok := ask[bool](b, look, chromedp.EvalAwaitPromise); ok && yes {
 			return
+		} else if !ok {
+			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	text, _ := ask[string](b, "location.href + '\\n' + document.body.innerText")
 	b.save("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
@@ -357,9 +361,18 @@ func (b *tab) shot(name string) {
 	b.t.Helper()
 	seen.Store(name, true)
 	b.accessible(name)
-	b.save(name + "-light")
 	b.prefer("dark")
 	b.accessible(name+" in the dark", "color-contrast")
+	b.prefer("light")
+	b.picture(name)
+}
+
+// picture is shot for a page of which another state was looked at: it only
+// writes.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	b.save(name + "-light")
+	b.prefer("dark")
 	b.save(name + "-dark")
 	b.prefer("light")
 	b.phone()

@@ -10,8 +10,9 @@ import (
 // A workspace with something in it, as it looks after a week.
 func (b *tab) furnish() {
 	b.t.Helper()
+	ids := map[string]string{}
 	for _, p := range []struct{ folder, in string }{{"Products", ""}, {"Mobile app", "Products"}, {"Company", ""}} {
-		b.post("folders", map[string]string{"name": p.folder, "type": "project", "in": b.idOf(p.in),
+		ids[p.folder] = b.post("folders", map[string]string{"name": p.folder, "type": "project", "in": ids[p.in],
 			"color": map[string]string{"Products": "#2563eb", "Mobile app": "#0d9488", "Company": "#ca8a04"}[p.folder]})
 	}
 	for _, p := range []struct{ name, icon, color, in, about string }{
@@ -22,34 +23,27 @@ func (b *tab) furnish() {
 		{"Help centre", "lightbulb", "#16a34a", "", "Answers to what people ask most."},
 		{"Scratch", "flame", "", "", ""},
 	} {
-		b.post("projects", map[string]string{"name": p.name, "icon": p.icon, "color": p.color, "in": b.idOf(p.in), "description": p.about})
+		ids[p.name] = b.post("projects", map[string]string{"name": p.name, "icon": p.icon, "color": p.color, "in": ids[p.in], "description": p.about})
 	}
 	for _, title := range []string{"Holidays and leave", "How we review", "Writing for readers", "Our tools"} {
-		b.post("documents", map[string]string{"title": title, "project": b.idOf("Handbook"), "description": "Last read by everybody in spring."})
+		b.post("documents", map[string]string{"title": title, "project": ids["Handbook"], "description": "Last read by everybody in spring."})
 	}
 	b.open("/")
 	b.arrive("My workspace")
 }
 
-// idOf is the identifier of a folder or project of the tree; none for no name.
-func (b *tab) idOf(name string) string {
+// post sends a form of the workspace from within the page, and returns the
+// identifier in the address that it leads to.
+func (b *tab) post(path string, form map[string]string) string {
 	b.t.Helper()
-	if name == "" {
-		return ""
-	}
-	b.open("/")
-	b.see("#tree .row[data-name='" + name + "']")
-	id, _ := ask[string](b, "document.querySelector(`#tree .row[data-name='"+name+"']`).dataset.id")
-	return id
-}
-
-// post sends a form of the workspace from within the page.
-func (b *tab) post(path string, form map[string]string) {
-	b.t.Helper()
-	b.until("the answer to "+path, `(() => { const x = new XMLHttpRequest();
+	to, ok := ask[string](b, `(() => { const x = new XMLHttpRequest();
 		x.open("POST", document.querySelector(".tabs a").href.replace(/projects$/, `+quote(path)+`), false);
 		x.setRequestHeader("HX-Request", "true"); x.setRequestHeader("Content-Type", "application/x-www-form-urlencoded");
-		x.send(new URLSearchParams(`+object(form)+`)); return x.status === 200 })()`)
+		x.send(new URLSearchParams(`+object(form)+`)); return x.getResponseHeader("HX-Redirect") || x.responseText })()`)
+	if !ok || !strings.Contains(to, "/w/") {
+		b.t.Fatalf("%s %v: %s", path, form, to)
+	}
+	return to[strings.LastIndex(to, "/")+1:]
 }
 
 func object(m map[string]string) string {
@@ -65,7 +59,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	s := startService(t)
 	b := setUp(t, s)
 	b.furnish()
-	b.shot("projects")
+	b.picture("projects")
 
 	// Find a document, and open its project from the keyboard.
 	b.fill(".search input", "review")

@@ -88,7 +88,7 @@ func (b *tab) makeWebhook(name, url string) string {
 	b.t.Helper()
 	b.click("=Webhooks")
 	b.arrive("Webhooks")
-	b.shot("webhooks-empty")
+	b.picture("webhooks-empty")
 	b.click("=New webhook")
 	b.fill("dialog [name=name]", name)
 	b.fill("dialog [name=url]", url)
@@ -159,7 +159,7 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b := setUp(t, s)
 	key := b.makeKey("n8n")
 	secret := b.makeWebhook("n8n", r.URL)
-	b.shot("webhook-new")
+	b.picture("webhook-new")
 
 	// Ten deliveries fail, each four times, and the page shows it by itself.
 	r.Always(http.StatusInternalServerError, `{"error":"the database is full"}`)
