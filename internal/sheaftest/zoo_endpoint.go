@@ -43,9 +43,11 @@ func (e *Endpoint) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.stats
-	s.Open = len(e.conns)
-	for _, began := range e.conns {
+	for c, began := range e.conns {
 		s.Longest = max(s.Longest, time.Since(began))
+		if !hungUp(c) { // its behaviour may not have noticed yet
+			s.Open++
+		}
 	}
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
 	"text/tabwriter"
@@ -64,7 +65,21 @@ func run(ctx context.Context, o options, w io.Writer) error {
 		return err
 	}
 	<-ctx.Done()
+	settle(all)
 	return o.summarise(w, all)
+}
+
+// grace is what a sender has to close what it has given up: it may note the end of an attempt first.
+const grace = 2 * time.Second
+
+// settle waits until no connection is open, or the grace is over.
+func settle(all []animal) {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	open := func(a animal) bool { return a.Stats().Open > 0 }
+	for ctx.Err() == nil && slices.ContainsFunc(all, open) {
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 func writeCA(file string, ca *sheaftest.CA) error {
