@@ -37,7 +37,6 @@ var rules = []rule{
 	{part: "internal/failpoint", why: leaf},
 	{part: "internal/guard", why: leaf},
 	{part: "internal/icon", why: leaf},
-	{part: "internal/lifecycle", why: leaf},
 	{part: "internal/obs", why: leaf},
 	{part: "internal/ratewindow", why: leaf},
 	{part: "internal/redislimit", why: "it is the window of ratewindow over several nodes", may: []string{"internal/ratewindow"}},
