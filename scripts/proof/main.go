@@ -1,5 +1,6 @@
-// Command proof runs the long form of every harness, one package after the other, and prints their rows as one table
-// in Markdown. It ends with 1 when a test failed, or when a harness left no row:
+// Command proof runs the long form of every harness, one after the other, and prints their rows as one table in
+// Markdown, which it also writes to a file. A harness that fails does not stop the others. Those that only wait for
+// minutes to pass run beside all others. It ends with 1 when a test failed, or when a harness left no row:
 //
 //	go run ./scripts/proof          what `make proof` does
 //	go run ./scripts/proof -long    without a limit of time
@@ -15,7 +16,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
@@ -25,20 +29,27 @@ import (
 // A harness is the tests of one package that leave rows.
 type harness struct {
 	pkg, run string
-	rows     int // at least
+	rows     int  // at least
+	beside   bool // it loads the machine little, and what others do does not matter to it
 }
 
 func main() {
 	long := flag.Bool("long", false, "the longest form of each harness")
 	only := flag.String("only", "", "run only the harnesses whose package or tests contain this")
+	file := flag.String("table", filepath.Join(os.TempDir(), "sheaf-proof.md"), "write the table to this file too")
 	flag.Parse()
-	if err := run(*long, *only); err != nil {
+	began := time.Now()
+	err := run(*long, *only, *file)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+	fmt.Fprintf(os.Stderr, "all of it: %v; the table is in %s\n", time.Since(began).Round(time.Second), *file)
+	if err != nil {
 		os.Exit(1)
 	}
 }
 
-func run(long bool, only string) error {
+func run(long bool, only, table string) error {
 	folder, err := os.MkdirTemp("", "proof")
 	if err != nil {
 		return err
@@ -49,7 +60,12 @@ func run(long bool, only string) error {
 		return err
 	}
 	env := append(os.Environ(), pgtest.EnvURL+"="+cluster.URL(), "SHEAF_TEST_REQUIRE=1", proof.EnvLevel+"="+level(long))
-	return errors.Join(runAll(env, folder, only), cluster.Close())
+	out, err := os.Create(table)
+	if err != nil {
+		return errors.Join(err, cluster.Close())
+	}
+	err = runAll(env, folder, only, io.MultiWriter(os.Stdout, out))
+	return errors.Join(err, out.Close(), cluster.Close())
 }
 
 func level(long bool) string {
@@ -59,28 +75,37 @@ func level(long bool) string {
 	return "proof"
 }
 
-func runAll(env []string, folder, only string) error {
-	var errs []error
-	fmt.Println("| harness | figures | lost | control | caught |\n|---|---|---|---|---|")
+func runAll(env []string, folder, only string, table io.Writer) error {
+	fmt.Fprintln(table, "| harness | figures | lost | control | caught |\n|---|---|---|---|---|")
+	errs := make([]error, len(harnesses))
+	var beside sync.WaitGroup
 	for i, h := range harnesses {
 		if !strings.Contains(h.pkg+" "+h.run, only) {
 			continue
 		}
 		rows := filepath.Join(folder, fmt.Sprintf("%d.ndjson", i))
-		if err := h.prove(append(env, proof.EnvRows+"="+rows), rows); err != nil {
-			errs = append(errs, err)
+		prove := func() { errs[i] = h.prove(append(slices.Clone(env), proof.EnvRows+"="+rows), rows, table) }
+		if h.beside {
+			beside.Go(prove)
+		} else {
+			prove()
 		}
 	}
+	beside.Wait()
 	return errors.Join(errs...)
 }
 
+var printing sync.Mutex // one harness prints its rows at a time
+
 // prove runs the harness and prints its rows.
-func (h harness) prove(env []string, file string) error {
+func (h harness) prove(env []string, file string, table io.Writer) error {
 	began := time.Now()
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=0", "-run", h.run, h.pkg)
-	cmd.Env = env
+	cmd.Env = append(env, "CGO_ENABLED=0") // as users build it, and as the tests have built it
 	out, failed := cmd.CombinedOutput()
-	n, err := printRows(os.Stdout, file)
+	printing.Lock()
+	defer printing.Unlock()
+	n, err := printRows(table, file)
 	fmt.Fprintf(os.Stderr, "%s %s: %v\n", h.pkg, h.run, time.Since(began).Round(time.Second))
 	if failed != nil {
 		return fmt.Errorf("%s %s: %w\n%s", h.pkg, h.run, failed, out)
@@ -115,11 +140,24 @@ func printRows(w io.Writer, file string) (n int, err error) {
 func printRow(w io.Writer, r proof.Row) {
 	figures := make([]string, len(r.Figures))
 	for i, f := range r.Figures {
-		figures[i] = fmt.Sprintf("%s %v", f.Name, f.Value)
+		figures[i] = fmt.Sprintf("%s %v", f.Name, readable(f.Value))
 	}
 	caught := "no"
 	if r.Caught {
 		caught = "yes"
 	}
 	fmt.Fprintf(w, "| %s | %s | %d | %s | %s |\n", r.Name, strings.Join(figures, ", "), r.Lost, r.Control, caught)
+}
+
+// readable writes whole numbers with commas: 1,495,294. In JSON they were floats.
+func readable(value any) any {
+	f, ok := value.(float64)
+	if !ok || f != float64(int64(f)) {
+		return value
+	}
+	digits := strconv.FormatInt(int64(f), 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
