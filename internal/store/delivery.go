@@ -121,15 +121,17 @@ func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.At
 	return all(r, selectAttempts, scanAttempt, ws, id)
 }
 
-const holdWaiting = `
-UPDATE deliveries
+func holdWaiting(d dialect) string {
+	return `
+UPDATE deliveries ` + d.by("deliveries_waiting") + `
 SET state = 'held', next_attempt_at = NULL
 WHERE workspace_id = $1 AND subscription_id = $2 AND state = 'waiting' AND back_state IS NULL`
+}
 
 // HoldDeliveries makes the waiting deliveries of a subscription held: it has
 // just become inactive. One that somebody asked for by hand goes on.
 func (tx *Tx) HoldDeliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) error {
-	return tx.exec(holdWaiting, ws, s)
+	return tx.exec(holdWaiting(tx.d), ws, s)
 }
 
 const recoverDeliveries = `

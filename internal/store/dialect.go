@@ -23,6 +23,15 @@ func (d dialect) contains(column string) string {
 	return "instr(" + column + ", ?) > 0"
 }
 
+// by names the index that SQLite is to use, whose planner does not look at what
+// is bound. PostgreSQL's does.
+func (d dialect) by(index string) string {
+	if d.postgres {
+		return ""
+	}
+	return "INDEXED BY " + index
+}
+
 // skipLocked locks the rows of a table that are read, and passes over those
 // that another node has locked. SQLite has one writer.
 func (d dialect) skipLocked(table string) string {

@@ -58,7 +58,7 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		{"expired lanes", expiredLanes, "deliveries_sending", []any{now}},
 		{"release", released + ` AND lease_until < $2`, "deliveries_sending", []any{now, now}},
 		{"held count", countHeld, "deliveries_held", []any{"held"}},
-		{"hold", holdWaiting, "deliveries_waiting", []any{"w", "empty"}},
+		{"hold", holdWaiting(s.engine.dialect()), "deliveries_waiting", []any{"w", "empty"}},
 		{"settle", settleDelivery.sqlite, "", []any{"w", "full1", "t", 1, nil, nil, "failed", nil, now, 1}},
 		{"old deliveries", oldDeliveries, "deliveries_by_time", []any{now, 200}},
 		{"orphans", deliveriesOf, "deliveries_once", []any{"empty", 200}},

@@ -37,14 +37,15 @@ const (
 // sqliteEngine is one SQLite file: one writer with group commit, and a pool of
 // readers that never wait for it.
 type sqliteEngine struct {
-	path    string
-	log     *slog.Logger
-	writer  *writer
-	readers chan *sqliteConn
-	size    int
-	fresh   *fresh
-	closing sync.Once
-	closed  chan struct{}
+	path        string
+	log         *slog.Logger
+	writer      *writer
+	checkpoints *checkpointer
+	readers     chan *sqliteConn
+	size        int
+	fresh       *fresh
+	closing     sync.Once
+	closed      chan struct{}
 }
 
 func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
@@ -59,18 +60,25 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 	if err != nil {
 		return nil, err
 	}
+	beside, err := openConn(path, false)
+	if err != nil {
+		w.close()
+		return nil, err
+	}
 	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), closed: make(chan struct{})}
 	e.readers = make(chan *sqliteConn, e.size)
 	for range e.size {
 		r, err := openConn(path, true)
 		if err != nil {
 			w.close()
+			beside.close()
 			e.closeReaders(len(e.readers))
 			return nil, err
 		}
 		e.readers <- r
 	}
-	e.writer = newWriter(w, e.fresh, announce)
+	e.checkpoints = newCheckpointer(beside, log)
+	e.writer = newWriter(w, e.fresh, announce, e.checkpoints.committed)
 	return e, nil
 }
 
@@ -245,7 +253,7 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 		level = "NORMAL"
 	}
 	pragmas := []string{"PRAGMA synchronous = " + level, "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
-		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000"}
+		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
 	if reader {
 		pragmas = append(pragmas, "PRAGMA query_only = ON")
 	}
@@ -335,7 +343,7 @@ func (e *sqliteEngine) close() error {
 	var err error
 	e.closing.Do(func() {
 		close(e.closed)
-		err = e.writer.close()
+		err = errors.Join(e.checkpoints.close(), e.writer.close())
 		e.closeReaders(e.size)
 	})
 	return err

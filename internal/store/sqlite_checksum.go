@@ -64,6 +64,9 @@ func useChecksums() error {
 		defer tls.Close()
 		v.methods = map[uintptr]uintptr{}
 		v.err = registerVFS(tls)
+		if v.err == nil {
+			v.err = keepPlans(tls)
+		}
 	})
 	return v.err
 }

@@ -29,12 +29,13 @@ var errClosed = errors.New("the store is closed")
 // and the others run again, this time with a savepoint each: savepoints for all
 // of them always would cost a sixth of the writer's time.
 type writer struct {
-	conn     *sqliteConn
-	fresh    *fresh
-	announce func(Note)
-	jobs     chan *job
-	done     chan struct{}
-	version  int64 // data_version: changes when another process commits
+	conn      *sqliteConn
+	fresh     *fresh
+	announce  func(Note)
+	committed func() // a group, to the log
+	jobs      chan *job
+	done      chan struct{}
+	version   int64 // data_version: changes when another process commits
 
 	observe    atomic.Pointer[func(Group)]
 	committing time.Duration // of the last COMMIT
@@ -52,8 +53,8 @@ type job struct {
 	done  chan struct{} // has room for an early answer, which only a test plants
 }
 
-func newWriter(c *sqliteConn, f *fresh, announce func(Note)) *writer {
-	w := &writer{conn: c, fresh: f, announce: announce, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
+func newWriter(c *sqliteConn, f *fresh, announce func(Note), committed func()) *writer {
+	w := &writer{conn: c, fresh: f, announce: announce, committed: committed, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
 	w.lookAround()
 	go w.run()
 	return w
@@ -297,5 +298,6 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle(true)
 	w.announce(note)
+	w.committed()
 	return nil
 }
