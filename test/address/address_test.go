@@ -32,7 +32,7 @@ func TestAddresses_NoneIsReached(t *testing.T) {
 		return
 	}
 	if os.Geteuid() != 0 {
-		unable(t, "network namespaces need root: run sudo -E go test ./test/address")
+		sheaftest.Unable(t, "network namespaces need root: run sudo -E go test ./test/address")
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestAddresses_NoneIsReached$", "-test.v")
 	cmd.Env = append(os.Environ(), envInside+"=1", proctest.EnvBinary+"="+proctest.Binary(t))
@@ -42,15 +42,6 @@ func TestAddresses_NoneIsReached(t *testing.T) {
 	if err != nil {
 		t.Errorf("inside the namespace: %v", err)
 	}
-}
-
-// unable ends a test that this machine cannot run; under ./scripts/test that is a failure.
-func unable(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("SHEAF_TEST_REQUIRE") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 const redirectPath = "/redirect"

@@ -274,7 +274,7 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 	t.Helper()
 	path := t.TempDir()
 	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=6m,mode=700"); err != nil {
-		t.Skipf("a tmpfs of our own needs root: %v", err)
+		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
 	p := newProgram(t, filepath.Join(path, "data"))

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
@@ -97,10 +98,7 @@ func mount(t *testing.T, path string) *lossfs.Folder {
 	t.Helper()
 	folder, err := lossfs.MountAt(path)
 	if err != nil {
-		if os.Getenv("SHEAF_TEST_REQUIRE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		sheaftest.Unable(t, err.Error())
 	}
 	t.Cleanup(func() {
 		if err := folder.Unmount(); err != nil {
