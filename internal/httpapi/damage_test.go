@@ -29,7 +29,7 @@ func TestDamage_IsNeverServedAsAWrong200(t *testing.T) {
 	d := newDamaged(t, apitest.SQLite(t))
 	chance := rand.New(rand.NewPCG(6, 7))
 	var atStart, serving verdicts
-	for range proof.Rounds(10, 300, 3000) {
+	for range proof.Rounds(5, 300, 3000) { // watched for races, one takes three seconds
 		at, mask := chance.Int64N(int64(len(d.file))), byte(1+chance.IntN(255))
 		atStart.add(d.start(t, at, mask))
 		serving.add(d.serve(t, at, mask))
