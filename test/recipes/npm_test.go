@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 // npm returns the folder with the node_modules of npm/package-lock.json. They are installed once into the user's cache
@@ -19,7 +21,7 @@ func npm(t *testing.T) string {
 	need(t, "node")
 	dir, err := installed()
 	if err != nil {
-		lacking(t, err.Error())
+		sheaftest.Unable(t, err.Error())
 	}
 	return dir
 }

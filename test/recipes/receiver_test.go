@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/markdown"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
@@ -84,7 +85,7 @@ func pythonCommand(t *testing.T, file, _ string) []string {
 		return []string{"python3", file}
 	}
 	if err := exec.Command("/usr/bin/python3", "-c", "import stripe").Run(); err != nil {
-		lacking(t, "Debian's python3-stripe is missing")
+		sheaftest.Unable(t, "Debian's python3-stripe is missing")
 	}
 	return []string{"/usr/bin/python3", file}
 }
@@ -154,18 +155,10 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// need skips the test where a program is missing, unless everything is to be run.
+// need ends the test where a program is missing.
 func need(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		lacking(t, err.Error())
+		sheaftest.Unable(t, err.Error())
 	}
-}
-
-func lacking(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("SHEAF_TEST_REQUIRE") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
