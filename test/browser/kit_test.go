@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// Tests wait for pages more than they compute.
 	_ = flag.Set("test.parallel", "6")
+	go func() { _, _ = chromium() }() // starts while the program is built
 	code := m.Run()
 	if err := errors.Join(closeBrowser(), everyPageWasSeen(code)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +65,7 @@ var seen sync.Map
 // picture was taken, when all tests ran.
 func everyPageWasSeen(code int) (err error) {
 	pages, _ := filepath.Glob("../../internal/console/pages/*.html")
-	if code != 0 || browserCtx == nil || flag.Lookup("test.run").Value.String() != "" {
+	if _, missing := chromium(); code != 0 || missing != nil || flag.Lookup("test.run").Value.String() != "" {
 		return nil
 	}
 	for _, page := range pages {
@@ -129,16 +130,13 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("force-prefers-reduced-motion", true))
 	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
-	browserCtx = ctx
 	return ctx, chromedp.Do(ctx)
 })
 
-var browserCtx context.Context // of the browser; nil until one is started
-
 // closeBrowser ends it, and finds what was left running here.
 func closeBrowser() error {
-	if browserCtx != nil {
-		if err := chromedp.Cancel(browserCtx); err != nil {
+	if ctx, _ := chromium(); ctx != nil {
+		if err := chromedp.Cancel(ctx); err != nil {
 			return fmt.Errorf("close the browser: %w", err)
 		}
 	}
@@ -361,10 +359,12 @@ func (b *tab) shot(name string) {
 	b.t.Helper()
 	seen.Store(name, true)
 	b.accessible(name)
+	b.save(name + "-light")
 	b.prefer("dark")
 	b.accessible(name+" in the dark", "color-contrast")
+	b.save(name + "-dark")
 	b.prefer("light")
-	b.picture(name)
+	b.saveOnPhone(name)
 }
 
 // picture is shot for a page of which another state was looked at: it only
@@ -375,6 +375,12 @@ func (b *tab) picture(name string) {
 	b.prefer("dark")
 	b.save(name + "-dark")
 	b.prefer("light")
+	b.saveOnPhone(name)
+}
+
+// saveOnPhone writes what a phone shows, which must not scroll sideways.
+func (b *tab) saveOnPhone(name string) {
+	b.t.Helper()
 	b.phone()
 	b.save("phone-" + name)
 	if wide, _ := ask[float64](b, "document.documentElement.scrollWidth"); wide > phoneWidth {
