@@ -43,6 +43,12 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	rules := app.Webhooks{Guard: guard.New(settings.WebhookAllowCIDR), SignatureHeader: settings.SignatureHeader}
+	im := &importRun{program: p, command: c, id: id, sqlite: settings.DatabaseURL == ""}
+	im.op = app.New(app.Config{Now: p.now, Random: p.random, Webhooks: rules}).Operator() // no store is needed to check
+	if err := im.check(); err != nil {
+		return err
+	}
 	if err := needFolder(settings.StoreSettings, false); err != nil {
 		return err
 	}
@@ -51,18 +57,12 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
-	im := &importRun{program: p, command: c, id: id, sqlite: settings.DatabaseURL == ""}
-	rules := app.Webhooks{Guard: guard.New(settings.WebhookAllowCIDR), SignatureHeader: settings.SignatureHeader}
-	im.op = app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: rules}).Operator()
-	if err := im.check(); err != nil {
-		return err
-	}
 	if im.secrets && !c.DryRun {
 		if rules.Box, err = p.sealer(ctx, st, settings); err != nil {
 			return err
 		}
-		im.op = app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: rules}).Operator()
 	}
+	im.op = app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: rules}).Operator()
 	return im.run(ctx)
 }
 
