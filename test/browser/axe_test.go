@@ -32,7 +32,7 @@ func (b *tab) findings(rules ...string) []finding {
 			b.t.Fatal("axe-core was not loaded")
 		}
 	}
-	options := "{preload: false, resultTypes: ['violations']"
+	options := "{preload: false, selectors: false, resultTypes: ['violations']"
 	if len(rules) > 0 {
 		options += ", runOnly: ['" + strings.Join(rules, "', '") + "']"
 	}
