@@ -1,5 +1,7 @@
 package console
 
+import "strings"
+
 // snippet is a program that verifies a delivery, ready to paste.
 type snippet struct{ Name, Code, Note string }
 
@@ -26,9 +28,16 @@ def hook():
     event = Webhook(os.environ["SHEAF_SECRET"]).verify(request.get_data(as_text=True), request.headers)
     print(event["type"], event["id"])
     return "", 204`, Note: "pip install standardwebhooks"},
-		{Name: "n8n", Code: `Webhook node: method POST, option Raw Body on.
-Crypto node: HMAC, SHA256, hex, secret: the whsec_… as it is, value:
-  {{ $json.headers["` + lower(header) + `"].match(/t=(\d+)/)[1] }}.{{ $binary.data.toString() }}
-If node: {{ $json.headers["` + lower(header) + `"] }} contains  v1={{ $json.data }}`, Note: "three nodes, no code"},
+		{Name: "n8n", Code: strings.ReplaceAll(n8n, "HEADER", lower(header)), Note: "four nodes, no code"},
 	}
 }
+
+// n8n names the fields as its editor does. What a Webhook node has parsed is no
+// longer what was signed, so the body is read from the raw one.
+const n8n = `Webhook: POST, option Raw Body on.
+Extract From File: Extract From Text File, field data, destination raw, option Keep Source: JSON.
+Crypto: HMAC, SHA256, hex, property signature, secret: the whsec_… as it is, value:
+  {{ ($json.headers["HEADER"] ?? "").match(/^t=(\d+)/)?.[1] }}.{{ $json.raw }}
+If, both are true:
+  {{ ($json.headers["HEADER"] ?? "").split(",").includes("v1=" + $json.signature) }}
+  {{ Math.abs(Date.now() / 1000 - ($json.headers["HEADER"] ?? "").match(/^t=(\d+)/)?.[1]) <= 300 }}`

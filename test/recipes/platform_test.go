@@ -129,19 +129,7 @@ func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 func play(t *testing.T, server *proctest.Server, key string, answer any, script string, paths ...string) {
 	t.Helper()
 	need(t, "node")
-	type sent struct {
-		Headers map[string]string `json:"headers"`
-		Body    string            `json:"body"`
-	}
-	var deliveries []sent
-	for _, c := range trials(secret) {
-		headers := map[string]string{}
-		for name := range c.sent.header {
-			headers[strings.ToLower(name)] = c.sent.header.Get(name)
-		}
-		deliveries = append(deliveries, sent{headers, string(c.sent.body)})
-	}
-	input, err := json.Marshal(map[string]any{"server": server.URL, "key": key, "secret": secret, "deliveries": deliveries})
+	input, err := json.Marshal(map[string]any{"server": server.URL, "key": key, "secret": secret, "deliveries": sent(secret)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +147,18 @@ func play(t *testing.T, server *proctest.Server, key string, answer any, script 
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
+}
+
+// sent returns the trials as a script reads them.
+func sent(secret string) (out []map[string]any) {
+	for _, c := range trials(secret) {
+		headers := map[string]string{}
+		for name := range c.sent.header {
+			headers[strings.ToLower(name)] = c.sent.header.Get(name)
+		}
+		out = append(out, map[string]any{"headers": headers, "body": string(c.sent.body)})
+	}
+	return out
 }
 
 // judge compares what was taken for genuine with the trials.

@@ -100,7 +100,7 @@ func rackCommand(t *testing.T, file, port string) []string {
 }
 
 // serve starts a receiver and returns its port when it takes connections.
-func serve(t *testing.T, b markdown.Block) (port string) {
+func serve(t *testing.T, b markdown.Block, env ...string) (port string) {
 	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	lang := languages[b.Lang]
@@ -113,7 +113,7 @@ func serve(t *testing.T, b markdown.Block) (port string) {
 			t.Fatal(err)
 		}
 	}
-	start(t, dir, port, lang.command(t, file, port))
+	start(t, dir, port, lang.command(t, file, port), env...)
 	return port
 }
 
