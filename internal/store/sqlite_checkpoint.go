@@ -13,6 +13,9 @@ const (
 	// what is left after each commit. Then it begins the log anew, which nobody
 	// else can make it do: the log stays about as long as that.
 	checkpointLast = 4 * checkpointEvery
+	// checkpointLook is after how many writes it looks at the log: each is a
+	// dozen pages and more.
+	checkpointLook = 64
 	// checkpointRest is the pause after one that failed.
 	checkpointRest = time.Second
 )
@@ -24,6 +27,7 @@ const (
 type checkpointer struct {
 	conn *sqliteConn
 	log  *slog.Logger
+	n    int // writes since it looked; the writer's
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{}
@@ -35,8 +39,12 @@ func newCheckpointer(c *sqliteConn, log *slog.Logger) *checkpointer {
 	return p
 }
 
-// committed has it look at the log, and never waits.
-func (p *checkpointer) committed() {
+// committed counts writes, has it look at the log, and never waits.
+func (p *checkpointer) committed(writes int) {
+	if p.n += writes; p.n < checkpointLook {
+		return
+	}
+	p.n = 0
 	select {
 	case p.wake <- struct{}{}:
 	default:

@@ -32,7 +32,7 @@ type writer struct {
 	conn      *sqliteConn
 	fresh     *fresh
 	announce  func(Note)
-	committed func() // a group, to the log
+	committed func(members int) // to the log
 	jobs      chan *job
 	done      chan struct{}
 	version   int64 // data_version: changes when another process commits
@@ -53,7 +53,7 @@ type job struct {
 	done  chan struct{} // has room for an early answer, which only a test plants
 }
 
-func newWriter(c *sqliteConn, f *fresh, announce func(Note), committed func()) *writer {
+func newWriter(c *sqliteConn, f *fresh, announce func(Note), committed func(members int)) *writer {
 	w := &writer{conn: c, fresh: f, announce: announce, committed: committed, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
 	w.lookAround()
 	go w.run()
@@ -298,6 +298,6 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle(true)
 	w.announce(note)
-	w.committed()
+	w.committed(len(members))
 	return nil
 }
