@@ -75,4 +75,16 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 	b.arrive("My workspace")
 	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")
 	b.shot("overview")
+
+	// A folder is dragged as well, and gets another name and colour.
+	b.newFolder("Company")
+	b.drag("#tree .row[data-name=Company] a", "#tree .row[data-name=Products] a")
+	b.read("Company moved to Products.")
+	b.click("=Edit")
+	b.fill("dialog [name=name]", "Firm")
+	b.click("dialog label[title=Teal]")
+	b.click("=Save")
+	b.arrive("Firm")
+	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Firm] svg[color='#0d9488']")
+	b.gone("#tree .row[data-name=Company]")
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaftest/proctest"
@@ -100,6 +101,14 @@ func startService(t *testing.T, flags ...string) *service {
 	return s
 }
 
+// make runs a command of the program on the store.
+func (s *service) make(command ...string) {
+	s.t.Helper()
+	if out, err := exec.Command(proctest.Binary(s.t), append(command, "--data", s.data)...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %v: %s", command, err, out)
+	}
+}
+
 var firstRun = regexp.MustCompile(`Set up the console +((http://[^/]+)/setup/\S+)[\s\S]*API key +(\S+)[\s\S]*curl `)
 
 // readFirstRun waits for what the first start prints, which comes before it
@@ -168,6 +177,7 @@ func newTab(t *testing.T, s *service) *tab {
 	}
 	b := &tab{t: t, ctx: ctx, url: s.URL}
 	b.desk()
+	b.moveTo("Asia/Kolkata")
 	b.watchConsole()
 	return b
 }
@@ -339,6 +349,18 @@ func (b *tab) keys(text string) {
 	b.do(chromedp.KeyEvent(text))
 }
 
+// tabTo presses Tab until an element has the focus.
+func (b *tab) tabTo(selector string) {
+	b.t.Helper()
+	for range 100 {
+		if there, _ := ask[bool](b, "document.activeElement === "+find(selector)); there {
+			return
+		}
+		b.keys(kb.Tab)
+	}
+	b.t.Fatalf("Tab does not lead to %s", selector)
+}
+
 // drag takes an element with the mouse and lets it go over another.
 func (b *tab) drag(from, to string) {
 	b.t.Helper()
@@ -352,12 +374,14 @@ func (b *tab) drag(from, to string) {
 }
 
 // shot writes what the window shows, in light and in dark, and as it is on a
-// phone. The page must be accessible in all of them; a phone scrolls it down
-// only. Whatever the colours do not decide is looked at once. The first picture
+// phone. The page must be accessible in all of them, have its times in the
+// reader's zone, and not have jumped; a phone scrolls it down only. Whatever the colours do not decide is looked at once. The first picture
 // of a page of the console is called as its file is.
 func (b *tab) shot(name string) {
 	b.t.Helper()
 	seen.Store(name, true)
+	b.local(name)
+	b.steady(name)
 	b.accessible(name)
 	b.save(name + "-light")
 	b.prefer("dark")
@@ -406,6 +430,14 @@ func (b *tab) prefer(scheme string) {
 		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
 			{Name: "prefers-reduced-motion", Value: "reduce"}}})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// moveTo is where the reader is from now on.
+func (b *tab) moveTo(zone string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -74,12 +74,23 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.arrive("Handbook")
 	b.shot("project")
 
-	// Move the project with the menu.
-	b.click("=Move")
-	b.see("dialog select")
+	// Move the project with the menu of its row, and no mouse. Whoever leaves the
+	// dialog is where they were.
+	b.tabTo("=Actions for the project Handbook")
+	b.keys(kb.Enter)
+	b.see("#row-menu a:focus")
+	b.keys(kb.ArrowDown + kb.Enter)
+	b.see("dialog select:focus")
 	b.shot("move")
+	b.keys(kb.Escape)
+	b.until("the focus back", find("=Actions for the project Handbook")+" === document.activeElement")
+	b.keys(kb.Enter)
+	b.see("#row-menu a:focus")
+	b.keys(kb.ArrowDown + kb.Enter)
+	b.see("dialog select:focus")
 	b.keys("P") // chooses Products
-	b.click("=Move")
+	b.tabTo("=Move")
+	b.keys(kb.Enter)
 	b.see(".crumbs a[href*='/folders/']")
 	b.until("the move", "document.querySelector('.crumbs').innerText.includes('Products')")
 
@@ -122,6 +133,18 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Projects and folders")
 	b.see("#tree .row[data-name=Company]")
 	b.save("phone-tree")
+}
+
+// switchTo chooses a workspace with the switcher, which lists both.
+func (b *tab) switchTo(name, role string) {
+	b.t.Helper()
+	b.open("/")
+	b.click("button.switch")
+	b.until("the list", "document.querySelectorAll('#workspaces:popover-open a').length === 2")
+	b.read(role)
+	b.click("=" + name + "\n" + role)
+	b.arrive(name)
+	b.see("button.switch[aria-label^=" + quote("Workspace "+name) + "]")
 }
 
 func TestConsole_InvitingSomebody(t *testing.T) {
@@ -170,6 +193,13 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner.until("the role", "[...document.querySelectorAll('.badge')].some((b) => b.innerText === 'admin')")
 	bob.open("/")
 	bob.see("=New project")
+
+	// A second workspace, and back.
+	s.make("workspace", "create", "--name", "Second", "--plan", "pro", "--owner-email", "ada@example.com")
+	owner.switchTo("Second", "owner · pro")
+	owner.gone("=Handbook")
+	owner.switchTo("My workspace", "owner · business")
+	owner.see("#tree .row[data-name=Handbook]")
 
 	owner.click("=Settings")
 	owner.arrive("Settings")

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/webhook"
 )
 
 // receiver starts an endpoint, and returns the flags that let the service reach
@@ -98,10 +101,99 @@ func (b *tab) makeWebhook(name, url string) string {
 	b.click("=Make the webhook")
 	b.see("#made-secret")
 	b.shot("webhook-secret")
+	return b.secretOnce()
+}
+
+// secretOnce returns the secret that is shown, and goes to where it no longer is.
+func (b *tab) secretOnce() string {
+	b.t.Helper()
 	secret, _ := ask[string](b, "document.querySelector('#made-secret').innerText")
 	b.click("=Done")
-	b.see("#webhook h1")
+	b.until("the webhook without its secret",
+		"document.querySelector('#webhook h1') && !document.documentElement.outerHTML.includes("+quote(secret)+")")
 	return secret
+}
+
+// rotate makes a new secret with the buttons. What is sent now is signed with
+// either.
+func (b *tab) rotate(s *service, key string, r *sheaftest.Receiver, old string) {
+	b.t.Helper()
+	b.click("=New secret")
+	b.see("dialog [name=at-once]")
+	b.shot("webhook-rotate")
+	b.click("=Make a new secret")
+	b.see("#made-secret")
+	fresh := b.secretOnce()
+	if fresh == old || fresh == "" {
+		b.t.Fatalf("the new secret is %q", fresh)
+	}
+	s.documents(key, "Card", 1)
+	got := await(b.t, r, func(got sheaftest.Received) bool { return bytes.Contains(got.Body, []byte("Card 1")) })
+	for _, secret := range []string{old, fresh} {
+		if err := webhook.Verify(secret, got.Header, got.Body); err != nil {
+			b.t.Errorf("during the change of secrets: %v", err)
+		}
+	}
+	if webhook.Verify(secretOfNobody, got.Header, got.Body) == nil {
+		b.t.Error("it is signed with any secret")
+	}
+}
+
+const secretOfNobody = "whsec_YW5vdGhlci1zZWNyZXQtd2hpY2gtaXMtbm9ib2R5cy1hdC1hbGwt"
+
+// await returns the first request that is meant, once it has come.
+func await(t *testing.T, r *sheaftest.Receiver, meant func(sheaftest.Received) bool) sheaftest.Received {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for n := 1; ; n++ {
+		if got := r.Await(ctx, n); len(got) < n {
+			t.Fatalf("it is not among the %d requests that came", len(got))
+		} else if meant(got[n-1]) {
+			return got[n-1]
+		}
+	}
+}
+
+// redeliver sends a delivery that was taken once more, and sees it taken again.
+func (b *tab) redeliver(r *sheaftest.Receiver) {
+	b.t.Helper()
+	b.see("#delivery h1 .badge.good")
+	id, _ := ask[string](b, "[...document.querySelectorAll('.headers div')].find((d) => d.querySelector('dt').innerText === 'webhook-id').querySelector('dd').innerText")
+	b.click("=Redeliver")
+	b.until("the second attempt", "document.querySelectorAll('.attempt .badge.good').length === 2")
+	times := 0
+	await(b.t, r, func(got sheaftest.Received) bool {
+		if got.Header.Get("Webhook-Id") == id {
+			times++
+		}
+		return times == 2
+	})
+}
+
+// deleteWebhook does so with the buttons.
+func (b *tab) deleteWebhook() {
+	b.t.Helper()
+	b.click("=Webhooks")
+	b.arrive("Webhooks")
+	b.click(".list a")
+	b.see("#webhook h1")
+	b.click("=Delete")
+	b.see("dialog .danger")
+	b.shot("webhook-delete")
+	b.click("dialog .danger")
+	b.arrive("Webhooks")
+	b.read("No webhooks yet")
+}
+
+// expires wants one key on the page to end in so long.
+func (b *tab) expires(in time.Duration) {
+	b.t.Helper()
+	title, _ := ask[string](b, "[...document.querySelectorAll('.when span')].find((e) => e.innerText.startsWith('expires ')).querySelector('time').title")
+	at, err := time.Parse(exactUTC, title)
+	if left := time.Until(at); err != nil || left > in || left < in-time.Hour {
+		b.t.Errorf("the key expires at %q, %v", title, err)
+	}
 }
 
 // badge waits until the webhook's own badge says so.
@@ -138,8 +230,12 @@ func (b *tab) lookAtActivity(s *service, key string) {
 	b.click("=Activity")
 	b.arrive("Activity")
 	b.read("made the document “Letter 3”")
+	before := b.heading()
 	s.documents(key, "Postcard", 1)
 	b.read("made the document “Postcard 1”")
+	if after := b.heading(); after != before {
+		b.t.Errorf("what is new moves the heading from %v to %v", before, after)
+	}
 	b.until("the charts", "['good', 'warn', 'bad', 'accent'].every((c) => document.querySelector('.chart rect.' + c))")
 	b.shot("activity")
 	b.click("=Last day")
@@ -207,16 +303,17 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.until("the held ones to arrive", "[...document.querySelectorAll('.log .badge')].filter((e) => e.innerText === 'delivered').length >= 3")
 	b.gone("#webhook h1 .badge.warn")
 	b.shot("webhook")
-	b.peek("=New secret", "webhook-rotate")
-	b.peek("=Delete", "webhook-delete")
+	b.rotate(s, key, r, secret)
 	b.pauseAndReactivate(s, key)
 	b.click(".log a")
 	b.see("#delivery .attempt")
 	b.picture("delivery-delivered")
-	_ = secret
+	b.redeliver(r)
 	b.lookAtActivity(s, key)
+	b.deleteWebhook()
 	b.click("=Keys")
 	b.arrive("Keys")
+	b.expires(90 * 24 * time.Hour)
 	b.shot("keys")
 	b.click("=Revoke n8n")
 	b.see("dialog .danger")

@@ -37,12 +37,15 @@
     try { localStorage.setItem("theme", root.dataset.theme); } catch (_) {}
   });
 
-  // The dialog: a link with data-dialog opens its page in it.
+  // The dialog: a link with data-dialog opens its page in it. Whoever closes it is
+  // back at the link, or at the button of the menu that it was in.
   const dialog = $("#dialog"), body = $("#dialog-body");
+  let opener = null;
   on("click", "a[data-dialog]", (e, link) => {
     if (e.metaKey || e.ctrlKey || e.shiftKey || e.button) return;
     e.preventDefault();
-    for (const open of $$(":popover-open")) open.hidePopover();
+    opener = link;
+    for (const open of $$(":popover-open")) { opener = open.placedBy || link; open.hidePopover(); }
     htmx.ajax("GET", link.href, { target: "#dialog-body", swap: "innerHTML" });
   });
   document.addEventListener("htmx:afterSwap", (e) => {
@@ -54,7 +57,11 @@
     if (first) { first.focus(); if (first.select && first.type !== "radio") first.select(); }
   });
   on("click", "[data-close]", () => dialog.close());
-  dialog.addEventListener("close", () => body.replaceChildren());
+  dialog.addEventListener("close", () => {
+    body.replaceChildren();
+    if (opener) opener.focus();
+    opener = null;
+  });
   dialog.addEventListener("mousedown", (e) => { if (e.target === dialog && !$("input, textarea, .secret", dialog)) dialog.close(); });
 
   // A form is sent once; what it asks first, it asks in a dialog.
@@ -315,7 +322,12 @@
       fresh.dispatchEvent(new CustomEvent("sheaf:fresh", { bubbles: true }));
     }
   };
-  const path = (el) => el.id ? "#" + CSS.escape(el.id) : el.getAttribute("href") ? `${el.localName}[href="${CSS.escape(el.getAttribute("href"))}"]` : null;
+  // How to find an element again in the fresh part: by its id, address or name.
+  const path = (el) => {
+    if (el.id) return "#" + CSS.escape(el.id);
+    const by = ["href", "aria-label"].find((name) => el.getAttribute(name));
+    return by ? `${el.localName}[${by}="${CSS.escape(el.getAttribute(by))}"]` : null;
+  };
   dialog.addEventListener("close", refreshSoon);
   document.addEventListener("toggle", (e) => { if (e.newState === "closed") refreshSoon(); }, true);
   if (document.body.dataset.live && $(".live")) {
