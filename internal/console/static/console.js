@@ -249,7 +249,16 @@
   if (field) {
     const hide = () => { results.hidden = true; };
     const show = () => { results.hidden = !field.value.trim(); };
-    document.addEventListener("htmx:afterSwap", (e) => { if (e.detail.target === results) show(); });
+    // Whoever walks the results already goes on in the next ones.
+    let walking = null;
+    document.addEventListener("htmx:beforeSwap", (e) => {
+      if (e.detail.target === results) walking = results.contains(document.activeElement) ? path(document.activeElement) : null;
+    });
+    document.addEventListener("htmx:afterSwap", (e) => {
+      if (e.detail.target !== results) return;
+      show();
+      if (walking) ($(walking, results) || $("a", results) || field).focus();
+    });
     field.addEventListener("input", () => { if (!field.value.trim()) hide(); });
     field.addEventListener("focus", () => { if (results.childElementCount) show(); });
     const form = field.form;
