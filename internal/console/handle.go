@@ -96,11 +96,13 @@ func (v *visit) limit(r route) error {
 		Text: fmt.Sprintf("you changed as much in a minute as the plan allows: nothing was changed now. Try again in %v", wait)}
 }
 
+// readForm reads what a form sends. No request may send more than a form holds,
+// and a body of several parts, which would be kept in files, is never read.
 func (v *visit) readForm() error {
+	v.r.Body = http.MaxBytesReader(v.ResponseWriter, v.r.Body, maxForm)
 	if v.r.Method != http.MethodPost {
 		return nil
 	}
-	v.r.Body = http.MaxBytesReader(v.ResponseWriter, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
 		return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
 	}
@@ -125,6 +127,9 @@ func (v *visit) admit(who access) error {
 		return sheaf.Missing("workspace")
 	}
 	if v.caller, v.member, err = v.session.Caller(sheaf.WorkspaceID(id)); err != nil {
+		return err
+	}
+	if err := v.enterWorkspace(); err != nil {
 		return err
 	}
 	if who.level == byOwner {
@@ -201,6 +206,9 @@ func optID[T ~string](v *visit, name, noun string) (sheaf.Opt[T], error) {
 // byScript reports whether htmx asks, which shows the answer within the page.
 func (v *visit) byScript() bool { return v.r.Header.Get("HX-Request") == "true" }
 
+// byStream reports whether the stream of an open page asks.
+func (v *visit) byStream() bool { return v.r.Header.Get("Accept") == "text/event-stream" }
+
 // inDialog reports whether the answer is shown in the dialog.
 func (v *visit) inDialog() bool { return v.byScript() && v.r.Header.Get("HX-Target") == "dialog-body" }
 
@@ -262,10 +270,14 @@ func (v *visit) fail(err error) {
 		return
 	}
 	v.retryAfter(refusal)
+	if v.byStream() && (refusal.Kind == sheaf.Unavailable || refusal.Kind == sheaf.RateLimited) {
+		v.comeAgain()
+		return
+	}
 	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal.Text)})
 	if err := v.render(statusOf(refusal.Kind), "sorry", p); err != nil {
 		v.console.Log.Error("page was not rendered", "error", err)
-		http.Error(v, "Something went wrong on our side.", http.StatusInternalServerError)
+		http.Error(v, "Something went wrong on our side.", statusOf(sheaf.KindOf(err)))
 	}
 }
 
@@ -275,7 +287,7 @@ func (v *visit) toSignIn() error {
 	if v.r.Method == http.MethodGet && !v.byScript() && v.r.URL.Path != "/" {
 		address += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 	}
-	if v.r.Header.Get("Accept") == "text/event-stream" {
+	if v.byStream() {
 		v.WriteHeader(http.StatusNoContent) // a stream that shall not come back
 		return nil
 	}

@@ -103,7 +103,15 @@ type signInPage struct {
 }
 
 func (v *visit) signInPage() signInPage {
-	return signInPage{Email: strings.TrimSpace(v.r.PostForm.Get("email")), Next: safeNext(v.r.FormValue("next")), Open: v.exposed()}
+	return signInPage{Email: strings.TrimSpace(v.r.PostForm.Get("email")), Next: safeNext(v.next()), Open: v.exposed()}
+}
+
+// next is where to go after signing in: as the form says, or the address of it.
+func (v *visit) next() string {
+	if s := v.r.PostForm.Get("next"); s != "" {
+		return s
+	}
+	return v.r.URL.Query().Get("next")
 }
 
 // exposed reports whether a password would travel a network in the clear.

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// counted counts what is read of it.
+type counted struct {
+	io.Reader
+	n int
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += n
+	return n, err
+}
+
+// inParts is a form of several parts, with a field and a large file.
+func inParts(method, path string) (*http.Request, *counted) {
+	body := &counted{Reader: strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"next\"\r\n\r\n/account\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 4*maxForm) + "\r\n--x--\r\n")}
+	r := httptest.NewRequest(method, path, body)
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	return r, body
+}
+
+// A form of several parts would be kept in memory and in files, whoever sends it.
+func TestForm_OfSeveralPartsIsNeverRead(t *testing.T) {
+	w := newTown(t)
+	for _, route := range w.c.routes() {
+		for _, cookie := range []string{"", w.owner} {
+			if route.method != http.MethodGet && cookie != "" {
+				continue // it would change what the next one needs
+			}
+			r, body := inParts(route.method, w.address(route.path))
+			r.AddCookie(&http.Cookie{Name: "sheaf", Value: cookie})
+			if got := ask(t, w.c, r); body.n != 0 || got.Code >= 500 {
+				t.Errorf("%s %s: %d bytes were read, answered %d", route.method, route.path, body.n, got.Code)
+			}
+		}
+	}
+}
+
+func TestForm_NoMethodSendsMoreThanAFormHolds(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		r, _ := inParts(method, "/sign-in")
+		v := &visit{ResponseWriter: httptest.NewRecorder(), r: r}
+		if err := v.readForm(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, r.Body); n != maxForm || err == nil {
+			t.Errorf("%s: %d bytes, then %v", method, n, err)
+		}
+	}
+}
+
+func TestSignIn_KeepsWhereToGo(t *testing.T) {
+	w := newTown(t)
+	const hidden = `name="next" value="/account"`
+	if got := w.ask(http.MethodGet, "/sign-in?next=/account", ""); !strings.Contains(got.Body.String(), hidden) {
+		t.Errorf("the form forgets it: %s", got.Body)
+	}
+	wrong := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader("email=ada@example.com&password=wrong&next=/account"))
+	wrong.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if got := ask(t, w.c, wrong); got.Code != http.StatusUnauthorized || !strings.Contains(got.Body.String(), hidden) {
+		t.Errorf("a wrong password forgets it: %d %s", got.Code, got.Body)
+	}
+}
