@@ -165,6 +165,15 @@ func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) 
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 
+// settled keeps a new user; a known one's password must still be the one that
+// was compared.
+func settled(tx *store.Tx, o Offer, user sheaf.User) error {
+	if !o.Known {
+		return tx.InsertUser(user)
+	}
+	return samePassword(tx, user)
+}
+
 func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
 	err = a.store.Write(ctx, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(o.Workspace.ID)
@@ -178,10 +187,8 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if now.Known != o.Known {
 			return errInvitation
 		}
-		if !o.Known {
-			if err := tx.InsertUser(user); err != nil {
-				return err
-			}
+		if err := settled(tx, o, user); err != nil {
+			return err
 		}
 		err = firstError(tx.DeleteInvitation(ws.ID, now.Invitation.ID), tx.DeleteSession(tokenHash(old)),
 			tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now()}))

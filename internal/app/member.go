@@ -27,8 +27,10 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
-// SetRole changes what a member may do. It returns NotFound for who is no
-// member, and Conflict when the workspace would be left without an owner.
+// SetRole changes what a member may do. What they could no longer make ends with
+// it: the invitations of who is no owner any more, the keys of who is no admin.
+// It returns NotFound for who is no member, and Conflict when the workspace would
+// be left without an owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
 	if err := c.AuthorizeOwner(); err != nil {
 		return err
@@ -37,9 +39,23 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 		if err := w.ownerStays(u, role); err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, w.SetRole(w.ws.ID, u, role)
+		if err := w.SetRole(w.ws.ID, u, role); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, w.takeBack(u, role)
 	})
 	return err
+}
+
+// takeBack ends what the role does not allow its holder to make.
+func (w *work) takeBack(u sheaf.UserID, role sheaf.Role) error {
+	if role == sheaf.Owner {
+		return nil
+	}
+	if err := w.DeleteInvitationsBy(w.ws.ID, u); err != nil || role == sheaf.Admin {
+		return err
+	}
+	return w.RevokeKeysOf(w.ws.ID, u, w.now)
 }
 
 // RemoveMember ends a membership, the member's keys in this workspace and the

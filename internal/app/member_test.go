@@ -84,14 +84,45 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		}
 		_, err = a.CreateProject(t.Context(), admin, name)
 		wantKind(t, "who was an admin a moment ago", err, sheaf.Forbidden)
+		_, err = a.Authenticate(t.Context(), *k.Secret)
+		wantKind(t, "the key of who is no admin any more", err, sheaf.Unauthorized)
 
 		if err := a.RemoveMember(t.Context(), owner, admin.User); err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.Authenticate(t.Context(), *k.Secret)
-		wantKind(t, "the key of who was removed", err, sheaf.Unauthorized)
 		_, err = a.CreateProject(t.Context(), admin, name)
 		wantKind(t, "who was removed", err, sheaf.NotFound)
+	})
+}
+
+// What somebody made who could, is no way back to what they were.
+func TestRoles_EndWhatTheyAllowedToMake(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		second := invited(t, a, owner, "bob@example.com", sheaf.Owner)
+		i, err := a.Invite(t.Context(), second, "bob-too@example.com", sheaf.Owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := a.CreateKey(t.Context(), second, NewKey{Name: "k", Scopes: sheaf.AllScopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.SetRole(t.Context(), owner, second.User, sheaf.Admin); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = a.Join(t.Context(), Join{Token: i.Token, Name: "Bob", Password: testPassword, Address: "192.0.2.2"}, "")
+		wantKind(t, "the invitation of who is no owner any more", err, sheaf.NotFound)
+		if _, err := a.Authenticate(t.Context(), *k.Secret); err != nil {
+			t.Errorf("the key of an admin: %v", err)
+		}
+		if err := a.RemoveMember(t.Context(), owner, second.User); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Authenticate(t.Context(), *k.Secret)
+		wantKind(t, "the key of who was removed", err, sheaf.Unauthorized)
 	})
 }
 
@@ -200,6 +231,37 @@ func TestInvitation_IsNoWayIntoAnothersAccount(t *testing.T) {
 		if _, _, err := a.Join(t.Context(), Join{Token: i.Token, Password: "bob's own one"}, ""); err != nil {
 			t.Errorf("with their own: %v", err)
 		}
+	})
+}
+
+// A password that was changed while it was compared opens nothing.
+func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		i, err := a.Invite(t.Context(), caller(t, a, n.Token), "bob@example.com", sheaf.Member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Bob's", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "the one of before"); err != nil {
+			t.Fatal(err)
+		}
+		o, err := a.Offer(t.Context(), i.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared, err := a.joiner(t.Context(), o, Join{Token: i.Token, Password: "the one of before"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "the one of now"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.useInvitation(t.Context(), i.Token, o, compared, "")
+		wantKind(t, "with the password of before", err, sheaf.Unauthorized)
 	})
 }
 

@@ -24,6 +24,8 @@ func (a *App) Operator() Operator { return Operator{a} }
 type OwnedWorkspace struct {
 	sheaf.Workspace
 	Owner sheaf.UserID
+	// Known tells that the owner was a user before.
+	Known bool
 }
 
 // Fields appends the workspace.
@@ -63,11 +65,12 @@ func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWo
 		return out, err
 	}
 	err := o.app.store.Write(ctx, func(tx *store.Tx) (err error) {
-		owner, err := o.app.ownerFor(tx, in.OwnerEmail)
+		owner, known, err := o.app.ownerFor(tx, in.OwnerEmail)
 		if err != nil {
 			return err
 		}
 		out, err = o.app.insertWorkspace(tx, in, owner)
+		out.Known = known
 		return err
 	})
 	if errors.Is(err, store.ErrDuplicate) {
@@ -83,20 +86,20 @@ func (a *App) insertWorkspace(tx *store.Tx, in NewWorkspace, owner sheaf.User) (
 	if err := tx.InsertWorkspace(ws); err != nil {
 		return OwnedWorkspace{}, err
 	}
-	return OwnedWorkspace{ws, owner.ID}, tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
+	return OwnedWorkspace{Workspace: ws, Owner: owner.ID}, tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
 }
 
 // ownerFor returns the user with that e-mail, and makes one when there is none.
-func (a *App) ownerFor(tx *store.Tx, email string) (sheaf.User, error) {
-	u := sheaf.User{ID: sheaf.UserID(a.newID()), CreatedAt: a.now()}
+func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, err error) {
+	u = sheaf.User{ID: sheaf.UserID(a.newID()), CreatedAt: a.now()}
 	if email != "" {
-		known, err := tx.UserByEmail(email)
+		found, err := tx.UserByEmail(email)
 		if err == nil || sheaf.KindOf(err) != sheaf.NotFound {
-			return known, err
+			return found, true, err
 		}
 		u.Email = &email
 	}
-	return u, tx.InsertUser(u)
+	return u, false, tx.InsertUser(u)
 }
 
 // SetPlan changes a workspace's plan, or returns NotFound. What the new
@@ -109,7 +112,7 @@ func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Pla
 		ws := w.ws
 		ws.Plan = p
 		owner, err := w.OwnerOf(id)
-		return OwnedWorkspace{ws, owner}, err
+		return OwnedWorkspace{Workspace: ws, Owner: owner}, err
 	})
 	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
@@ -127,7 +130,7 @@ func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
 			if err != nil {
 				return nil, err
 			}
-			out[i] = OwnedWorkspace{ws, owner}
+			out[i] = OwnedWorkspace{Workspace: ws, Owner: owner}
 		}
 		return out, nil
 	})

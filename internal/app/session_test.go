@@ -114,6 +114,14 @@ func TestBrake_DoublesTheWait(t *testing.T) {
 	}
 }
 
+// Two spellings that the store takes for one address are one account, known or not.
+func TestSignIn_SlowsEverySpellingDown(t *testing.T) {
+	one, other := brakesFor("", SignIn{Email: "sussy@example.com"})[0], brakesFor("", SignIn{Email: "SUßY@example.com"})[0]
+	if one != other {
+		t.Errorf("%q and %q", one.name, other.name)
+	}
+}
+
 // Whoever tries many accounts is slowed down by where they come from.
 func TestSignIn_SlowsAnAddressDown(t *testing.T) {
 	now := time.Now()

@@ -25,12 +25,12 @@ func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
 	}
 	h["Content-Type"] = []string{"application/json"}
 	c.Signer.Sign(h, string(out.EventID), c.Now(), out.Body, out.Secrets)
-	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: hidden(out)})
+	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: append(hidden(out), c.Signer.signatures(h)...)})
 	return sheaf.Attempt{StartedAt: r.StartedAt, Duration: r.Duration, StatusCode: r.StatusCode, Class: string(r.Class), Error: r.Error,
 		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
 }
 
-// hidden is what must not be kept of an answer that repeats it: the secrets,
+// hidden is, with the signatures, what must not be kept of an answer that repeats it: the secrets,
 // with and without their prefix, and the values of the headers, whole and
 // without a scheme such as Bearer before them.
 func hidden(out sheaf.Outgoing) []string {

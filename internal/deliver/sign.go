@@ -48,6 +48,22 @@ func (s Signer) Sign(h http.Header, eventID string, now time.Time, body []byte, 
 	h.Set("webhook-signature", strings.Join(standard, " "))
 }
 
+// signatures returns those that Sign has set, each by itself. Whoever reads one
+// in an answer that repeats it could send the delivery again.
+func (s Signer) signatures(h http.Header) (all []string) {
+	for part := range strings.SplitSeq(h.Get(s.header()), ",") {
+		if v, found := strings.CutPrefix(part, "v1="); found {
+			all = append(all, v)
+		}
+	}
+	for part := range strings.SplitSeq(h.Get("webhook-signature"), " ") {
+		if v, found := strings.CutPrefix(part, "v1,"); found {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 func (s Signer) header() string {
 	if s.Header == "" {
 		return defaultSignatureHeader

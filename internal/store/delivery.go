@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -114,11 +115,18 @@ const selectAttempts = `
 SELECT ` + attemptColumns + `
 FROM attempts
 WHERE workspace_id = $1 AND delivery_id = $2
-ORDER BY number`
+ORDER BY number DESC
+LIMIT $3`
 
-// Attempts returns the attempts of a delivery, the first one first.
+// AttemptsMost bounds the attempts that are shown of one delivery, which can be
+// asked for again and again.
+const AttemptsMost = 100
+
+// Attempts returns the newest attempts of a delivery, the first one first.
 func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.Attempt, error) {
-	return all(r, selectAttempts, scanAttempt, ws, id)
+	newest, err := all(r, selectAttempts, scanAttempt, ws, id, AttemptsMost)
+	slices.Reverse(newest)
+	return newest, err
 }
 
 func holdWaiting(d dialect) string {

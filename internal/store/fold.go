@@ -16,6 +16,9 @@ func fold(s string) string {
 	return norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
 }
 
+// Fold returns s as names and addresses are compared.
+func Fold(s string) string { return fold(s) }
+
 func foldOpt(s *string) *string {
 	if s == nil {
 		return nil
