@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
@@ -21,24 +23,49 @@ func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, 
 		return err
 	}
 	if !made {
-		return p.showAddresses(ctx, a, base)
+		return p.showAddresses(ctx, a, s, base)
 	}
 	if s.FirstRun == config.FirstRunPrint {
-		return p.print(firstRunText(base, first))
+		return p.print(firstRunText(s, base, first))
 	}
-	path, err := writeFirstRun(s.Data, firstRunText(base, first))
+	path, err := writeFirstRun(s.Data, firstRunText(s, base, first))
 	if err != nil {
 		// What was made is in the database, and each part can be had anew.
-		return fmt.Errorf("%s cannot be written (%w): get a link with sheaf user setup-link and a key with sheaf key create --workspace %s", path, err, first.Workspace.ID)
+		return fmt.Errorf("%s cannot be written (%w): get a link with %s and a key with sheaf key create %s --workspace %s", path, err, setupCommand(s, base), storeFlag(s), first.Workspace.ID)
 	}
 	return p.print(path + "\n")
 }
 
-func firstRunText(base string, first app.FirstRun) string {
+// setupCommand makes a new link of this very server, from whatever shell.
+func setupCommand(s *config.Settings, base string) string {
+	return "sheaf user setup-link " + storeFlag(s) + " --public-url " + base
+}
+
+// storeFlag names the server's store. The address of a database has a password
+// in it, and is not shown.
+func storeFlag(s *config.Settings) string {
+	if s.DatabaseURL != "" {
+		return "--database-url ..."
+	}
+	return "--data " + shellWord(s.Data)
+}
+
+var plainWord = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
+
+// shellWord is a word as a shell reads it.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func firstRunText(s *config.Settings, base string, first app.FirstRun) string {
 	return fmt.Sprintf(`Sheaf is ready. This is shown once:
 
   Set up the console   %s
-                       (works once, until %s; a new link: sheaf user setup-link)
+                       (works once, until %s; a new one:
+                       %s)
   API key              %s
   API reference        %s/docs
 
@@ -46,17 +73,17 @@ Try it:
 
   curl -H 'Authorization: Bearer %s' %s/api/v1/me
 
-`, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), first.Key, base, first.Key, base)
+`, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), setupCommand(s, base), first.Key, base, first.Key, base)
 }
 
-func (p *program) showAddresses(ctx context.Context, a *app.App, base string) error {
+func (p *program) showAddresses(ctx context.Context, a *app.App, s *config.Settings, base string) error {
 	text := fmt.Sprintf("Console        %s/\nAPI reference  %s/docs\n", base, base)
 	pending, err := a.SetupPending(ctx)
 	if err != nil {
 		return err
 	}
 	if pending {
-		text += "The set-up is not finished: sheaf user setup-link makes a new link.\n"
+		text += "The set-up is not finished. A new link: " + setupCommand(s, base) + "\n"
 	}
 	_ = p.print(text) // a server without a standard output goes on without
 	return nil

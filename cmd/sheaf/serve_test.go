@@ -50,11 +50,32 @@ func TestServe_FirstRunPrintsWhatWorks(t *testing.T) {
 	}
 }
 
+// printedSetup is the command that the server prints for a new link.
+func printedSetup(t *testing.T, out string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`sheaf (user setup-link [^)\n]*)`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("no command in %q", out)
+	}
+	return strings.Fields(found[1])
+}
+
+func TestServe_HintsAreWordsOfAShell(t *testing.T) {
+	for path, want := range map[string]string{"./data": "./data", "/var/lib/sheaf": "/var/lib/sheaf", "my data": "'my data'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "": "''"} {
+		if got := shellWord(path); got != want {
+			t.Errorf("%q is shown as %s", path, got)
+		}
+	}
+}
+
 func TestServe_TheLinkWorksOnce(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := start(t, "--data", data)
 	first := printedLink.FindString(s.stdout.String())
-	newer := strings.TrimSpace(sheafCommand(t, "user", "setup-link", "--data", data, "--addr", strings.TrimPrefix(s.url, "http://")).succeeds(t))
+	newer := strings.TrimSpace(sheafCommand(t, printedSetup(t, s.stdout.String())...).succeeds(t))
+	if !strings.HasPrefix(newer, s.url+"/setup/") {
+		t.Fatalf("the printed command makes %s for the server at %s", newer, s.url)
+	}
 	if got := status(t, first, ""); got != http.StatusNotFound {
 		t.Errorf("the replaced link shows %d", got)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -17,7 +18,7 @@ type webhooksCommands struct {
 	Create       webhooksCreate       `cmd:"" help:"Subscribe an endpoint to events. Its secret is shown only now."`
 	Update       webhooksUpdate       `cmd:"" help:"Change a subscription, or make it active again."`
 	Delete       webhooksDelete       `cmd:"" help:"Delete a subscription and cancel its deliveries."`
-	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer."`
+	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer. Ends with 1 when it was not delivered."`
 	RotateSecret webhooksRotateSecret `cmd:"" help:"Make a new secret; the old one signs too for a while."`
 	Recover      webhooksRecover      `cmd:"" help:"Send failed and held deliveries again."`
 	Deliveries   webhooksDeliveries   `cmd:"" help:"List the deliveries of a subscription."`
@@ -122,16 +123,27 @@ func (c *webhooksDelete) Run(ctx context.Context, p *program) error {
 
 type webhooksTest struct{ subscriptionArg }
 
+// Run shows the answer, and fails when the endpoint did not take the event: a
+// script goes on only to one that works.
 func (c *webhooksTest) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
-		return api.Subscriptions.Test(ctx, c.ID)
-	}, func(v client.TestResult) string {
-		delivered := "yes"
-		if !v.Delivered {
-			delivered = "no"
-		}
-		return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
-	})
+	delivered := false
+	err := ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
+		v, err := api.Subscriptions.Test(ctx, c.ID)
+		delivered = v.Delivered
+		return v, err
+	}, testText)
+	if err == nil && !delivered {
+		err = errors.New("the test event was not delivered: repair the endpoint, then test it again")
+	}
+	return err
+}
+
+func testText(v client.TestResult) string {
+	delivered := "yes"
+	if !v.Delivered {
+		delivered = "no"
+	}
+	return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
 }
 
 type webhooksRotateSecret struct {

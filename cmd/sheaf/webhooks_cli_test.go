@@ -22,7 +22,11 @@ func TestWebhooks_OnTheCommandLine(t *testing.T) {
 		"whsec_", "shown only now", "X-A X-B")
 	id := r.list(t, "webhooks", "list")[0]["id"].(string)
 	lacks(t, r.do(t, "webhooks", "list"), id, "site", hook.URL)
-	lacks(t, r.do(t, "webhooks", "test", id), "delivered  no", "500")
+	refused := sheafWith(t, r.env, "", "webhooks", "test", id)
+	lacks(t, refused.stdout, "delivered  no", "500")
+	if refused.code != 1 || !strings.Contains(refused.stderr, "was not delivered") {
+		t.Errorf("a refused test ended with %d: %s", refused.code, refused.stderr)
+	}
 
 	event := r.id(t, "events", "publish", "media.uploaded", id, "--payload", `{"n":1}`)
 	delivery := ""
@@ -34,6 +38,7 @@ func TestWebhooks_OnTheCommandLine(t *testing.T) {
 	lacks(t, r.do(t, "webhooks", "delivery", delivery), event, "failed", "500", "broken here")
 	lacks(t, r.do(t, "events", "fates", event), id, delivery, "failed")
 	hook.Always(204, "")
+	lacks(t, r.do(t, "webhooks", "test", id), "delivered  yes", "204")
 	if got := r.json(t, "webhooks", "recover", id, "--since", "1h"); got["queued"] != 1.0 {
 		t.Errorf("recovered %v", got)
 	}
