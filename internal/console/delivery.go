@@ -161,13 +161,47 @@ func (v *visit) maskedHeaders(d *deliveryPage) []sheaf.Header {
 	return out
 }
 
-// pretty indents JSON, and leaves anything else as it is.
+// pretty indents JSON, and leaves anything else as it is; also what would become
+// much longer: never more than four times as long and 4 KB.
 func pretty(b []byte) string {
 	var out bytes.Buffer
-	if json.Indent(&out, b, "", "  ") != nil {
+	if !indents(b) || json.Indent(&out, b, "", "  ") != nil {
 		return string(b)
 	}
 	return out.String()
+}
+
+// maxIndent is how deep JSON may be nested to be indented: as deep as the API
+// takes it.
+const maxIndent = 32
+
+// indents reports whether JSON may be indented. Whoever nests it decides the
+// length, which grows with the square of the depth: 16 KB of brackets are 134 MB.
+func indents(b []byte) bool {
+	depth, size, quoted := 0, len(b), false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			size += 1 + 2*depth
+		case c == ']' || c == '}':
+			depth--
+			size += 1 + 2*max(depth, 0)
+		case c == ',':
+			size += 1 + 2*max(depth, 0)
+		case c == ':':
+			size++
+		}
+		if depth > maxIndent || size > 4*len(b)+4<<10 {
+			return false
+		}
+	}
+	return true
 }
 
 func lower(s string) string { return strings.ToLower(s) }
