@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -100,13 +101,29 @@ func (v *visit) limit(r route) error {
 // and a body of several parts, which would be kept in files, is never read.
 func (v *visit) readForm() error {
 	v.r.Body = http.MaxBytesReader(v.ResponseWriter, v.r.Body, maxForm)
-	if v.r.Method != http.MethodPost {
-		return nil
+	if v.r.Method == http.MethodPost {
+		if err := v.r.ParseForm(); err != nil {
+			return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
+		}
 	}
-	if err := v.r.ParseForm(); err != nil {
-		return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
+	if !isText(v.r.URL.Query()) || !isText(v.r.PostForm) {
+		return sheaf.Invalidf("Something in the form or the address is not text that Sheaf can keep: a character is broken, or an invisible one (NUL) came along. Type it instead of pasting it. Nothing was changed.")
 	}
 	return nil
+}
+
+// isText reports whether every value is valid UTF-8 without NUL, as the API wants
+// it: an engine refuses anything else, and what only the other one took could
+// never move.
+func isText(values url.Values) bool {
+	for _, all := range values {
+		for _, s := range all {
+			if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // admit finds out who asks, and refuses who may not: Unauthorized when nobody is

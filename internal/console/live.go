@@ -22,6 +22,8 @@ const (
 	liveWrite = 10 * time.Second
 	// livePages bounds the open pages of one person in one workspace.
 	livePages = 20
+	// liveRetry is when a page that was refused asks again.
+	liveRetry = 10 * time.Second
 	// liveSlack is how far the clocks of two nodes may be apart.
 	liveSlack = 2 * time.Second
 )
@@ -115,6 +117,11 @@ func (c *Console) follow(v *visit) error {
 		return nil
 	}
 	defer leave()
+	giveBack, err := v.enterStream()
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	at, err := c.app.FollowEvents(v.r.Context(), v.caller, sheaf.EventFilter{})
 	if err != nil {
 		return err
@@ -132,6 +139,14 @@ func (c *Console) follow(v *visit) error {
 	_ = f.control.SetReadDeadline(time.Time{})
 	f.run(v.r.Context())
 	return nil
+}
+
+// comeAgain tells the stream of an open page to ask later: a browser that gets
+// any status but 200 never does.
+func (v *visit) comeAgain() {
+	v.Header().Set("Content-Type", "text/event-stream")
+	v.WriteHeader(http.StatusOK)
+	fmt.Fprintf(v, "retry: %d\n\n", liveRetry.Milliseconds())
 }
 
 // follower is one open page.

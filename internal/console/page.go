@@ -75,7 +75,8 @@ func (v *visit) show(status int, name string, data any) error {
 	return v.render(status, name, v.page(data))
 }
 
-// render writes a page. It is made whole before the status is sent.
+// render writes a page. It is made whole before the status is sent, and is
+// Unavailable when too many large ones wait for their readers.
 func (v *visit) render(status int, name string, p page) error {
 	root := "layout"
 	if p.Dialog {
@@ -84,6 +85,9 @@ func (v *visit) render(status int, name string, p page) error {
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, root, p); err != nil {
 		return fmt.Errorf("render %s: %w", name, err)
+	}
+	if err := v.hold(status, b.Cap()); err != nil {
+		return err
 	}
 	v.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.Header().Set("Vary", "HX-Request, HX-Target")
@@ -100,6 +104,9 @@ func (v *visit) fragment(name, part string, data any) error {
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, part, v.page(data)); err != nil {
 		return fmt.Errorf("render %s of %s: %w", part, name, err)
+	}
+	if err := v.hold(http.StatusOK, b.Cap()); err != nil {
+		return err
 	}
 	v.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.WriteHeader(http.StatusOK)

@@ -102,6 +102,13 @@ func (x *exchange) enterWorkspace() error {
 	return nil
 }
 
+// EnterWorkspace is enterWorkspace for the console, which finds out by itself
+// which workspace a request is for.
+func (x *exchange) EnterWorkspace(ws sheaf.WorkspaceID) error {
+	x.caller.Workspace = ws
+	return x.enterWorkspace()
+}
+
 // leave gives back all that the request has.
 func (x *exchange) leave() {
 	x.pause()
@@ -203,7 +210,16 @@ func (x *exchange) holdBody(n int64) error {
 // holdAnswer counts what a client has not taken yet. Only a read can still be
 // refused: what was written must be told.
 func (x *exchange) holdAnswer(n int) error {
-	if n <= freeAnswer || x.passage.answer > 0 || !x.isRead() {
+	if !x.isRead() {
+		return nil
+	}
+	return x.HoldAnswer(n)
+}
+
+// HoldAnswer is holdAnswer for the console, which knows by itself what can still
+// be refused.
+func (x *exchange) HoldAnswer(n int) error {
+	if n <= freeAnswer || x.passage.answer > 0 {
 		return nil
 	}
 	if !x.server.gate.answers.take(x.caller.Workspace, int64(n)) {

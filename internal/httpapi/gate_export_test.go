@@ -29,3 +29,6 @@ func (s *Server) CrowdStreams(n int) {
 func (s *Server) CrowdWorkspace(ws sheaf.WorkspaceID, n int64) {
 	s.gate.shares[maphash.String(s.gate.seed, string(ws))%uint64(len(s.gate.shares))].Add(n)
 }
+
+// CrowdAnswers counts n bytes of answers of a workspace more than there are.
+func (s *Server) CrowdAnswers(ws sheaf.WorkspaceID, n int64) { s.gate.answers.give(ws, -n) }

@@ -73,12 +73,13 @@ func (s *streams) next() <-chan struct{} {
 // stop ends every stream.
 func (s *streams) stop() { s.once.Do(func() { close(s.stopped) }) }
 
-// enter counts a reader; the function that it returns counts it out.
+// enter counts a reader; the function that it returns counts it out. An open
+// page of the console is one without a key.
 func (s *streams) enter(c *app.Caller) (leave func(), err error) {
 	key, ws := "key "+string(c.Key.ID), "workspace "+string(c.Workspace)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[key] >= streamsPerKey || s.open[ws] >= streamsPerWorkspace {
+	if c.Key.ID != "" && s.open[key] >= streamsPerKey || s.open[ws] >= streamsPerWorkspace {
 		return nil, &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Second,
 			Text: fmt.Sprintf("too many open streams: %d for each key and %d for each workspace; close one, or retry after 1 seconds", streamsPerKey, streamsPerWorkspace)}
 	}
@@ -100,6 +101,9 @@ func (s *streams) enter(c *app.Caller) (leave func(), err error) {
 		}
 	}, nil
 }
+
+// EnterStream counts a stream of the console among those of its workspace.
+func (x *exchange) EnterStream() (leave func(), err error) { return x.server.streams.enter(&x.caller) }
 
 // Wake tells the streams that the log of some workspace has grown.
 func (s *Server) Wake() { s.streams.wake() }
