@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -69,5 +70,55 @@ func TestSignIn_KeepsWhereToGo(t *testing.T) {
 	wrong.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if got := ask(t, w.c, wrong); got.Code != http.StatusUnauthorized || !strings.Contains(got.Body.String(), hidden) {
 		t.Errorf("a wrong password forgets it: %d %s", got.Code, got.Body)
+	}
+}
+
+// Whatever is no text is refused before anything reads it: SQLite would keep it,
+// and PostgreSQL fail.
+func TestForm_TakesOnlyText(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	for _, bad := range []string{"a%00b", "%00", "a%ff", "%c3", "%ed%a0%80"} {
+		for _, route := range w.c.routes() {
+			address, body := w.address(route.path), "name="+bad
+			if route.method == http.MethodGet {
+				address, body = address+"?q=a&q="+bad, ""
+			}
+			for _, cookie := range []string{"", w.owner} {
+				got := w.ask(route.method, address, cookie, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(body)) })
+				if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "not text") {
+					t.Errorf("%s %s with %s: %d", route.method, route.path, bad, got.Code)
+				}
+			}
+		}
+	}
+	if after := w.everything(); after != before {
+		t.Errorf("something changed: %s, it was %s", after, before)
+	}
+}
+
+// What people write is text, and a field of every kind may hold it.
+func TestForm_TakesEveryLanguage(t *testing.T) {
+	w := newTown(t)
+	got := w.ask(http.MethodPost, w.address("/w/{workspace}/projects"), w.owner, func(r *http.Request) {
+		r.Body = io.NopCloser(strings.NewReader(url.Values{"name": {"Größe 目录 📁 \uFFFD"}}.Encode()))
+	})
+	if got.Code != http.StatusSeeOther {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	found := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q="+url.QueryEscape("目录 📁"), w.owner)
+	if !strings.Contains(found.Body.String(), "Größe 目录 📁 \uFFFD") {
+		t.Errorf("%d %s", found.Code, found.Body)
+	}
+}
+
+// What stands in the path is looked up by its hash, or must be an identifier.
+func TestPath_ThatIsNoTextLeadsNowhere(t *testing.T) {
+	w := newTown(t)
+	for _, path := range []string{"/setup/%00", "/invite/%ff", "/assets/%00", "/w/%00/projects", "/w/" + string(w.caller.Workspace) + "/projects/%00",
+		"/w/" + string(w.caller.Workspace) + "/events/%ff"} {
+		if got := w.ask(http.MethodGet, path, w.owner).Code; got != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got)
+		}
 	}
 }
