@@ -57,7 +57,9 @@ func (v *visit) trusts(ip netip.Addr) bool {
 // has more addresses than anybody could count.
 func (v *visit) address() string {
 	ip, trusted := v.peer()
-	hops := strings.Split(v.r.Header.Get("X-Forwarded-For"), ",")
+	// A proxy may add its hop as a line of its own, below those that the client
+	// made up.
+	hops := strings.Split(strings.Join(v.r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; trusted && i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
