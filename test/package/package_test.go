@@ -175,7 +175,7 @@ func (v *view) has(t *testing.T) {
 		"/usr/share/doc/sheaf/copyright":               "644 root",
 		"/usr/share/doc/sheaf/README.md":               "644 root",
 		"/usr/share/doc/sheaf/docs/metrics.md":         "644 root",
-		"/usr/share/doc/sheaf/examples/alerts.yml":     "644 root",
+		"/usr/share/doc/sheaf/deploy/alerts.yml":       "644 root",
 	} {
 		if got := strings.TrimSpace(v.run("stat", "-c", "%a %U", path)); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -189,7 +189,33 @@ func (v *view) has(t *testing.T) {
 	}
 	v.run("bash", "-c", "source /usr/share/bash-completion/completions/sheaf && complete -p sheaf")
 	v.run("sh", "-c", "sheaf version")
+	v.links(t)
 }
+
+// links checks that what the installed pages link to is installed too; the packages for programmers are not.
+func (v *view) links(t *testing.T) {
+	t.Helper()
+	const root = "/usr/share/doc/sheaf"
+	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	pages := strings.Fields(v.run("find", root+"/docs", root+"/README.md", "-name", "*.md"))
+	if len(pages) < 20 {
+		t.Errorf("only %d pages are installed", len(pages))
+	}
+	for _, page := range pages {
+		for _, found := range link.FindAllStringSubmatch(v.run("cat", page), -1) {
+			target := filepath.Join(filepath.Dir(page), found[1])
+			if inSource.MatchString(target) {
+				continue
+			}
+			if _, err := os.Stat("/proc/" + v.pid + "/root" + v.root + target); err != nil {
+				t.Errorf("%s links to %s, which is not installed", page, found[1])
+			}
+		}
+	}
+}
+
+// inSource is what a reader of the package has no use for without the source.
+var inSource = regexp.MustCompile(`^/usr/share/doc/sheaf/(bench|client|webhook|CONTRIBUTING.md|LICENSE)\b`)
 
 // unit is what systemd would start.
 type unit struct {
