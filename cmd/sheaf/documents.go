@@ -54,7 +54,7 @@ type documentsGet struct {
 }
 
 func (c *documentsGet) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Get(ctx, c.ID)
 	}, documentText)
 }
@@ -84,7 +84,7 @@ func (c *documentsUpdate) Run(ctx context.Context, p *program) error {
 	if c.Project != nil {
 		*c.Project = target(*c.Project)
 	}
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Update(ctx, c.ID, client.DocumentChange{Title: changeTo(c.Title), Description: change(c.Description), ProjectID: change(c.Project)})
 	}, documentText)
 }
@@ -95,7 +95,7 @@ type documentsDelete struct {
 }
 
 func (c *documentsDelete) Run(ctx context.Context, p *program) error {
-	return c.gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
+	return c.on("documents", c.ID).gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
 }
 
 type documentsRestore struct {
@@ -104,7 +104,7 @@ type documentsRestore struct {
 }
 
 func (c *documentsRestore) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Restore(ctx, c.ID)
 	}, documentText)
 }

@@ -41,7 +41,7 @@ type foldersGet struct {
 }
 
 func (c *foldersGet) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Get(ctx, c.ID)
 	}, folderText)
 }
@@ -75,7 +75,7 @@ type foldersUpdate struct {
 }
 
 func (c *foldersUpdate) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
 	}, folderText)
 }
@@ -87,7 +87,7 @@ type foldersMove struct {
 }
 
 func (c *foldersMove) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Move(ctx, c.ID, target(c.Parent))
 	}, folderText)
 }
@@ -98,5 +98,5 @@ type foldersDelete struct {
 }
 
 func (c *foldersDelete) Run(ctx context.Context, p *program) error {
-	return c.gone(ctx, p, "folder", c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
+	return c.on("folders", c.ID).gone(ctx, p, "folder", c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type importCommand struct {
 	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, which seals the new secrets of subscriptions. Without it, the file in the data folder."`
 	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are special. Repeatable."`
 	Workspace        string   `required:"" placeholder:"ID" help:"Workspace to import into."`
-	FromLine         int      `default:"1" placeholder:"N" help:"Begin with this line: what is before it is imported."`
+	FromLine         int      `default:"1" placeholder:"N" help:"Begin with this line: what is before it is already imported."`
 	DryRun           bool     `help:"Tell what would happen, and change nothing."`
 	File             string   `arg:"" type:"existingfile" help:"A file that sheaf export wrote, or another of its form."`
 }
@@ -161,6 +162,8 @@ func (im *importRun) notEmpty(lines int) error {
 func (im *importRun) line(number int, text []byte, fn func(int, importLine) error) error {
 	line, err := parseLine(text)
 	switch {
+	case number == 1 && !bytes.Contains(text, []byte(kindHead)):
+		return errNoExport
 	case err != nil:
 		return err
 	case (number == 1) != (line.kind == kindHead):
@@ -182,10 +185,16 @@ func (e *lineFault) Error() string { return fmt.Sprintf("line %d: %s", e.number,
 
 func atLine(number int, err error) error {
 	var fault *lineFault
-	if errors.As(err, &fault) || sheaf.KindOf(err) == sheaf.Unavailable || errors.Is(err, errStopped) {
+	if errors.As(err, &fault) || ofNoLine(err) || errors.Is(err, errStopped) {
 		return err
 	}
 	return &lineFault{number, err}
+}
+
+// ofNoLine tells whether an error is of the store or the workspace.
+func ofNoLine(err error) bool {
+	kind := sheaf.KindOf(err)
+	return kind == sheaf.Unavailable || kind == sheaf.NotFound
 }
 
 // errStopped is how an interrupt ends an import.
@@ -205,7 +214,10 @@ func (im *importRun) run(ctx context.Context) error {
 		return im.tell()
 	}
 	if im.reached >= im.command.FromLine && im.reached > 1 {
-		err = errors.Join(im.tell(), im.resumable(err))
+		return errors.Join(im.tell(), im.resumable(err))
+	}
+	if sheaf.KindOf(err) != sheaf.Unavailable { // which may have come after the commit
+		err = fmt.Errorf("%s; nothing was imported", message(err))
 	}
 	return err
 }
@@ -297,6 +309,9 @@ func (im *importRun) refused(b *importBatch, err error) error {
 	var record *app.RecordError
 	if errors.As(err, &record) {
 		return &lineFault{b.first + record.Index, record.Err}
+	}
+	if ofNoLine(err) {
+		return err
 	}
 	return &lineFault{b.first, err}
 }

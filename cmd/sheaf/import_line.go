@@ -27,6 +27,9 @@ type importLine struct {
 	records sheaf.Opt[int64] // of the end: how many there are
 }
 
+// errNoExport refuses a file that something else wrote.
+var errNoExport = fmt.Errorf("the file is no export of sheaf: the first line of one is {\"kind\":%q,\"form\":%d}", kindHead, exportForm)
+
 // lineReader reads the lines of an export. It holds one at a time.
 type lineReader struct {
 	r      *bufio.Reader
@@ -44,6 +47,8 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 	l.number++
 	switch {
+	case errors.Is(err, bufio.ErrBufferFull) && l.number == 1:
+		return nil, errNoExport
 	case errors.Is(err, bufio.ErrBufferFull):
 		return nil, fmt.Errorf("is longer than %d bytes: no record is, correct it", maxLine)
 	case err != nil && !errors.Is(err, io.EOF):

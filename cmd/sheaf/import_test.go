@@ -368,14 +368,17 @@ func TestImport_ReadsStrictly(t *testing.T) {
 		t.Errorf("something was imported: %s", got)
 	}
 	in.importing(t, fileOf(t, "")).fails(t, "is empty: it is no export")
-	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "the first line")
+	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "is no export of sheaf", "the first line")
+	in.importing(t, fileOf(t, "hello\n")).fails(t, "is no export of sheaf")
+	in.importing(t, fileOf(t, strings.Repeat("x", 2*maxLine))).fails(t, "is no export of sheaf")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":2}`)).fails(t, "line 1: ", "form is 2", "use the program that wrote it")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n")).fails(t, "it is torn")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n"+`{"kind":"end","records":2}`)).fails(t, "line 3: ", "lines were lost")
 	in.importing(t, exportOf(t), "--from-line", "4").fails(t, "behind its end")
 	in.importing(t, fileOf(t, "{\"kind\":\"sheaf_export\",\"form\":1}\r\n{\"kind\":\"end\"}\r\n")).succeeds(t)
 	nowhere := &instance{in.flags, testID(1)}
-	nowhere.importing(t, exportOf(t, projectLine(1, ""))).fails(t, "workspace "+testID(1)+" not found")
+	nowhere.importing(t, exportOf(t, projectLine(1, ""))).fails(t, "sheaf: workspace "+testID(1)+" not found", "; nothing was imported")
+	nowhere.importing(t, exportOf(t, many...)).fails(t, "sheaf: workspace "+testID(1)+" not found")
 	nowhere.run(t, "export", "--workspace", nowhere.workspace, "-").fails(t, "not found")
 }
 

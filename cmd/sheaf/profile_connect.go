@@ -25,6 +25,16 @@ type apiFlags struct {
 type apiCommand struct {
 	apiFlags
 	output
+	wrong error // why no server is asked
+}
+
+// on is the command on one record. What is no id, a name say, is refused, with
+// the list that shows ids.
+func (c apiCommand) on(list, id string) *apiCommand {
+	if _, ok := sheaf.ParseUUID(id); !ok {
+		c.wrong = sheaf.Invalidf("%q is not an id: sheaf %s list shows them", sheaf.Clip(id), list)
+	}
+	return &c
 }
 
 // login is a server and the key for it.

@@ -25,6 +25,9 @@ func (o output) one(p *program, raw []byte, text func() string) error {
 
 // ask makes one call and shows its record.
 func ask[T any](c *apiCommand, ctx context.Context, p *program, call func(context.Context, *client.Client) (T, error), text func(T) string) error {
+	if c.wrong != nil {
+		return c.wrong
+	}
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		v, err := call(ctx, api)
 		if err != nil {
@@ -92,6 +95,9 @@ func asJSON(v any) []byte {
 
 // gone makes a deletion and says so.
 func (c *apiCommand) gone(ctx context.Context, p *program, noun, id string, act func(context.Context, *client.Client) error) error {
+	if c.wrong != nil {
+		return c.wrong
+	}
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		if err := act(ctx, api); err != nil {
 			return err

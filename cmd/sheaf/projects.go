@@ -40,7 +40,7 @@ type projectsGet struct {
 }
 
 func (c *projectsGet) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Get(ctx, c.ID)
 	}, func(v client.Project) string {
 		text := projectText(v)
@@ -87,7 +87,7 @@ type projectsUpdate struct {
 }
 
 func (c *projectsUpdate) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
 			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
 	}, projectText)
@@ -100,7 +100,7 @@ type projectsMove struct {
 }
 
 func (c *projectsMove) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Move(ctx, c.ID, target(c.Folder))
 	}, projectText)
 }
@@ -111,5 +111,5 @@ type projectsDelete struct {
 }
 
 func (c *projectsDelete) Run(ctx context.Context, p *program) error {
-	return c.gone(ctx, p, "project", c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
+	return c.on("projects", c.ID).gone(ctx, p, "project", c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
 }

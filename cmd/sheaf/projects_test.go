@@ -29,6 +29,11 @@ func TestProjects_OnTheCommandLine(t *testing.T) {
 	}
 	lacks(t, r.do(t, "projects", "delete", id), "deleted", id)
 	sheafWith(t, r.env, "", "projects", "get", id).fails(t, "project not found")
+	for _, list := range []string{"projects", "folders", "documents", "webhooks"} {
+		for _, verb := range []string{"get", "delete"} {
+			sheafWith(t, r.env, "", list, verb, "Handbook").fails(t, `"Handbook" is not an id: sheaf `+list+` list shows them`)
+		}
+	}
 }
 
 func TestProjects_ListReadsEveryPage(t *testing.T) {

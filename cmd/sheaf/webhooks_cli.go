@@ -48,7 +48,7 @@ func (c *webhooksList) Run(ctx context.Context, p *program) error {
 type webhooksGet struct{ subscriptionArg }
 
 func (c *webhooksGet) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Get(ctx, c.ID)
 	}, subscriptionText)
 }
@@ -110,7 +110,7 @@ func (c *webhooksUpdate) change() client.SubscriptionChange {
 }
 
 func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Update(ctx, c.ID, c.change())
 	}, subscriptionText)
 }
@@ -118,7 +118,7 @@ func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
 type webhooksDelete struct{ subscriptionArg }
 
 func (c *webhooksDelete) Run(ctx context.Context, p *program) error {
-	return c.gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
+	return c.on("webhooks", c.ID).gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
 }
 
 type webhooksTest struct{ subscriptionArg }
@@ -127,7 +127,7 @@ type webhooksTest struct{ subscriptionArg }
 // script goes on only to one that works.
 func (c *webhooksTest) Run(ctx context.Context, p *program) error {
 	delivered := false
-	err := ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
+	err := ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
 		v, err := api.Subscriptions.Test(ctx, c.ID)
 		delivered = v.Delivered
 		return v, err
@@ -152,7 +152,7 @@ type webhooksRotateSecret struct {
 }
 
 func (c *webhooksRotateSecret) Run(ctx context.Context, p *program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.RotateSecret(ctx, c.ID, c.Grace)
 	}, secretText)
 }
@@ -167,7 +167,7 @@ func (c *webhooksRecover) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
 		n, err := api.Subscriptions.Recover(ctx, c.ID, since)
 		return queued{n}, err
 	}, func(q queued) string { return counted(q.Queued, "event") + " will be sent again\n" })
