@@ -105,13 +105,18 @@ WHERE workspace_id = $1`
 	return err
 }
 
-// oldEvents breaks ties by number: a cascade's events are of one moment, and
-// what stays must have no gap.
 // OldLogs returns the workspaces that have events from before a time.
 func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, `SELECT DISTINCT workspace_id FROM events WHERE at < $1`, func(w *row) sheaf.WorkspaceID {
-		return sheaf.WorkspaceID(w.text())
-	}, before)
+	return all(r, oldLogs(r.d), func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.text()) }, before)
+}
+
+// oldLogs reads what is old alone: left to itself SQLite reads every event, in
+// the order of workspaces, to have none twice.
+func oldLogs(d dialect) string {
+	return `
+SELECT DISTINCT workspace_id
+FROM events ` + d.by("events_by_time") + `
+WHERE at < $1`
 }
 
 const oldestEvents = `
