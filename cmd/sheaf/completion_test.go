@@ -4,13 +4,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 func TestCompletion_InBash(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash")
+		sheaftest.Unable(t, "there is no bash")
 	}
 	script := sheafCommand(t, "completion", "bash").succeeds(t)
 	for line, want := range map[string]string{

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
@@ -67,7 +69,7 @@ func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
 func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux can")
+		sheaftest.Unable(t, "only Linux can")
 	}
 	l, err := listen("127.0.0.1:0", "--addr")
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -98,10 +99,10 @@ read -r end || true
 func newView(t *testing.T) *view {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can mount")
+		sheaftest.Unable(t, "only root can mount")
 	}
 	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("this machine has no dpkg")
+		sheaftest.Unable(t, "this machine has no dpkg")
 	}
 	folder := t.TempDir()
 	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "bash", "-c", mounts, "bash", folder)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 func TestMain(m *testing.M) {
@@ -37,7 +39,7 @@ func TestURL_DatabaseIsThereAndDroppedAfterwards(t *testing.T) {
 		// Left open on purpose: the database must go all the same.
 	})
 	if address == "" {
-		t.Skip(ErrNotInstalled)
+		sheaftest.Unable(t, ErrNotInstalled.Error())
 	}
 	conn, err := pgx.Connect(t.Context(), address)
 	if err == nil {
@@ -128,7 +130,7 @@ func TestCluster_CloseRemovesItsFiles(t *testing.T) {
 	var dir string
 	t.Run("in use", func(t *testing.T) { dir = Start(t).dir })
 	if dir == "" {
-		t.Skip(ErrNotInstalled)
+		sheaftest.Unable(t, ErrNotInstalled.Error())
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there: %v", dir, err)
@@ -198,7 +200,7 @@ func victim() {
 		os.Exit(1)
 	}
 	fmt.Println(c.dir, c.URL())
-	select {}
+	time.Sleep(time.Hour) // not select {}: without cgo the runtime would take that for a deadlock, and end
 }
 
 func TestUnavailable_SkipsOrFails(t *testing.T) {

@@ -103,5 +103,5 @@ func victim() {
 		os.Exit(1)
 	}
 	fmt.Println(s.dir, s.URL())
-	select {}
+	time.Sleep(time.Hour) // not select {}: without cgo the runtime would take that for a deadlock, and end
 }
