@@ -177,9 +177,8 @@ func (s *server) kill() {
 }
 
 // dies returns when the server has killed itself at its point. Without one it is killed at a random moment, and when
-// the load does not lead it there, as it is.
-func (s *server) dies(point string) {
-	limit := diesWithin
+// the load does not lead it there within the limit, as it is.
+func (s *server) dies(point string, limit time.Duration) {
 	if point == "" {
 		limit = time.Duration(20+rand.IntN(300)) * time.Millisecond
 	}
