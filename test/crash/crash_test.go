@@ -43,7 +43,10 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 			f := killOften(t, newProgram(t, database(t)), proof.Rounds(10, 250, 1000), "")
 			row := f.row("kill -9, " + name)
 			row.Control = "answers before the commit"
-			row.Caught = catches(t, func() *program { return newProgram(t, database(t)) })
+			row.Caught = proof.Catches(func() bool { // when a client's change is in the transaction that dies
+				planted := killOften(t, newProgram(t, database(t)), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
+				return len(planted.complaints) > 0
+			})
 			row.Report(t)
 			for _, complaint := range f.complaints[:min(len(f.complaints), 10)] {
 				t.Error(complaint)
@@ -51,19 +54,6 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 			f.checkReconciler(t)
 		})
 	}
-}
-
-// catches reports whether the fault is seen that answers before the commit. A kill shows it only when a client's change
-// is in the very transaction that dies, and not the sender's records alone: hence the tries.
-func catches(t *testing.T, fresh func() *program) bool {
-	t.Helper()
-	for range 10 {
-		f := killOften(t, fresh(), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
-		if len(f.complaints) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // killOften kills servers under load, each at its point, and compares in the end what everybody wrote down.

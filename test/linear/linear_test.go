@@ -60,7 +60,7 @@ func TestLinear_ThroughKillsOfEitherNodeOnPostgres(t *testing.T) {
 // prove kills one node after the other under load, and judges what the clients saw.
 func (c *cluster) prove(name string, kills int) {
 	row := proof.Row{Name: name, Control: "a cache before the server that serves an old GET"}
-	row.Caught = c.controlCaught()
+	row.Caught = proof.Catches(c.controlCaught)
 	l := startLoad(c, nil)
 	for i := range kills {
 		l.await(between)

@@ -33,6 +33,20 @@ func Rounds(quick, proof, long int) int {
 	}
 }
 
+// Tries is how often a control may be tried whose fault shows only when chance has it, such as a kill in the middle of
+// a client's request.
+const Tries = 10
+
+// Catches reports whether a try notices the planted fault.
+func Catches(try func() bool) bool {
+	for range Tries {
+		if try() {
+			return true
+		}
+	}
+	return false
+}
+
 // A Row is what one harness found. It holds only when nothing was lost and the control was caught.
 type Row struct {
 	// Name says what was tried, such as "kill -9, SQLite". Rows of the table are in the order of their names' harness.
