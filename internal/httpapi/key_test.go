@@ -287,7 +287,7 @@ func TestKey_ChangedByAnotherProcess(t *testing.T) {
 		}
 		defer s.Close()
 		other := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")}).Operator()
-		within := 2 * time.Second
+		within := inTime
 		if a.Options.DatabaseURL != "" {
 			within = 0
 		}

@@ -15,10 +15,11 @@ import (
 	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
 
 const (
 	clients = 4
@@ -102,9 +103,8 @@ func TestKill_InAMigration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			binary := buildProgram(t)
 			for step := range proof.Rounds(3, 30, 100) {
-				p := &program{binary: binary, data: filepath.Join(t.TempDir(), "data"), database: database(t)}
+				p := &program{binary: proctest.Failpoints(t), data: filepath.Join(t.TempDir(), "data"), database: database(t)}
 				kill := killAt(failpoint.InMigration, 1+step%3)
 				if err := p.dieIn(kill, step, "migrate"); err == nil && step%2 == 0 {
 					t.Errorf("step %d: the migration was not killed", step)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 // program is the built program with its data folder, and its database where that is PostgreSQL.
@@ -31,39 +32,10 @@ type program struct {
 	binary, data, database, key string
 }
 
-var building = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "sheaf-crash-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	binary := filepath.Join(folder, "sheaf")
-	build := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, "sheaf.dev/cmd/sheaf")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return os.ReadFile(binary)
-})
-
-// buildProgram returns the path of the program with its failpoints, built once.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	binary, err := building()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "sheaf")
-	if err := os.WriteFile(path, binary, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // newProgram returns the program with a workspace and a key.
 func newProgram(t *testing.T, database string) *program {
 	t.Helper()
-	p := &program{binary: buildProgram(t), data: filepath.Join(t.TempDir(), "data"), database: database}
+	p := &program{binary: proctest.Failpoints(t), data: filepath.Join(t.TempDir(), "data"), database: database}
 	p.prepare(t)
 	return p
 }

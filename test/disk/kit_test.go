@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,28 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/proctest"
 )
-
-var building = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "sheaf-disk-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	binary := filepath.Join(folder, "sheaf")
-	build := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, "sheaf.dev/cmd/sheaf")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return os.ReadFile(binary)
-})
 
 // program is the built program with a data folder.
 type program struct {
@@ -48,15 +32,7 @@ type program struct {
 
 func newProgram(t *testing.T, data string, env ...string) *program {
 	t.Helper()
-	content, err := building()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &program{binary: filepath.Join(t.TempDir(), "sheaf"), data: data, env: env}
-	if err := os.WriteFile(p.binary, content, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return &program{binary: proctest.Failpoints(t), data: data, env: env}
 }
 
 // prepare makes a workspace and a key.

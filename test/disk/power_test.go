@@ -20,12 +20,13 @@ import (
 	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/test/lossfs"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
 
 // After a power cut at any operation of the disk the store opens, the doctor finds nothing, and the answers are those
 // after the last acknowledged write, or after the one that was under way.

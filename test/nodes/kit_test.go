@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +22,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 // long says that the tests run in their long form.
@@ -39,33 +40,7 @@ func scaled[T any](quick, full T) T {
 // patience is how long a test waits for what must come, on a busy machine.
 const patience = 60 * time.Second
 
-// binary is the built program.
-var binary string
-
-func TestMain(m *testing.M) {
-	folder, err := os.MkdirTemp("", "sheaf-nodes-")
-	if err == nil {
-		err = build(folder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(folder)
-		os.Exit(code)
-	}))
-}
-
-func build(folder string) error {
-	binary = filepath.Join(folder, "sheaf")
-	build := exec.Command("go", "build", "-o", binary, "sheaf.dev/cmd/sheaf")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return nil
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
 
 // figure prints a line of what was measured, also without -v when the run is a long one.
 func figure(t *testing.T, format string, args ...any) {
@@ -103,7 +78,7 @@ func (s *site) ask(args ...string) (out map[string]any) {
 	if s.database != "" {
 		args = append(args, "--database-url", s.database)
 	}
-	b, err := exec.Command(binary, args...).Output()
+	b, err := exec.Command(proctest.Binary(s.t), args...).Output()
 	if err == nil {
 		err = json.Unmarshal(b, &out)
 	}
@@ -161,7 +136,7 @@ func launch(t *testing.T, key string, args []string) *node {
 	}
 	n := &node{t: t, key: key, args: args, ended: make(chan struct{}),
 		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
-	n.cmd = exec.Command(binary, args...)
+	n.cmd = exec.Command(proctest.Binary(t), args...)
 	n.cmd.Stdout, n.cmd.Stderr = &n.out, &n.err
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)

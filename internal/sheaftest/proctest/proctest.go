@@ -21,47 +21,73 @@ import (
 	"time"
 )
 
-// binary is the built program; Exit removes it.
-var binary struct {
+// built is the program, as it is built once for a test process; Exit removes it.
+type built struct {
+	env    string   // names one that was built before
+	flags  []string // of go build
 	once   sync.Once
 	folder string
 	err    error
 }
 
+// EnvBinary and EnvFailpoints name programs that were built before: scripts/test builds them once for all packages.
+const (
+	EnvBinary     = "SHEAF_TEST_BINARY"
+	EnvFailpoints = "SHEAF_TEST_FAILPOINTS"
+)
+
+var (
+	plain      = built{env: EnvBinary}
+	failpoints = built{env: EnvFailpoints, flags: []string{"-tags", "failpoint"}}
+)
+
 // Exit removes what was built and ends the process. It is how a package's tests end:
 //
 //	goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
 func Exit(code int) {
-	if binary.folder != "" {
-		_ = os.RemoveAll(binary.folder)
+	for _, b := range []*built{&plain, &failpoints} {
+		if b.folder != "" {
+			_ = os.RemoveAll(b.folder)
+		}
 	}
 	os.Exit(code)
 }
 
-// EnvBinary names a program that was built before, for tests that run in a process of their own.
-const EnvBinary = "SHEAF_TEST_BINARY"
-
-// Binary builds the program, once for a test process, and returns its path. The package's TestMain must end by Exit.
+// Binary returns the path of the program as users build it. The package's TestMain must end by Exit.
 func Binary(t testing.TB) string {
 	t.Helper()
-	if built := os.Getenv(EnvBinary); built != "" {
-		return built
-	}
-	binary.once.Do(build)
-	if binary.err != nil {
-		t.Fatal(binary.err)
-	}
-	return filepath.Join(binary.folder, "sheaf")
+	return plain.path(t)
 }
 
-func build() {
-	if binary.folder, binary.err = os.MkdirTemp("", "sheaf-program-"); binary.err != nil {
+// Failpoints is Binary with the points at which it can be killed.
+func Failpoints(t testing.TB) string {
+	t.Helper()
+	return failpoints.path(t)
+}
+
+// path is never of a file that this process wrote: a child that is forked meanwhile would keep it open for writing,
+// and then nobody can execute it.
+func (b *built) path(t testing.TB) string {
+	t.Helper()
+	if before := os.Getenv(b.env); before != "" {
+		return before
+	}
+	b.once.Do(b.build)
+	if b.err != nil {
+		t.Fatal(b.err)
+	}
+	return filepath.Join(b.folder, "sheaf")
+}
+
+func (b *built) build() {
+	if b.folder, b.err = os.MkdirTemp("", "sheaf-program-"); b.err != nil {
 		return
 	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(binary.folder, "sheaf"), "sheaf.dev/cmd/sheaf")
+	args := append([]string{"build", "-o", filepath.Join(b.folder, "sheaf")}, b.flags...)
+	cmd := exec.Command("go", append(args, "sheaf.dev/cmd/sheaf")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		binary.err = fmt.Errorf("build: %w\n%s", err, out)
+		b.err = fmt.Errorf("build: %w\n%s", err, out)
 	}
 }
 
