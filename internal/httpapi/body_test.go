@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -231,7 +232,7 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 	a := apitest.SQLite(t)
 	key := a.Workspace(sheaf.Pro).Key()
 	for name, test := range map[string]struct{ length, most int64 }{
-		"announced": {100 << 20, 1 << 20}, // nothing is read but what the kernel and the buffer hold
+		"announced": {100 << 20, 10<<20 + 1<<20},
 		"chunked":   {-1, 10<<20 + 1<<20},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,6 +258,48 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 			server.Close()
 			if got := listener.read.Load(); got > test.most {
 				t.Errorf("the server read %d bytes, want at most %d", got, test.most)
+			}
+		})
+	}
+}
+
+// D13: a client that listens only when it has sent everything is told why it is refused, and one that has sent
+// nothing yet is told at once.
+func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t)
+	server := httptest.NewServer(a.Handler)
+	defer server.Close()
+	ws := a.Workspace(sheaf.Pro)
+	for name, test := range map[string]struct {
+		method, path, key string
+		size, status      int
+	}{
+		"a byte too much":     {"POST", "/api/v1/projects", ws.Key(), 10<<20 + 1, 413},
+		"a megabyte too much": {"POST", "/api/v1/projects", ws.Key(), 11 << 20, 413},
+		"no key":              {"POST", "/api/v1/projects", "", 10 << 20, 401},
+		"no scope":            {"POST", "/api/v1/projects", ws.Key(sheaf.ProjectsRead), 10<<20 + 1, 403},
+		"no route":            {"POST", "/api/v1/nowhere", ws.Key(), 10 << 20, 404},
+		"no body wanted":      {"DELETE", "/api/v1/projects/0190b0a0-0000-7000-8000-000000000000", ws.Key(), 10 << 20, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", test.method, test.path, test.key, test.size)
+			for _, sent := range []int{test.size, 0} {
+				conn, err := net.Dial("tcp", server.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := conn.Write(append([]byte(head), make([]byte, sent)...)); err != nil {
+					t.Fatalf("the connection was closed before %d bytes were sent: %v", sent, err)
+				}
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != test.status || res.ContentLength != int64(len(body)) {
+					t.Errorf("after %d bytes: %d, length %d, %s, %v", sent, res.StatusCode, res.ContentLength, body, err)
+				}
 			}
 		})
 	}

@@ -92,8 +92,14 @@ func (x *exchange) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// write sends the answer, or 304 when the client has it already.
+// write sends the answer, and takes what it did not need of the request.
 func (x *exchange) write(a *answer) {
+	x.send(a)
+	x.discard()
+}
+
+// send sends the answer, or 304 when the client has it already.
+func (x *exchange) send(a *answer) {
 	if err := x.holdAnswer(len(a.body)); err != nil {
 		x.fail(err)
 		return

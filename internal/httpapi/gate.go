@@ -25,7 +25,7 @@ const (
 	// and of its socket hold as much.
 	freeBody   = 4 << 10
 	freeAnswer = 64 << 10
-	// discardWithin is how long a body that is refused may take.
+	// discardWithin is how long a body that nobody reads may take.
 	discardWithin = 10 * time.Second
 	// quickWrite is what goes into a buffer, and so waits for nobody.
 	quickWrite = 2 << 10
@@ -152,18 +152,18 @@ func (g *gate) refuse() error {
 func (x *exchange) readAll() ([]byte, error) {
 	x.pause()
 	defer x.resume()
-	r, size := x.request.Body, x.request.ContentLength
+	size := x.request.ContentLength
 	if size < 0 {
-		return x.readGrowing(http.MaxBytesReader(x.ResponseWriter, r, maxBody))
+		x.request.Body = http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxBody)
+		return x.readGrowing(x.request.Body)
 	}
 	if size > freeBody {
 		if err := x.holdBody(size); err != nil {
-			x.discard()
 			return nil, err
 		}
 	}
 	b := make([]byte, size)
-	_, err := io.ReadFull(r, b)
+	_, err := io.ReadFull(x.request.Body, b)
 	return b, err
 }
 
@@ -181,7 +181,6 @@ func (x *exchange) readGrowing(r io.Reader) ([]byte, error) {
 		}
 		if len(b) == cap(b) {
 			if err := x.holdBody(int64(cap(b))); err != nil {
-				x.discard()
 				return nil, err
 			}
 			b = append(make([]byte, 0, 2*cap(b)), b...)
@@ -189,14 +188,29 @@ func (x *exchange) readGrowing(r io.Reader) ([]byte, error) {
 	}
 }
 
-// discard takes a body that is refused without keeping it: many clients listen
-// only when they have sent everything. Who asked first is told at once.
+// unread reports whether the client sends a body that nobody took. Who asks
+// first does not send it.
+func (x *exchange) unread() bool {
+	body := x.request.Body
+	return x.body == nil && body != nil && body != http.NoBody && x.request.Header.Get("Expect") == ""
+}
+
+// discard takes a body that nobody took, up to the bound, once the answer is on
+// its way: many clients listen only when they have sent everything, and a
+// connection that is closed on them hides the answer.
 func (x *exchange) discard() {
-	if x.request.Header.Get("Expect") != "" {
+	if !x.unread() {
 		return
 	}
-	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(x.started.Add(discardWithin))
+	if x.passage.working {
+		x.pause()
+		defer x.resume()
+	}
+	c := http.NewResponseController(x.ResponseWriter)
+	_ = c.Flush()
+	_ = c.SetReadDeadline(x.started.Add(discardWithin))
 	_, _ = io.Copy(io.Discard, io.LimitReader(x.request.Body, maxBody))
+	x.request.Body = http.NoBody
 }
 
 func (x *exchange) holdBody(n int64) error {
