@@ -9,8 +9,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// invitationLives is for how long an invitation's link may be used.
-const invitationLives = 7 * 24 * time.Hour
+const (
+	// invitationLives is for how long an invitation's link may be used.
+	invitationLives = 7 * 24 * time.Hour
+	// maxInvitations is how many may be open in a workspace: they are shown on
+	// one page.
+	maxInvitations = 100
+)
 
 // NewInvitation is an invitation just made. The token is shown once; its hash is
 // kept.
@@ -21,7 +26,8 @@ type NewInvitation struct {
 
 // Invite makes a one-time link by which somebody joins the workspace, in place
 // of an older one for the same e-mail. No mail is sent. It returns Invalid for
-// what is no e-mail, and Conflict for a personal workspace or a member.
+// what is no e-mail, and Conflict for a personal workspace, a member, or when
+// maxInvitations to others are open.
 func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
 	if err := c.AuthorizeOwner(); err != nil {
 		return NewInvitation{}, err
@@ -51,6 +57,17 @@ func (w *work) mayInvite(email string) error {
 	if w.ws.Personal {
 		return conflict("this workspace is personal and takes no second member: invite them to another one")
 	}
+	open, err := w.OtherInvitations(w.ws.ID, email, w.now)
+	if err != nil {
+		return err
+	}
+	if open >= maxInvitations {
+		return conflict("%d invitations to this workspace are open, and there can be no more: withdraw one, or wait until one is used or has expired", open)
+	}
+	return w.notAMember(email)
+}
+
+func (w *work) notAMember(email string) error {
 	u, err := w.UserByEmail(email)
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return nil

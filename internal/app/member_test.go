@@ -1,7 +1,9 @@
 package app
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -262,6 +264,57 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 		}
 		_, err = a.useInvitation(t.Context(), i.Token, o, compared, "")
 		wantKind(t, "with the password of before", err, sheaf.Unauthorized)
+	})
+}
+
+// Whoever invites by a script must not make a page that nobody can open.
+func TestInvitation_LimitUnderConcurrency(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		invite := func(i int) error {
+			_, err := a.Invite(t.Context(), owner, fmt.Sprintf("p%d@example.com", i), sheaf.Member)
+			return err
+		}
+		for i := range maxInvitations - 2 {
+			if err := invite(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var made atomic.Int64
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				if err := invite(1000 + i); err == nil {
+					made.Add(1)
+				} else {
+					wantKind(t, "one too many", err, sheaf.Conflict)
+				}
+			})
+		}
+		all.Wait()
+		m, err := a.Members(t.Context(), owner)
+		if err != nil || made.Load() != 2 || len(m.Invitations) != maxInvitations {
+			t.Errorf("%d of 8 were made, %d are open: %v", made.Load(), len(m.Invitations), err)
+		}
+		_, err = a.Operator().Invite(t.Context(), owner.Workspace, "p2000@example.com", sheaf.Member)
+		wantKind(t, "one too many of the operator", err, sheaf.Conflict)
+		if err := invite(0); err != nil {
+			t.Errorf("in place of an older one: %v", err)
+		}
+		if err := a.Withdraw(t.Context(), owner, m.Invitations[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := invite(3000); err != nil {
+			t.Errorf("after one was withdrawn: %v", err)
+		}
+		*now = now.Add(invitationLives)
+		s, _ := signIn(t, a, in)
+		owner = caller(t, a, s.Token)
+		if err := invite(4000); err != nil {
+			t.Errorf("when the others have expired: %v", err)
+		}
 	})
 }
 

@@ -42,6 +42,16 @@ func (r *Reader) Invitations(ws sheaf.WorkspaceID, now time.Time) ([]sheaf.Invit
 	return all(r, selectInvitations, scanInvitation, ws, now)
 }
 
+const countInvitations = `
+SELECT COUNT(*)
+FROM invitations
+WHERE workspace_id = $1 AND expires_at > $2 AND email_folded <> $3`
+
+// OtherInvitations counts the workspace's open invitations to anybody else.
+func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.Time) (int64, error) {
+	return r.count(countInvitations, ws, now, fold(email))
+}
+
 const selectInvitation = `
 SELECT ` + invitationColumns + `, workspace_id
 FROM invitations
