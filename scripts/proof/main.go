@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -59,7 +60,7 @@ func run(long bool, only, table string) error {
 	if err != nil {
 		return err
 	}
-	env := append(os.Environ(), pgtest.EnvURL+"="+cluster.URL(), "SHEAF_TEST_REQUIRE=1", proof.EnvLevel+"="+level(long))
+	env := append(os.Environ(), pgtest.EnvURL+"="+cluster.URL(), sheaftest.EnvRequire+"=1", proof.EnvLevel+"="+level(long))
 	out, err := os.Create(table)
 	if err != nil {
 		return errors.Join(err, cluster.Close())

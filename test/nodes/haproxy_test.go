@@ -84,12 +84,11 @@ func findHAProxy(t *testing.T) string {
 // startHAProxy runs it with the documented configuration, on the nodes' addresses, and returns its own.
 func startHAProxy(t *testing.T, program string, nodes []*node) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := sheaftest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := "127.0.0.1:" + port
 	config := strings.Replace(documented(t, "haproxy"), "bind :8080", "bind "+address, 1)
 	for i, n := range nodes {
 		config = strings.Replace(config, fmt.Sprintf("10.0.0.1%d:8080", i+1), strings.TrimPrefix(n.url, "http://"), 1)

@@ -143,12 +143,7 @@ func start(t *testing.T, dir, port string, command []string, env ...string) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := sheaftest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

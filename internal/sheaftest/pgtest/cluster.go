@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/reaper"
 )
 
 // Mode is a way to stop a cluster.
@@ -44,14 +46,25 @@ var settings = []string{
 	"logging_collector=off",
 }
 
+// endServer stops the server and waits for its end. That is seen in the pid file, which the server removes last: the
+// process itself may stay as a zombie where nobody collects orphans.
+const endServer = `
+	kill -QUIT "$server"
+	tries=0
+	while [ -e "$1/data/postmaster.pid" ] && [ "$tries" -lt 100 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+`
+
 // A Cluster is a PostgreSQL server of the test's own. Its methods are for one goroutine at a time.
 type Cluster struct {
 	bin      string // the folder of initdb and postgres
 	dir      string // ours alone: data, the unix socket, the server's log
 	password string
-	port     int
+	port     string
 	attr     *syscall.SysProcAttr
-	reaper   *reaper
+	reaper   *reaper.Reaper
 	server   int   // process id, 0 while stopped
 	frozen   []int // process ids
 }
@@ -110,7 +123,7 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 			return err
 		}
 	}
-	if c.reaper, err = startReaper(c.dir, c.attr); err != nil {
+	if c.reaper, err = reaper.Start(c.dir, endServer, c.attr); err != nil {
 		return err
 	}
 	if err := fill(); err != nil {
@@ -118,7 +131,7 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 	}
 	// Another process may take the free port before the server does: then take another.
 	for range 5 {
-		if c.port, err = freePort(); err != nil {
+		if c.port, err = sheaftest.FreePort(); err != nil {
 			return err
 		}
 		if err = c.Restart(); err == nil {
@@ -142,7 +155,7 @@ func (c *Cluster) URL() string {
 
 // SocketURL returns the same as URL over the unix socket, where no password is asked.
 func (c *Cluster) SocketURL() string {
-	query := url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}
+	query := url.Values{"host": {c.dir}, "port": {c.port}}
 	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
 }
 
@@ -194,7 +207,7 @@ func (c *Cluster) collect(options int) (ended bool, err error) {
 		return false, nil
 	}
 	c.server = 0
-	c.reaper.watch(0)
+	c.reaper.Watch(0)
 	return true, nil
 }
 
@@ -222,7 +235,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	args := []string{"-D", c.dataDir(), "-k", c.dir, "-p", strconv.Itoa(c.port)}
+	args := []string{"-D", c.dataDir(), "-k", c.dir, "-p", c.port}
 	for _, s := range settings {
 		args = append(args, "-c", s)
 	}
@@ -232,7 +245,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	c.server = cmd.Process.Pid
-	c.reaper.watch(c.server)
+	c.reaper.Watch(c.server)
 	return errors.Join(cmd.Process.Release(), c.ready(ctx))
 }
 
@@ -280,7 +293,7 @@ func (c *Cluster) Close() error {
 	if c.reaper == nil {
 		return errors.Join(err, os.RemoveAll(c.dir))
 	}
-	return errors.Join(err, c.reaper.finish())
+	return errors.Join(err, c.reaper.Finish())
 }
 
 // initdb makes the data folder. Its collation is deliberately not C: a query that sorts text by our order has to say
@@ -308,14 +321,6 @@ func (c *Cluster) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (c *Cluster) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
+func (c *Cluster) address() string { return net.JoinHostPort("127.0.0.1", c.port) }
 func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) logFile() string { return filepath.Join(c.dir, "log") }
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
-}

@@ -18,15 +18,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
-const (
-	// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
-	EnvURL = "SHEAF_TEST_POSTGRES_URL"
-
-	// EnvRequire, set to 1, turns the skip of a test that misses PostgreSQL into a failure.
-	EnvRequire = "SHEAF_TEST_REQUIRE"
-)
+// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
+const EnvURL = "SHEAF_TEST_POSTGRES_URL"
 
 // timeout bounds every single act on a cluster: far beyond what any of them takes on a busy machine.
 const timeout = time.Minute
@@ -76,10 +73,10 @@ var shared = sync.OnceValues(func() (string, error) {
 // unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a failure.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrNotInstalled) || os.Getenv(EnvRequire) == "1" {
-		t.Fatal(err)
+	if errors.Is(err, ErrNotInstalled) {
+		sheaftest.Unable(t, err.Error())
 	}
-	t.Skip(err)
+	t.Fatal(err)
 }
 
 // execute runs one statement on a connection of its own.

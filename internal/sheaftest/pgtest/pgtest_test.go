@@ -213,7 +213,7 @@ func TestUnavailable_SkipsOrFails(t *testing.T) {
 		{"installed and broken", "", "fatal: disk full", errors.New("disk full")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv(EnvRequire, test.require)
+			t.Setenv(sheaftest.EnvRequire, test.require)
 			var r recorder
 			unavailable(&r, test.err)
 			// The recorder goes on where a test would end, so only the first word counts.

@@ -58,7 +58,7 @@ func (c *Cluster) launchStandby() (*Cluster, error) {
 // createFrom makes the cluster's files from those of a running primary.
 func (c *Cluster) createFrom(primary *Cluster) error {
 	return c.prepare(func() error {
-		from := fmt.Sprintf("host=%s port=%d user=%s application_name=%s", primary.dir, primary.port, superuser, standbyName)
+		from := fmt.Sprintf("host=%s port=%s user=%s application_name=%s", primary.dir, primary.port, superuser, standbyName)
 		out, err := c.command("pg_basebackup", "-d", from, "-D", c.dataDir(), "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("pg_basebackup: %w\n%s", err, out)

@@ -13,22 +13,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
-)
 
-// EnvRequire, set to 1, turns the skip of a test that misses Redis into a failure.
-const EnvRequire = "SHEAF_TEST_REQUIRE"
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/reaper"
+)
 
 // ErrNotInstalled says that no Redis server was found on the machine.
 var ErrNotInstalled = errors.New("redis-server is not installed: ./scripts/test installs it")
 
 // timeout bounds every single act on a server: far beyond what any of them takes on a busy machine.
 const timeout = time.Minute
+
+// endServer works on a frozen server too.
+const endServer = `kill -KILL "$server"`
+
+// session keeps a Ctrl-C in the terminal away: the reaper decides when the server stops.
+var session = &syscall.SysProcAttr{Setsid: true}
 
 // A Server is a Redis of the test's own. Its methods are for one goroutine at a time, and fail the test when they
 // cannot do what they say.
@@ -37,8 +42,8 @@ type Server struct {
 	program  string
 	dir      string // ours alone: the unix socket, the server's log
 	password string
-	port     int
-	reaper   *reaper
+	port     string
+	reaper   *reaper.Reaper
 	pid      int // 0 while stopped
 }
 
@@ -62,10 +67,10 @@ func Start(t testing.TB) *Server {
 // unavailable ends the test: Redis not being installed is a reason to skip, anything else is a failure.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrNotInstalled) || os.Getenv(EnvRequire) == "1" {
-		t.Fatal(err)
+	if errors.Is(err, ErrNotInstalled) {
+		sheaftest.Unable(t, err.Error())
 	}
-	t.Skip(err)
+	t.Fatal(err)
 }
 
 func launch() (*Server, error) {
@@ -78,7 +83,7 @@ func launch() (*Server, error) {
 		return nil, err
 	}
 	s := &Server{program: program, dir: dir, password: rand.Text()}
-	if s.reaper, err = startReaper(dir); err == nil {
+	if s.reaper, err = reaper.Start(dir, endServer, session); err == nil {
 		err = s.findPort()
 	}
 	if err != nil {
@@ -91,7 +96,7 @@ func launch() (*Server, error) {
 // take another.
 func (s *Server) findPort() (err error) {
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = sheaftest.FreePort(); err != nil {
 			return err
 		}
 		if err = s.start(); err == nil {
@@ -175,16 +180,16 @@ func (s *Server) start() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(s.program, "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--unixsocket", s.socket(),
+	cmd := exec.Command(s.program, "--port", s.port, "--bind", "127.0.0.1", "--unixsocket", s.socket(),
 		"--requirepass", s.password, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
 	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = session
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	s.pid = cmd.Process.Pid
-	s.reaper.watch(s.pid)
+	s.reaper.Watch(s.pid)
 	return errors.Join(cmd.Process.Release(), s.ready())
 }
 
@@ -231,7 +236,7 @@ func (s *Server) wait(options int) error {
 	}
 	if pid != 0 && (status.Exited() || status.Signaled()) {
 		s.pid = 0
-		s.reaper.watch(0)
+		s.reaper.Watch(0)
 	}
 	return nil
 }
@@ -242,16 +247,8 @@ func (s *Server) close() error {
 	if s.reaper == nil {
 		return errors.Join(err, os.RemoveAll(s.dir))
 	}
-	return errors.Join(err, s.reaper.finish())
+	return errors.Join(err, s.reaper.Finish())
 }
 
-func (s *Server) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) address() string { return net.JoinHostPort("127.0.0.1", s.port) }
 func (s *Server) socket() string  { return filepath.Join(s.dir, "socket") }
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
-}
