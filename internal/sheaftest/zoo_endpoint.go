@@ -8,9 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
 	"math/big"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -188,8 +190,10 @@ func (ca *CA) Pool() *x509.CertPool {
 	return pool
 }
 
-// Certificate is the CA's own, for a program that writes it to a file.
-func (ca *CA) Certificate() *x509.Certificate { return ca.cert }
+// WriteFile writes the CA's own certificate to a file, as --webhook-ca-file takes it.
+func (ca *CA) WriteFile(path string) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o644)
+}
 
 // CertOptions describe a server's certificate. Times that are zero mean now, give or take some hours.
 type CertOptions struct {

@@ -3,7 +3,6 @@ package address
 import (
 	"crypto/tls"
 	"encoding/binary"
-	"encoding/pem"
 	"io"
 	"log"
 	"net"
@@ -101,8 +100,7 @@ func (w *world) listen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw})
-	if err := os.WriteFile(w.roots, block, 0o600); err != nil {
+	if err := ca.WriteFile(w.roots); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "[::]:443")

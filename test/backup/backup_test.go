@@ -94,16 +94,13 @@ func drill(t *testing.T, from, to string) result {
 }
 
 // store is the program on an empty store of an engine.
-type store struct {
-	*proctest.Program
-	url string // of PostgreSQL; empty: SQLite
-}
+type store struct{ *proctest.Program }
 
 func newStore(t *testing.T, engine string) *store {
 	t.Helper()
 	s := &store{Program: proctest.New(t)}
 	if engine == "PostgreSQL" {
-		s.on(pgtest.URL(t))
+		s.Database = pgtest.URL(t)
 	}
 	return s
 }
@@ -130,11 +127,7 @@ func copyFile(t *testing.T, from, to string) {
 // violations returns how many the doctor finds, and shows them.
 func (s *store) violations(t *testing.T) int {
 	t.Helper()
-	args := []string{"--data", s.Data}
-	if s.url != "" {
-		args = append(args, "--database-url", s.url)
-	}
-	found, err := sheaftest.Doctor(s.Binary, args...)
+	found, err := sheaftest.Doctor(s.Binary, s.Flags()...)
 	if err != nil {
 		t.Error(err)
 	}

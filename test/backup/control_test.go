@@ -2,21 +2,11 @@ package backup
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
-	"sheaf.dev/internal/sheaftest/pgtest"
 )
-
-// on makes every command of the store work on a PostgreSQL database.
-func (s *store) on(url string) {
-	s.url = url
-	s.Prepare = func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "SHEAF_DATABASE_URL="+url) }
-}
 
 // control plants two faults that the drill must notice: a bad way to back up, and a copy that lacks a row.
 func control(t *testing.T) {
@@ -35,8 +25,7 @@ func control(t *testing.T) {
 	if len(before.compare(final, bare.projects(t, key))) == 0 {
 		t.Error("the file was copied without its log, and nobody noticed")
 	}
-	lacking := newStore(t, "SQLite")
-	lacking.on(pgtest.URL(t))
+	lacking := newStore(t, "PostgreSQL")
 	lacking.takeKey(t, s)
 	lacking.Ask(t, "restore", copied)
 	lacking.remove(t, kept(t, before, final))
@@ -63,7 +52,7 @@ func kept(t *testing.T, before, final journal) string {
 func (s *store) remove(t *testing.T, project string) {
 	t.Helper()
 	ctx := context.Background()
-	c, err := pgx.Connect(ctx, s.url)
+	c, err := pgx.Connect(ctx, s.Database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,7 +29,7 @@ func receiver(t *testing.T) (*sheaftest.Receiver, []string) {
 	}
 	t.Cleanup(r.Close)
 	roots := filepath.Join(t.TempDir(), "roots.pem")
-	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw}), 0o600); err != nil {
+	if err := ca.WriteFile(roots); err != nil {
 		t.Fatal(err)
 	}
 	return r, []string{"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", roots, "--webhook-retry-delays", "10ms,10ms,10ms"}

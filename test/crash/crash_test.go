@@ -41,11 +41,11 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := killOften(t, newProgram(t, database(t)), proof.Rounds(10, 250, 1000), "")
+			f := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(10, 250, 1000), "")
 			row := f.row("kill -9, " + name)
 			row.Control = "answers before the commit"
 			row.Caught = proof.Catches(func() bool { // when a client's change is in the transaction that dies
-				planted := killOften(t, newProgram(t, database(t)), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
+				planted := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
 				return len(planted.complaints) > 0
 			})
 			row.Report(t)
@@ -104,12 +104,12 @@ func TestKill_InAMigration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for step := range proof.Rounds(3, 30, 100) {
-				p := &program{binary: proctest.Failpoints(t), data: filepath.Join(t.TempDir(), "data"), database: database(t)}
+				p := newProgram(t, database(t))
 				kill := killAt(failpoint.InMigration, 1+step%3)
 				if err := p.dieIn(kill, step, "migrate"); err == nil && step%2 == 0 {
 					t.Errorf("step %d: the migration was not killed", step)
 				}
-				p.ask(t, "migrate")
+				p.Ask(t, "migrate")
 				p.prepare(t)
 				p.healthy(t)
 			}
@@ -120,7 +120,7 @@ func TestKill_InAMigration(t *testing.T) {
 // A backup that is killed leaves no file that looks like one, and the store as it was.
 func TestKill_InABackup(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, "")
+	p := newProgram(t, "").prepare(t)
 	for step := range proof.Rounds(3, 15, 15) {
 		folder := t.TempDir()
 		kill := killAt(failpoint.InBackup, 1+step)
@@ -131,14 +131,14 @@ func TestKill_InABackup(t *testing.T) {
 			t.Errorf("table %d: a killed backup left a file: %v", step, err)
 		}
 	}
-	p.ask(t, "backup", filepath.Join(t.TempDir(), "copy"))
+	p.Ask(t, "backup", filepath.Join(t.TempDir(), "copy"))
 	p.healthy(t)
 }
 
 // healthy fails the test unless the doctor finds nothing.
 func (p *program) healthy(t *testing.T) {
 	t.Helper()
-	violations, err := sheaftest.Doctor(p.binary, p.flags()...)
+	violations, err := sheaftest.Doctor(p.Binary, p.Flags()...)
 	if err != nil || len(violations) > 0 {
 		t.Errorf("doctor: %v, %v", violations, err)
 	}

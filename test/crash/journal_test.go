@@ -222,7 +222,7 @@ func (f *findings) complain(count *int, format string, args ...any) {
 // doctor examines the stored data.
 func (f *findings) doctor(t *testing.T, p *program) {
 	t.Helper()
-	violations, err := sheaftest.Doctor(p.binary, p.flags()...)
+	violations, err := sheaftest.Doctor(p.Binary, p.Flags()...)
 	if err != nil {
 		t.Fatalf("doctor: %v", err)
 	}

@@ -1,77 +1,44 @@
 package crash
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/tls"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// program is the built program with its data folder, and its database where that is PostgreSQL.
+// program is the built program with the key of a workspace.
 type program struct {
-	binary, data, database, key string
+	*proctest.Program
+	key string
 }
 
-// newProgram returns the program with a workspace and a key.
+// newProgram returns the program on an empty store.
 func newProgram(t *testing.T, database string) *program {
 	t.Helper()
-	p := &program{binary: proctest.Failpoints(t), data: filepath.Join(t.TempDir(), "data"), database: database}
-	p.prepare(t)
+	return &program{Program: &proctest.Program{Binary: proctest.Failpoints(t), Data: filepath.Join(t.TempDir(), "data"), Database: database}}
+}
+
+// prepare makes the workspace.
+func (p *program) prepare(t *testing.T) *program {
+	t.Helper()
+	p.key = p.Workspace(t, "Acme")
 	return p
-}
-
-func (p *program) prepare(t *testing.T) {
-	t.Helper()
-	workspace := p.ask(t, "workspace", "create", "--name", "Acme", "--plan", "business")
-	key := p.ask(t, "key", "create", "--workspace", workspace["id"].(string), "--name", "load", "--scopes", "all")
-	p.key = key["key"].(string)
-}
-
-// flags name the store.
-func (p *program) flags() []string {
-	if p.database == "" {
-		return []string{"--data", p.data}
-	}
-	return []string{"--data", p.data, "--database-url", p.database}
-}
-
-// ask runs a command and returns what it printed.
-func (p *program) ask(t *testing.T, args ...string) (out map[string]any) {
-	t.Helper()
-	b, err := exec.Command(p.binary, append(append(args, "--json"), p.flags()...)...).Output()
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		t.Fatalf("%v: %v: %s", args, err, b)
-	}
-	return out
 }
 
 // dieIn runs a command that is killed at a point; in every odd step at a moment instead, ever later. It returns the
 // error of its end.
 func (p *program) dieIn(point string, step int, args ...string) error {
-	cmd := exec.Command(p.binary, append(args, p.flags()...)...)
+	cmd := p.Command(args...)
 	if step%2 == 0 {
 		cmd.Env = append(os.Environ(), point)
 		return cmd.Run()
@@ -86,66 +53,25 @@ func (p *program) dieIn(point string, step int, args ...string) error {
 
 // server is a running program.
 type server struct {
-	process   *exec.Cmd
-	address   string
+	*proctest.Server
 	key       string
 	startedIn time.Duration
-	ended     chan struct{} // closed when the process is gone
-	err       error         // of its end
 }
 
-// start runs the server on the same store and returns when it listens.
+// start runs the server on the same store and returns when it listens. With a point in its environment it may die
+// before.
 func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	t.Helper()
+	q := *p.Program
+	q.Env = env
+	run := q.Start
+	if len(env) > 0 {
+		run = q.Launch
+	}
 	began := time.Now()
-	cmd := exec.Command(p.binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--first-run", "none",
-		"--rate-limit", "pro=0,business=0", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
-		"--webhook-retry-delays", "50ms,100ms,200ms", "--webhook-timeout", "1s", "--log-level", "error"}, p.flags()...)...)
-	cmd.Env = append(os.Environ(), env...)
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{process: cmd, key: p.key, ended: make(chan struct{})}
-	lines := bufio.NewReader(stderr)
-	s.address = listens(t, lines)
-	s.startedIn = time.Since(began)
-	go s.wait(lines)
-	t.Cleanup(s.kill)
-	if s.address == "" && len(env) == 0 {
-		<-s.ended
-		t.Fatalf("the server did not start: %v", s.err)
-	}
-	return s
-}
-
-// listens returns the address from the line that names it; a server that died before has none.
-func listens(t *testing.T, lines *bufio.Reader) string {
-	for {
-		line, err := lines.ReadString('\n')
-		if _, address, ok := strings.Cut(line, "listening on "); ok {
-			return strings.TrimSpace(address)
-		}
-		if err != nil {
-			return ""
-		}
-		t.Logf("server: %s", line)
-	}
-}
-
-func (s *server) wait(lines io.Reader) {
-	_, _ = io.Copy(io.Discard, lines)
-	s.err = s.process.Wait()
-	close(s.ended)
-}
-
-// kill ends the server as a crash does, and returns when it is gone.
-func (s *server) kill() {
-	_ = s.process.Process.Kill()
-	<-s.ended
+	s := run(t, "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
+		"--webhook-retry-delays", "50ms,100ms,200ms", "--webhook-timeout", "1s")
+	return &server{Server: s, key: p.key, startedIn: time.Since(began)}
 }
 
 // dies returns when the server has killed itself at its point. Without one it is killed at a random moment, and when
@@ -155,21 +81,17 @@ func (s *server) dies(point string, limit time.Duration) {
 		limit = time.Duration(20+rand.IntN(300)) * time.Millisecond
 	}
 	select {
-	case <-s.ended:
+	case <-s.Ended:
 	case <-time.After(limit):
 	}
-	s.kill()
+	s.Kill()
 }
 
 // terminate ends it as an operator does; that must go well.
 func (s *server) terminate(t *testing.T) {
 	t.Helper()
-	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-s.ended
-	if s.err != nil {
-		t.Errorf("the server's end: %v", s.err)
+	if err := s.Terminate(); err != nil {
+		t.Errorf("the server's end: %v", err)
 	}
 }
 
@@ -178,28 +100,7 @@ var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, T
 
 // call makes one request.
 func (s *server) call(method, path string, body, answer any) (status int, err error) {
-	var content bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&content).Encode(body); err != nil {
-			return 0, err
-		}
-	}
-	req, err := http.NewRequest(method, s.address+path, &content)
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.key)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := client.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err == nil && answer != nil {
-		err = json.Unmarshal(b, answer)
-	}
-	return res.StatusCode, err
+	return proctest.Call(client, s.URL, s.key, method, path, body, answer)
 }
 
 func (s *server) subscribe(t *testing.T, url string) {
@@ -251,25 +152,8 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	ca, err := sheaftest.NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := ca.Issue(sheaftest.CertOptions{Hosts: []string{"127.0.0.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &receiver{times: map[string]int{}, taken: map[string]bool{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw})
-	if err := os.WriteFile(r.roots, block, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
-	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	srv.StartTLS()
-	t.Cleanup(srv.Close)
-	r.url = srv.URL + "/hook"
+	r := &receiver{times: map[string]int{}, taken: map[string]bool{}}
+	r.url, r.roots = proctest.Endpoint(t, http.HandlerFunc(r.receive))
 	return r
 }
 

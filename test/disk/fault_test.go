@@ -52,7 +52,6 @@ func failEach(t *testing.T, plant string, most int) *failing {
 	path := t.TempDir()
 	f := &failing{folder: mount(t, path), stored: map[string]string{}}
 	p := newProgram(t, path, failpoint.EnvPlant+"="+plant)
-	p.prepare(t)
 	f.server = p.start(t)
 	for k := 1; k <= most; k++ {
 		for _, err := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
@@ -211,7 +210,7 @@ func (f *failing) afterTheCut(t *testing.T, p *program) {
 		}
 	}
 	q := *p
-	q.data = rest
+	q.Data = rest
 	f.server = q.start(t)
 	f.compare("after a power cut", f.list(t))
 	f.terminate(t)
@@ -220,7 +219,7 @@ func (f *failing) afterTheCut(t *testing.T, p *program) {
 
 func (f *failing) examine(t *testing.T, p *program) {
 	t.Helper()
-	violations, err := sheaftest.Doctor(p.binary, "--data", p.data)
+	violations, err := sheaftest.Doctor(p.Binary, p.Flags()...)
 	if err != nil {
 		f.complain("doctor: %v", err)
 	}
@@ -252,9 +251,9 @@ func TestFault_RealLimits(t *testing.T) {
 				f.complain("the first write with room again was refused")
 			}
 			f.compare("with room again", f.list(t))
-			f.kill()
+			f.Kill()
 			q := *p
-			q.prefix = nil
+			q.Prefix = nil
 			f.server = q.start(t)
 			f.compare("after a restart", f.list(t))
 			f.terminate(t)
@@ -278,7 +277,6 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
 	p := newProgram(t, filepath.Join(path, "data"))
-	p.prepare(t)
 	var room syscall.Statfs_t
 	if err := syscall.Statfs(path, &room); err != nil {
 		t.Fatal(err)
@@ -298,11 +296,10 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 func fileLimit(t *testing.T) (*program, func(*server)) {
 	t.Helper()
 	p := newProgram(t, filepath.Join(t.TempDir(), "data"))
-	p.prepare(t)
-	p.prefix = []string{"prlimit", fmt.Sprintf("--fsize=%d:unlimited", leave)}
+	p.Prefix = []string{"prlimit", fmt.Sprintf("--fsize=%d:unlimited", leave)}
 	return p, func(s *server) {
 		most := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
-		if err := unix.Prlimit(s.process.Process.Pid, unix.RLIMIT_FSIZE, &most, nil); err != nil {
+		if err := unix.Prlimit(s.Process.Pid, unix.RLIMIT_FSIZE, &most, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,8 +73,7 @@ func record(t *testing.T, plant string) *recording {
 	folder := mount(t, path)
 	p := newProgram(t, path, failpoint.EnvPlant+"="+plant)
 	var url string
-	url, p.roots = newReceiver(t)
-	p.prepare(t)
+	url, p.roots = proctest.Endpoint(t, takeAll)
 	r := &recording{key: p.key}
 	s := p.start(t)
 	r.acknowledged(t, folder, s)

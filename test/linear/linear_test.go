@@ -28,33 +28,31 @@ const (
 
 // cluster is a program on one database, served by one node or two.
 type cluster struct {
-	t        *testing.T
-	program  *proctest.Program
-	database []string // arguments
-	key      string
-	nodes    []*proctest.Server
+	t       *testing.T
+	program *proctest.Program
+	key     string
+	nodes   []*proctest.Server
 }
 
-func newCluster(t *testing.T, count int, database ...string) *cluster {
+func newCluster(t *testing.T, count int, database string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, program: proctest.New(t), database: database, nodes: make([]*proctest.Server, count)}
-	ask := func(args ...string) map[string]any { return c.program.Ask(t, append(args, database...)...) }
-	workspace := ask("workspace", "create", "--name", "Acme", "--plan", "business")
-	c.key = ask("key", "create", "--workspace", workspace["id"].(string), "--name", "a", "--scopes", "all")["key"].(string)
+	c := &cluster{t: t, program: proctest.New(t), nodes: make([]*proctest.Server, count)}
+	c.program.Database = database
+	c.key = c.program.Workspace(t, "Acme")
 	for i := range c.nodes {
-		c.nodes[i] = c.program.Start(t, database...)
+		c.nodes[i] = c.program.Start(t)
 	}
 	return c
 }
 
 func TestLinear_ThroughKillsOnSQLite(t *testing.T) {
 	t.Parallel()
-	newCluster(t, 1).prove("linearizable, kill -9, SQLite", proof.Rounds(3, 60, 300))
+	newCluster(t, 1, "").prove("linearizable, kill -9, SQLite", proof.Rounds(3, 60, 300))
 }
 
 func TestLinear_ThroughKillsOfEitherNodeOnPostgres(t *testing.T) {
 	t.Parallel()
-	newCluster(t, 2, "--database-url", pgtest.URL(t)).prove("linearizable, kill -9 of either of two nodes, PostgreSQL", proof.Rounds(3, 60, 300))
+	newCluster(t, 2, pgtest.URL(t)).prove("linearizable, kill -9 of either of two nodes, PostgreSQL", proof.Rounds(3, 60, 300))
 }
 
 // prove kills one node after the other under load, and judges what the clients saw.
@@ -66,7 +64,7 @@ func (c *cluster) prove(name string, kills int) {
 		l.await(between)
 		n := i % len(c.nodes)
 		c.nodes[n].Kill()
-		c.nodes[n] = c.program.Start(c.t, c.database...)
+		c.nodes[n] = c.program.Start(c.t)
 		l.setTargets(c.nodes)
 	}
 	l.await(between)
@@ -87,7 +85,7 @@ func (c *cluster) controlCaught() bool {
 
 // ailments counts what the doctor finds in the end.
 func (c *cluster) ailments() int {
-	found, err := sheaftest.Doctor(c.program.Binary, append([]string{"--data", c.program.Data}, c.database...)...)
+	found, err := sheaftest.Doctor(c.program.Binary, c.program.Flags()...)
 	if err != nil {
 		c.t.Error(err)
 	}

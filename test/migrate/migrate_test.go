@@ -142,7 +142,7 @@ func (b *body) migrate(t *testing.T) {
 // doctor returns what it finds.
 func (b *body) doctor(t *testing.T) (lines []string) {
 	t.Helper()
-	found, err := sheaftest.Doctor(b.Binary, b.flags(b.Program)...)
+	found, err := sheaftest.Doctor(b.Binary, b.Flags()...)
 	if err != nil {
 		t.Error(err)
 	}
@@ -207,7 +207,7 @@ func controlHalf(t *testing.T, e engine) {
 	b := before(t, e, len(newest))
 	statements := newest[len(newest)-1]
 	b.commit(t, statements[:len(statements)/2])
-	out, err := b.run("migrate")
+	out, err := b.Command("migrate").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "partial migration") {
 		t.Errorf("%s: half a migration was committed, and the program says %v, %s", e, err, out)
 	}

@@ -54,7 +54,7 @@ func TestMigrate_OldProgramGoesOnBeside(t *testing.T) {
 			row.Lost++
 		}
 		b.commit(t, []string{"UPDATE schema_compat SET oldest = 99"})
-		out, err := exec.Command(old, append([]string{"migrate"}, b.flags(b.Program)...)...).CombinedOutput()
+		out, err := exec.Command(old, append([]string{"migrate"}, b.Flags()...)...).CombinedOutput()
 		row.Caught = err != nil && strings.Contains(string(out), "upgrade sheaf")
 		row.Figures = append(row.Figures, proof.Figure{Name: fmt.Sprintf("schema %d, rows seen across", schema), Value: 2 * rowsEach})
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,9 +31,6 @@ type database interface {
 	commit(t *testing.T, statements []string)
 	// die does the statements in one transaction, and leaves the store as a kill at that moment does.
 	die(t *testing.T, statements []string)
-	flags(p *proctest.Program) []string
-	// run runs a command of the program on it.
-	run(args ...string) ([]byte, error)
 }
 
 // fixture is what a released program left, and what it answered.
@@ -185,12 +181,6 @@ func (s *sqliteStore) die(t *testing.T, statements []string) {
 	}
 }
 
-func (s *sqliteStore) flags(p *proctest.Program) []string { return []string{"--data", p.Data} }
-
-func (s *sqliteStore) run(args ...string) ([]byte, error) {
-	return exec.Command(s.program.Binary, append(args, s.flags(s.program)...)...).CombinedOutput()
-}
-
 type postgresEngine struct{}
 
 func (postgresEngine) String() string { return "postgres" }
@@ -206,8 +196,8 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, true);`
 func (postgresEngine) make(t *testing.T, p *proctest.Program, f fixture) database {
 	t.Helper()
 	takeKey(t, p, f)
-	s := &postgresStore{p, pgtest.URL(t)}
-	p.Prepare = func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "SHEAF_DATABASE_URL="+s.url) }
+	p.Database = pgtest.URL(t)
+	s := &postgresStore{p.Database}
 	if f.dump == "" {
 		f.dump = postgresEmpty
 	}
@@ -219,10 +209,7 @@ func (postgresEngine) make(t *testing.T, p *proctest.Program, f fixture) databas
 	return s
 }
 
-type postgresStore struct {
-	program *proctest.Program
-	url     string
-}
+type postgresStore struct{ url string }
 
 func (s *postgresStore) open(t *testing.T, act func(*pgx.Conn)) {
 	t.Helper()
@@ -258,12 +245,4 @@ func (s *postgresStore) die(t *testing.T, statements []string) {
 			t.Fatal(err)
 		}
 	})
-}
-
-func (s *postgresStore) flags(p *proctest.Program) []string {
-	return []string{"--data", p.Data, "--database-url", s.url}
-}
-
-func (s *postgresStore) run(args ...string) ([]byte, error) {
-	return exec.Command(s.program.Binary, append(args, s.flags(s.program)...)...).CombinedOutput()
 }

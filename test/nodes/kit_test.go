@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,8 +56,7 @@ func figure(t *testing.T, format string, args ...any) {
 // site is a database and what all its nodes are started with.
 type site struct {
 	t         *testing.T
-	database  string
-	data      string // holds the master key, which the nodes share
+	program   *proctest.Program // its data folder holds the master key, which the nodes share
 	workspace string
 	key       string
 	args      []string // of every node
@@ -65,34 +65,21 @@ type site struct {
 // newSite makes a workspace with a key in the database.
 func newSite(t *testing.T, database string, args ...string) *site {
 	t.Helper()
-	s := &site{t: t, database: database, data: t.TempDir(), args: args}
+	s := &site{t: t, program: newProgram(t, database), args: args}
 	s.workspace = s.ask("workspace", "create", "--name", "Acme", "--plan", "business")["id"].(string)
 	s.key = s.ask("key", "create", "--workspace", s.workspace, "--name", "test", "--scopes", "all")["key"].(string)
 	return s
 }
 
-// ask runs a command and returns what it printed.
-func (s *site) ask(args ...string) (out map[string]any) {
-	s.t.Helper()
-	args = append(args, "--data", s.data, "--json")
-	if s.database != "" {
-		args = append(args, "--database-url", s.database)
-	}
-	b, err := exec.Command(proctest.Binary(s.t), args...).Output()
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		s.t.Fatalf("sheaf %v: %v: %s", args, err, failure(b, err))
-	}
-	return out
+func newProgram(t *testing.T, database string) *proctest.Program {
+	t.Helper()
+	return &proctest.Program{Binary: proctest.Binary(t), Data: t.TempDir(), Database: database}
 }
 
-func failure(out []byte, err error) string {
-	if exit, ok := err.(*exec.ExitError); ok {
-		return string(out) + string(exit.Stderr)
-	}
-	return string(out)
+// ask runs a command and returns what it printed.
+func (s *site) ask(args ...string) map[string]any {
+	s.t.Helper()
+	return s.program.Ask(s.t, args...)
 }
 
 // node is a running program.
@@ -121,12 +108,9 @@ func (s *site) start(args ...string) *node {
 // launch runs a node and returns at once.
 func (s *site) launch(args ...string) *node {
 	s.t.Helper()
-	all := []string{"serve", "--data", s.data, "--first-run", "none", "--rate-limit", "pro=0,business=0", "--log-level", "warn",
+	all := []string{"serve", "--first-run", "none", "--rate-limit", "pro=0,business=0", "--log-level", "warn",
 		"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-retry-delays", "50ms,200ms,1s"}
-	if s.database != "" {
-		all = append(all, "--database-url", s.database)
-	}
-	return launch(s.t, s.key, append(append(all, s.args...), args...))
+	return launch(s.t, s.key, slices.Concat(all, s.program.Flags(), s.args, args))
 }
 
 func launch(t *testing.T, key string, args []string) *node {

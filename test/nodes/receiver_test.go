@@ -1,21 +1,15 @@
 package nodes
 
 import (
-	"crypto/tls"
 	"encoding/json"
-	"encoding/pem"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 // arrival is one request at a receiver.
@@ -43,29 +37,9 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	ca, err := sheaftest.NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := ca.Issue(sheaftest.CertOptions{Hosts: []string{"127.0.0.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &receiver{times: map[string]int{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw})
-	if err := os.WriteFile(r.roots, block, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewUnstartedServer(r)
-	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	srv.StartTLS()
-	t.Cleanup(func() {
-		r.open()
-		srv.CloseClientConnections()
-		srv.Close()
-	})
-	r.url = srv.URL + "/hook"
+	r := &receiver{times: map[string]int{}}
+	r.url, r.roots = proctest.Endpoint(t, r)
+	t.Cleanup(r.open)
 	return r
 }
 

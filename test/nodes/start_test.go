@@ -80,8 +80,8 @@ func TestRestore_FromSQLiteToPostgreSQL(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "backup")
 	old.ask("backup", file)
-	moved := &site{t: t, database: pgtest.URL(t), data: t.TempDir(), key: old.key, args: old.args}
-	copyFile(t, filepath.Join(old.data, "master.key"), filepath.Join(moved.data, "master.key"))
+	moved := &site{t: t, program: newProgram(t, pgtest.URL(t)), key: old.key, args: old.args}
+	copyFile(t, filepath.Join(old.program.Data, "master.key"), filepath.Join(moved.program.Data, "master.key"))
 	moved.ask("restore", file)
 
 	a, b := moved.start(), moved.start()
@@ -120,7 +120,7 @@ func TestChores_OneNodeAtATime(t *testing.T) {
 	first := s.start()
 	first.newProject("an event to remove")
 	time.Sleep(1100 * time.Millisecond) // it is older than the retention then
-	c := connect(t, s.database)
+	c := connect(t, s.program.Database)
 	const chore = "SELECT pg_advisory_lock($1)"
 	if _, err := c.Exec(context.Background(), chore, choreLock("sweep")); err != nil {
 		t.Fatal(err)

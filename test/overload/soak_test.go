@@ -4,17 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -97,7 +90,7 @@ type soaked struct {
 
 func startSoaked(t *testing.T) *soaked {
 	t.Helper()
-	roots, hook := startReceiver(t)
+	hook, roots := proctest.Endpoint(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	p := proctest.New(t)
 	key := p.Workspace(t, "soak")
 	s := p.StartWithMetrics(t, "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", roots, "--webhook-retry-delays", "10ms,10ms,10ms")
@@ -109,29 +102,6 @@ func startSoaked(t *testing.T) *soaked {
 	}
 	return &soaked{url: s.URL, metrics: s.Metrics, key: key,
 		work: []func(*soaked, *http.Client){(*soaked).life, (*soaked).read, (*soaked).mistake, (*soaked).stream, (*soaked).half}}
-}
-
-// startReceiver returns the file of the roots and the URL of an endpoint that takes everything.
-func startReceiver(t *testing.T) (roots, url string) {
-	t.Helper()
-	ca, err := sheaftest.NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := ca.Issue(sheaftest.CertOptions{Hosts: []string{"127.0.0.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	roots = filepath.Join(t.TempDir(), "roots.pem")
-	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return roots, s.URL
 }
 
 // soak lets clients work in spells, and takes a sample after each when all is quiet.

@@ -79,7 +79,9 @@ func secure(t *testing.T, dir string) *http.Client {
 		t.Fatal(err)
 	}
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-	write(t, filepath.Join(dir, "ca.pem"), block("CERTIFICATE", ca.Certificate().Raw))
+	if err := ca.WriteFile(filepath.Join(dir, "ca.pem")); err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(dir, "cert.pem"), block("CERTIFICATE", cert.Certificate[0]))
 	write(t, filepath.Join(dir, "key.pem"), block("PRIVATE KEY", key))
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}}

@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"flag"
 	"fmt"
 	"io"
@@ -86,7 +85,7 @@ func writeCA(file string, ca *sheaftest.CA) error {
 	if file == "" {
 		return nil
 	}
-	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate().Raw}), 0o644)
+	return ca.WriteFile(file)
 }
 
 // animal is a behaviour that listens.

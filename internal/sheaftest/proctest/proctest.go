@@ -9,16 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 // built is the program, as it is built once for a test process; Exit removes it.
@@ -94,8 +96,9 @@ func (b *built) build() {
 // Program is the built program with a data folder.
 type Program struct {
 	Binary, Data string
-	// Prepare changes every command before it starts, where it is set: so a program runs in a namespace.
-	Prepare func(*exec.Cmd)
+	Database     string   // URL of PostgreSQL; empty: SQLite in the data folder
+	Env          []string // of every process, beside the test's own
+	Prefix       []string // a command that runs the program, such as one that limits it
 	// Log takes what servers write on standard error, where it is set. It is complete when they have ended.
 	Log io.Writer
 }
@@ -106,23 +109,34 @@ func New(t testing.TB) *Program {
 	return &Program{Binary: Binary(t), Data: filepath.Join(t.TempDir(), "data")}
 }
 
-func (p *Program) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(p.Binary, args...)
-	if p.Prepare != nil {
-		p.Prepare(cmd)
+// Flags name the store.
+func (p *Program) Flags() []string {
+	if p.Database == "" {
+		return []string{"--data", p.Data}
 	}
+	return []string{"--data", p.Data, "--database-url", p.Database}
+}
+
+// Command is one of the program's, on its store.
+func (p *Program) Command(args ...string) *exec.Cmd {
+	line := slices.Concat(p.Prefix, []string{p.Binary}, args, p.Flags())
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), p.Env...)
 	return cmd
 }
 
-// Ask runs a command on the data folder and returns what it printed.
+// Ask runs a command and returns what it printed.
 func (p *Program) Ask(t testing.TB, args ...string) (out map[string]any) {
 	t.Helper()
-	b, err := p.command(append(args, "--data", p.Data, "--json")...).Output()
+	var stderr bytes.Buffer
+	cmd := p.Command(append(args, "--json")...)
+	cmd.Stderr = &stderr
+	b, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(b, &out)
 	}
 	if err != nil {
-		t.Fatalf("%v: %v: %s", args, err, b)
+		t.Fatalf("%v: %v: %s%s", args, err, b, stderr.Bytes())
 	}
 	return out
 }
@@ -145,13 +159,23 @@ type Server struct {
 	err error // of its end
 }
 
-// Start serves the data folder on a free port of loopback, with no first run and no rate limit, and returns when it
+// Start serves the store on a free port of loopback, with no first run and no rate limit, and returns when it
 // listens. The process ends with the test.
 func (p *Program) Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	base := []string{"serve", "--data", p.Data, "--addr", "127.0.0.1:0", "--first-run", "none",
-		"--rate-limit", "pro=0,business=0", "--log-level", "error"}
-	cmd := p.command(append(base, args...)...)
+	s := p.Launch(t, args...)
+	if s.URL == "" {
+		<-s.Ended
+		t.Fatalf("the program did not start: %v", s.err)
+	}
+	return s
+}
+
+// Launch is Start for a program that may end before it listens: then the server has no URL.
+func (p *Program) Launch(t testing.TB, args ...string) *Server {
+	t.Helper()
+	base := []string{"serve", "--addr", "127.0.0.1:0", "--first-run", "none", "--rate-limit", "pro=0,business=0", "--log-level", "error"}
+	cmd := p.Command(append(base, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -163,31 +187,20 @@ func (p *Program) Start(t testing.TB, args ...string) *Server {
 	lines := bufio.NewReader(stderr)
 	s.URL = listens(t, lines)
 	go s.wait(lines, p.Log)
-	t.Cleanup(func() { s.Kill() })
-	if s.URL == "" {
-		<-s.Ended
-		t.Fatalf("the program did not start: %v", s.err)
-	}
+	t.Cleanup(s.Kill)
 	return s
 }
 
 // StartWithMetrics is Start with the metrics on another free port.
 func (p *Program) StartWithMetrics(t testing.TB, args ...string) *Server {
 	t.Helper()
-	addr := freeAddr(t)
-	s := p.Start(t, append(args, "--metrics-addr", addr)...)
-	s.Metrics = "http://" + addr + "/metrics"
-	return s
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := sheaftest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	s := p.Start(t, append(args, "--metrics-addr", "127.0.0.1:"+port)...)
+	s.Metrics = "http://127.0.0.1:" + port + "/metrics"
+	return s
 }
 
 // listens reads up to the line that says where, and returns nothing when there is none.
