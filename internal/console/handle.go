@@ -255,13 +255,13 @@ func (v *visit) redirect(address string) error {
 // nobody's fault are returned.
 func (v *visit) again(name string, data any, err error) error {
 	var refusal *sheaf.Error
-	if !errors.As(err, &refusal) || statusOf(refusal.Kind) >= 500 {
+	if !errors.As(err, &refusal) || refusal.Kind.Status() >= 500 {
 		return err
 	}
 	v.retryAfter(refusal)
 	p := v.page(data)
 	p.Fault = sentence(refusal.Text)
-	return v.render(statusOf(refusal.Kind), name, p)
+	return v.render(refusal.Kind.Status(), name, p)
 }
 
 func (v *visit) retryAfter(e *sheaf.Error) {
@@ -292,9 +292,9 @@ func (v *visit) fail(err error) {
 		return
 	}
 	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal.Text)})
-	if err := v.render(statusOf(refusal.Kind), "sorry", p); err != nil {
+	if err := v.render(refusal.Kind.Status(), "sorry", p); err != nil {
 		v.console.Log.Error("page was not rendered", "error", err)
-		http.Error(v, "Something went wrong on our side.", statusOf(sheaf.KindOf(err)))
+		http.Error(v, "Something went wrong on our side.", sheaf.KindOf(err).Status())
 	}
 }
 
@@ -312,30 +312,6 @@ func (v *visit) toSignIn() error {
 }
 
 type sorry struct{ Title, Text string }
-
-func statusOf(k sheaf.Kind) int {
-	switch k {
-	case sheaf.Invalid:
-		return http.StatusBadRequest
-	case sheaf.Unauthorized:
-		return http.StatusUnauthorized
-	case sheaf.Forbidden:
-		return http.StatusForbidden
-	case sheaf.NotFound:
-		return http.StatusNotFound
-	case sheaf.MethodNotAllowed:
-		return http.StatusMethodNotAllowed
-	case sheaf.Conflict:
-		return http.StatusConflict
-	case sheaf.PreconditionFailed:
-		return http.StatusPreconditionFailed
-	case sheaf.RateLimited:
-		return http.StatusTooManyRequests
-	case sheaf.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
 
 func titleOf(k sheaf.Kind) string {
 	switch k {

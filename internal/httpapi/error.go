@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -11,33 +10,6 @@ import (
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
-
-// statusOf is the only table from kinds to statuses.
-func statusOf(k sheaf.Kind) int {
-	switch k {
-	case sheaf.Invalid:
-		return http.StatusBadRequest
-	case sheaf.Unauthorized:
-		return http.StatusUnauthorized
-	case sheaf.Forbidden:
-		return http.StatusForbidden
-	case sheaf.NotFound:
-		return http.StatusNotFound
-	case sheaf.MethodNotAllowed:
-		return http.StatusMethodNotAllowed
-	case sheaf.Conflict:
-		return http.StatusConflict
-	case sheaf.PreconditionFailed:
-		return http.StatusPreconditionFailed
-	case sheaf.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case sheaf.RateLimited:
-		return http.StatusTooManyRequests
-	case sheaf.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
 
 var errPanic = errors.New("a panic")
 
@@ -68,7 +40,7 @@ func (x *exchange) fail(err error) {
 	if e.RetryAfter > 0 {
 		x.retryAfter(e.RetryAfter)
 	}
-	x.say(answer{status: statusOf(e.Kind), body: errorBody(e)})
+	x.say(answer{status: e.Kind.Status(), body: errorBody(e)})
 }
 
 func (x *exchange) retryAfter(d time.Duration) {

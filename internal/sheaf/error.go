@@ -3,10 +3,11 @@ package sheaf
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
-// Kind is the sort of a refusal. The edges translate it: httpapi into a status.
+// Kind is the sort of a refusal.
 type Kind int
 
 // The kinds. Internal is what an error has that no rule returned.
@@ -23,6 +24,33 @@ const (
 	RateLimited
 	Unavailable
 )
+
+// Status is the kind as HTTP says it, for the edges.
+func (k Kind) Status() int {
+	switch k {
+	case Invalid:
+		return http.StatusBadRequest
+	case Unauthorized:
+		return http.StatusUnauthorized
+	case Forbidden:
+		return http.StatusForbidden
+	case NotFound:
+		return http.StatusNotFound
+	case MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case Conflict:
+		return http.StatusConflict
+	case PreconditionFailed:
+		return http.StatusPreconditionFailed
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case RateLimited:
+		return http.StatusTooManyRequests
+	case Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
 
 // Code is the stable word by which a program tells refusals apart.
 type Code string
