@@ -118,6 +118,12 @@ func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, e
 	return out, err
 }
 
+// do is write for what returns nothing.
+func do(ctx context.Context, a *App, c Caller, act func(w *work) error) error {
+	_, err := write(ctx, a, c, func(w *work) (struct{}, error) { return struct{}{}, act(w) })
+	return err
+}
+
 // stillAllowed asks again, under the workspace's lock, whether the key is live
 // and the plan paid: a body may take a minute to arrive, and whoever revokes a
 // key must be sure that it does nothing more. So must who removes a member.

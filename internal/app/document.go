@@ -100,21 +100,20 @@ func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := match.Check(before.Revision); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		d := before
 		d.Deleted = &w.now
 		w.ws.Documents--
 		w.emit(sheaf.DocumentDeleted, string(d.ID), &before)
-		return struct{}{}, w.UpdateDocument(w.ws.ID, before, d)
+		return w.UpdateDocument(w.ws.ID, before, d)
 	})
-	return err
 }
 
 // RestoreDocument undoes a deletion. One that is not deleted stays as it is.

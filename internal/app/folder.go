@@ -201,27 +201,26 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		top, err := w.Folder(w.ws.ID, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := match.Check(top.Revision); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		tree, err := w.Subtree(w.ws.ID, top)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		// Children first: no folder is removed under another.
 		for _, f := range slices.Backward(tree) {
 			if err := w.removeFolder(f); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }
 
 func (w *work) removeFolder(f sheaf.Folder) error {

@@ -93,10 +93,9 @@ func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) err
 	if err := c.AuthorizeOwner(); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
-		return struct{}{}, w.DeleteInvitation(w.ws.ID, id)
+	return do(ctx, a, c, func(w *work) error {
+		return w.DeleteInvitation(w.ws.ID, id)
 	})
-	return err
 }
 
 // Offer is what the holder of an invitation's link is shown.

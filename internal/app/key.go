@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -90,7 +91,7 @@ func keyLimitText(p sheaf.Plan, most int) string {
 	if most == 0 {
 		return "the free plan has no API keys: upgrade the workspace to Pro or Business"
 	}
-	return sheaf.Invalidf("the %s plan allows %d API keys: revoke one, or upgrade the plan", p, most).Text
+	return fmt.Sprintf("the %s plan allows %d API keys: revoke one, or upgrade the plan", p, most)
 }
 
 // RevokeKey ends a key at once, or returns NotFound.
@@ -98,10 +99,9 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	if err := c.Authorize(sheaf.KeysWrite); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
-		return struct{}{}, w.RevokeKey(w.ws.ID, id, w.now)
+	return do(ctx, a, c, func(w *work) error {
+		return w.RevokeKey(w.ws.ID, id, w.now)
 	})
-	return err
 }
 
 // Identity is who a caller is.

@@ -35,16 +35,15 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 	if err := c.AuthorizeOwner(); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		if err := w.ownerStays(u, role); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := w.SetRole(w.ws.ID, u, role); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, w.takeBack(u, role)
+		return w.takeBack(u, role)
 	})
-	return err
 }
 
 // takeBack ends what the role does not allow its holder to make.
@@ -67,13 +66,12 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 			return err
 		}
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		if err := w.ownerStays(u, ""); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, firstError(w.DeleteMember(w.ws.ID, u), w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
+		return firstError(w.DeleteMember(w.ws.ID, u), w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
 	})
-	return err
 }
 
 // ownerStays returns Conflict when the user is the last owner and would be one
@@ -100,10 +98,9 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error 
 	if err := (NewWorkspace{Name: name}).check(); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
-		return struct{}{}, w.RenameWorkspace(w.ws.ID, name)
+	return do(ctx, a, c, func(w *work) error {
+		return w.RenameWorkspace(w.ws.ID, name)
 	})
-	return err
 }
 
 // ChangePlan changes the workspace's plan, which owners may. What the new plan
@@ -112,6 +109,5 @@ func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan) error {
 	if err := c.AuthorizeOwner(); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) { return struct{}{}, w.SetPlan(w.ws.ID, p) })
-	return err
+	return do(ctx, a, c, func(w *work) error { return w.SetPlan(w.ws.ID, p) })
 }

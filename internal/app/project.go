@@ -134,18 +134,17 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		p, err := w.Project(w.ws.ID, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := match.Check(p.Revision); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
-		return struct{}{}, w.removeProject(p)
+		return w.removeProject(p)
 	})
-	return err
 }
 
 func (w *work) removeProject(p sheaf.Project) error {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 func oneMoreSubscription(ws sheaf.Workspace) error {
 	if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {
 		return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
-			Text: sheaf.Invalidf("the %s plan allows %d webhook subscriptions: delete one, or upgrade the plan", ws.Plan, most).Text}
+			Text: fmt.Sprintf("the %s plan allows %d webhook subscriptions: delete one, or upgrade the plan", ws.Plan, most)}
 	}
 	return nil
 }
@@ -259,18 +260,17 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
 		return err
 	}
-	_, err := write(ctx, a, c, func(w *work) (struct{}, error) {
+	return do(ctx, a, c, func(w *work) error {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := match.Check(s.Revision); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		w.ws.Subscriptions--
-		return struct{}{}, w.DeleteSubscription(w.ws.ID, id, w.now)
+		return w.DeleteSubscription(w.ws.ID, id, w.now)
 	})
-	return err
 }
 
 // RotateSecret gives the subscription a new secret and returns it, once. The
