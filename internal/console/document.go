@@ -85,16 +85,21 @@ func (v *visit) home(p *sheaf.ProjectID) string {
 	return v.at("projects", string(*p))
 }
 
-func (c *Console) editDocument(v *visit) error {
+// documentOf finds the document in the path, or NotFound.
+func (v *visit) documentOf() (sheaf.Document, error) {
 	id, err := id[sheaf.DocumentID](v, "document")
 	if err != nil {
-		return err
+		return sheaf.Document{}, err
 	}
-	d, err := c.app.Document(v.r.Context(), v.caller, id)
+	return v.console.app.Document(v.r.Context(), v.caller, id)
+}
+
+func (c *Console) editDocument(v *visit) error {
+	d, err := v.documentOf()
 	if err != nil {
 		return err
 	}
-	f := documentForm{ID: id, Title: d.Title, Description: text(d.Description)}
+	f := documentForm{ID: d.ID, Title: d.Title, Description: text(d.Description)}
 	if d.ProjectID != nil {
 		f.Project = *d.ProjectID
 	}
@@ -119,11 +124,7 @@ func (c *Console) updateDocument(v *visit) error {
 }
 
 func (c *Console) deleteDocumentForm(v *visit) error {
-	id, err := id[sheaf.DocumentID](v, "document")
-	if err != nil {
-		return err
-	}
-	d, err := c.app.Document(v.r.Context(), v.caller, id)
+	d, err := v.documentOf()
 	if err != nil {
 		return err
 	}
@@ -131,18 +132,14 @@ func (c *Console) deleteDocumentForm(v *visit) error {
 }
 
 func (c *Console) deleteDocument(v *visit) error {
-	id, err := id[sheaf.DocumentID](v, "document")
+	d, err := v.documentOf()
 	if err != nil {
 		return err
 	}
-	d, err := c.app.Document(v.r.Context(), v.caller, id)
-	if err != nil {
+	if err := c.app.DeleteDocument(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
 		return err
 	}
-	if err := c.app.DeleteDocument(v.r.Context(), v.caller, id, sheaf.Match{}); err != nil {
-		return err
-	}
-	return v.done(v.home(d.ProjectID) + "?deleted=" + string(id))
+	return v.done(v.home(d.ProjectID) + "?deleted=" + string(d.ID))
 }
 
 func (c *Console) restoreDocument(v *visit) error {

@@ -15,27 +15,32 @@ type folderPage struct {
 	More     string
 }
 
-// folder shows what is in a folder.
-func (c *Console) folder(v *visit) error {
+// folderOf finds the folder in the path, or NotFound.
+func (v *visit) folderOf() (sheaf.Folder, error) {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
-		return err
+		return sheaf.Folder{}, err
 	}
-	f, err := c.app.Folder(v.r.Context(), v.caller, id)
+	return v.console.app.Folder(v.r.Context(), v.caller, id)
+}
+
+// folder shows what is in a folder.
+func (c *Console) folder(v *visit) error {
+	f, err := v.folderOf()
 	if err != nil {
 		return err
 	}
-	t, err := v.readTree(string(id))
+	t, err := v.readTree(string(f.ID))
 	if err != nil {
 		return err
 	}
 	offset := v.offset()
-	projects, err := c.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Some(id), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
+	projects, err := c.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Some(f.ID), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
 	if err != nil {
 		return err
 	}
 	data := folderPage{Folder: f, Path: t.path(f.ParentID), Projects: projects.Items, Total: projects.Total, More: v.more(projects.More(), offset+sheaf.MaxLimit)}
-	if b := t.byID[id]; b != nil {
+	if b := t.byID[f.ID]; b != nil {
 		data.Folders = b.Children
 	}
 	p := v.page(data)
@@ -93,15 +98,11 @@ func (c *Console) createFolder(v *visit) error {
 }
 
 func (c *Console) editFolder(v *visit) error {
-	id, err := id[sheaf.FolderID](v, "folder")
+	f, err := v.folderOf()
 	if err != nil {
 		return err
 	}
-	f, err := c.app.Folder(v.r.Context(), v.caller, id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "folder-form", string(id), folderForm{ID: f.ID, Name: f.Name, Color: f.Color, Type: f.EntityType})
+	return v.showBeside(http.StatusOK, "folder-form", string(f.ID), folderForm{ID: f.ID, Name: f.Name, Color: f.Color, Type: f.EntityType})
 }
 
 func (c *Console) updateFolder(v *visit) error {
@@ -206,19 +207,20 @@ func (c *Console) deleteFolderForm(v *visit) error {
 }
 
 func (c *Console) deleteFolder(v *visit) error {
-	id, err := id[sheaf.FolderID](v, "folder")
+	f, err := v.folderOf()
 	if err != nil {
 		return err
 	}
-	f, err := c.app.Folder(v.r.Context(), v.caller, id)
-	if err != nil {
+	if err := c.app.DeleteFolder(v.r.Context(), v.caller, f.ID, sheaf.Match{}); err != nil {
 		return err
 	}
-	if err := c.app.DeleteFolder(v.r.Context(), v.caller, id, sheaf.Match{}); err != nil {
-		return err
+	return v.done(v.inside(f.ParentID))
+}
+
+// inside is the page of a folder, or of the root level.
+func (v *visit) inside(f *sheaf.FolderID) string {
+	if f == nil {
+		return v.at("projects")
 	}
-	if f.ParentID != nil {
-		return v.done(v.at("folders", string(*f.ParentID)))
-	}
-	return v.done(v.at("projects"))
+	return v.at("folders", string(*f))
 }

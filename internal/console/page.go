@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -56,12 +57,7 @@ func (p page) Owner() bool { return p.Member.Role == sheaf.Owner }
 func (p page) Section(names ...string) bool {
 	rest, _ := strings.CutPrefix(p.Path, "/w/"+string(p.Member.Workspace.ID)+"/")
 	first, _, _ := strings.Cut(rest, "/")
-	for _, n := range names {
-		if n == first {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(names, first)
 }
 
 // page returns what the templates get for this visit.

@@ -16,21 +16,26 @@ type projectPage struct {
 	Deleted   sheaf.DocumentID // the document that was just deleted
 }
 
-// project shows a project and its documents.
-func (c *Console) project(v *visit) error {
+// projectOf finds the project in the path, or NotFound.
+func (v *visit) projectOf() (sheaf.ProjectDetail, error) {
 	id, err := id[sheaf.ProjectID](v, "project")
 	if err != nil {
-		return err
+		return sheaf.ProjectDetail{}, err
 	}
-	detail, err := c.app.Project(v.r.Context(), v.caller, id)
+	return v.console.app.Project(v.r.Context(), v.caller, id)
+}
+
+// project shows a project and its documents.
+func (c *Console) project(v *visit) error {
+	detail, err := v.projectOf()
 	if err != nil {
 		return err
 	}
 	data := projectPage{Project: detail.Project, Deleted: v.deleted()}
-	if err := v.listDocuments(&data, sheaf.Some(id)); err != nil {
+	if err := v.listDocuments(&data, sheaf.Some(detail.ID)); err != nil {
 		return err
 	}
-	t, err := v.readTree(string(id))
+	t, err := v.readTree(string(detail.ID))
 	if err != nil {
 		return err
 	}
@@ -112,15 +117,11 @@ func (c *Console) createProject(v *visit) error {
 }
 
 func (c *Console) editProject(v *visit) error {
-	id, err := id[sheaf.ProjectID](v, "project")
+	d, err := v.projectOf()
 	if err != nil {
 		return err
 	}
-	d, err := c.app.Project(v.r.Context(), v.caller, id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "project-form", string(id), projectForm{ID: id, Name: d.Name, Description: text(d.Description),
+	return v.showBeside(http.StatusOK, "project-form", string(d.ID), projectForm{ID: d.ID, Name: d.Name, Description: text(d.Description),
 		Icon: text(d.Icon), Color: text(d.Color)})
 }
 
@@ -178,31 +179,20 @@ func (c *Console) moveProject(v *visit) error {
 }
 
 func (c *Console) deleteProjectForm(v *visit) error {
-	id, err := id[sheaf.ProjectID](v, "project")
+	d, err := v.projectOf()
 	if err != nil {
 		return err
 	}
-	d, err := c.app.Project(v.r.Context(), v.caller, id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "project-delete", string(id), d.Project)
+	return v.showBeside(http.StatusOK, "project-delete", string(d.ID), d.Project)
 }
 
 func (c *Console) deleteProject(v *visit) error {
-	id, err := id[sheaf.ProjectID](v, "project")
+	d, err := v.projectOf()
 	if err != nil {
 		return err
 	}
-	d, err := c.app.Project(v.r.Context(), v.caller, id)
-	if err != nil {
+	if err := c.app.DeleteProject(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
 		return err
 	}
-	if err := c.app.DeleteProject(v.r.Context(), v.caller, id, sheaf.Match{}); err != nil {
-		return err
-	}
-	if d.FolderID != nil {
-		return v.done(v.at("folders", string(*d.FolderID)))
-	}
-	return v.done(v.at("projects"))
+	return v.done(v.inside(d.FolderID))
 }

@@ -36,7 +36,7 @@ type health struct{ Tone, Text string }
 func healthOf(s sheaf.Subscription) health {
 	switch {
 	case s.Active && s.FailureCount > 0:
-		return health{"warn", "failing " + fmt.Sprintf("%d of %d", s.FailureCount, sheaf.MaxFailures)}
+		return health{"warn", fmt.Sprintf("failing %d of %d", s.FailureCount, sheaf.MaxFailures)}
 	case s.Active:
 		return health{"good", "active"}
 	case s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures:
