@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -251,12 +252,11 @@ func TestHealthcheck(t *testing.T) {
 // freeAddress returns an address that nobody listened on just now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := sheaftest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return "127.0.0.1:" + port
 }
 
 func TestMetrics_OnAListenerOfTheirOwn(t *testing.T) {

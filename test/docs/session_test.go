@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/markdown"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
@@ -226,12 +226,7 @@ func (s *session) port(shown string) string {
 	if free, ok := s.ports[shown]; ok {
 		return free
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer l.Close()
-	_, free, err := net.SplitHostPort(l.Addr().String())
+	free, err := sheaftest.FreePort()
 	if err != nil {
 		s.t.Fatal(err)
 	}
