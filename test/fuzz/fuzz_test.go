@@ -37,6 +37,7 @@ var parsers = map[string]target{
 	"signature headers": {"./webhook", "FuzzHeader"},
 	"whole requests, with cursors, tags and conditions": {"./internal/httpapi", "FuzzRequest"},
 	"answers of endpoints":                              {"./internal/deliver", "FuzzAnswerText"},
+	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"lines of an export":                                {"./cmd/sheaf", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
