@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
@@ -74,14 +73,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer in.Close()
 	// Before anything is made: a refused restore leaves nothing behind.
-	check, err := store.BackupKey(in)
-	if err != nil {
-		return err
-	}
-	if err := restoresWith(settings, check); err != nil {
-		return err
-	}
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
+	if err := restoresWith(settings, in); err != nil {
 		return err
 	}
 	unlock, err := takeFolder(settings)
@@ -107,19 +99,23 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// restoresWith refuses a backup whose secrets this node's master key would not
-// open: better now than at the first delivery.
-func restoresWith(s *config.Settings, check string) error {
+// restoresWith refuses what is no backup, and one whose secrets this node's
+// master key would not open: better now than at the first delivery. The file is
+// at its beginning again afterwards.
+func restoresWith(s *config.Settings, in io.ReadSeeker) error {
+	check, err := store.BackupKey(in)
+	if err != nil {
+		return err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	if check == "" {
 		return nil // it is of a store that never had a key
 	}
-	key, from := s.MasterKey.Reveal(), "--master-key"
-	if key == nil {
-		from = filepath.Join(s.Data, masterKeyFile)
-		var err error
-		if key, err = readMasterKey(from); err != nil {
-			return fmt.Errorf("the backup needs the master key of the store that it was made of (%w): copy its %s to %s, or give its content as --master-key", err, masterKeyFile, s.Data)
-		}
+	key, from, err := keyAtHand(s)
+	if err != nil {
+		return fmt.Errorf("the backup needs the master key of the store that it was made of (%w): copy its %s to %s, or give its content as --master-key", err, masterKeyFile, s.Data)
 	}
 	if !hmac.Equal([]byte(checkValue(key)), []byte(check)) {
 		return fmt.Errorf("the backup was made with another master key than %s: copy %s from the store that it was made of", from, masterKeyFile)

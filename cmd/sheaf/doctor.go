@@ -57,15 +57,7 @@ func openUnchanged(ctx context.Context, s config.StoreSettings) (*store.Store, e
 			return nil, fmt.Errorf("there is no database to look at (%w): name its folder with --data", err)
 		}
 	}
-	st, err := store.Open(ctx, storeOptions(s))
-	if err != nil {
-		return nil, err
-	}
-	if err := st.Ready(ctx); err != nil {
-		st.Close()
-		return nil, err
-	}
-	return st, nil
+	return openReady(ctx, storeOptions(s))
 }
 
 // boxOf returns what opens the secrets of the store, or nil when its master key
@@ -75,15 +67,13 @@ func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings
 	if err != nil || !known {
 		return nil, err
 	}
-	key, from := s.MasterKey.Reveal(), "--master-key"
-	if key == nil {
-		from = filepath.Join(s.Data, masterKeyFile)
-		if key, err = readMasterKey(from); errors.Is(err, os.ErrNotExist) {
-			tell(store.Finding{Check: "master key", Text: from + " does not exist: whether secrets open was not looked at", Information: true})
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
+	key, from, err := keyAtHand(s)
+	if errors.Is(err, os.ErrNotExist) {
+		tell(store.Finding{Check: "master key", Text: from + " does not exist: whether secrets open was not looked at", Information: true})
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	if !hmac.Equal([]byte(kept), []byte(checkValue(key))) {
 		tell(store.Finding{Check: "master key", Text: from + " is another key than the one that the database was made with"})

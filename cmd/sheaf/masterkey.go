@@ -27,18 +27,25 @@ const (
 // one in the data folder. Only a database that has none yet gets a new one.
 // Whoever comes with another key is refused.
 func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Settings) ([]byte, error) {
-	path := filepath.Join(s.Data, masterKeyFile)
+	key, from, err := keyAtHand(s)
+	if errors.Is(err, os.ErrNotExist) {
+		return p.newMasterKey(ctx, st, from)
+	}
+	if err == nil {
+		err = agreeOnKey(ctx, st, key, from)
+	}
+	return key, err
+}
+
+// keyAtHand returns the key in the settings, else the one in the data folder,
+// and where it came from; os.ErrNotExist when there is neither.
+func keyAtHand(s *config.Settings) (key []byte, from string, err error) {
 	if s.MasterKey != nil {
-		return s.MasterKey.Reveal(), agreeOnKey(ctx, st, s.MasterKey.Reveal(), "--master-key")
+		return s.MasterKey.Reveal(), "--master-key", nil
 	}
-	key, err := readMasterKey(path)
-	if !errors.Is(err, os.ErrNotExist) {
-		if err == nil {
-			err = agreeOnKey(ctx, st, key, path)
-		}
-		return key, err
-	}
-	return p.newMasterKey(ctx, st, path)
+	from = filepath.Join(s.Data, masterKeyFile)
+	key, err = readMasterKey(from)
+	return key, from, err
 }
 
 // newMasterKey makes a key. Its file is written before the database knows of

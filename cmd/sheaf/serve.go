@@ -114,15 +114,7 @@ func openForServing(ctx context.Context, s *config.Settings, log *slog.Logger) (
 	if err := store.Migrate(ctx, options); err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	if err := st.Ready(ctx); err != nil {
-		st.Close()
-		return nil, err
-	}
-	return st, nil
+	return openReady(ctx, options)
 }
 
 func listen(addr, flag string) (net.Listener, error) {
@@ -176,15 +168,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
 		Console: pages,
 	})
-	st.OnCommit(func(n store.Note) {
-		if n.Events {
-			api.Wake()
-			pages.Wake(console.SignEvents)
-		}
-		if n.Deliveries || n.Subscriptions || n.Recorded {
-			pages.Wake(console.SignDeliveries)
-		}
-	})
+	st.OnCommit(wake(api, pages))
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.now, api: api, pages: pages, listener: clients, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	sender := p.deliverer(c, st, w, counts, log)
@@ -210,6 +194,19 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
 	}
 	return s, nil
+}
+
+// wake tells the streams and pages that show it what a commit changed.
+func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
+	return func(n store.Note) {
+		if n.Events {
+			api.Wake()
+			pages.Wake(console.SignEvents)
+		}
+		if n.Deliveries || n.Subscriptions || n.Recorded {
+			pages.Wake(console.SignDeliveries)
+		}
+	}
 }
 
 // charts writes what was counted, and wakes the pages that show it.
@@ -249,36 +246,44 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	context.AfterFunc(broken, halt)
 	group.Go(s.accept)
 	for _, w := range s.workers {
-		group.Go(func() error {
-			running, stop := context.WithCancel(broken)
-			defer stop()
-			if w.withSignal {
-				defer context.AfterFunc(ctx, stop)()
-			}
-			if err := w.run(running); err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			return nil
-		})
+		group.Go(func() error { return w.until(broken, ctx) })
 	}
 	<-ctx.Done()
 	halt() // from here on, for certain, a second signal ends the process
 	// The stop order: readiness off, requests in flight end, then the workers.
 	// The store is closed by whoever opened it.
 	s.log.Info("stopping")
-	s.api.Drain()
-	s.pages.Stop()
-	if s.api.Busy(s.now(), busyWithin) {
-		// Every answer now closes its connection, so that clients and balancers
-		// leave before the listener does.
-		time.Sleep(leaveWithin)
-		s.closeDoor()
-	}
+	s.turnAway()
 	err := s.endRequests()
 	stopWorkers()
 	err = errors.Join(err, group.Wait())
 	s.log.Info("stopped")
 	return err
+}
+
+// until runs the worker until broken ends, or with the signal where it is one
+// of those.
+func (w worker) until(broken, signal context.Context) error {
+	running, stop := context.WithCancel(broken)
+	defer stop()
+	if w.withSignal {
+		defer context.AfterFunc(signal, stop)()
+	}
+	if err := w.run(running); err != nil {
+		return fmt.Errorf("%s: %w", w.name, err)
+	}
+	return nil
+}
+
+// turnAway takes readiness off, and where clients are about, lets them leave
+// before the listener does: every answer now closes its connection.
+func (s *server) turnAway() {
+	s.api.Drain()
+	s.pages.Stop()
+	if s.api.Busy(s.now(), busyWithin) {
+		time.Sleep(leaveWithin)
+		s.closeDoor()
+	}
 }
 
 func (s *server) accept() error {

@@ -58,7 +58,21 @@ func needFolder(s config.StoreSettings, writes bool) error {
 	return nil
 }
 
-// openMigrated opens a store that this program can serve.
+// openReady opens a store that this program can serve as it is.
+func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
+	st, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Ready(ctx); err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// openMigrated opens a store that this program can serve, and migrates an empty
+// one.
 func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
 	st, err := store.Open(ctx, o)
 	if err != nil {
