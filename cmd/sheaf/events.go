@@ -156,7 +156,7 @@ func (c *eventsPublish) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if !json.Valid(payload) {
-		return sheaf.Invalidf("--payload is no JSON")
+		return sheaf.Invalidf("--payload is no JSON: give an object such as {}, or @FILE, or - for standard input")
 	}
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Event, error) {
 		return api.Events.Publish(ctx, client.NewEvent{Type: c.Type, ResourceID: c.Resource, Payload: payload, UserID: c.User})

@@ -91,7 +91,7 @@ func (f apiFlags) key(p *program) (string, error) {
 		return "", fmt.Errorf("the API key cannot be read: %w", err)
 	}
 	if value = strings.TrimSpace(string(content)); value == "" {
-		return "", fmt.Errorf("the API key file %s is empty", path)
+		return "", fmt.Errorf("the API key file %s is empty: write the key into it", path)
 	}
 	return value, nil
 }
