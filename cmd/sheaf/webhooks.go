@@ -1,77 +1,229 @@
 package main
 
 import (
-	"crypto/rand"
-	"crypto/x509"
+	"context"
 	"errors"
-	"log/slog"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // trust where the machine has no roots of its own
-
-	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/config"
-	"sheaf.dev/internal/deliver"
-	"sheaf.dev/internal/guard"
-	"sheaf.dev/internal/seal"
+	"sheaf.dev/client"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store"
-	"sheaf.dev/internal/sweep"
-	"sheaf.dev/internal/tally"
 )
 
-// webhooks is what sends, for the deliveries and for the test endpoint alike.
-type webhooks struct {
-	box     *seal.Box
-	guard   *guard.Guard
-	courier *deliver.Courier
+type webhooksCommands struct {
+	List         webhooksList         `cmd:"" help:"List the subscriptions."`
+	Get          webhooksGet          `cmd:"" help:"Show a subscription."`
+	Create       webhooksCreate       `cmd:"" help:"Subscribe an endpoint to events. Its secret is shown only now."`
+	Update       webhooksUpdate       `cmd:"" help:"Change a subscription, or make it active again."`
+	Delete       webhooksDelete       `cmd:"" help:"Delete a subscription and cancel its deliveries."`
+	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer. Ends with 1 when it was not delivered."`
+	RotateSecret webhooksRotateSecret `cmd:"" help:"Make a new secret; the old one signs too for a while."`
+	Recover      webhooksRecover      `cmd:"" help:"Send failed and held deliveries again."`
+	Deliveries   webhooksDeliveries   `cmd:"" help:"List the deliveries of a subscription."`
+	Delivery     webhooksDelivery     `cmd:"" help:"Show a delivery and its attempts."`
+	Redeliver    webhooksRedeliver    `cmd:"" help:"Make one more attempt of a delivery."`
 }
 
-func (p *program) webhooks(s *config.Settings, masterKey []byte) (*webhooks, error) {
-	box, err := seal.New(masterKey, p.random)
-	if err != nil {
-		return nil, err
-	}
-	roots, err := deliveryRoots(s.WebhookCAs)
-	if err != nil {
-		return nil, err
-	}
-	g := guard.New(s.WebhookAllowCIDR)
-	client := deliver.NewClient(deliver.ClientConfig{
-		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
-		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, UserAgent: "Sheaf-Webhooks/" + version,
+// subscriptionArg is a command on one subscription.
+type subscriptionArg struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the subscription."`
+}
+
+type webhooksList struct {
+	apiCommand
+	pages
+}
+
+func (c *webhooksList) Run(ctx context.Context, p *program) error {
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Subscription, error] {
+		return api.Subscriptions.All(ctx, c.paging())
+	}, "ID\tACTIVE\tFAILURES\tHELD\tNAME\tURL", func(v client.Subscription) []any {
+		return []any{v.ID, v.Active, v.FailureCount, v.HeldCount, v.Name, v.URL}
 	})
-	return &webhooks{box: box, guard: g,
-		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil
 }
 
-// deliveryRoots are the machine's roots and the operator's; nil is the
-// machine's alone.
-func deliveryRoots(more []*x509.Certificate) (*x509.CertPool, error) {
-	if len(more) == 0 {
-		return nil, nil
+type webhooksGet struct{ subscriptionArg }
+
+func (c *webhooksGet) Run(ctx context.Context, p *program) error {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Get(ctx, c.ID)
+	}, subscriptionText)
+}
+
+func subscriptionText(v client.Subscription) string {
+	active := "yes"
+	if !v.Active {
+		active = fmt.Sprintf("no, since %s (%s)", stampOr(v.DeactivatedAt, "?"), or(v.DeactivationReason, "?"))
 	}
-	pool, err := x509.SystemCertPool()
+	return facts("id", v.ID, "name", v.Name, "url", v.URL, "events", strings.Join(v.Events, " "), "active", active,
+		"failures", fmt.Sprint(v.FailureCount), "held", fmt.Sprint(v.HeldCount), "headers", strings.Join(v.HeaderNames, " "),
+		"last error", or(v.LastError, ""), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// secretText is subscriptionText with what is shown once.
+func secretText(v client.Subscription) string {
+	if v.Secret == nil {
+		return subscriptionText(v) + "\nThe answer with the secret was lost: make a new one with sheaf webhooks rotate-secret " + v.ID + "\n"
+	}
+	return subscriptionText(v) + "\n" + *v.Secret + "\n\nThis is the secret that signs the deliveries. It is shown only now.\n"
+}
+
+type webhooksCreate struct {
+	apiCommand
+	Name   string            `arg:"" help:"Name, 1 to 100 characters."`
+	URL    string            `arg:"" help:"Address of the endpoint, https://..."`
+	Events []string          `required:"" placeholder:"a,b" help:"Types of events, such as project.created,document.updated."`
+	Header map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header with every delivery (repeatable)."`
+}
+
+func (c *webhooksCreate) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Create(ctx, client.NewSubscription{Name: c.Name, URL: c.URL, Events: c.Events, Headers: c.Header})
+	}, secretText)
+}
+
+type webhooksUpdate struct {
+	subscriptionArg
+	Name      *string           `placeholder:"TEXT"`
+	URL       *string           `name:"url" placeholder:"URL" help:"Another host drops the headers, unless they are given anew."`
+	Events    []string          `placeholder:"a,b" help:"Types of events, in place of all others."`
+	Active    *bool             `negatable:"" help:"Make it active again, or with --no-active inactive."`
+	Header    map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header, in place of all others (repeatable)."`
+	NoHeaders bool              `name:"clear-headers" help:"Send no headers any more."`
+}
+
+func (c *webhooksUpdate) change() client.SubscriptionChange {
+	out := client.SubscriptionChange{Name: changeTo(c.Name), URL: changeTo(c.URL), Active: changeTo(c.Active)}
+	if len(c.Events) > 0 {
+		out.Events = client.Set(c.Events)
+	}
+	switch {
+	case len(c.Header) > 0:
+		out.Headers = client.Set(c.Header)
+	case c.NoHeaders:
+		out.Headers = client.Null[map[string]string]()
+	}
+	return out
+}
+
+func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.Update(ctx, c.ID, c.change())
+	}, subscriptionText)
+}
+
+type webhooksDelete struct{ subscriptionArg }
+
+func (c *webhooksDelete) Run(ctx context.Context, p *program) error {
+	return c.on("webhooks", c.ID).gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
+}
+
+type webhooksTest struct{ subscriptionArg }
+
+// Run shows the answer, and fails when the endpoint did not take the event: a
+// script goes on only to one that works.
+func (c *webhooksTest) Run(ctx context.Context, p *program) error {
+	delivered := false
+	err := ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
+		v, err := api.Subscriptions.Test(ctx, c.ID)
+		delivered = v.Delivered
+		return v, err
+	}, testText)
+	if err == nil && !delivered {
+		err = errors.New("the test event was not delivered: repair the endpoint, then test it again")
+	}
+	return err
+}
+
+func testText(v client.TestResult) string {
+	delivered := "yes"
+	if !v.Delivered {
+		delivered = "no"
+	}
+	return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
+}
+
+type webhooksRotateSecret struct {
+	subscriptionArg
+	Grace time.Duration `default:"24h" placeholder:"24h" help:"How long the old secret signs too, at most 168h."`
+}
+
+func (c *webhooksRotateSecret) Run(ctx context.Context, p *program) error {
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+		return api.Subscriptions.RotateSecret(ctx, c.ID, c.Grace)
+	}, secretText)
+}
+
+type webhooksRecover struct {
+	subscriptionArg
+	Since string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
+}
+
+func (c *webhooksRecover) Run(ctx context.Context, p *program) error {
+	since, err := p.moment("--since", c.Since)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, c := range more {
-		pool.AddCert(c)
-	}
-	return pool, nil
+	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
+		n, err := api.Subscriptions.Recover(ctx, c.ID, since)
+		return queued{n}, err
+	}, func(q queued) string { return counted(q.Queued, "event") + " will be sent again\n" })
 }
 
-func (w *webhooks) rules(s *config.Settings) app.Webhooks {
-	return app.Webhooks{Box: w.box, Guard: w.guard, SignatureHeader: s.SignatureHeader, Send: w.courier.Send}
+type queued struct {
+	Queued int `json:"queued"`
 }
 
-// deliverer sends what the store holds; the commits wake it.
-func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
-	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
-		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Alone: s.DatabaseURL == ""})
-	st.OnCommit(d.Notice)
-	return d
+type webhooksDeliveries struct {
+	subscriptionArg
+	pages
+	State string `placeholder:"STATE" help:"waiting, sending, delivered, failed or held."`
 }
 
-func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention})
+func (c *webhooksDeliveries) Run(ctx context.Context, p *program) error {
+	f := client.DeliveryFilter{SubscriptionID: c.ID, State: c.State, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Delivery, error] {
+		return api.Deliveries.All(ctx, f)
+	}, "ID\tCREATED\tSTATE\tATTEMPTS\tSTATUS\tEVENT\tERROR", func(v client.Delivery) []any {
+		return []any{v.ID, stamp(v.CreatedAt), v.State, v.AttemptCount, code(v.LastStatusCode), v.EventType, or(v.LastError, "")}
+	})
+}
+
+// deliveryArg is a command on one delivery.
+type deliveryArg struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the delivery."`
+}
+
+type webhooksDelivery struct{ deliveryArg }
+
+func (c *webhooksDelivery) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
+		return api.Deliveries.Get(ctx, c.ID)
+	}, func(v client.Delivery) string { return deliveryText(v) + "\n" + attemptTable(v.Attempts) })
+}
+
+func deliveryText(v client.Delivery) string {
+	return facts("id", v.ID, "event", v.EventID+" "+v.EventType, "subscription", v.SubscriptionID, "state", v.State,
+		"attempts", fmt.Sprint(v.AttemptCount), "next attempt", stampOr(v.NextAttemptAt, ""), "last error", or(v.LastError, ""),
+		"created", stamp(v.CreatedAt), "finished", stampOr(v.FinishedAt, ""))
+}
+
+func attemptTable(all []client.Attempt) string {
+	return table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
+		for _, a := range all {
+			row(a.Number, stamp(a.StartedAt), fmt.Sprintf("%d ms", a.DurationMS), code(a.StatusCode), or(a.Error, ""), sheaf.Clip(a.ResponseBody))
+		}
+	})
+}
+
+type webhooksRedeliver struct{ deliveryArg }
+
+func (c *webhooksRedeliver) Run(ctx context.Context, p *program) error {
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
+		return api.Deliveries.Redeliver(ctx, c.ID)
+	}, deliveryText)
 }

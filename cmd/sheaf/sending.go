@@ -1,0 +1,77 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // trust where the machine has no roots of its own
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/sweep"
+	"sheaf.dev/internal/tally"
+)
+
+// webhooks is what sends, for the deliveries and for the test endpoint alike.
+type webhooks struct {
+	box     *seal.Box
+	guard   *guard.Guard
+	courier *deliver.Courier
+}
+
+func (p *program) webhooks(s *config.Settings, masterKey []byte) (*webhooks, error) {
+	box, err := seal.New(masterKey, p.random)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := deliveryRoots(s.WebhookCAs)
+	if err != nil {
+		return nil, err
+	}
+	g := guard.New(s.WebhookAllowCIDR)
+	client := deliver.NewClient(deliver.ClientConfig{
+		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
+		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, UserAgent: "Sheaf-Webhooks/" + version,
+	})
+	return &webhooks{box: box, guard: g,
+		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil
+}
+
+// deliveryRoots are the machine's roots and the operator's; nil is the
+// machine's alone.
+func deliveryRoots(more []*x509.Certificate) (*x509.CertPool, error) {
+	if len(more) == 0 {
+		return nil, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range more {
+		pool.AddCert(c)
+	}
+	return pool, nil
+}
+
+func (w *webhooks) rules(s *config.Settings) app.Webhooks {
+	return app.Webhooks{Box: w.box, Guard: w.guard, SignatureHeader: s.SignatureHeader, Send: w.courier.Send}
+}
+
+// deliverer sends what the store holds; the commits wake it.
+func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
+	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
+		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Alone: s.DatabaseURL == ""})
+	st.OnCommit(d.Notice)
+	return d
+}
+
+func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention})
+}
