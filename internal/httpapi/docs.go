@@ -106,7 +106,6 @@ func (x *exchange) serveDocs() {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", docsPolicy)
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
 	if noneMatch(x.request.Header, tag) {
 		h.Del("Content-Encoding")
 		x.WriteHeader(http.StatusNotModified)

@@ -127,7 +127,7 @@ func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App,
 // also when the handler panics.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, server: s, request: r, started: s.Now(), id: s.requestID(r), counted: s.counted.other}
-	w.Header()["X-Request-Id"] = []string{x.id}
+	w.Header()["X-Request-Id"], w.Header()["X-Content-Type-Options"] = []string{x.id}, nosniff
 	s.last.Store(x.started.UnixNano())
 	if s.draining.Load() {
 		w.Header()["Connection"] = []string{"close"} // no next request will be lost on it
@@ -159,6 +159,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.fail(notFoundRoute())
 	}
 }
+
+// nosniff keeps a browser from taking an answer for something else than it says.
+var nosniff = []string{"nosniff"}
 
 // isClean reports whether the path is one that a route may match: mux would
 // redirect the others.

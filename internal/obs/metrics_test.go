@@ -75,3 +75,14 @@ func BenchmarkRouteServed(b *testing.B) {
 		r.Served(200, 700*time.Microsecond)
 	}
 }
+
+func TestMetrics_SayNosniff(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/metrics", "/none"} {
+		w := httptest.NewRecorder()
+		obs.MetricsHandler(obs.NewMetrics()).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if got := w.Header().Values("X-Content-Type-Options"); len(got) != 1 || got[0] != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options is %q", path, got)
+		}
+	}
+}

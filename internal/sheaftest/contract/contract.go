@@ -66,7 +66,7 @@ func New(text []byte) (*Contract, error) {
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
 	// Strict: what the document does not name must not be answered, though a client may send it.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
-		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection"))
+		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options"))
 	for path, item := range model.Model.Paths.PathItems.FromOldest() {
 		for method, operation := range item.GetOperations().FromOldest() {
 			pattern := strings.ToUpper(method) + " " + path
