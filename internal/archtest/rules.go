@@ -22,8 +22,8 @@ var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/strict",
-		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint"}},
-	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon"}},
+		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint", "internal/forwarded"}},
+	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon", "internal/forwarded"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
@@ -35,6 +35,7 @@ var rules = []rule{
 
 	{part: "internal/config", why: leaf},
 	{part: "internal/failpoint", why: leaf},
+	{part: "internal/forwarded", why: leaf},
 	{part: "internal/guard", why: leaf},
 	{part: "internal/icon", why: leaf},
 	{part: "internal/obs", why: leaf},

@@ -179,6 +179,8 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 		"TLS":                       {c, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
 		"a proxy that we trust":     {proxied, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, true},
 		"a proxy that we trust not": {c, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, false},
+		"a proxy that added https":  {proxied, func(r *http.Request) { r.Header["X-Forwarded-Proto"] = []string{"http", "https"} }, true},
+		"a proxy that added http":   {proxied, func(r *http.Request) { r.Header["X-Forwarded-Proto"] = []string{"https", "http"} }, false},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(url.Values{"email": {"ada@example.com"}, "password": {"long enough"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

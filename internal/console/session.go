@@ -1,13 +1,13 @@
 package console
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/forwarded"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -22,52 +22,19 @@ func (v *visit) cookieName() string {
 
 // secure reports whether the browser speaks HTTPS: to us, to a proxy that we
 // trust, or to whatever stands at the public address.
-func (v *visit) secure() bool {
-	if v.r.TLS != nil || v.console.PublicURL != nil && v.console.PublicURL.Scheme == "https" {
+func (c *Console) secure(r *http.Request) bool {
+	if r.TLS != nil || c.PublicURL != nil && c.PublicURL.Scheme == "https" {
 		return true
 	}
-	_, proxied := v.peer()
-	first, _, _ := strings.Cut(v.r.Header.Get("X-Forwarded-Proto"), ",")
-	return proxied && strings.TrimSpace(first) == "https"
+	return forwarded.Of(r, c.TrustedProxy).Proto() == "https"
 }
 
-// peer is who speaks to us, and whether it is a proxy that we trust.
-func (v *visit) peer() (ip netip.Addr, trusted bool) {
-	host, _, err := net.SplitHostPort(v.r.RemoteAddr)
-	if err != nil {
-		return ip, false
-	}
-	if ip, err = netip.ParseAddr(host); err != nil {
-		return ip, false
-	}
-	ip = ip.Unmap().WithZone("")
-	return ip, v.trusts(ip)
-}
-
-func (v *visit) trusts(ip netip.Addr) bool {
-	for _, p := range v.console.TrustedProxy {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
-}
+func (v *visit) secure() bool { return v.console.secure(v.r) }
 
 // address is where the person is, as far as we know: an IPv6 network, since one
 // has more addresses than anybody could count.
 func (v *visit) address() string {
-	ip, trusted := v.peer()
-	// A proxy may add its hop as a line of its own, below those that the client
-	// made up.
-	hops := strings.Split(strings.Join(v.r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; trusted && i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		ip = hop.Unmap().WithZone("")
-		trusted = v.trusts(ip)
-	}
+	ip := forwarded.Of(v.r, v.console.TrustedProxy).Client
 	if ip.Is6() {
 		network, _ := ip.Prefix(64)
 		return network.String()

@@ -1,10 +1,6 @@
 package httpapi
 
-import (
-	"net"
-	"net/netip"
-	"strings"
-)
+import "sheaf.dev/internal/forwarded"
 
 // origin is the scheme and host under which the client reached the service. A
 // proxy's word counts only when the proxy is trusted.
@@ -13,41 +9,17 @@ func (x *exchange) origin() (scheme, host string) {
 	if x.request.TLS != nil {
 		scheme = "https"
 	}
-	if !x.fromTrustedProxy() {
+	if len(x.server.TrustedProxy) == 0 {
 		return scheme, host
 	}
-	if p := firstOf(x.request.Header.Get("X-Forwarded-Proto")); p == "http" || p == "https" {
+	said := forwarded.Of(x.request, x.server.TrustedProxy)
+	if p := said.Proto(); p == "http" || p == "https" {
 		scheme = p
 	}
-	if h := firstOf(x.request.Header.Get("X-Forwarded-Host")); saneHost(h) {
+	if h := said.Host(); saneHost(h) {
 		host = h
 	}
 	return scheme, host
-}
-
-func (x *exchange) fromTrustedProxy() bool {
-	if len(x.server.TrustedProxy) == 0 {
-		return false
-	}
-	host, _, err := net.SplitHostPort(x.request.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	for _, p := range x.server.TrustedProxy {
-		if p.Contains(ip.Unmap()) {
-			return true
-		}
-	}
-	return false
-}
-
-func firstOf(list string) string {
-	first, _, _ := strings.Cut(list, ",")
-	return strings.TrimSpace(first)
 }
 
 // saneHost reports whether h can stand in a URL and a header.

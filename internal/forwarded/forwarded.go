@@ -1,0 +1,92 @@
+// Package forwarded tells what proxies say of a client: where it is, and under
+// which scheme and host it came. A proxy is believed when it is trusted, and of
+// a list that it passes on only what trusted proxies added: whatever stands
+// before that, the client may have made up.
+package forwarded
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Chain is the way of a request, as far as trusted proxies know it.
+type Chain struct {
+	// Client is the last address that no trusted proxy has; the zero value when
+	// the peer has none.
+	Client  netip.Addr
+	proxies int // that are trusted, one after the other, up to us
+	header  http.Header
+}
+
+// Of reads the way of a request from its peer and X-Forwarded-For. The prefixes
+// are those of trusted proxies, with no IPv4 written as IPv6.
+func Of(r *http.Request, trusted []netip.Prefix) Chain {
+	c := Chain{header: r.Header}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return c
+	}
+	if c.Client, err = parse(host); err != nil || !contains(trusted, c.Client) {
+		return c
+	}
+	c.proxies = 1
+	hops := list(r.Header, "X-Forwarded-For")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := parse(hops[i])
+		if err != nil {
+			break
+		}
+		c.Client = hop
+		if !contains(trusted, hop) {
+			break
+		}
+		c.proxies++
+	}
+	return c
+}
+
+// Proto is the X-Forwarded-Proto that counts: empty for none.
+func (c Chain) Proto() string { return c.value("X-Forwarded-Proto") }
+
+// Host is the X-Forwarded-Host that counts, as it came: empty for none.
+func (c Chain) Host() string { return c.value("X-Forwarded-Host") }
+
+// value is the word of the trusted proxy that is farthest from us. Each adds one
+// at the end, or replaces the list, which is shorter then.
+func (c Chain) value(name string) string {
+	all := list(c.header, name)
+	if c.proxies == 0 || len(all) == 0 {
+		return ""
+	}
+	return all[max(0, len(all)-c.proxies)]
+}
+
+// list returns the parts of a header that may be one line or several: a proxy
+// may add a line of its own.
+func list(h http.Header, name string) []string {
+	lines := h.Values(name)
+	if len(lines) == 0 {
+		return nil
+	}
+	all := strings.Split(strings.Join(lines, ","), ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+func parse(s string) (netip.Addr, error) {
+	ip, err := netip.ParseAddr(s)
+	return ip.Unmap().WithZone(""), err
+}
+
+func contains(all []netip.Prefix, ip netip.Addr) bool {
+	for _, p := range all {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
