@@ -108,7 +108,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // ServeHTTP answers a request for one of the console's paths.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+	c.protect(w.Header(), r)
+	c.handler.ServeHTTP(w, r)
+}
+
+// protect tells the browser what the answer may do, whatever it is.
+func (c *Console) protect(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer") // the address of a one-time link is a secret
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -116,5 +121,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
-	c.handler.ServeHTTP(w, r)
+	if c.secure(r) {
+		// Of this host alone: what else its owner serves is not ours to decide.
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 }

@@ -197,6 +197,41 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 	}
 }
 
+// A browser that came by HTTPS once never tries without. Who has no HTTPS is not locked out.
+func TestConsole_HTTPSStaysWhereTheBrowserHasIt(t *testing.T) {
+	c, a := newConsole(t)
+	with := func(change func(*Config)) *Console {
+		config := Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		change(&config)
+		return New(config)
+	}
+	proxied := with(func(c *Config) { c.TrustedProxy = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
+	public := func(address string) *Console { return with(func(c *Config) { c.PublicURL, _ = url.Parse(address) }) }
+	forwarded := func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }
+	plain := func(*http.Request) {}
+	for name, test := range map[string]struct {
+		console *Console
+		change  func(*http.Request)
+		want    string
+	}{
+		"plain":                     {c, plain, ""},
+		"plain at the public URL":   {public("http://docs.example.com"), plain, ""},
+		"TLS":                       {c, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "max-age=31536000"},
+		"HTTPS at the public URL":   {public("https://docs.example.com"), plain, "max-age=31536000"},
+		"a proxy that we trust":     {proxied, forwarded, "max-age=31536000"},
+		"a proxy with plain HTTP":   {proxied, plain, ""},
+		"a proxy that we trust not": {c, forwarded, ""},
+	} {
+		for _, path := range []string{"/sign-in", "/", "/w/none/x", "/assets/console.css"} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			test.change(r)
+			if got := ask(t, test.console, r).Header().Get("Strict-Transport-Security"); got != test.want {
+				t.Errorf("%s: %s says %q, want %q", name, path, got, test.want)
+			}
+		}
+	}
+}
+
 func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 	w := newTown(t)
 	try := func(email, password string) *httptest.ResponseRecorder {
