@@ -117,6 +117,56 @@ func wantCrowdedPage(t *testing.T, got *httptest.ResponseRecorder) {
 	}
 }
 
+// Reproduced by somebody who took every place: who opened a page then was shown JSON.
+func TestConsole_APersonIsTurnedAwayWithAPage(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	gate := p.api.Handler
+	gate.Crowd(httpapi.MaxWorking)
+	for _, path := range []string{"/sign-in", "/", "/w/" + string(p.ws.ID) + "/keys", "/assets/console.css"} {
+		w := httptest.NewRecorder()
+		gate.ServeHTTP(&placeless{w, t, gate}, httptest.NewRequest(http.MethodGet, path, nil))
+		wantCrowdedPage(t, w)
+		if h := w.Header(); h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-store" ||
+			h.Get("Content-Security-Policy") == "" || h.Get("X-Request-Id") == "" || !strings.HasPrefix(w.Body.String(), "<!doctype html>") {
+			t.Errorf("%s: %v %s", path, h, w.Body)
+		}
+	}
+	r := p.asks("/keys")
+	r.Header.Set("HX-Request", "true")
+	w := httptest.NewRecorder()
+	gate.ServeHTTP(w, r)
+	wantCrowdedPage(t, w)
+	if strings.Contains(w.Body.String(), "<html") {
+		t.Errorf("a script gets a page within its page: %s", w.Body)
+	}
+	if status, begins := openStream(t.Context(), t, p.api, "/w/"+string(p.ws.ID)+"/live", func(r *http.Request) { r.AddCookie(p.cookie) }); status != 200 || begins != "retry: 1000" {
+		t.Errorf("the stream of an open page gets %d %q, and never comes again", status, begins)
+	}
+	for _, path := range []string{"/api/v1/projects", "/api", "/docs", "/none", "/w//x", "/setup"} {
+		wantNoRoom(t, p.ws.Client("").GET(path))
+	}
+	gate.Crowd(-httpapi.MaxWorking)
+	becomes(t, p.api, "in work", 0, workingOf)
+	if got := p.opens("/keys"); got.Code != http.StatusOK {
+		t.Errorf("a page once there is room: %d", got.Code)
+	}
+}
+
+// placeless looks, when the answer is written, whether it holds a place.
+type placeless struct {
+	*httptest.ResponseRecorder
+	t    *testing.T
+	gate *httpapi.Server
+}
+
+func (w *placeless) Write(b []byte) (int, error) {
+	if n := w.gate.Load().Working; n != httpapi.MaxWorking {
+		w.t.Errorf("%d requests are in work while one is turned away, want %d", n, httpapi.MaxWorking)
+	}
+	return w.ResponseRecorder.Write(b)
+}
+
 func TestConsole_PagesHaveTheWorkspacesPlaces(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/httpapi"
@@ -128,6 +129,8 @@ func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
 type halfway struct{}
 
 func (halfway) Handles(path string) bool { return path == "/halfway" }
+
+func (halfway) Crowded(http.ResponseWriter, *http.Request, time.Duration) {}
 
 func (halfway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"data":[`)

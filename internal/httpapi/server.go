@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -49,6 +50,8 @@ type Config struct {
 type Pages interface {
 	http.Handler
 	Handles(path string) bool
+	// Crowded answers instead when there is no room for the request.
+	Crowded(w http.ResponseWriter, r *http.Request, wait time.Duration)
 }
 
 // Server is the API as an http.Handler.
@@ -134,7 +137,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.finish(x)
 	if err := x.enter(); err != nil {
-		x.fail(err)
+		s.turnAway(x, err)
 		return
 	}
 	switch path := r.URL.Path; {
@@ -158,6 +161,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		x.fail(notFoundRoute())
 	}
+}
+
+// turnAway answers whom the gate refused, who holds no place while it does: a
+// person with a page.
+func (s *Server) turnAway(x *exchange, err error) {
+	x.pause()
+	var refusal *sheaf.Error
+	if s.Console == nil || !isClean(x.request.URL) || !s.Console.Handles(x.request.URL.Path) || !errors.As(err, &refusal) {
+		x.fail(err)
+		return
+	}
+	x.counted = s.counted.console
+	s.Console.Crowded(x, x.request, refusal.RetryAfter)
 }
 
 // nosniff keeps a browser from taking an answer for something else than it says.
