@@ -38,6 +38,7 @@ var parsers = map[string]target{
 	"whole requests, with cursors, tags and conditions": {"./internal/httpapi", "FuzzRequest"},
 	"answers of endpoints":                              {"./internal/deliver", "FuzzAnswerText"},
 	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
+	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"lines of an export":                                {"./cmd/sheaf", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
