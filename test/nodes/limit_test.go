@@ -97,49 +97,74 @@ func TestWindow_OfTheTestItself(t *testing.T) {
 	}
 }
 
-// newKeys makes keys, each with a window of its own.
-func (n *node) newKeys(count int) (keys []string) {
-	n.t.Helper()
-	for i := range count {
-		made := n.must(201, "POST", "/api/v1/api-keys", map[string]any{"name": fmt.Sprint("key ", i), "scopes": []string{"projects:read"}})
-		keys = append(keys, made.text("key"))
+// limited is three nodes that share a limit in Redis.
+type limited struct {
+	*site
+	redis *redistest.Server
+	nodes []*node
+	keys  int // that were made
+}
+
+func newLimited(t *testing.T, limit int) *limited {
+	t.Helper()
+	redis := redistest.Start(t)
+	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit), "--log-level", "info")
+	return &limited{site: s, redis: redis, nodes: []*node{s.start(), s.start(), s.start()}}
+}
+
+// newKey makes a key, which has a window of its own.
+func (l *limited) newKey() string {
+	l.t.Helper()
+	if l.keys++; l.keys > 40 {
+		l.t.Fatal("Redis does not answer this machine in time")
 	}
-	return keys
+	return l.ask("key", "create", "--workspace", l.workspace, "--name", fmt.Sprint("key ", l.keys), "--scopes", "projects:read")["key"].(string)
+}
+
+// count returns how often each node said something.
+func (l *limited) count(text string) (times []int) {
+	for _, n := range l.nodes {
+		times = append(times, strings.Count(n.err.String(), text))
+	}
+	return times
+}
+
+// connected runs fn while all nodes have Redis: a machine that stalls for longer than they wait for it has them lose
+// it, and then fn runs again, with another key.
+func (l *limited) connected(fn func(key string)) {
+	l.t.Helper()
+	for {
+		lost := l.count("lost Redis")
+		fn(l.newKey())
+		if slices.Equal(l.count("lost Redis"), lost) {
+			return
+		}
+		within(l.t, patience, "every node has Redis again", func() bool {
+			return slices.Equal(l.count("lost Redis"), l.count("reached Redis again"))
+		})
+	}
 }
 
 // D54: many clients over three nodes on one key: never more than N in a minute, never less while they want more.
 func TestLimit_ExactOverNodes(t *testing.T) {
 	t.Parallel()
 	limit, clients, lasts := scaled(20, 300), scaled(16, 64), scaled(4*time.Second, 125*time.Second)
-	redis := redistest.Start(t)
-	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit))
-	nodes := []*node{s.start(), s.start(), s.start()}
-	lost := func() (times int) {
-		for _, n := range nodes {
-			times += strings.Count(n.err.String(), "lost Redis")
-		}
-		return times
-	}
+	l := newLimited(t, limit)
 	var begun, flood time.Time
-	press := func(key string) []admission {
+	var all []admission
+	l.connected(func(key string) {
 		begun = time.Now()
 		// In the long form the first half minute asks for less than is allowed, so that slots do not all free at once.
 		flood = begun.Add(scaled(0, 30*time.Second))
 		ctx, cancel := context.WithDeadline(context.Background(), begun.Add(lasts))
 		defer cancel()
-		return demand(ctx, t, key, clients, func(at time.Time) time.Duration {
+		all = demand(ctx, t, key, clients, func(at time.Time) time.Duration {
 			if at.Before(flood) {
 				return min(time.Until(flood), time.Duration(clients)*40*time.Second/time.Duration(limit))
 			}
 			return 5 * time.Millisecond
-		}, nodes...)
-	}
-	before := lost()
-	all := press(s.key)
-	for lost() > before { // by a machine that stalled: nothing is shown
-		before = lost()
-		all = press(nodes[0].newKeys(1)[0])
-	}
+		}, l.nodes...)
+	})
 	if got := most(all); got > limit {
 		t.Errorf("%d were admitted in one minute, want %d at most", got, limit)
 	}
@@ -157,33 +182,17 @@ func TestLimit_ExactOverNodes(t *testing.T) {
 func TestLimit_WithoutRedis(t *testing.T) {
 	t.Parallel()
 	const limit = 30
-	redis := redistest.Start(t)
-	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit), "--log-level", "info")
-	nodes := []*node{s.start(), s.start(), s.start()}
+	l := newLimited(t, limit)
 	time.Sleep(1500 * time.Millisecond) // for each to have seen the others
-	keys := nodes[0].newKeys(20)
-	newKey := func() (key string) {
-		if len(keys) == 0 {
-			t.Fatal("Redis does not answer this machine in time")
-		}
-		key, keys = keys[0], keys[1:]
-		return key
-	}
 	burst := func(key string, nodes ...*node) int {
 		ctx, cancel := context.WithTimeout(context.Background(), scaled(800*time.Millisecond, 5*time.Second))
 		defer cancel()
 		return len(demand(ctx, t, key, 12, func(time.Time) time.Duration { return 5 * time.Millisecond }, nodes...))
 	}
-	count := func(text string) (times []int) {
-		for _, n := range nodes {
-			times = append(times, strings.Count(n.err.String(), text))
-		}
-		return times
-	}
 	says := func(text string, before []int) {
 		t.Helper()
 		within(t, patience, fmt.Sprintf("every node says %q", text), func() bool {
-			for i, times := range count(text) {
+			for i, times := range l.count(text) {
 				if times <= before[i] {
 					return false
 				}
@@ -191,28 +200,13 @@ func TestLimit_WithoutRedis(t *testing.T) {
 			return true
 		})
 	}
-	// connected runs fn while all nodes have Redis: a machine that stalls for longer than they wait for it has them lose
-	// it, and then fn runs again, with another key.
-	connected := func(fn func(key string)) {
-		t.Helper()
-		for {
-			lost := count("lost Redis")
-			fn(newKey())
-			if slices.Equal(count("lost Redis"), lost) {
-				return
-			}
-			within(t, patience, "every node has Redis again", func() bool {
-				return slices.Equal(count("lost Redis"), count("reached Redis again"))
-			})
-		}
-	}
 	exact := func(when string) {
 		t.Helper()
 		var got int
-		if connected(func(key string) { got = burst(key, nodes[0]) }); got != limit {
+		if l.connected(func(key string) { got = burst(key, l.nodes[0]) }); got != limit {
 			t.Errorf("%s: one node admits %d, want %d", when, got, limit)
 		}
-		if connected(func(key string) { got = burst(key, nodes...) }); got != limit {
+		if l.connected(func(key string) { got = burst(key, l.nodes...) }); got != limit {
 			t.Errorf("%s: all nodes admit %d, want %d", when, got, limit)
 		}
 	}
@@ -220,15 +214,15 @@ func TestLimit_WithoutRedis(t *testing.T) {
 	outages := []struct {
 		name        string
 		begin, ends func()
-	}{{"stopped", redis.Stop, redis.Restart}, {"frozen", redis.Freeze, redis.Thaw}}
+	}{{"stopped", l.redis.Stop, l.redis.Restart}, {"frozen", l.redis.Freeze, l.redis.Thaw}}
 	for _, outage := range outages {
-		lost, reached := count("lost Redis"), count("reached Redis again")
+		lost, reached := l.count("lost Redis"), l.count("reached Redis again")
 		outage.begin()
-		if got := burst(newKey(), nodes...); got > limit || got < limit/3 {
+		if got := burst(l.newKey(), l.nodes...); got > limit || got < limit/3 {
 			t.Errorf("%s: all nodes admit %d, want %d at most", outage.name, got, limit)
 		}
 		says("lost Redis", lost)
-		if got := burst(newKey(), nodes[0]); got != limit/3 {
+		if got := burst(l.newKey(), l.nodes[0]); got != limit/3 {
 			t.Errorf("%s: one node of three admits %d, want its share %d", outage.name, got, limit/3)
 		}
 		outage.ends()
@@ -236,10 +230,10 @@ func TestLimit_WithoutRedis(t *testing.T) {
 		exact("after it was " + outage.name)
 	}
 	var before, after int
-	connected(func(key string) {
-		before = burst(key, nodes...)
-		redis.Flush()
-		after = burst(key, nodes...)
+	l.connected(func(key string) {
+		before = burst(key, l.nodes...)
+		l.redis.Flush()
+		after = burst(key, l.nodes...)
 	})
 	if before != limit || after > limit {
 		t.Errorf("flushed: %d before and %d after in one minute, want %d and no more than that", before, after, limit)
