@@ -2,7 +2,8 @@ package main
 
 import (
 	"net"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // takeNoMore makes the kernel ignore whoever wants to connect from now on: they
@@ -17,14 +18,17 @@ func takeNoMore(l net.Listener) bool {
 		return false
 	}
 	const flags, syn, ack = 13, 0x02, 0x10 // of the TCP header
-	ignore := []syscall.SockFilter{
-		{Code: syscall.BPF_LD | syscall.BPF_B | syscall.BPF_ABS, K: flags},
-		{Code: syscall.BPF_ALU | syscall.BPF_AND | syscall.BPF_K, K: syn | ack},
-		{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, Jf: 1, K: syn},
-		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0},
-		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0xffffffff},
+	ignore := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
+		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: syn | ack},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: syn},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffffffff},
 	}
+	filter := unix.SockFprog{Len: uint16(len(ignore)), Filter: &ignore[0]}
 	var attached error
-	err = raw.Control(func(fd uintptr) { attached = syscall.AttachLsf(int(fd), ignore) })
+	err = raw.Control(func(fd uintptr) {
+		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &filter)
+	})
 	return err == nil && attached == nil
 }
