@@ -15,11 +15,6 @@ func PeakMemory(pid int) (int64, error) { return statusBytes(pid, "VmHWM:") }
 // Memory returns the bytes that the process has resident.
 func Memory(pid int) (int64, error) { return statusBytes(pid, "VmRSS:") }
 
-// ForgetPeak makes PeakMemory begin anew.
-func ForgetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600)
-}
-
 func statusBytes(pid int, name string) (int64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

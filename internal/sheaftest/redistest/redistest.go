@@ -202,7 +202,7 @@ func (s *Server) ready() error {
 			return nil
 		}
 		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-		err = fmt.Errorf("Redis did not start: %w\n%s", err, log)
+		err = fmt.Errorf("start redis-server: %w\n%s", err, log)
 		if time.Now().After(deadline) {
 			return errors.Join(err, s.stop())
 		}
