@@ -94,6 +94,26 @@ func TestIfMatch_RefusesAStaleChange(t *testing.T) {
 	}
 }
 
+func TestIdempotencyKey_ACreationOfThatNameHasOneEffect(t *testing.T) {
+	t.Parallel()
+	c, ctx := connect(t, apitest.SQLite(t)), t.Context()
+	first := must2(c.Projects.Create(ctx, client.NewProject{Name: "a"}, client.IdempotencyKey("import-7")))(t)
+	again := must2(c.Projects.Create(ctx, client.NewProject{Name: "a"}, client.IdempotencyKey("import-7")))(t)
+	if again.ID != first.ID {
+		t.Errorf("the repetition made %s beside %s", again.ID, first.ID)
+	}
+}
+
+func TestRequestID_IsThatOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	c, ctx := connect(t, apitest.SQLite(t)), t.Context()
+	_, err := c.Projects.Get(ctx, "0190b0a0-0000-7000-8000-000000000000", client.RequestID("mine-7"))
+	var e *client.Error
+	if !errors.As(err, &e) || e.RequestID != "mine-7" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestFolders_AndDocuments(t *testing.T) {
 	t.Parallel()
 	c, ctx := connect(t, apitest.SQLite(t)), t.Context()
