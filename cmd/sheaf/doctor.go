@@ -40,7 +40,7 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	if err == nil {
 		err = st.Doctor(ctx, x, out.tell)
 	}
-	return errors.Join(out.end(err == nil), err, errorIf(out.violations > 0, fmt.Errorf("%d violations were found", out.violations)))
+	return errors.Join(out.end(err == nil), err, errorIf(out.violations > 0, fmt.Errorf("violations found: %d", out.violations)))
 }
 
 func errorIf(yes bool, err error) error {

@@ -31,7 +31,7 @@ func TestDoctor_BesideAServer(t *testing.T) {
 	}
 	alter(t, data, "UPDATE workspaces SET projects = 7, documents = 1")
 	r := sheafCommand(t, "doctor", "--data", data)
-	if r.code != 1 || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "violation: count in workspace ") || r.stderr != "sheaf: 2 violations were found\n" {
+	if r.code != 1 || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "violation: count in workspace ") || r.stderr != "sheaf: violations found: 2\n" {
 		t.Errorf("got %+v", r)
 	}
 	r = sheafCommand(t, "doctor", "--data", data, "--json")

@@ -71,12 +71,6 @@ func (r *receiver) arrivals() []arrival {
 	return r.came
 }
 
-func (r *receiver) count(path string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.counted(path)
-}
-
 func (r *receiver) counted(path string) (n int) {
 	for _, a := range r.came {
 		if a.path == path {

@@ -122,17 +122,3 @@ func TestNewSecret_Form(t *testing.T) {
 		seen[s] = true
 	}
 }
-
-// countingReader gives every byte in turn: an exactly uniform source.
-type countingReader struct{ next byte }
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = c.next
-		c.next++
-	}
-	return len(p), nil
-}
-
-// A modulo without rejection would favour eight characters by a quarter. The
-// source gives every byte equally often, so each character comes up almost so.

@@ -72,7 +72,8 @@ func TestKill_ClaimsAreTakenUp(t *testing.T) {
 	for _, a := range r.journal()[events:] {
 		slowest = max(slowest, a.at.Sub(claimed[a.event]))
 	}
-	if limit := timeout + leaseSpare + time.Second; slowest > limit {
+	// A second for the look that finds it, and what a busy machine adds; without a lease it would never come.
+	if limit := 2 * (timeout + leaseSpare); slowest > limit {
 		t.Errorf("the slowest was taken up after %v, want %v", slowest, limit)
 	}
 	figure(t, "%d attempts cut off by SIGKILL: all taken up by the other node, the slowest after %v (lease %v)", events,
