@@ -87,7 +87,7 @@ func TestServe_ChecksTheStoredDataOnATimer(t *testing.T) {
 	shows := func(pattern string) {
 		t.Helper()
 		line := regexp.MustCompile("(?m)^" + pattern + "$")
-		for end := time.Now().Add(20 * time.Second); !line.MatchString(body(t, "http://"+addr+"/metrics")); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !line.MatchString(body(t, "http://"+addr+"/metrics")); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("the metrics never show %s", pattern)
 			}

@@ -56,7 +56,7 @@ func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program 
 func sheafWith(t *testing.T, e environment, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	code := newProgram(e, stdin, &out, &errs).run(ctx, args)
 	return result{code, out.String(), errs.String()}
@@ -134,7 +134,7 @@ func (l *tail) String() string {
 func (l *tail) wait(t *testing.T, pattern string, ended <-chan struct{}) string {
 	t.Helper()
 	p := regexp.MustCompile(pattern)
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		l.mu.Lock()
 		found := p.FindStringSubmatch(l.text.String())

@@ -102,7 +102,7 @@ func TestMetrics_TellOfDeliveries(t *testing.T) {
 	key := regexp.MustCompile(`shf_[0-9A-Za-z]{46}`).FindString(s.stdout.String())
 	post(t, s.url+"/api/webhooks/subscriptions", key, `{"name":"Hook","url":"https://127.0.0.1:1/x","events":["project.created"]}`)
 	post(t, s.url+"/api/v1/projects", key, `{"name":"Handbook"}`)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		page := body(t, "http://"+addr+"/metrics")
 		if strings.Contains(page, `sheaf_delivery_attempts_total{class="connection",outcome="retried"} 1`+"\n") &&
 			strings.Contains(page, `sheaf_deliveries{state="waiting"} 1`+"\n") {

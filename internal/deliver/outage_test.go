@@ -138,7 +138,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	time.Sleep(time.Second) // several tries to record and to claim
 	must(cluster.Restart())
 	must(publish())
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		page, err := a.Deliveries(ctx, caller, sub.ID, sheaf.Delivered, sheaf.Paging{Limit: 100})
 		must(err)
 		if page.Total == 31 {

@@ -20,7 +20,7 @@ import (
 func becomes(t *testing.T, a *apitest.API, what string, want int64, get func(httpapi.Load) int64) {
 	t.Helper()
 	var got int64
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if got = get(a.Handler.Load()); got == want {
 			return
 		}

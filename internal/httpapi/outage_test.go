@@ -93,7 +93,7 @@ func TestOutage_PostgresRestarts(t *testing.T) {
 		if err := cluster.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.Now().Add(30 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for c.GET("/readyz").Status != 200 && time.Now().Before(deadline) {
 			time.Sleep(10 * time.Millisecond)
 		}

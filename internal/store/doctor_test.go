@@ -277,7 +277,7 @@ func settled(t *testing.T, c *apitest.Client) {
 	defer look.Stop()
 	on := c.GET("/api/webhooks/subscriptions").Want(t, 200).IDs(t)[0]
 	path := "/api/webhooks/subscriptions/" + on + "/deliveries?state="
-	for end := time.Now().Add(30 * time.Second); ; <-look.C {
+	for end := time.Now().Add(time.Minute); ; <-look.C {
 		if len(c.GET(path+"waiting").Items(t))+len(c.GET(path+"sending").Items(t)) == 0 {
 			return
 		}

@@ -356,7 +356,7 @@ func TestRun_EndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- y.sweeper().Run(ctx) }()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if _, _, total, _ := y.log(); total == 0 {
 				break
 			}
