@@ -24,7 +24,7 @@ func (c *Console) renamePerson(v *visit) error {
 
 func (c *Console) changePassword(v *visit) error {
 	form := v.r.PostForm
-	if form.Get("password") != form.Get("again") {
+	if !v.typedTwice() {
 		return v.again("account", accountPage{Form: "password"}, errPasswordsDiffer)
 	}
 	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), v.address())
@@ -36,6 +36,13 @@ func (c *Console) changePassword(v *visit) error {
 	}
 	v.keep(s)
 	return v.done(c.base + "/account?done=password")
+}
+
+// typedTwice reports whether both fields have the same password. A program that
+// sends one field does not mistype.
+func (v *visit) typedTwice() bool {
+	form := v.r.PostForm
+	return !form.Has("again") || form.Get("password") == form.Get("again")
 }
 
 var errPasswordsDiffer = sheaf.Invalidf("The two passwords differ. Type the same one twice.")

@@ -110,6 +110,31 @@ func TestConsole_ShowsWhatWasTypedEscapedAndNeverThePassword(t *testing.T) {
 	}
 }
 
+func TestSetup_AProgramNeedNotTypeThePasswordTwice(t *testing.T) {
+	c, a := newConsole(t)
+	first, _, err := a.Operator().FirstRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(form url.Values) int {
+		r := httptest.NewRequest(http.MethodPost, "/setup/"+first.Link.Token, strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return ask(t, c, r).Code
+	}
+	form := url.Values{"email": {"ada@example.com"}, "password": {"long enough"}, "again": {"mistyped"}}
+	if got := post(form); got != http.StatusBadRequest {
+		t.Errorf("two passwords get %d", got)
+	}
+	form["again"] = []string{""}
+	if got := post(form); got != http.StatusBadRequest {
+		t.Errorf("an empty second one gets %d", got)
+	}
+	form.Del("again")
+	if got := post(form); got != http.StatusSeeOther {
+		t.Errorf("one password gets %d", got)
+	}
+}
+
 func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 	c, a := newConsole(t)
 	first, _, err := a.Operator().FirstRun(t.Context())

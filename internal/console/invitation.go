@@ -37,7 +37,7 @@ func (c *Console) join(v *visit) error {
 	}
 	p := invitationPage{Offer: o, Name: v.field("name")}
 	password := v.r.PostForm.Get("password")
-	if !o.Known && password != v.r.PostForm.Get("again") {
+	if !o.Known && !v.typedTwice() {
 		return v.again("invitation", p, errPasswordsDiffer)
 	}
 	s, ws, err := c.app.Join(v.r.Context(),

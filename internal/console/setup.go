@@ -23,7 +23,7 @@ func (c *Console) setup(v *visit) error {
 func (c *Console) completeSetup(v *visit) error {
 	p := setupPage{Email: strings.TrimSpace(v.r.PostForm.Get("email"))}
 	password := v.r.PostForm.Get("password")
-	if password != v.r.PostForm.Get("again") {
+	if !v.typedTwice() {
 		return v.again("setup", p, errPasswordsDiffer)
 	}
 	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), p.Email, password); err != nil {
