@@ -136,7 +136,6 @@ func writeCertificates(caFile, certFile, keyFile string) error {
 		return err
 	}
 	for file, block := range map[string]pem.Block{
-		caFile:   {Type: "CERTIFICATE", Bytes: ca.Certificate().Raw},
 		certFile: {Type: "CERTIFICATE", Bytes: cert.Certificate[0]},
 		keyFile:  {Type: "PRIVATE KEY", Bytes: key},
 	} {
@@ -144,7 +143,7 @@ func writeCertificates(caFile, certFile, keyFile string) error {
 			return err
 		}
 	}
-	return nil
+	return ca.WriteFile(caFile)
 }
 
 // ask gets what the receiver tells at a path.
