@@ -18,6 +18,9 @@ func (s *Server) Routes() []Route {
 	return out
 }
 
+// Recheck is how often a stream asks whether its key still opens it.
+const Recheck = recheck
+
 // MaxBody is the largest body that is accepted.
 const MaxBody = maxBody
 
