@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"hash/maphash"
 	"io"
 	"net/http"
 	"sync"
@@ -36,15 +35,14 @@ const (
 // spends on the network, sending its body or taking its answer, is not work.
 type gate struct {
 	working atomic.Int64
-	shares  [512]atomic.Int64 // of workspaces; those that fall on the same one share it
-	seed    maphash.Seed
+	shares  shares
 	refused atomic.Uint64
 	bodies  budget
 	answers budget
 }
 
 func newGate() *gate {
-	return &gate{seed: maphash.MakeSeed(), bodies: newBudget(maxBodies), answers: newBudget(maxAnswers)}
+	return &gate{shares: shares{by: map[sheaf.WorkspaceID]int64{}}, bodies: newBudget(maxBodies), answers: newBudget(maxAnswers)}
 }
 
 // Load is what requests hold, and what became of them, for the metrics.
@@ -71,9 +69,9 @@ func (s *Server) Load() Load {
 
 // passage is a request's part of the gate.
 type passage struct {
-	working bool          // it is counted
-	share   *atomic.Int64 // of its workspace, once that is known
-	body    int64         // bytes that it holds
+	working bool  // it is counted
+	shared  bool  // in its workspace's share too, once that is known
+	body    int64 // bytes that it holds
 	answer  int64
 }
 
@@ -94,9 +92,8 @@ func (x *exchange) enter() error {
 // enterWorkspace counts the request in its workspace, or refuses it.
 func (x *exchange) enterWorkspace() error {
 	g := x.server.gate
-	share := &g.shares[maphash.String(g.seed, string(x.caller.Workspace))%uint64(len(g.shares))]
-	x.passage.share = share
-	if share.Add(1) > workspaceWorking {
+	x.passage.shared = true
+	if g.shares.add(x.caller.Workspace, 1) > workspaceWorking {
 		return g.refuse()
 	}
 	return nil
@@ -122,21 +119,41 @@ func (x *exchange) leave() {
 // again: it has begun, so nothing refuses it then.
 func (x *exchange) pause() {
 	if x.passage.working {
-		x.passage.count(x.server.gate, -1)
+		x.count(-1)
 	}
 	x.passage.working = false
 }
 
 func (x *exchange) resume() {
 	x.passage.working = true
-	x.passage.count(x.server.gate, 1)
+	x.count(1)
 }
 
-func (p *passage) count(g *gate, n int64) {
-	g.working.Add(n)
-	if p.share != nil {
-		p.share.Add(n)
+func (x *exchange) count(n int64) {
+	if x.passage.shared {
+		x.server.gate.shares.add(x.caller.Workspace, n)
 	}
+	x.server.gate.working.Add(n)
+}
+
+// shares count the requests in work of each workspace. Only those who have some
+// are in the map, so that it has no more entries than there are requests in work.
+type shares struct {
+	mu sync.Mutex // guards by
+	by map[sheaf.WorkspaceID]int64
+}
+
+// add counts n more, or fewer, and returns how many there are.
+func (s *shares) add(ws sheaf.WorkspaceID, n int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n += s.by[ws]
+	if n == 0 {
+		delete(s.by, ws)
+	} else {
+		s.by[ws] = n
+	}
+	return n
 }
 
 // refuse is the answer to what there is no room for. Those who are refused

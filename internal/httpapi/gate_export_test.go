@@ -1,10 +1,6 @@
 package httpapi
 
-import (
-	"hash/maphash"
-
-	"sheaf.dev/internal/sheaf"
-)
+import "sheaf.dev/internal/sheaf"
 
 // The bounds of the gate.
 const (
@@ -27,7 +23,14 @@ func (s *Server) CrowdStreams(n int) {
 
 // CrowdWorkspace counts n requests of a workspace more than there are.
 func (s *Server) CrowdWorkspace(ws sheaf.WorkspaceID, n int64) {
-	s.gate.shares[maphash.String(s.gate.seed, string(ws))%uint64(len(s.gate.shares))].Add(n)
+	s.gate.shares.add(ws, n)
+}
+
+// Shares returns how many workspaces are known to have requests in work.
+func (s *Server) Shares() int {
+	s.gate.shares.mu.Lock()
+	defer s.gate.shares.mu.Unlock()
+	return len(s.gate.shares.by)
 }
 
 // CrowdAnswers counts n bytes of answers of a workspace more than there are.

@@ -74,6 +74,25 @@ func TestGate_AWorkspaceLeavesRoomForOthers(t *testing.T) {
 	one.Client("").GET("/api/v1/me").Want(t, 200)
 }
 
+// However many workspaces have filled their shares, nobody else's is touched; and nothing is kept of who has left.
+func TestGate_SharesAreExact(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t)
+	c := a.Workspace(sheaf.Business).Client("")
+	crowd := func(n int64) {
+		for i := range 5000 {
+			a.Handler.CrowdWorkspace(sheaf.WorkspaceID(fmt.Sprint("stranger ", i)), n)
+		}
+	}
+	crowd(httpapi.WorkspaceWorking)
+	c.GET("/api/v1/me").Want(t, 200)
+	crowd(-httpapi.WorkspaceWorking)
+	becomes(t, a, "in work", 0, workingOf)
+	if n := a.Handler.Shares(); n != 0 {
+		t.Errorf("the shares of %d workspaces are kept though none has a request", n)
+	}
+}
+
 // begin sends the head of a POST with a body of that size, and returns when the server waits for the body or has
 // answered.
 func begin(t *testing.T, a *apitest.API, key string, size int) (c net.Conn, status int) {
