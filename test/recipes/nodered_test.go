@@ -1,16 +1,22 @@
 package recipes
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
@@ -23,15 +29,15 @@ module.exports = {
 	https: { key: fs.readFileSync(__dirname + "/key.pem"), cert: fs.readFileSync(__dirname + "/cert.pem") },
 	httpAdminRoot: false, telemetry: { enabled: false }, credentialSecret: false,
 	functionExternalModules: true, externalModules: { autoInstall: false },
-	logging: { console: { level: "warn" } },
+	logging: { console: { level: "info" } },
 };
 `
 
-// Node-RED runs the recipe's flow. It reads every page of a list; it takes what Sheaf delivers; and it refuses what is
-// altered, old or unsigned.
+// Node-RED runs the recipe's flow. It reads every page of a list, for a caller and for its inject node; it takes what
+// Sheaf delivers; it refuses what is altered, old or unsigned; and while nothing is wrong it warns of nothing.
 func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	t.Parallel()
-	modules, dir, port := npm(t), t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), freePort(t)
 	client := secure(t, dir)
 	program := proctest.New(t)
 	server := program.Start(t, "--webhook-allow-cidr", "127.0.0.0/8,::1/128", "--webhook-ca-file", filepath.Join(dir, "ca.pem"))
@@ -39,16 +45,7 @@ func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	base := "https://localhost:" + port
 	hook := subscribe(t, server, key, base+"/sheaf/hook")
 	want := projects(t, server, key, 203)
-
-	flow, err := os.ReadFile(root + "/docs/recipes/node-red.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "flows.json"), flow)
-	write(t, filepath.Join(dir, "settings.js"), []byte(settings))
-	red := filepath.Join(modules, "node_modules", "node-red", "red.js")
-	start(t, dir, port, []string{"node", red, "--settings", filepath.Join(dir, "settings.js")},
-		"SHEAF="+server.URL, "SHEAF_API_KEY="+key, "SHEAF_WEBHOOK_SECRET="+hook.Secret)
+	log := nodeRED(t, dir, port, "SHEAF="+server.URL, "SHEAF_API_KEY="+key, "SHEAF_WEBHOOK_SECRET="+hook.Secret)
 
 	var got []string
 	proctest.Eventually(t, "the flow has begun", func() bool {
@@ -61,6 +58,109 @@ func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	try(t, client, base+"/sheaf/hook", hook.Secret)
 	document(t, server, key)
 	proctest.Eventually(t, "Node-RED takes a delivery", func() bool { return delivered(t, server, key, hook.ID) == 1 })
+	proctest.Eventually(t, "the inject node's projects are shown", func() bool {
+		return strings.Count(log.String(), "[debug:projects]") >= 2 // the caller's are shown too
+	})
+	if w := warning.FindString(log.String()); w != "" {
+		t.Errorf("a node warns of nothing that is wrong: %s", w)
+	}
+}
+
+// warning is what Node-RED prints when a node warns or fails.
+var warning = regexp.MustCompile(`\[(warn|error)\] \[.*`)
+
+// A caller of the flow learns by the status that something is wrong, and by the text what it is: also while Sheaf
+// refuses the key, while it is down, and while a variable is not set.
+func TestNodeRED_SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	t.Run("Sheaf refuses the key, then is down", func(t *testing.T) {
+		t.Parallel()
+		dir, port := t.TempDir(), freePort(t)
+		client, base := secure(t, dir), "https://localhost:"+port
+		server := proctest.New(t).Start(t)
+		nodeRED(t, dir, port, "SHEAF="+server.URL, "SHEAF_API_KEY=shf_wrong")
+		answers(t, client, http.MethodGet, base+"/sheaf/projects", http.StatusBadGateway, "API key")
+		server.Kill()
+		answers(t, client, http.MethodGet, base+"/sheaf/projects", http.StatusBadGateway, "ECONNREFUSED")
+	})
+	t.Run("no variable is set", func(t *testing.T) {
+		t.Parallel()
+		dir, port := t.TempDir(), freePort(t)
+		client, base := secure(t, dir), "https://localhost:"+port
+		nodeRED(t, dir, port)
+		answers(t, client, http.MethodGet, base+"/sheaf/projects", http.StatusInternalServerError, "Set SHEAF and SHEAF_API_KEY")
+		answers(t, client, http.MethodPost, base+"/sheaf/hook", http.StatusInternalServerError, "Set SHEAF_WEBHOOK_SECRET")
+	})
+}
+
+// nodeRED runs the recipe's flow until the test ends, with its inject node set off at the start, and returns what is printed.
+func nodeRED(t *testing.T, dir, port string, env ...string) *transcript {
+	t.Helper()
+	modules := npm(t)
+	var nodes []map[string]any
+	readJSON(t, root+"/docs/recipes/node-red.json", &nodes)
+	for _, n := range nodes {
+		switch n["type"] {
+		case "inject":
+			n["once"] = true
+		case "debug":
+			n["console"] = true
+		}
+	}
+	flow, err := json.Marshal(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "flows.json"), flow)
+	write(t, filepath.Join(dir, "settings.js"), []byte(settings))
+	log := &transcript{}
+	red := filepath.Join(modules, "node_modules", "node-red", "red.js")
+	start(t, dir, port, io.MultiWriter(t.Output(), log), []string{"node", red, "--settings", filepath.Join(dir, "settings.js")}, env...)
+	return log
+}
+
+// transcript keeps what a program prints, for who reads meanwhile.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (l *transcript) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *transcript) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// answers makes a request when there is somebody to answer it, and compares the status and a part of the text.
+func answers(t *testing.T, client *http.Client, method, url string, status int, part string) {
+	t.Helper()
+	var text string
+	var got int
+	proctest.Eventually(t, "the flow has begun", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, method, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(r)
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		got, text = res.StatusCode, string(b)
+		return err == nil && got != http.StatusNotFound
+	})
+	if got != status || !strings.Contains(text, part) {
+		t.Errorf("%s %s is answered with %d and %q, not with %d and %q", method, url, got, text, status, part)
+	}
 }
 
 // secure writes a certificate for localhost, its key and the authority into a folder, and returns a client that trusts it.

@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -113,16 +114,16 @@ func serve(t *testing.T, b markdown.Block, env ...string) (port string) {
 			t.Fatal(err)
 		}
 	}
-	start(t, dir, port, lang.command(t, file, port), env...)
+	start(t, dir, port, t.Output(), lang.command(t, file, port), env...)
 	return port
 }
 
-// start runs a program until the test ends and returns when it takes connections.
-func start(t *testing.T, dir, port string, command []string, env ...string) {
+// start runs a program until the test ends and returns when it takes connections. What it prints goes to log.
+func start(t *testing.T, dir, port string, log io.Writer, command []string, env ...string) {
 	t.Helper()
 	need(t, command[0])
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, t.Output(), t.Output()
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	cmd.Env = append(append(os.Environ(), "SECRET="+secret, "PORT="+port), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
