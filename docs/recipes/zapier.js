@@ -65,6 +65,19 @@ async function poll(z, bundle) {
   return response.data.data;
 }
 
+// create makes a project. Zapier repeats a step by itself after 429, and by hand when a run is replayed: with the same
+// Idempotency-Key that makes no second project.
+async function create(z, bundle) {
+  const { once, name, description } = bundle.inputData;
+  const response = await z.request({
+    method: "POST",
+    url: `${bundle.authData.server}/api/v1/projects`,
+    headers: once ? { "Idempotency-Key": once } : {},
+    body: { name, description },
+  });
+  return response.data;
+}
+
 module.exports = {
   version: "1.0.0",
   platformVersion: "19.1.0",
@@ -88,6 +101,22 @@ module.exports = {
       noun: "Project",
       display: { label: "New Project", description: "Triggers when there is a new project; asks every few minutes." },
       operation: { type: "polling", perform: poll },
+    },
+  },
+  creates: {
+    project: {
+      key: "project",
+      noun: "Project",
+      display: { label: "Create Project", description: "Creates a project." },
+      operation: {
+        inputFields: [
+          { key: "name", label: "Name", required: true },
+          { key: "description", label: "Description", type: "text" },
+          { key: "once", label: "Once for", helpText: "The id of what the project is made from: a replay then creates nothing twice." },
+        ],
+        perform: create,
+        sample: { id: "01a1ddaf-e289-7866-8c99-5e7007eaccda", name: "Handbook", description: null },
+      },
     },
   },
 };

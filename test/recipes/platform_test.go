@@ -96,8 +96,9 @@ func TestN8N_WorkflowFitsTheReference(t *testing.T) {
 	}
 }
 
-// The definition is one that Zapier takes; its functions poll with Basic, subscribe, unsubscribe, and take genuine deliveries alone.
-func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
+// The definition is one that Zapier takes. Run by Zapier's own core, it polls with Basic, subscribes, unsubscribes, takes
+// genuine deliveries alone, and creates a project, once for each Idempotency-Key.
+func TestZapier_WorksInItsCore(t *testing.T) {
 	t.Parallel()
 	program := proctest.New(t)
 	server := program.Start(t)
@@ -110,6 +111,9 @@ func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 		Names, Recent, Subscribed []string
 		Secret                    bool
 		Left                      int
+		Made                      struct{ ID, Name, Description string }
+		Replayed, Twice           bool
+		Refused                   string
 		Genuine                   []bool
 	}
 	play(t, server, key, &got, "testdata/zapier.cjs", root+"/docs/recipes/zapier.js", npm(t))
@@ -121,6 +125,15 @@ func TestZapier_FunctionsWorkAgainstAServer(t *testing.T) {
 	}
 	if !slices.Equal(got.Subscribed, []string{"https://hooks.zapier.com/hooks/standard/1/2/"}) || !got.Secret || got.Left != 0 {
 		t.Errorf("it subscribed %q, with a secret: %v, and left %d", got.Subscribed, got.Secret, got.Left)
+	}
+	if got.Made.ID == "" || got.Made.Name != "Made by a Zap" || got.Made.Description != "Übersicht <1>" {
+		t.Errorf("it created %+v", got.Made)
+	}
+	if !got.Replayed || got.Twice {
+		t.Errorf("the same project again with the same key: %v, without one: %v", got.Replayed, got.Twice)
+	}
+	if !strings.Contains(got.Refused, "VALIDATION_ERROR") {
+		t.Errorf("what is refused is told as %q", got.Refused)
 	}
 	judge(t, got.Genuine)
 }
