@@ -234,7 +234,7 @@ func TestSubscriptions_AndDeliveries(t *testing.T) {
 	if s.Secret == nil || !s.Active || len(s.HeaderNames) != 1 {
 		t.Fatalf("created %+v", s)
 	}
-	if r := must2(c.Subscriptions.Test(ctx, s.ID))(t); r.Delivered || *r.StatusCode != 500 {
+	if r := must2(c.Subscriptions.Test(ctx, s.ID))(t); r.Delivered || *r.StatusCode != 500 || r.ResponseBody == nil || *r.ResponseBody != "no" {
 		t.Errorf("tested %+v", r)
 	}
 	began := time.Now().Add(-time.Minute)

@@ -55,6 +55,8 @@ type TestResult struct {
 	StatusCode *int    `json:"status_code"` // nil: no answer
 	DurationMS int     `json:"duration_ms"`
 	Error      *string `json:"error"`
+	// ResponseBody are the first bytes of the answer, secrets masked; nil: none.
+	ResponseBody *string `json:"response_body"`
 }
 
 // Subscriptions are the operations on webhook subscriptions.

@@ -143,7 +143,7 @@ func testText(v client.TestResult) string {
 	if !v.Delivered {
 		delivered = "no"
 	}
-	return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
+	return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "answer", sheaf.Clip(or(v.ResponseBody, "")), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
 }
 
 type webhooksRotateSecret struct {

@@ -23,7 +23,7 @@ func TestWebhooks_OnTheCommandLine(t *testing.T) {
 	id := r.list(t, "webhooks", "list")[0]["id"].(string)
 	lacks(t, r.do(t, "webhooks", "list"), id, "site", hook.URL)
 	refused := sheafWith(t, r.env, "", "webhooks", "test", id)
-	lacks(t, refused.stdout, "delivered  no", "500")
+	lacks(t, refused.stdout, "delivered  no", "500", "broken here")
 	if refused.code != 1 || !strings.Contains(refused.stderr, "was not delivered") {
 		t.Errorf("a refused test ended with %d: %s", refused.code, refused.stderr)
 	}

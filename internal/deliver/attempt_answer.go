@@ -47,12 +47,17 @@ func readFull(r io.Reader, buf []byte) (n int, err error) {
 }
 
 // answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring a secret's parts
-// together, and before cutting, which could leave a part of one.
+// together, and before cutting, which could leave a part of one. Where reading stopped in the middle of the answer, even
+// a last character that begins a secret is masked: the rest of it may be what follows.
 func answerText(b []byte, redact []string) string {
 	if len(b) == 0 {
 		return ""
 	}
-	return cut(redacted(clean(string(b)), redact), maxAnswerBody)
+	beginning := minRedact
+	if len(b) > maxAnswerBody {
+		beginning = 1
+	}
+	return cut(redacted(clean(string(b)), redact, beginning), maxAnswerBody)
 }
 
 // clean makes text that every database stores.
@@ -73,9 +78,9 @@ func cut(text string, n int) string {
 
 type span struct{ from, to int }
 
-// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a secret's beginning at
-// the very end of the text, where reading stopped or the endpoint did.
-func redacted(text string, secrets []string) string {
+// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a secret's beginning, of
+// so many bytes or more, at the very end of the text, where reading stopped or the endpoint did.
+func redacted(text string, secrets []string, beginning int) string {
 	var spans []span
 	for _, secret := range secrets {
 		secret = clean(secret)
@@ -83,7 +88,7 @@ func redacted(text string, secrets []string) string {
 			continue
 		}
 		for _, s := range spellings(secret, text) {
-			spans = appendSpans(spans, text, s)
+			spans = appendSpans(spans, text, s, beginning)
 		}
 	}
 	if len(spans) == 0 {
@@ -107,7 +112,7 @@ func redacted(text string, secrets []string) string {
 
 // appendSpans adds where s occurs. Occurrences that overlap become one span, so that a text of nothing but s costs no
 // memory.
-func appendSpans(spans []span, text, s string) []span {
+func appendSpans(spans []span, text, s string, beginning int) []span {
 	mine := len(spans)
 	for at := 0; ; {
 		i := strings.Index(text[at:], s)
@@ -122,7 +127,7 @@ func appendSpans(spans []span, text, s string) []span {
 		}
 		at = from + 1
 	}
-	for n := min(len(s)-1, len(text)); n >= minRedact; n-- {
+	for n := min(len(s)-1, len(text)); n >= beginning; n-- {
 		if strings.HasSuffix(text, s[:n]) {
 			return append(spans, span{len(text) - n, len(text)})
 		}

@@ -30,13 +30,17 @@ func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
 		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
 }
 
-// hidden is, with the signatures, what must not be kept of an answer that repeats it: the secrets,
-// with and without their prefix, and the values of the headers, whole and
-// without a scheme such as Bearer before them.
+// hidden is, with the signatures, what must not be kept of an answer that repeats
+// it: the secrets in each form that a receiver computes (whole, without their
+// prefix, decoded), and the values of the headers, whole and without a scheme such
+// as Bearer before them.
 func hidden(out sheaf.Outgoing) []string {
 	var words []string
 	for _, secret := range out.Secrets {
 		words = append(words, secret, strings.TrimPrefix(secret, secretPrefix))
+		if key, ok := signingKey(secret); ok {
+			words = append(words, string(key))
+		}
 	}
 	for _, custom := range out.Headers {
 		words = append(words, custom.Value)

@@ -273,6 +273,7 @@ func TestAttempt_KeptAnswer(t *testing.T) {
 		"a header as PHP's JSON":   {`{"auth":"Basic a\/b\"c"}`, `{"auth":"•••"}`},
 		"parted by NUL":            {"got whsec_c2Vjcm\x00V0c2VjcmV0", "got •••"},
 		"parted by the cut":        {pad + secret + "more", pad + mask},
+		"parted near its start":    {pad + "........" + secret, pad + "........"},
 		"parted by the end":        {"got " + secret[:10], "got •••"},
 		"too short to be hidden":   {"abc", "abc"},
 		"overlapping":              {"abcdefgh", "•••"},

@@ -38,7 +38,7 @@ func (s Signer) Sign(h http.Header, eventID string, now time.Time, body []byte, 
 	var standard []string
 	for _, secret := range secrets {
 		own = append(own, "v1="+hex.EncodeToString(mac([]byte(secret), t, body)))
-		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix)); err == nil {
+		if key, ok := signingKey(secret); ok {
 			standard = append(standard, "v1,"+base64.StdEncoding.EncodeToString(mac(key, eventID+"."+t, body)))
 		}
 	}
@@ -46,6 +46,13 @@ func (s Signer) Sign(h http.Header, eventID string, now time.Time, body []byte, 
 	h.Set("webhook-id", eventID)
 	h.Set("webhook-timestamp", t)
 	h.Set("webhook-signature", strings.Join(standard, " "))
+}
+
+// signingKey is the key of the second scheme: what a secret says in base64 after
+// whsec_. It reports whether there is one.
+func signingKey(secret string) (key []byte, ok bool) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
+	return key, err == nil
 }
 
 // signatures returns those that Sign has set, each by itself. Whoever reads one

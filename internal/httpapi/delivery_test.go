@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
@@ -553,7 +554,7 @@ func TestDelivery_TestEndpoint(t *testing.T) {
 		for i, status := range []int{200, 204, 299, 300, 302, 404, 500} {
 			to.Always(status, "")
 			r := c.POST(one+"/test", nil, "Idempotency-Key: k").Want(t, 200)
-			wantSame(t, "the fields", names(r.JSON), strings.Fields("delivered duration_ms error event_id status_code"))
+			wantSame(t, "the fields", names(r.JSON), strings.Fields("delivered duration_ms error event_id response_body status_code"))
 			if r.JSON["delivered"] != (status < 300) || r.JSON["status_code"] != float64(status) || (r.JSON["error"] == nil) != (status < 300) {
 				t.Errorf("%d: got %s", status, r.Body)
 			}
@@ -584,15 +585,20 @@ func TestDelivery_TestEndpoint(t *testing.T) {
 		if s := subscription(t, c, id); s["active"] != false {
 			t.Errorf("got %v", s)
 		}
+		// D72: what the endpoint answered is shown, as a delivery's attempt shows it.
+		to.Always(500, "no such token: t0psecret, "+made["secret"].(string))
+		if r := c.POST(one+"/test", nil).Want(t, 200); r.JSON["response_body"] != "no such token: •••, •••" {
+			t.Errorf("shown: %s", r.Body)
+		}
 		to.Close()
-		if r := c.POST(one+"/test", nil).Want(t, 200); r.JSON["delivered"] != false || r.JSON["status_code"] != nil || r.JSON["error"] == nil {
+		if r := c.POST(one+"/test", nil).Want(t, 200); r.JSON["delivered"] != false || r.JSON["status_code"] != nil || r.JSON["error"] == nil || r.JSON["response_body"] != nil {
 			t.Errorf("nobody there: %s", r.Body)
 		}
 		c.POST(at(subscriptions, nowhereID)+"/test", nil).WantError(t, 404, "NOT_FOUND")
 	})
 }
 
-// D72: the secrets and the values of headers that an endpoint echoes become •••.
+// D72: the secrets, in each form that an endpoint can compute, and the values of headers that it echoes become •••.
 func TestDelivery_AnswersAreRedacted(t *testing.T) {
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Pro).Client("")
@@ -600,11 +606,19 @@ func TestDelivery_AnswersAreRedacted(t *testing.T) {
 	made := subscribe(t, c, fields{"url": to.URL, "headers": fields{"Authorization": `Bearer a"b/c<d>`, "X-Token": "0123456789"}})
 	id, old := idOf(made), made["secret"].(string)
 	secret := inside(t, c.POST(at(subscriptions, id)+"/rotate-secret", nil).Want(t, 200), "subscription")["secret"].(string)
-	to.Always(500, "old "+old+" new "+secret+` header Bearer a"b/c<d> in JSON "Bearer a\"b\/c\u003cd\u003e" or 01234567890123456789 cut 012345`)
+	decoded := func(secret string) string {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(key)
+	}
+	bare := strings.TrimPrefix(secret, "whsec_")
+	to.Always(500, "old "+old+" new "+secret+" bare "+bare+" keys "+decoded(old)+" "+decoded(secret)+` header Bearer a"b/c<d> in JSON "Bearer a\"b\/c\u003cd\u003e" or 01234567890123456789 cut 012345`)
 	newProject(t, c)
 	a.Deliver(nil)
 	d := delivery(t, c, idOf(settled(t, c, id)[0]))
-	if got := attempts(d)[0]["response_body"]; got != `old ••• new ••• header ••• in JSON "•••" or ••• cut •••` {
+	if got := attempts(d)[0]["response_body"]; got != `old ••• new ••• bare ••• keys ••• ••• header ••• in JSON "•••" or ••• cut •••` {
 		t.Errorf("kept %q", got)
 	}
 }

@@ -148,6 +148,7 @@ func (t *TestResult) Fields(o *Object) {
 	o.OptInt("status_code", nonZero(int64(t.Attempt.StatusCode)))
 	o.Int("duration_ms", t.Attempt.Duration.Milliseconds())
 	o.OptText("error", nonEmpty(t.Attempt.Error))
+	o.OptText("response_body", nonEmpty(t.Attempt.ResponseBody))
 }
 
 // Fate is what became of an event for one subscription, or why nothing did.
