@@ -200,11 +200,11 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
 	return func(n store.Note) {
 		if n.Events {
-			api.Wake()
-			pages.Wake(console.SignEvents)
+			api.Wake(n.Workspaces)
+			pages.Wake(console.SignEvents, n.Workspaces)
 		}
 		if n.Deliveries || n.Subscriptions || n.Recorded {
-			pages.Wake(console.SignDeliveries)
+			pages.Wake(console.SignDeliveries, n.Workspaces)
 		}
 	}
 }
@@ -212,7 +212,11 @@ func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
 // charts writes what was counted, and wakes the pages that show it.
 func charts(counts *tally.Tally, a *app.App, pages *console.Console, log *slog.Logger) func(context.Context) error {
 	write := func(ctx context.Context, minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error {
-		defer pages.Wake(console.SignMinutes)
+		var counted sheaf.WorkspaceSet
+		for ws := range by {
+			counted.Add(ws)
+		}
+		defer pages.Wake(console.SignMinutes, counted)
 		return a.AddMinute(ctx, minute, by)
 	}
 	return func(ctx context.Context) error { return counts.Run(ctx, write, log) }

@@ -32,86 +32,119 @@ const (
 // page itself: a sign carries no content.
 type Sign string
 
-// The signs. SignEvents comes with the log of the page's workspace alone; the
-// others may come for another one.
+// The signs.
 const (
 	SignEvents     Sign = "events"
 	SignDeliveries Sign = "deliveries"
 	SignMinutes    Sign = "minutes"
 )
 
-// live wakes the open pages.
+// live wakes the open pages: those of the workspaces in which something changed.
 type live struct {
 	mu      sync.Mutex // guards all below
-	woken   chan struct{}
-	counts  map[Sign]int64
-	last    map[Sign]time.Time
-	open    map[string]int
+	pages   map[sheaf.WorkspaceID]*openPages
+	last    map[Sign]time.Time // when a sign of this kind came last, in any workspace
 	stopped chan struct{}
 	once    sync.Once
 }
 
-func newLive() *live {
-	return &live{woken: make(chan struct{}), counts: map[Sign]int64{}, last: map[Sign]time.Time{}, open: map[string]int{}, stopped: make(chan struct{})}
+// openPages are those of one workspace.
+type openPages struct {
+	woken chan struct{}
+	counts
+	by map[sheaf.UserID]int // how many each person has open
 }
 
-// Wake tells the open pages that something of that kind changed somewhere.
-func (c *Console) Wake(s Sign) {
+func newLive() *live {
+	return &live{pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}, stopped: make(chan struct{})}
+}
+
+// Wake tells the open pages of these workspaces that something of that kind
+// changed there.
+func (c *Console) Wake(s Sign, in sheaf.WorkspaceSet) {
 	l := c.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.counts[s]++
 	l.last[s] = c.Now()
-	close(l.woken)
-	l.woken = make(chan struct{})
+	if in.All {
+		for _, p := range l.pages {
+			p.wake(s)
+		}
+		return
+	}
+	for ws := range in.IDs {
+		if p := l.pages[ws]; p != nil {
+			p.wake(s)
+		}
+	}
+}
+
+func (p *openPages) wake(s Sign) {
+	for i := range uncounted {
+		if uncounted[i] == s {
+			p.counts[i]++
+		}
+	}
+	close(p.woken)
+	p.woken = make(chan struct{})
 }
 
 // Stop ends the streams of open pages; they come back to the next server.
 func (c *Console) Stop() { c.live.once.Do(func() { close(c.live.stopped) }) }
 
-// told is how many signs of each kind that says nothing of its workspace there
-// were.
-type told [len(everywhere)]int64
+// counts is how many signs of each kind there were whose changes have no number
+// of their own, as events have.
+type counts [len(uncounted)]int64
 
-// everywhere are these kinds.
-var everywhere = [...]Sign{SignDeliveries, SignMinutes}
+// uncounted are these kinds.
+var uncounted = [...]Sign{SignDeliveries, SignMinutes}
 
-func (l *live) next() (woken <-chan struct{}, now told) {
+// next returns what is closed at the next sign, and how many there were. The
+// caller has entered.
+func (l *live) next(ws sheaf.WorkspaceID) (woken <-chan struct{}, now counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, s := range everywhere {
-		now[i] = l.counts[s]
-	}
-	return l.woken, now
+	p := l.pages[ws]
+	return p.woken, p.counts
 }
 
 // since reports whether something of that kind changed since then, or a little
-// before.
+// before, in any workspace: a page that was just made may look once too often.
 func (l *live) since(s Sign, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last[s].After(at.Add(-liveSlack))
 }
 
-func (l *live) enter(name string) (leave func(), ok bool) {
+// enter counts an open page of a person; the function that it returns counts it
+// out.
+func (l *live) enter(ws sheaf.WorkspaceID, user sheaf.UserID) (leave func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[name] >= livePages {
+	p := l.pages[ws]
+	if p == nil {
+		p = &openPages{woken: make(chan struct{}), by: map[sheaf.UserID]int{}}
+		l.pages[ws] = p
+	}
+	if p.by[user] >= livePages {
 		return nil, false
 	}
-	l.open[name]++
+	p.by[user]++
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.open[name]--; l.open[name] == 0 {
-			delete(l.open, name)
+		if p.by[user]--; p.by[user] == 0 {
+			delete(p.by, user)
+		}
+		if len(p.by) == 0 {
+			delete(l.pages, ws)
 		}
 	}, true
 }
 
 // follow tells an open page, by server-sent events, when to read itself again.
 func (c *Console) follow(v *visit) error {
-	leave, ok := c.live.enter(string(v.caller.Workspace) + string(v.caller.User))
+	leave, ok := c.live.enter(v.caller.Workspace, v.caller.User)
 	if !ok {
 		v.WriteHeader(http.StatusNoContent) // the page goes on without, and does not come back
 		return nil
@@ -133,7 +166,7 @@ func (c *Console) follow(v *visit) error {
 		return nil
 	}
 	f := &follower{v: v, at: at, control: http.NewResponseController(v.ResponseWriter)}
-	_, f.told = c.live.next()
+	_, f.told = c.live.next(v.caller.Workspace)
 	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
@@ -152,8 +185,8 @@ func (v *visit) comeAgain() {
 // follower is one open page.
 type follower struct {
 	v       *visit
-	at      int64 // the last event of the log that it was told of
-	told    told
+	at      int64  // the last event of the log that it was told of
+	told    counts // the signs that it was told of
 	control *http.ResponseController
 }
 
@@ -165,7 +198,7 @@ func (f *follower) catchUp() {
 		return
 	}
 	at := time.UnixMilli(made)
-	for i, s := range everywhere {
+	for i, s := range uncounted {
 		if f.v.console.live.since(s, at) {
 			f.told[i] = -1
 		}
@@ -184,7 +217,7 @@ func (f *follower) run(ctx context.Context) {
 		return
 	}
 	for {
-		woken, now := f.v.console.live.next()
+		woken, now := f.v.console.live.next(f.v.caller.Workspace)
 		if !f.tell(ctx, now) {
 			return
 		}
@@ -215,9 +248,9 @@ func (f *follower) allowed(ctx context.Context) bool {
 }
 
 // tell sends what has changed since the last time; false ends the stream.
-func (f *follower) tell(ctx context.Context, now told) bool {
+func (f *follower) tell(ctx context.Context, now counts) bool {
 	var b strings.Builder
-	for i, s := range everywhere {
+	for i, s := range uncounted {
 		if now[i] != f.told[i] {
 			fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", s)
 		}

@@ -1,13 +1,16 @@
 package httpapi_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 
 // bench is a handler over a SQLite file with a workspace of 100 projects.
 type bench struct {
+	api      *apitest.API
 	handler  *httpapi.Server
 	key      string
 	projects []string // paths
@@ -32,7 +36,7 @@ func newBench(b *testing.B) *bench {
 	log, flush := obs.NewLog(logFile(b), false, slog.LevelInfo)
 	a := apitest.SQLite(b, func(c *httpapi.Config) { c.Log, c.Now = log, time.Now })
 	b.Cleanup(flush)
-	x := &bench{handler: a.Handler, key: a.Workspace(sheaf.Business).Key()}
+	x := &bench{api: a, handler: a.Handler, key: a.Workspace(sheaf.Business).Key()}
 	for range 100 {
 		created := x.create()
 		id := strings.SplitN(created.Body.String(), `"`, 5)[3]
@@ -132,6 +136,60 @@ func benchmarkCreate(b *testing.B, clients int) {
 		})
 	}
 	all.Wait()
+}
+
+// A write of one workspace beside the silent streams of others, with the processor time of all of it.
+func BenchmarkCreateProject_BesideStreams(b *testing.B) {
+	for _, streams := range []int{0, 200, 2000} {
+		b.Run(strconv.Itoa(streams), func(b *testing.B) { benchmarkBesideStreams(b, streams) })
+	}
+}
+
+func benchmarkBesideStreams(b *testing.B, streams int) {
+	x := newBench(b)
+	ctx, end := context.WithCancel(b.Context())
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer end()
+	for range streams {
+		r := x.request("GET", "/api/v1/events/stream", "").WithContext(ctx)
+		r.Header.Set("Authorization", "Bearer "+x.api.Workspace(sheaf.Business).Key())
+		w := &listener{sink: sink{header: http.Header{}}, follows: make(chan struct{})}
+		following.Go(func() { x.handler.ServeHTTP(w, r) })
+		<-w.follows
+	}
+	b.ResetTimer()
+	before := processorTime(b)
+	for range b.N {
+		if w := x.create(); w.Code != 201 {
+			b.Fatalf("answered %d", w.Code)
+		}
+	}
+	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+}
+
+// listener is the reader of a stream.
+type listener struct {
+	sink
+	once    sync.Once
+	follows chan struct{} // closed by the first bytes
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.once.Do(func() { close(l.follows) })
+	return len(p), nil
+}
+
+func (l *listener) Flush()                           {}
+func (l *listener) SetReadDeadline(time.Time) error  { return nil }
+func (l *listener) SetWriteDeadline(time.Time) error { return nil }
+
+func processorTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // logFile is where the log goes by default: a file, not a terminal.

@@ -15,9 +15,10 @@ import (
 const (
 	// heartbeat is how often a silent stream shows that it lives.
 	heartbeat = 15 * time.Second
-	// recheck is how often a stream asks whether its key still opens it, and
-	// looks at the log though nobody woke it.
+	// recheck is how often a stream asks whether its key still opens it.
 	recheck = time.Second
+	// lookAgain is how often a stream looks at the log though nobody woke it.
+	lookAgain = 5 * time.Second
 	// streamWrite is how long a reader may take for one write.
 	streamWrite = 30 * time.Second
 	// streamEnd is how long a write under way may take once the stream is to
@@ -37,9 +38,9 @@ const (
 
 // streams wakes the readers of the log and bounds how many there are.
 type streams struct {
-	mu      sync.Mutex // guards all below
-	woken   chan struct{}
-	open    map[string]int // by key and by workspace
+	mu      sync.Mutex                          // guards all below
+	woken   map[sheaf.WorkspaceID]chan struct{} // of those whose readers wait
+	open    map[string]int                      // by key and by workspace
 	all     int
 	beat    time.Duration
 	stopped chan struct{}
@@ -47,7 +48,7 @@ type streams struct {
 }
 
 func newStreams() *streams {
-	return &streams{woken: make(chan struct{}), open: map[string]int{}, beat: heartbeat, stopped: make(chan struct{})}
+	return &streams{woken: map[sheaf.WorkspaceID]chan struct{}{}, open: map[string]int{}, beat: heartbeat, stopped: make(chan struct{})}
 }
 
 func (s *streams) size() int {
@@ -56,18 +57,37 @@ func (s *streams) size() int {
 	return s.all
 }
 
-// wake lets every reader look at the log.
-func (s *streams) wake() {
-	s.mu.Lock()
-	close(s.woken)
-	s.woken = make(chan struct{})
-	s.mu.Unlock()
-}
-
-func (s *streams) next() <-chan struct{} {
+// wake lets the readers of these workspaces look at their logs. The others sleep
+// on: a write would otherwise cost a look for every reader of the service.
+func (s *streams) wake(in sheaf.WorkspaceSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.woken
+	if in.All {
+		for _, woken := range s.woken {
+			close(woken)
+		}
+		clear(s.woken)
+		return
+	}
+	for ws := range in.IDs {
+		if woken := s.woken[ws]; woken != nil {
+			close(woken)
+			delete(s.woken, ws)
+		}
+	}
+}
+
+// next returns what is closed when the workspace's log has grown. The caller has
+// entered.
+func (s *streams) next(ws sheaf.WorkspaceID) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	woken := s.woken[ws]
+	if woken == nil {
+		woken = make(chan struct{})
+		s.woken[ws] = woken
+	}
+	return woken
 }
 
 // stop ends every stream.
@@ -99,14 +119,17 @@ func (s *streams) enter(c *app.Caller) (leave func(), err error) {
 				delete(s.open, name)
 			}
 		}
+		if s.open[ws] == 0 {
+			delete(s.woken, c.Workspace)
+		}
 	}, nil
 }
 
 // EnterStream counts a stream of the console among those of its workspace.
 func (x *exchange) EnterStream() (leave func(), err error) { return x.server.streams.enter(&x.caller) }
 
-// Wake tells the streams that the log of some workspace has grown.
-func (s *Server) Wake() { s.streams.wake() }
+// Wake tells the streams of these workspaces that their log has grown.
+func (s *Server) Wake(in sheaf.WorkspaceSet) { s.streams.wake(in) }
 
 // streamEvents follows the log as server-sent events. It answers by itself.
 func (s *Server) streamEvents(x *exchange) (answer, error) {
@@ -191,14 +214,14 @@ func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
 
 // follow writes the log as it grows, until ctx ends or the reader is gone.
 func (st *stream) follow(ctx context.Context) {
-	beat, look := time.NewTicker(st.x.server.streams.beat), time.NewTicker(recheck)
+	beat, look := time.NewTicker(st.x.server.streams.beat), time.NewTicker(lookAgain)
 	defer beat.Stop()
 	defer look.Stop()
 	if st.send(ctx, []byte(": following\n\n")) != nil {
 		return
 	}
 	for {
-		woken := st.x.server.streams.next()
+		woken := st.x.server.streams.next(st.x.caller.Workspace)
 		if !st.forward(ctx) {
 			return
 		}

@@ -26,6 +26,28 @@ func (w *Workspace) Fields(o *Object) {
 	o.Bool("personal", w.Personal)
 }
 
+// WorkspaceSet is some workspaces, or all of them. The zero value is none.
+type WorkspaceSet struct {
+	All bool
+	IDs map[WorkspaceID]struct{} // without a meaning when All is set
+}
+
+// Add adds one workspace.
+func (s *WorkspaceSet) Add(id WorkspaceID) {
+	if s.IDs == nil {
+		s.IDs = map[WorkspaceID]struct{}{}
+	}
+	s.IDs[id] = struct{}{}
+}
+
+// AddAll adds those of another set.
+func (s *WorkspaceSet) AddAll(other WorkspaceSet) {
+	s.All = s.All || other.All
+	for id := range other.IDs {
+		s.Add(id)
+	}
+}
+
 // Role is what a member may do in the console; a key's scopes alone govern the API.
 type Role string
 

@@ -246,7 +246,7 @@ func (tx *Tx) Release(claims []Claim, now time.Time) error {
 }
 
 const selectLane = `
-SELECT id
+SELECT workspace_id
 FROM subscriptions
 WHERE id = $1`
 
@@ -255,10 +255,13 @@ WHERE id = $1`
 func (tx *Tx) lockLanes(lanes []sheaf.SubscriptionID) error {
 	slices.Sort(lanes)
 	for _, id := range slices.Compact(lanes) {
-		if _, _, err := one(&tx.Reader, selectLane+tx.d.forUpdate(), (*row).text, id); err != nil {
+		ws, found, err := one(&tx.Reader, selectLane+tx.d.forUpdate(), (*row).text, id)
+		if err != nil {
 			return fmt.Errorf("lock subscription %s: %w", id, err)
 		}
-		tx.note.due(id)
+		if found {
+			tx.note.due(sheaf.WorkspaceID(ws), id)
+		}
 	}
 	return nil
 }

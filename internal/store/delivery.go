@@ -45,7 +45,7 @@ func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event, newID func() s
 			state, due := sheaf.Held, (*time.Time)(nil)
 			if s.Active {
 				state, due = sheaf.Waiting, &e.At
-				tx.note.due(s.ID)
+				tx.note.due(ws, s.ID)
 			}
 			rows = append(rows, []any{ws, newID(), s.ID, e.Number, e.ID, e.Type, state, 0, 0, 0, due, e.At})
 		}
@@ -159,7 +159,7 @@ WHERE workspace_id = $1 AND subscription_id = $2 AND created_at >= $3
 // were also asked for by hand are no exception; an attempt by hand that is
 // under way comes before.
 func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time) (int64, error) {
-	tx.note.due(s)
+	tx.note.due(ws, s)
 	n, err := tx.changed(recoverDeliveries, ws, s, since, now)
 	if err != nil {
 		return n, err
@@ -182,7 +182,7 @@ WHERE workspace_id = $1 AND id = $2 AND state = 'sending'`
 // has ended. After it an unsuccessful delivery is again what it was. Of one that
 // waits for such an attempt already there is no second.
 func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
-	tx.note.due(d.SubscriptionID)
+	tx.note.due(ws, d.SubscriptionID)
 	if err := tx.exec(redeliver, ws, d.ID, now); err != nil {
 		return err
 	}

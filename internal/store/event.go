@@ -33,6 +33,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func(
 		return fmt.Errorf("append events: %w", err)
 	}
 	tx.note.Events = true
+	tx.note.Workspaces.Add(w.ID)
 	if w.Subscriptions == 0 {
 		return nil
 	}

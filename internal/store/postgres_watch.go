@@ -11,18 +11,22 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 const (
-	// channel is what nodes tell each other on: only "look again", never what.
+	// channel is what nodes tell each other on: where to look again, never what
+	// is there.
 	channel = "sheaf_changed"
 	// tellEvery bounds how often a node tells. NOTIFY takes a lock of the
 	// whole database at its commit, so it is never in a write's transaction.
 	tellEvery = 5 * time.Millisecond
 	// showEvery bounds how often a node tells what only shows on pages.
 	showEvery = time.Second
-	// shown ends the payload that tells so.
-	shown = " shown"
+	// tellWorkspaces is how many workspaces a notice names at most; instead of
+	// more it says "all". PostgreSQL allows 8,000 bytes.
+	tellWorkspaces = 150
 	// listenRest is the pause before a lost connection is opened again. What
 	// is missed meanwhile the polls find.
 	listenRest = 500 * time.Millisecond
@@ -34,45 +38,105 @@ const (
 // neighbours tells other nodes of this one's commits.
 type neighbours struct {
 	node    string
-	changed chan struct{} // has room for one
-	shown   chan struct{} // has room for one
+	changed *untold // what others act on
+	shown   *untold // what only shows on pages
 }
 
 func newNeighbours() *neighbours {
-	return &neighbours{node: rand.Text(), changed: make(chan struct{}, 1), shown: make(chan struct{}, 1)}
+	return &neighbours{node: rand.Text(), changed: newUntold(), shown: newUntold()}
 }
 
-// read returns what another node told; false when it was this one.
-func (n *neighbours) read(payload string) (Note, bool) {
-	node, onlyShows := strings.CutSuffix(payload, shown)
-	if onlyShows {
-		return Note{Recorded: true}, node != n.node
+// untold gathers what the next notice will say.
+type untold struct {
+	some chan struct{} // has room for one
+	mu   sync.Mutex    // guards note
+	note Note
+}
+
+func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
+
+func (u *untold) add(n Note) {
+	u.mu.Lock()
+	u.note.add(n)
+	u.mu.Unlock()
+	select {
+	case u.some <- struct{}{}:
+	default:
 	}
-	return everything, node != n.node
+}
+
+func (u *untold) take() Note {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n := u.note
+	u.note = Note{}
+	return n
 }
 
 // tell notes a commit that concerns other nodes; it returns at once.
 func (n *neighbours) tell(note Note) {
 	if note.urgent() {
-		signal(n.changed)
+		n.changed.add(note)
 	} else if note.Recorded {
-		signal(n.shown)
+		n.shown.add(note)
 	}
 }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+// A notice is the node that tells, a letter for each kind of change, and the
+// workspaces, separated by spaces: "NODE ed 0190b0a0-… 0190b0a1-…". Programs
+// before this one wrote the node alone, and read any notice as everything.
+func (n *neighbours) notice(note Note) string {
+	kinds := []byte{}
+	for i, is := range note.kinds() {
+		if *is {
+			kinds = append(kinds, noticeKinds[i])
+		}
 	}
+	words := []string{n.node, string(kinds)}
+	if note.Workspaces.All || len(note.Workspaces.IDs) > tellWorkspaces {
+		return strings.Join(append(words, "all"), " ")
+	}
+	for id := range note.Workspaces.IDs {
+		words = append(words, string(id))
+	}
+	return strings.Join(words, " ")
+}
+
+// noticeKinds has a letter for each of kinds.
+const noticeKinds = "edscr"
+
+func (n *Note) kinds() [len(noticeKinds)]*bool {
+	return [...]*bool{&n.Events, &n.Deliveries, &n.Subscriptions, &n.Credentials, &n.Recorded}
+}
+
+// read returns what another node told; false when it was this one.
+func (n *neighbours) read(notice string) (Note, bool) {
+	words := strings.Fields(notice)
+	if len(words) < 2 || words[1] == "shown" { // by a program before this one
+		return everything, true
+	}
+	var note Note
+	for i, is := range note.kinds() {
+		*is = strings.IndexByte(words[1], noticeKinds[i]) >= 0
+	}
+	// Notices name no lanes.
+	note.AnyLane = note.Deliveries || note.Subscriptions
+	for _, id := range words[2:] {
+		if id == "all" {
+			note.Workspaces.All = true
+		} else {
+			note.Workspaces.Add(sheaf.WorkspaceID(id))
+		}
+	}
+	return note, words[0] != n.node
 }
 
 // watch tells the other nodes of commits here, and reports theirs, until ctx
 // ends. A lost connection is opened again.
 func (e *postgresEngine) watch(ctx context.Context, tell func(Note)) error {
 	var telling sync.WaitGroup
-	telling.Go(func() { e.tellOthers(ctx, e.neighbours.changed, e.neighbours.node, tellEvery) })
-	telling.Go(func() { e.tellOthers(ctx, e.neighbours.shown, e.neighbours.node+shown, showEvery) })
+	telling.Go(func() { e.tellOthers(ctx, e.neighbours.changed, tellEvery) })
+	telling.Go(func() { e.tellOthers(ctx, e.neighbours.shown, showEvery) })
 	for ctx.Err() == nil {
 		if err := e.listen(ctx, tell); err != nil && ctx.Err() == nil {
 			e.log.Warn("lost the connection on which other nodes tell of changes", "error", err)
@@ -87,18 +151,21 @@ func (e *postgresEngine) watch(ctx context.Context, tell func(Note)) error {
 	return nil
 }
 
-// tellOthers sends the payload whenever there is a sign, at most once in every.
-func (e *postgresEngine) tellOthers(ctx context.Context, signs <-chan struct{}, payload string, every time.Duration) {
+// tellOthers sends a notice whenever there is something to tell, at most once in
+// every. One that could not be sent goes with the next.
+func (e *postgresEngine) tellOthers(ctx context.Context, u *untold, every time.Duration) {
 	rest := time.NewTicker(every)
 	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-signs:
+		case <-u.some:
 		}
-		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, payload); err != nil && ctx.Err() == nil {
+		note := u.take()
+		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, e.neighbours.notice(note)); err != nil && ctx.Err() == nil {
 			e.log.Warn("could not tell other nodes of a change", "error", err)
+			u.add(note)
 		}
 		select {
 		case <-ctx.Done():

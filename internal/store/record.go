@@ -30,6 +30,9 @@ func (o *Outcome) Closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o
 // whose lease somebody else has taken meanwhile is dropped.
 func (tx *Tx) Record(outcomes []Outcome) error {
 	tx.note.Recorded = true
+	for i := range outcomes {
+		tx.note.Workspaces.Add(outcomes[i].Workspace)
+	}
 	endpoints, err := tx.lockEndpoints(outcomes)
 	if err != nil {
 		return err
@@ -171,7 +174,7 @@ func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
 
 // sendOnceMore is for what somebody asked for while this attempt was under way.
 func (tx *Tx) sendOnceMore(o *Outcome) error {
-	tx.note.due(o.Subscription)
+	tx.note.due(o.Workspace, o.Subscription)
 	return tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
 }
 
@@ -234,7 +237,7 @@ func (tx *Tx) settleDelivery(o *Outcome, t *target) (again, kept bool, err error
 		state = sheaf.Held
 	case o.Retry != nil:
 		state, due = sheaf.Waiting, o.Retry
-		tx.note.due(o.Subscription)
+		tx.note.due(o.Workspace, o.Subscription)
 	default:
 		state, finished = sheaf.Failed, &o.Ended
 	}
@@ -255,7 +258,7 @@ RETURNING again`
 // it was before. Only if that was waiting, and its subscription has become
 // inactive meanwhile, it is held as all the others are.
 func (tx *Tx) putBack(o *Outcome, active bool) (again, kept bool, err error) {
-	tx.note.due(o.Subscription)
+	tx.note.due(o.Workspace, o.Subscription)
 	return one(&tx.Reader, putBack, (*row).bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
 		optError(o.Attempt), active)
 }

@@ -61,6 +61,9 @@ type Note struct {
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
 	Recorded      bool // attempts were recorded; nothing becomes due by it
+	// Workspaces are those whose log, deliveries or subscriptions changed: only
+	// who shows one of them has to look.
+	Workspaces sheaf.WorkspaceSet
 	// Lanes are the subscriptions whose deliveries may be due; AnyLane says
 	// that others may be too.
 	Lanes   []sheaf.SubscriptionID
@@ -71,10 +74,12 @@ type Note struct {
 }
 
 // everything is the note about the commit of another process.
-var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true, AnyLane: true}
+var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true,
+	Workspaces: sheaf.WorkspaceSet{All: true}, AnyLane: true}
 
-func (n *Note) due(lane sheaf.SubscriptionID) {
+func (n *Note) due(ws sheaf.WorkspaceID, lane sheaf.SubscriptionID) {
 	n.Deliveries = true
+	n.Workspaces.Add(ws)
 	if !slices.Contains(n.Lanes, lane) {
 		n.Lanes = append(n.Lanes, lane)
 	}
@@ -87,8 +92,11 @@ func (n *Note) add(m Note) {
 	n.Credentials = n.Credentials || m.Credentials
 	n.Recorded = n.Recorded || m.Recorded
 	n.AnyLane = n.AnyLane || m.AnyLane
+	n.Workspaces.AddAll(m.Workspaces)
 	for _, lane := range m.Lanes {
-		n.due(lane)
+		if !slices.Contains(n.Lanes, lane) {
+			n.Lanes = append(n.Lanes, lane)
+		}
 	}
 	n.Changed = append(n.Changed, m.Changed...)
 }

@@ -119,7 +119,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 // InsertSubscription adds a subscription with its sealed secret and headers.
 func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sealed Sealed) error {
-	tx.note.Subscriptions = true
+	tx.subscriptionsChanged(ws)
 	err := tx.exec(insertSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.Active, s.FailureCount, s.CreatedAt, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Number, s.Revision,
 		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers))
@@ -150,13 +150,20 @@ func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) err
 }
 
 func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
-	tx.note.Subscriptions = true
+	tx.subscriptionsChanged(ws)
 	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.Active, s.FailureCount, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Revision, s.EventsSince)
 	if err != nil {
 		return fmt.Errorf("update subscription %s: %w", s.ID, err)
 	}
 	return nil
+}
+
+// subscriptionsChanged notes that pages which show the workspace's subscriptions
+// have to look again.
+func (tx *Tx) subscriptionsChanged(ws sheaf.WorkspaceID) {
+	tx.note.Subscriptions = true
+	tx.note.Workspaces.Add(ws)
 }
 
 const updateSealed = `
@@ -181,7 +188,7 @@ VALUES ($1, $2, $3)`
 // DeleteSubscription removes a subscription. Its deliveries are gone for
 // readers and senders at once; their rows follow in small batches.
 func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, now time.Time) error {
-	tx.note.Subscriptions = true
+	tx.subscriptionsChanged(ws)
 	tx.note.Changed = append(tx.note.Changed, id)
 	if err := tx.exec(deleteSubscription, ws, id); err != nil {
 		return fmt.Errorf("delete subscription %s: %w", id, err)

@@ -51,7 +51,7 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	n.handler = httpapi.New(c)
 	s.OnCommit(func(note store.Note) {
 		if note.Events {
-			n.handler.Wake()
+			n.handler.Wake(note.Workspaces)
 		}
 	})
 	return n

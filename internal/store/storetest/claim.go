@@ -367,6 +367,25 @@ func recordTells(n *nodes) {
 	n.hear(told, func(note store.Note) bool { return note.Recorded && !note.Events })
 }
 
+// commitTellsWhere: every node hears in which workspace something happened, and of no other.
+func commitTellsWhere(n *nodes) {
+	told := make(chan store.Note, 1000)
+	n.both[1].OnCommit(func(note store.Note) { told <- note })
+	defer n.watch()()
+	if n.both[0] != n.both[1] {
+		n.hear(told, func(note store.Note) bool { return note.Workspaces.All }) // it listens now
+	}
+	n.subscribe(sheaf.ProjectCreated)
+	n.hear(told, func(note store.Note) bool { return note.Subscriptions && n.onlyHere(note) })
+	n.appendMany(sheaf.ProjectCreated, 1)
+	n.hear(told, func(note store.Note) bool { return note.Events && note.Deliveries && n.onlyHere(note) })
+}
+
+func (n *nodes) onlyHere(note store.Note) bool {
+	_, here := note.Workspaces.IDs[n.ws.ID]
+	return here && len(note.Workspaces.IDs) == 1 && !note.Workspaces.All
+}
+
 // watch lets the nodes tell each other; stop ends that.
 func (n *nodes) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

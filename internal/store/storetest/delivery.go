@@ -34,6 +34,7 @@ var onNodes = map[string]func(*nodes){
 	"Record/failures are counted exactly":               countExactly,
 	"Record/the tenth deactivates once":                 deactivateOnce,
 	"Record/every node is told":                         recordTells,
+	"Write/every node is told where":                    commitTellsWhere,
 	"Races/nothing waits for an inactive one":           nothingStranded,
 	"Races/removed while recorded":                      removedWhileRecorded,
 }
