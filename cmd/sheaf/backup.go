@@ -67,13 +67,14 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	in, err := os.Open(c.File)
+	in, err := openRegular(c.File)
 	if err != nil {
 		return fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	defer in.Close()
 	// Before anything is made: a refused restore leaves nothing behind.
-	if err := restoresWith(settings, in); err != nil {
+	head, err := restoresWith(settings, in)
+	if err != nil {
 		return err
 	}
 	unlock, err := takeFolder(settings)
@@ -81,16 +82,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer unlock()
-	options := storeOptions(settings.StoreSettings)
-	if err := store.Migrate(ctx, options); err != nil {
-		return err
-	}
-	st, err := store.Open(ctx, options)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	rows, err := st.Restore(ctx, in)
+	rows, err := restore(ctx, storeOptions(settings.StoreSettings), head, in)
 	if err != nil {
 		return err
 	}
@@ -99,17 +91,54 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// restoresWith refuses what is no backup, and one whose secrets this node's
-// master key would not open: better now than at the first delivery. The file is
-// at its beginning again afterwards.
-func restoresWith(s *config.Settings, in io.ReadSeeker) error {
-	check, err := store.BackupKey(in)
+// openRegular opens a file that can be read twice.
+func openRegular(path string) (*os.File, error) {
+	in, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		in.Close()
+		return nil, errors.Join(err, fmt.Errorf("%s is no file: it is read twice, so write what comes through a pipe to a file first", path))
+	}
+	return in, nil
+}
+
+// restore fills tables of the backup's schema, and then migrates them.
+func restore(ctx context.Context, o store.Options, head store.BackupHead, in io.Reader) (rows int64, err error) {
+	if err := store.PrepareRestore(ctx, o, head.Schema); err != nil {
+		return 0, err
+	}
+	st, err := store.Open(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	rows, err = st.Restore(ctx, in)
+	if err := errors.Join(err, st.Close()); err != nil {
+		return 0, err
+	}
+	if err := store.Migrate(ctx, o); err != nil {
+		return 0, fmt.Errorf("everything was restored, but not brought to this program's schema (%w): run sheaf migrate", err)
+	}
+	return rows, nil
+}
+
+// restoresWith reads the whole file, and refuses what is no backup, is not whole,
+// or has secrets that this node's master key would not open: better now than at
+// the first delivery. The file is at its beginning again afterwards.
+func restoresWith(s *config.Settings, in io.ReadSeeker) (store.BackupHead, error) {
+	head, err := store.CheckBackup(in)
+	if err != nil {
+		return head, err
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return err
+		return head, err
 	}
+	return head, keyOpens(s, head.KeyCheck)
+}
+
+// keyOpens returns nil when the master key at hand is the one of a check value.
+func keyOpens(s *config.Settings, check string) error {
 	if check == "" {
 		return nil // it is of a store that never had a key
 	}

@@ -27,6 +27,8 @@ import (
 const (
 	// stopWithin bounds an orderly stop: whatever still runs then is cut off.
 	stopWithin = 30 * time.Second
+	// lastWords is how much of it is left to write why, and the log.
+	lastWords = 2 * time.Second
 	// requestsWithin is how much of it requests in flight get; the workers get
 	// the rest.
 	requestsWithin = 24 * time.Second
@@ -53,14 +55,16 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	log, flush := obs.NewLog(p.stderr, settings.LogFormat == config.LogJSON, settings.LogLevel)
-	defer flush()
+	lines := obs.NewLines(p.stderr)
+	defer lines.Close()
+	p.stderr = lines.AtOnce() // who does not read it keeps nobody waiting
+	log := obs.NewLog(lines, settings.LogFormat == config.LogJSON, settings.LogLevel)
 	unlock, err := takeFolder(settings)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	defer p.exitAfter(ctx, stopWithin)()
+	defer p.exitAfter(ctx, stopWithin-lastWords)()
 	st, err := openForServing(ctx, settings, log)
 	if err != nil {
 		return err
@@ -82,7 +86,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer listener.Close()
 	a := app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: hooks.rules(settings)})
-	s, err := p.newServer(settings, st, a, hooks, log, listener)
+	s, err := p.newServer(settings, st, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
 	}
@@ -154,7 +158,7 @@ type worker struct {
 	withSignal bool // it begins nothing new while requests end
 }
 
-func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, l net.Listener) (*server, error) {
+func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
 		return nil, err
@@ -191,7 +195,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

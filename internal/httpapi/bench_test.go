@@ -33,9 +33,10 @@ type bench struct {
 }
 
 func newBench(b *testing.B) *bench {
-	log, flush := obs.NewLog(logFile(b), false, slog.LevelInfo)
+	lines := obs.NewLines(logFile(b))
+	log := obs.NewLog(lines, false, slog.LevelInfo)
 	a := apitest.SQLite(b, func(c *httpapi.Config) { c.Log, c.Now = log, time.Now })
-	b.Cleanup(flush)
+	b.Cleanup(func() { lines.Close() })
 	x := &bench{api: a, handler: a.Handler, key: a.Workspace(sheaf.Business).Key()}
 	for range 100 {
 		created := x.create()

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -11,61 +13,187 @@ const (
 	holdBack = 100 * time.Millisecond
 	// linesFull is how many bytes are written without waiting.
 	linesFull = 32 << 10
+	// linesMost is how many bytes may wait; lines beyond it are dropped.
+	linesMost = 1 << 20
+	// warnWithin is how long a warning may wait to be written.
+	warnWithin = 100 * time.Millisecond
+	// closeWithin is how long the end of the program may wait for it.
+	closeWithin = time.Second
 )
 
-// lines gathers whole lines, so that a busy server writes many at once.
-type lines struct {
-	mu    sync.Mutex // guards all below
-	w     io.Writer
-	buf   []byte
-	timer *time.Timer // runs while something waits
+// Lines is a writer of lines for whom nobody waits for ever: not a request, and
+// not the end of the program. It gathers what is written and writes it from a
+// goroutine of its own. While the reader at the other end takes nothing, up to
+// linesMost bytes wait; what comes then is dropped and counted, and a line says
+// how many were when the reader is back.
+type Lines struct {
+	w io.Writer
+
+	mu      sync.Mutex // guards all below
+	buf     []byte     // what waits
+	spare   []byte     // takes turns with buf
+	timer   *time.Timer
+	writing bool          // a goroutine writes
+	wrote   chan struct{} // closed, and made anew, when a write has ended
+	// queued and written count bytes: whoever waits for what he has queued
+	// waits until that much is written.
+	queued, written int64
+	// stalled is set when a wait was in vain, and ends with the next write
+	// that does: meanwhile nobody else waits.
+	stalled   bool
+	dropped   int64                    // lines since the last that told of it
+	ever      int64                    // lines dropped since the start
+	toldAbout func(lines int64) []byte // the line that tells of dropped ones
 }
 
-func newLines(w io.Writer) *lines {
-	l := &lines{w: w}
-	l.timer = time.AfterFunc(holdBack, l.Flush)
+// NewLines returns a writer of lines to w.
+func NewLines(w io.Writer) *Lines {
+	l := &Lines{w: w, wrote: make(chan struct{}), toldAbout: func(int64) []byte { return nil }}
+	l.timer = time.AfterFunc(holdBack, l.start)
 	return l
 }
 
-// Write takes one line. It reports no error: there is nobody to tell.
-func (l *lines) Write(line []byte) (int, error) {
+// Write takes one line, which may wait for others. It reports no error: there is
+// nobody to tell.
+func (l *Lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.buf = append(l.buf, line...)
-	l.added(len(line))
+	l.append(func(b []byte) []byte { return append(b, line...) })
 	return len(line), nil
 }
 
 // add lets the line be appended where it waits.
-func (l *lines) add(line func(b []byte, r *Request) []byte, r *Request) {
+func (l *Lines) add(line func(b []byte, r *Request) []byte, r *Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := len(l.buf)
-	l.buf = line(l.buf, r)
-	l.added(len(l.buf) - before)
+	l.append(func(b []byte) []byte { return line(b, r) })
 }
 
-func (l *lines) added(n int) {
+// append appends a line, or counts it as dropped.
+func (l *Lines) append(line func([]byte) []byte) {
+	before := len(l.buf)
+	if before >= linesMost {
+		l.dropped++
+		l.ever++
+		return
+	}
+	l.buf = line(l.buf)
+	l.queued += int64(len(l.buf) - before)
 	switch {
+	case l.writing: // it looks again when it has written
 	case len(l.buf) >= linesFull:
-		l.write()
-	case len(l.buf) == n: // the first
+		l.startLocked()
+	case before == 0:
 		l.timer.Reset(holdBack)
 	}
 }
 
-// Flush writes what waits.
-func (l *lines) Flush() {
+// start writes what waits, from a goroutine of its own.
+func (l *Lines) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write()
+	l.startLocked()
 }
 
-func (l *lines) write() {
-	if len(l.buf) == 0 {
+func (l *Lines) startLocked() {
+	if !l.writing && len(l.buf) > 0 {
+		l.writing = true
+		l.timer.Stop()
+		go l.drain()
+	}
+}
+
+// drain writes until nothing waits.
+func (l *Lines) drain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.buf) > 0 {
+		l.tellDropped()
+		out := l.buf
+		l.buf = l.spare[:0]
+		l.mu.Unlock()
+		l.w.Write(out) // its error has nobody to be told to
+		l.mu.Lock()
+		l.spare = out
+		l.written += int64(len(out))
+		l.stalled = false
+		close(l.wrote)
+		l.wrote = make(chan struct{})
+	}
+	l.writing = false
+}
+
+// tellDropped appends the line about those that were dropped: they came behind
+// all that waits.
+func (l *Lines) tellDropped() {
+	if l.dropped == 0 {
 		return
 	}
-	l.timer.Stop()
-	l.w.Write(l.buf)
-	l.buf = l.buf[:0]
+	line := l.toldAbout(l.dropped)
+	l.dropped = 0
+	l.queued += int64(len(line))
+	l.buf = append(l.buf, line...)
+}
+
+// flush begins to write what waits, and returns when it is written, or after
+// limit. Once somebody has waited in vain, nobody does until a write ends.
+func (l *Lines) flush(limit time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.startLocked(); !l.stalled {
+		l.await(limit)
+	}
+}
+
+// await waits until what is queued is written, or for limit.
+func (l *Lines) await(limit time.Duration) {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	for all := l.queued; l.written < all; {
+		wrote := l.wrote
+		l.mu.Unlock()
+		select {
+		case <-wrote:
+			l.mu.Lock()
+		case <-over.C:
+			l.mu.Lock()
+			l.stalled = l.stalled || l.wrote == wrote
+			return
+		}
+	}
+}
+
+// Close writes what waits. It comes before the end of the program, and waits
+// for closeWithin at most.
+func (l *Lines) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.startLocked()
+	l.await(closeWithin)
+	return nil
+}
+
+// AtOnce returns a writer for what is no line of the log, such as why the
+// program ends: it does not wait for other lines, and is never dropped.
+func (l *Lines) AtOnce() io.Writer { return atOnce{l} }
+
+type atOnce struct{ *Lines }
+
+func (o atOnce) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	o.buf = append(o.buf, text...)
+	o.queued += int64(len(text))
+	o.mu.Unlock()
+	o.flush(closeWithin)
+	return len(text), nil
+}
+
+// Register adds the number of dropped lines to r.
+func (l *Lines) Register(r prometheus.Registerer) {
+	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "sheaf_log_lines_dropped_total",
+		Help: "Lines of the log that were dropped because nobody read it."}, func() float64 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return float64(l.ever)
+	}))
 }

@@ -3,36 +3,43 @@
 package obs
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
 )
 
 // NewLog returns a log that writes lines of text, or of JSON, from that level
-// upwards. Lines below a warning may wait for others, holdBack at most; flush
-// writes what waits, and comes before the end of the program.
-func NewLog(w io.Writer, json bool, level slog.Level) (log *slog.Logger, flush func()) {
-	out := newLines(w)
+// upwards. Lines below a warning may wait for others, holdBack at most.
+func NewLog(out *Lines, json bool, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	h := &handler{out: out, requests: appendText, Handler: slog.NewTextHandler(out, options)}
+	form := func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) }
+	h := &handler{out: out, requests: appendText}
 	if json {
-		h.requests, h.Handler = appendJSON, slog.NewJSONHandler(out, options)
+		h.requests = appendJSON
+		form = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, options) }
 	}
-	return slog.New(h), out.Flush
+	h.Handler = form(out)
+	out.toldAbout = func(lines int64) []byte {
+		var b bytes.Buffer
+		slog.New(form(&b)).Error("dropped lines of the log: nobody read it", "lines", lines)
+		return b.Bytes()
+	}
+	return slog.New(h)
 }
 
 // handler is slog's own, and knows a shorter way for the line of a request.
 type handler struct {
 	slog.Handler
-	out      *lines
+	out      *Lines
 	requests func(b []byte, r *Request) []byte // nil: what was bound before has to stand in the line too
 }
 
-// Handle lets no warning wait: what comes next may be the end.
+// Handle lets no warning wait for other lines: what comes next may be the end.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	err := h.Handler.Handle(ctx, r)
 	if r.Level >= slog.LevelWarn {
-		h.out.Flush()
+		h.out.flush(warnWithin)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package obs_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"regexp"
@@ -36,9 +37,9 @@ func FuzzLogRequest_IsTheLineThatSlogWrites(f *testing.F) {
 			Duration: time.Duration(took), ID: id, Key: key}
 		for _, json := range []bool{false, true} {
 			var out bytes.Buffer
-			log, flush := obs.NewLog(&out, json, slog.LevelInfo)
-			obs.LogRequest(log, r)
-			flush()
+			lines := obs.NewLines(&out)
+			obs.LogRequest(obs.NewLog(lines, json, slog.LevelInfo), r)
+			lines.Close()
 			got, want := clock.ReplaceAllString(out.String(), "$1"), clock.ReplaceAllString(slogs(json, r), "$1")
 			if got != want {
 				t.Errorf("json %v:\n%s\nslog writes\n%s", json, got, want)
@@ -52,9 +53,10 @@ func TestLogRequest_ShowsItsTimeAsSlogDoes(t *testing.T) {
 	at := time.Date(2026, 11, 15, 6, 23, 48, 303_400_000, time.FixedZone("", 3600))
 	for json, want := range map[bool]string{false: "time=2026-11-15T06:23:48.303+01:00 ", true: `"time":"2026-11-15T06:23:48.3034+01:00"`} {
 		var out bytes.Buffer
-		log, flush := obs.NewLog(&out, json, slog.LevelInfo)
+		lines := obs.NewLines(&out)
+		log := obs.NewLog(lines, json, slog.LevelInfo)
 		obs.LogRequest(log, &obs.Request{At: at})
-		flush()
+		lines.Close()
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)
 		}
@@ -64,10 +66,11 @@ func TestLogRequest_ShowsItsTimeAsSlogDoes(t *testing.T) {
 func TestLogRequest_KeepsWhatWasBoundBefore(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, flush := obs.NewLog(&out, false, slog.LevelInfo)
+	lines := obs.NewLines(&out)
+	log := obs.NewLog(lines, false, slog.LevelInfo)
 	obs.LogRequest(log.With("node", "n1"), &obs.Request{Method: "GET"})
 	obs.LogRequest(log.WithGroup("http"), &obs.Request{Method: "GET"})
-	flush()
+	lines.Close()
 	for _, want := range []string{"node=n1 method=GET", "http.method=GET"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)
@@ -78,9 +81,10 @@ func TestLogRequest_KeepsWhatWasBoundBefore(t *testing.T) {
 func TestLogRequest_IsSilentAboveItsLevel(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, flush := obs.NewLog(&out, false, slog.LevelWarn)
+	lines := obs.NewLines(&out)
+	log := obs.NewLog(lines, false, slog.LevelWarn)
 	obs.LogRequest(log, &obs.Request{Method: "GET"})
-	flush()
+	lines.Close()
 	if out.Len() > 0 {
 		t.Errorf("wrote %s", &out)
 	}
@@ -107,7 +111,8 @@ func (s *shared) String() string {
 func TestLog_HoldsALineBackForATenthOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out shared
-		log, _ := obs.NewLog(&out, false, slog.LevelInfo)
+		lines := obs.NewLines(&out)
+		log := obs.NewLog(lines, false, slog.LevelInfo)
 		for _, word := range []string{"first", "second"} {
 			log.Info(word)
 			time.Sleep(90 * time.Millisecond)
@@ -125,42 +130,101 @@ func TestLog_HoldsALineBackForATenthOfASecond(t *testing.T) {
 }
 
 func TestLog_LetsNoWarningWait(t *testing.T) {
-	t.Parallel()
-	var out shared
-	log, _ := obs.NewLog(&out, false, slog.LevelInfo)
-	log.Info("before")
-	log.With("a", 1).Warn("alarm")
-	got := out.String()
-	if before, alarm := strings.Index(got, "before"), strings.Index(got, "alarm"); before < 0 || alarm < before {
-		t.Errorf("wrote %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out shared
+		log := obs.NewLog(obs.NewLines(&out), false, slog.LevelInfo)
+		log.Info("before")
+		log.With("a", 1).Warn("alarm")
+		got := out.String()
+		if before, alarm := strings.Index(got, "before"), strings.Index(got, "alarm"); before < 0 || alarm < before {
+			t.Errorf("wrote %q", got)
+		}
+	})
 }
 
 func TestLog_WritesWholeLinesInTheirOrder(t *testing.T) {
-	t.Parallel()
-	var out shared
-	log, flush := obs.NewLog(&out, false, slog.LevelInfo)
-	const n = 2000 // more than one buffer
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range n / 4 {
+	synctest.Test(t, func(t *testing.T) {
+		var out shared
+		lines := obs.NewLines(&out)
+		log := obs.NewLog(lines, false, slog.LevelInfo)
+		const n = 2000 // more than one buffer
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range n / 4 {
+					obs.LogRequest(log, &obs.Request{Method: "GET", Path: "/api/v1/projects", Status: 200})
+				}
+			})
+		}
+		all.Wait()
+		lines.Close()
+		if got := strings.Count(out.String(), `method=GET path=/api/v1/projects status=200 duration=0s request_id="" key_id=""`+"\n"); got != n {
+			t.Errorf("%d whole lines of %d", got, n)
+		}
+	})
+}
+
+// stuck is a pipe that nobody reads until it is let go.
+type stuck struct {
+	shared
+	free chan struct{} // closed: it is read
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	<-s.free
+	return s.shared.Write(b)
+}
+
+// Whoever writes a line goes on, whatever its level, while nobody reads the log. What does not fit is counted, and the
+// reader is told when it is back.
+func TestLog_NobodyReads(t *testing.T) {
+	for _, json := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			out := &stuck{free: make(chan struct{})}
+			lines := obs.NewLines(out)
+			log := obs.NewLog(lines, json, slog.LevelInfo)
+			began := time.Now()
+			const n = 40_000
+			for i := range n / 2 {
+				log.Warn("alarm", "number", i)
 				obs.LogRequest(log, &obs.Request{Method: "GET", Path: "/api/v1/projects", Status: 200})
 			}
+			if waited := time.Since(began); waited > time.Second {
+				t.Errorf("%d lines took %v", n, waited)
+			}
+			fmt.Fprintln(lines.AtOnce(), "why it ends")
+			lines.Close()
+			if waited := time.Since(began); waited > 5*time.Second {
+				t.Errorf("the end took %v", waited)
+			}
+			page := scrape(t, lines.Register)
+			close(out.free)
+			lines.Close()
+			got := out.String()
+			whole := strings.Count(got, "alarm") + strings.Count(got, "served request")
+			told := regexp.MustCompile(`dropped lines of the log: nobody read it"(?: |,")lines(?:=|":)(\d+)`).FindStringSubmatch(got)
+			if told == nil || told[1] != fmt.Sprint(n-whole) || whole < 5_000 || whole == n {
+				t.Errorf("of %d lines %d were written, and the reader was told of %q", n, whole, told)
+			}
+			shows(t, page, fmt.Sprintf("sheaf_log_lines_dropped_total %d", n-whole))
+			if !strings.Contains(got, "why it ends\n") {
+				t.Error("why the program ends was dropped")
+			}
+			log.Info("after")
+			lines.Close()
+			if !strings.Contains(out.String(), "after") || strings.Count(out.String(), "dropped lines") != 1 {
+				t.Error("the log does not go on as before")
+			}
 		})
-	}
-	all.Wait()
-	flush()
-	if got := strings.Count(out.String(), `method=GET path=/api/v1/projects status=200 duration=0s request_id="" key_id=""`+"\n"); got != n {
-		t.Errorf("%d whole lines of %d", got, n)
 	}
 }
 
 func BenchmarkLogRequest(b *testing.B) {
 	r := &obs.Request{At: time.Date(2026, 11, 15, 6, 23, 48, 303_000_000, time.UTC), Method: "GET", Status: 200,
 		Path: "/api/v1/projects/0190b0a0-0000-7000-8000-000000000000", Duration: 31_976, ID: "55334cb5596a-481", Key: "0190b0a0-0000-7000-8000-000000000000"}
-	own, flush := obs.NewLog(io.Discard, false, slog.LevelInfo)
-	defer flush()
+	lines := obs.NewLines(io.Discard)
+	own := obs.NewLog(lines, false, slog.LevelInfo)
+	defer lines.Close()
 	for name, log := range map[string]*slog.Logger{"own": own, "slog": slog.New(slog.NewTextHandler(io.Discard, nil))} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,14 +11,16 @@ import (
 	"sheaf.dev/internal/failpoint"
 )
 
-// backupForm is the number of the form that Backup writes: gzip of one JSON
-// value a line. The first is a backupHead; then for each table a backupTable
-// and its rows as arrays; the last is a backupEnd, without which it is torn.
-const backupForm = 1
+// backupForm is the number of the form that Backup writes: one JSON value a
+// line, compressed, with a footer (backup_footer.go). The first is a BackupHead; then
+// for each table a backupTable and its rows as arrays; the last is a backupEnd.
+// Form 1, which is still read, was the same without the footer.
+const backupForm = 2
 
-type backupHead struct {
+// BackupHead is what a backup says of itself.
+type BackupHead struct {
 	Form   int   `json:"sheaf_backup"`
-	Schema int64 `json:"schema"`
+	Schema int64 `json:"schema"` // of the program that wrote it
 	// KeyCheck proves which master key sealed the secrets; the key itself is
 	// in no backup.
 	KeyCheck string `json:"master_key_check"`
@@ -52,7 +52,7 @@ const KeyCheckSetting = "master_key_check"
 // Backup writes a consistent copy of everything, as of one moment, while others
 // go on writing. It is the same for both engines and never holds the master key.
 func (s *Store) Backup(ctx context.Context, out io.Writer) (rows int64, err error) {
-	z := gzip.NewWriter(out)
+	z := newFootedWriter(out)
 	w := &backupWriter{json.NewEncoder(z), 0}
 	w.SetEscapeHTML(false)
 	if err := s.Read(ctx, func(r *Reader) error { return r.backup(w) }); err != nil {
@@ -78,7 +78,7 @@ func (r *Reader) backup(w *backupWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Encode(backupHead{backupForm, schema.Version, check}); err != nil {
+	if err := w.Encode(BackupHead{backupForm, schema.Version, check}); err != nil {
 		return err
 	}
 	for _, table := range backupTables {
@@ -133,10 +133,51 @@ func (r *row) values(columns []column) []any {
 // ErrNotEmpty refuses to restore over what is there.
 var ErrNotEmpty = errors.New("the store is not empty: a backup is restored into an empty one only, so that nothing is overwritten")
 
-// Restore fills an empty store with a backup, whole or not at all. Whether its
-// master key is at hand the caller has asked with BackupKey.
+// CheckBackup reads a backup to its last byte, and returns what it says of
+// itself, or an error for a person unless it is whole and this program can
+// restore it. It keeps nothing.
+func CheckBackup(in io.Reader) (BackupHead, error) {
+	r, err := newBackupReader(in)
+	if err != nil {
+		return BackupHead{}, err
+	}
+	_, head, unread := readHead(r)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return BackupHead{}, err // what a damaged head says is no use
+	}
+	return head, unread
+}
+
+// PrepareRestore makes the tables that a backup of that schema is restored into,
+// in a store where there are none. Tables that are there must have that schema.
+func PrepareRestore(ctx context.Context, o Options, schema int64) error {
+	s, err := Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	has, err := s.Schema(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	switch has.Version {
+	case schema:
+		return nil
+	case 0:
+		return migrateTo(ctx, o, schema)
+	}
+	return fmt.Errorf("the store has schema %d and the backup schema %d: restore it into a folder, or a database, in which nothing was made yet", has.Version, schema)
+}
+
+// Restore fills an empty store with a backup, whole or not at all: the commit
+// comes after the last byte of the file was found right. PrepareRestore has made
+// the tables; Migrate brings them to this program's schema afterwards. Whether
+// the master key is at hand the caller has asked with CheckBackup.
 func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err error) {
-	lines, _, err := openBackup(in)
+	r, err := newBackupReader(in)
+	if err != nil {
+		return 0, err
+	}
+	lines, head, err := readHead(r)
 	if err != nil {
 		return 0, err
 	}
@@ -146,59 +187,86 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
 		}
 		ran = true
-		rows, err = tx.restore(lines)
+		rows, err = tx.restore(lines, head)
 		return err
 	})
 	return rows, err
 }
 
-// BackupKey returns a backup's proof of its master key, or an error for a person
-// unless this program can restore it. It reads the beginning alone.
-func BackupKey(in io.Reader) (keyCheck string, err error) {
-	_, head, err := openBackup(in)
-	return head.KeyCheck, err
-}
+var errNoBackup = errors.New("this is not a backup of sheaf")
 
-var errNoBackup = errors.New("this is not a backup of sheaf, or it is torn")
-
-func openBackup(in io.Reader) (*json.Decoder, backupHead, error) {
-	z, err := gzip.NewReader(bufio.NewReaderSize(in, 1<<16))
-	if err != nil {
-		return nil, backupHead{}, errNoBackup
-	}
-	lines := json.NewDecoder(z)
+// readHead reads the first line. The decoder goes on behind it.
+func readHead(r *backupReader) (*json.Decoder, BackupHead, error) {
+	lines := json.NewDecoder(r)
 	lines.UseNumber()
-	var head backupHead
+	var head BackupHead
 	switch err := lines.Decode(&head); {
+	case errors.Is(err, errDamaged):
+		return nil, head, err
 	case err != nil || head.Form == 0:
 		return nil, head, errNoBackup
-	case head.Form != backupForm || head.Schema > Latest:
+	case head.Form > backupForm || head.Schema > Latest:
 		return nil, head, fmt.Errorf("the backup is of a newer program (schema %d, this one has %d): restore it with that one", head.Schema, Latest)
-	case head.Schema < Latest:
-		return nil, head, fmt.Errorf("the backup is of an older program (schema %d, this one has %d): restore it with that one and migrate then", head.Schema, Latest)
+	case r.footed != (head.Form == backupForm):
+		return nil, head, errDamaged
 	}
 	return lines, head, nil
 }
 
-// restore inserts the tables, and checks that the end is there.
-func (tx *Tx) restore(lines *json.Decoder) (int64, error) {
-	for _, table := range backupTables {
-		if n, err := tx.count("SELECT COUNT(*) FROM " + table); err != nil || n > 0 {
-			return 0, errors.Join(err, errorIf(n > 0, ErrNotEmpty))
-		}
+// restore inserts the tables, and reads on to the end of the file.
+func (tx *Tx) restore(lines *json.Decoder, head BackupHead) (int64, error) {
+	if err := tx.restorable(head); err != nil {
+		return 0, err
 	}
 	in := &restorer{tx: tx}
 	for {
 		var line json.RawMessage
 		if err := lines.Decode(&line); err != nil {
-			return 0, errNoBackup
+			return 0, torn(err)
 		}
 		done, err := in.line(line)
-		if err != nil || done {
+		if err != nil {
+			return 0, err
+		}
+		if done {
 			tx.note = everything
-			return in.rows, err
+			return in.rows, ended(lines)
 		}
 	}
+}
+
+// restorable returns nil for an empty store of the backup's schema.
+func (tx *Tx) restorable(head BackupHead) error {
+	schema, err := tx.schema()
+	if err != nil {
+		return err
+	}
+	if schema.Version != head.Schema {
+		return fmt.Errorf("the store has schema %d and the backup schema %d", schema.Version, head.Schema)
+	}
+	for _, table := range backupTables {
+		columns, err := tx.columns(table)
+		if err != nil {
+			return err
+		}
+		if len(columns) == 0 {
+			continue // this schema has no such table yet
+		}
+		if n, err := tx.count("SELECT COUNT(*) FROM " + table); err != nil || n > 0 {
+			return errors.Join(err, errorIf(n > 0, ErrNotEmpty))
+		}
+	}
+	return nil
+}
+
+// ended returns nil when nothing follows and the file is whole.
+func ended(lines *json.Decoder) error {
+	var more json.RawMessage
+	err := lines.Decode(&more)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return torn(err)
 }
 
 func errorIf(yes bool, err error) error {
@@ -228,10 +296,10 @@ func (in *restorer) line(line json.RawMessage) (done bool, err error) {
 		End *int64 `json:"end_after_rows"`
 	}
 	if err := json.Unmarshal(line, &end); err != nil {
-		return false, errNoBackup
+		return false, errDamaged
 	}
 	if end.End != nil {
-		return true, errorIf(*end.End != in.rows, errNoBackup)
+		return true, errorIf(*end.End != in.rows, errDamaged)
 	}
 	in.table = end.backupTable
 	return false, in.check()
@@ -245,10 +313,10 @@ func (in *restorer) check() error {
 			if err != nil {
 				return err
 			}
-			return errorIf(fmt.Sprint(columns) != fmt.Sprint(in.table.Columns), errNoBackup)
+			return errorIf(fmt.Sprint(columns) != fmt.Sprint(in.table.Columns), errDamaged)
 		}
 	}
-	return errNoBackup
+	return errDamaged
 }
 
 func (in *restorer) row(line json.RawMessage) error {
@@ -266,7 +334,7 @@ func (in *restorer) row(line json.RawMessage) error {
 	d := json.NewDecoder(strings.NewReader(string(line)))
 	d.UseNumber()
 	if err := d.Decode(&into); err != nil || len(into) != len(columns) {
-		return errNoBackup
+		return errDamaged
 	}
 	for i := range values {
 		if b, ok := blobs[i]; ok {
@@ -274,7 +342,7 @@ func (in *restorer) row(line json.RawMessage) error {
 		} else if n, ok := values[i].(json.Number); ok {
 			whole, err := n.Int64()
 			if err != nil {
-				return errNoBackup
+				return errDamaged
 			}
 			values[i] = whole
 		}

@@ -59,8 +59,8 @@ func backup(t *testing.T, s *store.Store) []byte {
 	return b.Bytes()
 }
 
-// content returns the lines of a backup in an order that does not depend on the
-// engine.
+// content returns the lines of a backup, without those about the file itself, in
+// an order that does not depend on the engine.
 func content(t *testing.T, b []byte) []string {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))
@@ -71,7 +71,9 @@ func content(t *testing.T, b []byte) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Sorted(strings.Lines(string(text)))
+	return slices.DeleteFunc(slices.Sorted(strings.Lines(string(text))), func(line string) bool {
+		return strings.HasPrefix(line, `{"sha256":`)
+	})
 }
 
 func TestBackup_FromOneEngineToTheOtherAndBack(t *testing.T) {
@@ -101,8 +103,8 @@ func TestRestore_RefusesWithoutWriting(t *testing.T) {
 	full := open(t, store.Options{Folder: t.TempDir()})
 	fill(t, full)
 	good := backup(t, full)
-	if check, err := store.BackupKey(bytes.NewReader(good)); check != "proof" || err != nil {
-		t.Errorf("the check is %q, %v", check, err)
+	if head, err := store.CheckBackup(bytes.NewReader(good)); head.KeyCheck != "proof" || err != nil {
+		t.Errorf("the head is %+v, %v", head, err)
 	}
 	empty := open(t, store.Options{Folder: t.TempDir()})
 	for name, try := range map[string]func() error{
@@ -125,6 +127,46 @@ func TestRestore_RefusesWithoutWriting(t *testing.T) {
 	}
 	if got := content(t, backup(t, empty)); len(got) != len(content(t, backup(t, open(t, store.Options{Folder: t.TempDir()})))) {
 		t.Errorf("a refused restore left rows: %q", got)
+	}
+}
+
+// restored is what an empty store holds after a try to restore b into it.
+func restored(t *testing.T, empty *store.Store, b []byte) (lines []string, err error) {
+	t.Helper()
+	_, err = empty.Restore(context.Background(), bytes.NewReader(b))
+	return content(t, backup(t, empty)), err
+}
+
+// The check before the restore is not alone: the restore itself commits nothing before it has seen that the file is
+// whole, so that a disk that answers otherwise the second time does no harm either.
+func TestRestore_KeepsNothingOfADamagedFile(t *testing.T) {
+	t.Parallel()
+	full := open(t, store.Options{Folder: t.TempDir()})
+	fill(t, full)
+	good := backup(t, full)
+	for name, o := range map[string]store.Options{"sqlite": {Folder: t.TempDir()}, "postgres": {DatabaseURL: pgtest.URL(t)}} {
+		empty := open(t, o)
+		nothing := content(t, backup(t, empty))
+		for at := 0; at < 8*len(good); at += 8*len(good)/25 + 1 {
+			damaged := bytes.Clone(good)
+			damaged[at/8] ^= 1 << (at % 8)
+			if kept, err := restored(t, empty, damaged); err == nil || !slices.Equal(kept, nothing) {
+				t.Fatalf("%s: bit %d: %v, and %d lines are kept", name, at, err, len(kept)-len(nothing))
+			}
+		}
+		for _, cut := range []int{1, 8, 50, 100, 101, 105, 109, len(good) / 2} {
+			if kept, err := restored(t, empty, good[:len(good)-cut]); err == nil || !slices.Equal(kept, nothing) {
+				t.Fatalf("%s: without the last %d bytes: %v, and %d lines are kept", name, cut, err, len(kept)-len(nothing))
+			}
+		}
+		for what, more := range map[string][]byte{"a byte": {0}, "itself": good} {
+			if kept, err := restored(t, empty, slices.Concat(good, more)); err == nil || !slices.Equal(kept, nothing) {
+				t.Fatalf("%s: with %s behind it: %v, and %d lines are kept", name, what, err, len(kept)-len(nothing))
+			}
+		}
+		if kept, err := restored(t, empty, good); err != nil || !slices.Equal(kept, content(t, good)) {
+			t.Errorf("%s: the whole file: %v, and %d lines are kept", name, err, len(kept))
+		}
 	}
 }
 

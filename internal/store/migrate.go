@@ -95,14 +95,17 @@ func (e *postgresEngine) schema(ctx context.Context) (s Schema, err error) {
 // several that start together one migrates and the others wait. A database that
 // is newer than the program is left alone, and refused unless it names this
 // program as one that may go on beside it.
-func Migrate(ctx context.Context, o Options) error {
+func Migrate(ctx context.Context, o Options) error { return migrateTo(ctx, o, Latest) }
+
+// migrateTo is Migrate to an older schema, for a backup that has it.
+func migrateTo(ctx context.Context, o Options, schema int64) error {
 	if o.DatabaseURL != "" {
-		return migratePostgres(ctx, o.DatabaseURL)
+		return migratePostgres(ctx, o.DatabaseURL, schema)
 	}
-	return migrateSQLite(ctx, o.Folder)
+	return migrateSQLite(ctx, o.Folder, schema)
 }
 
-func migrateSQLite(ctx context.Context, folder string) error {
+func migrateSQLite(ctx context.Context, folder string, schema int64) error {
 	unlock, err := lockFile(filepath.Join(folder, "migrate.lock"))
 	if err != nil {
 		return err
@@ -122,10 +125,10 @@ func migrateSQLite(ctx context.Context, folder string) error {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	return apply(ctx, db, goose.DialectSQLite3, "sqlite")
+	return apply(ctx, db, schema, goose.DialectSQLite3, "sqlite")
 }
 
-func migratePostgres(ctx context.Context, url string) error {
+func migratePostgres(ctx context.Context, url string, schema int64) error {
 	config, err := pgxpool.ParseConfig(url) // takes out what only the pool understands
 	if err != nil {
 		return errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
@@ -139,10 +142,10 @@ func migratePostgres(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	return apply(ctx, db, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
+	return apply(ctx, db, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
 }
 
-func apply(ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
+func apply(ctx context.Context, db *sql.DB, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(migrations, "migrations/"+folder)
 	if err != nil {
 		return err
@@ -156,15 +159,16 @@ func apply(ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if current >= Latest {
+	if current >= schema {
 		return compatible(ctx, db)
 	}
-	for err == nil {
-		_, err = p.UpByOne(ctx)
+	for at := current; at < schema; {
+		done, err := p.UpByOne(ctx)
 		failpoint.Pass(failpoint.InMigration)
-	}
-	if !errors.Is(err, goose.ErrNoNextVersion) {
-		return fmt.Errorf("migrate from schema %d to %d: %w", current, Latest, err)
+		if err != nil {
+			return fmt.Errorf("migrate from schema %d to %d: %w", current, schema, err)
+		}
+		at = done.Source.Version
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ var harnesses = []harness{
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
 	{pkg: "./test/backup", run: "TestBackup_HoldsWhatWasAcknowledged", rows: 1},
+	{pkg: "./test/backup", run: "TestBackup_DamageIsRefused", rows: 1},
 	{pkg: "./test/migrate", run: "TestMigrate", rows: 2},
 	{pkg: "./test/overload", run: "TestOverload_IsRefusedAtOnceAndLeavesNothingBehind", rows: 1},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},

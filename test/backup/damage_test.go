@@ -1,0 +1,175 @@
+package backup
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/proof"
+	sheafstore "sheaf.dev/internal/store"
+)
+
+// A file of which one bit is not as it was written, that lacks something at its end or has something behind it, is
+// refused before anything is made. In the long form every bit is flipped.
+func TestBackup_DamageIsRefused(t *testing.T) {
+	s := newStore(t, "SQLite")
+	s.Workspace(t, "Acme")
+	if err := s.Start(t).Terminate(); err != nil { // which makes the master key
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "copy")
+	s.Ask(t, "backup", file)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !taken(whole) {
+		t.Fatal("the whole file is refused")
+	}
+	var d damage
+	d.flips(whole, proof.Rounds(17, 1, 1))
+	d.cuts(whole, proof.Rounds(5, 1, 1))
+	d.additions(whole)
+	for _, what := range d.accepted {
+		t.Error(what)
+	}
+	programs := programRefuses(t, s, whole, proof.Rounds(4, 120, 500))
+	caught := t.Run("control", func(t *testing.T) { withoutFooter(t, whole) })
+	proof.Row{
+		Name: "backups with a flipped bit, cut or added to",
+		Figures: []proof.Figure{{Name: "bytes of the file", Value: len(whole)}, {Name: "flips", Value: d.flipped},
+			{Name: "cuts", Value: d.cut}, {Name: "additions", Value: d.added}, {Name: "of these by sheaf restore", Value: programs}},
+		Lost:    len(d.accepted),
+		Control: "the form of backups before this one, of whose own header gzip has no checksum", Caught: caught,
+	}.Report(t)
+}
+
+// taken tells whether the check that comes before a restore takes the file.
+func taken(file []byte) bool {
+	_, err := sheafstore.CheckBackup(bytes.NewReader(file))
+	return err == nil
+}
+
+// damage counts what was tried, and names what was taken.
+type damage struct {
+	flipped, cut, added int
+	accepted            []string
+}
+
+func (d *damage) try(file []byte, what string, args ...any) {
+	if taken(file) {
+		d.accepted = append(d.accepted, "taken: "+fmt.Sprintf(what, args...))
+	}
+}
+
+// flips flips one bit of every so many.
+func (d *damage) flips(whole []byte, every int) {
+	for at := 0; at < 8*len(whole); at += every {
+		d.flipped++
+		d.try(flip(whole, at), "bit %d is flipped", at)
+	}
+}
+
+func flip(whole []byte, at int) []byte {
+	file := bytes.Clone(whole)
+	file[at/8] ^= 1 << (at % 8)
+	return file
+}
+
+// cuts leaves out ends of one length of every so many.
+func (d *damage) cuts(whole []byte, every int) {
+	for length := 0; length < len(whole); length += every {
+		d.cut++
+		d.try(whole[:length], "only the first %d bytes", length)
+	}
+}
+
+func (d *damage) additions(whole []byte) {
+	for name, more := range map[string][]byte{"a zero": {0}, "a line": []byte("\n"), "a second copy": whole, "an empty member": member(nil)} {
+		d.added++
+		d.try(slices.Concat(whole, more), "%s behind it", name)
+	}
+}
+
+// member is a gzip file of its own.
+func member(content []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(content)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// programRefuses tries some of the damage with the program itself, and returns how much.
+func programRefuses(t *testing.T, s *store, whole []byte, tries int) int {
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range tries {
+		damaged := flip(whole, random.IntN(8*len(whole)))
+		if n%4 == 3 {
+			damaged = whole[:random.IntN(len(whole))]
+		}
+		file := filepath.Join(t.TempDir(), "damaged")
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		empty := newStore(t, "SQLite")
+		empty.takeKey(t, s)
+		out, err := empty.Command("restore", file).CombinedOutput()
+		if err == nil || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("try %d: the program says %v, %s", n, err, out)
+		}
+		if left, err := os.ReadDir(empty.Data); err != nil || len(left) != 1 { // the key alone
+			t.Errorf("try %d: a refused restore left %v, %v", n, left, err)
+		}
+	}
+	return tries
+}
+
+// withoutFooter tries the same on a file of the form before. The harness must notice that some flips are taken; none of
+// them may change what the file says.
+func withoutFooter(t *testing.T, whole []byte) {
+	lines := text(t, whole)
+	lines = lines[:bytes.LastIndex(lines, []byte(`{"sha256":`))]
+	old := member(bytes.Replace(lines, []byte(`{"sheaf_backup":2`), []byte(`{"sheaf_backup":1`), 1))
+	if !taken(old) {
+		t.Fatal("a whole file of the form before is refused")
+	}
+	var d damage
+	for at := range 8 * len(old) {
+		if file := flip(old, at); taken(file) {
+			d.flipped++
+			if !bytes.Equal(text(t, file), text(t, old)) {
+				t.Errorf("bit %d of the form before is flipped, and another content is taken", at)
+			}
+		}
+	}
+	d.cuts(old, 1)
+	d.additions(old)
+	for _, what := range d.accepted {
+		t.Errorf("of the form before: %s", what)
+	}
+	if d.flipped == 0 {
+		t.Error("bits of gzip's header were flipped, and nobody noticed that they are taken")
+	}
+}
+
+// text is what the file holds.
+func text(t *testing.T, file []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
