@@ -79,6 +79,7 @@ func TestOutage_PoisonedOutcomeFailsAlone(t *testing.T) {
 // comes back: everything is delivered, without a restart of the sender.
 func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	t.Parallel()
+	const hangs = 20 * time.Second // for as long as an attempt may be held: they wait for PostgreSQL to be gone
 	cluster := pgtest.Start(t)
 	o := store.Options{DatabaseURL: cluster.URL()}
 	must := func(err error) {
@@ -96,7 +97,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	must(err)
 	r := newReceiver(t, ca)
 	g := guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	client := deliver.NewClient(deliver.ClientConfig{Timeout: time.Second, Control: g.Control, RootCAs: ca.Pool(), PerHost: deliver.LaneCap,
+	client := deliver.NewClient(deliver.ClientConfig{Timeout: hangs, Control: g.Control, RootCAs: ca.Pool(), PerHost: deliver.LaneCap,
 		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }})
 	defer client.CloseIdle()
 	courier := &deliver.Courier{Client: client, Now: time.Now}
@@ -119,7 +120,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 		must(publish())
 	}
 	d := deliver.New(deliver.Config{Store: s, Box: box, Courier: courier, Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		NewToken: rand.Text, Schedule: sheaf.DefaultSchedule, Timeout: time.Second})
+		NewToken: rand.Text, Schedule: sheaf.DefaultSchedule, Timeout: hangs})
 	s.OnCommit(d.Notice)
 	running, cancel := context.WithCancel(ctx)
 	done := make(chan error)
@@ -138,7 +139,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	time.Sleep(time.Second) // several tries to record and to claim
 	must(cluster.Restart())
 	must(publish())
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		page, err := a.Deliveries(ctx, caller, sub.ID, sheaf.Delivered, sheaf.Paging{Limit: 100})
 		must(err)
 		if page.Total == 31 {

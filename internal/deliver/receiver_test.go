@@ -96,7 +96,7 @@ func (r *receiver) events(path string) map[sheaf.EventID]int {
 func (r *receiver) wait(t *testing.T, path string, n int) {
 	t.Helper()
 	late := false
-	timer := time.AfterFunc(30*time.Second, func() {
+	timer := time.AfterFunc(5*time.Minute, func() {
 		r.mu.Lock()
 		late = true
 		r.mu.Unlock()

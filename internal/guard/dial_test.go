@@ -46,7 +46,7 @@ func (r *recorder) control(ctx context.Context, network, address string, c sysca
 
 func (r *recorder) client() *http.Client {
 	d := &net.Dialer{ControlContext: r.control, Resolver: &net.Resolver{PreferGo: true, Dial: dialDNS}}
-	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}, Timeout: 20 * time.Second}
+	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}, Timeout: 5 * time.Minute}
 }
 
 // dnsAnswers are names that point inwards. For other names the resolver

@@ -345,10 +345,6 @@ func TestStream_Bounds(t *testing.T) {
 	a.Client(key).GET(stream).WantError(t, 429, "RATE_LIMITED", "50")
 }
 
-// inTime is the 2 s that are promised, and what a busy machine adds; it is less than the pause between two beats, which
-// would end a stream too.
-const inTime = 12 * time.Second
-
 // endings are all that ends a stream from the server's side.
 var endings = map[string]func(a *apitest.API, ws *apitest.Workspace, k sheaf.Key){
 	"revocation": func(_ *apitest.API, ws *apitest.Workspace, k sheaf.Key) { ws.Revoke(k.ID) },
@@ -357,7 +353,8 @@ var endings = map[string]func(a *apitest.API, ws *apitest.Workspace, k sheaf.Key
 	"SIGTERM":    func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Drain() },
 }
 
-// D63b, D55: each ends the stream within 2 s, and nothing else does.
+// D63b, D55: each ends the stream within 2 s, and nothing else does. A busy machine may take longer to look; the pause
+// between two looks is ours.
 func TestStream_Ends(t *testing.T) {
 	if httpapi.Recheck > time.Second {
 		t.Errorf("it looks every %s, which leaves no room for the 2 s", httpapi.Recheck)
@@ -365,6 +362,7 @@ func TestStream_Ends(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
 			apitest.Each(t, func(t *testing.T, a *apitest.API) {
+				a.Handler.BeatEvery(time.Hour) // it notices an ending too
 				ws := a.Workspace(sheaf.Pro)
 				soon := a.Clock.Now().Add(time.Hour)
 				key, k := ws.NewKey(func(k *sheaf.Key) { k.ExpiresAt = &soon })
@@ -372,10 +370,9 @@ func TestStream_Ends(t *testing.T) {
 				beside := follow(t, a, ws.Key(), "")
 				wantSame(t, "before", publish(t, ws.Client(""), 1), f.take(1))
 				beside.next()
-				started := time.Now()
 				end(a, ws, k)
-				if ids := f.ended(); len(ids) != 0 || time.Since(started) > inTime {
-					t.Errorf("it ended after %s and %d events", time.Since(started), len(ids))
+				if ids := f.ended(); len(ids) != 0 {
+					t.Errorf("it ended after %d events", len(ids))
 				}
 				if name == "revocation" || name == "expiry" {
 					wantSame(t, "another key's", publish(t, ws.Client(""), 1), beside.take(1))
@@ -411,7 +408,8 @@ func stuck(t *testing.T, a *apitest.API, key string) <-chan struct{} {
 	return gone
 }
 
-// D63b: also a stream whose reader does not read, and has much before it, ends within 2 s.
+// D63b: also a stream whose reader does not read, and has much before it, ends within 2 s: not only when the time for
+// its write is over.
 func TestStream_EndsThoughNobodyReads(t *testing.T) {
 	for _, name := range []string{"revocation", "SIGTERM"} {
 		t.Run(name, func(t *testing.T) {
@@ -424,7 +422,7 @@ func TestStream_EndsThoughNobodyReads(t *testing.T) {
 			started := time.Now()
 			endings[name](a, ws, k)
 			<-gone
-			if took := time.Since(started); took > inTime {
+			if took := time.Since(started); took >= httpapi.StreamWrite {
 				t.Errorf("it ended after %s", took)
 			}
 		})

@@ -5,6 +5,7 @@ import "time"
 // The bounds of the event stream.
 const (
 	Heartbeat           = heartbeat
+	StreamWrite         = streamWrite
 	MaxBehind           = maxBehind
 	StreamsPerKey       = streamsPerKey
 	StreamsPerWorkspace = streamsPerWorkspace

@@ -28,7 +28,7 @@ const (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // quick is a schedule of four attempts without pauses.
 var quick = sheaf.Schedule{time.Millisecond, time.Millisecond, time.Millisecond}

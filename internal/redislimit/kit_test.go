@@ -56,11 +56,21 @@ type node struct {
 
 var names atomic.Int64
 
-// patience is the tests' budget: they share the machine with many others.
-const patience = time.Second
+// The tests' budgets of one question to Redis: one that no busy machine uses up, and one for those who freeze Redis,
+// which nothing but time tells.
+const (
+	ample = 5 * time.Minute
+	short = time.Second
+)
 
 // newNode returns a running node with that window, which ends with the test.
 func newNode(t testing.TB, url string, window time.Duration) *node {
+	t.Helper()
+	return newNodeWithin(t, url, window, ample)
+}
+
+// newNodeWithin returns a node with that budget.
+func newNodeWithin(t testing.TB, url string, window, budget time.Duration) *node {
 	t.Helper()
 	n := &node{log: &logged{}}
 	var err error
@@ -69,7 +79,7 @@ func newNode(t testing.TB, url string, window time.Duration) *node {
 		NodeID: fmt.Sprint("node-", names.Add(1)),
 		Log:    slog.New(slog.NewTextHandler(n.log, nil)),
 		Now:    time.Now,
-	}, window, patience)
+	}, window, budget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +106,7 @@ func (n *node) admit(limit int) bool {
 // eventually waits for what another process, or Run, is about to do.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never came: %s", what)
 		}
@@ -109,11 +119,11 @@ func (n *node) awaitDegraded(t testing.TB, want bool) {
 }
 
 // cluster is several nodes on one Redis, who know of each other.
-func cluster(t testing.TB, s *redistest.Server, size int, window time.Duration) []*node {
+func cluster(t testing.TB, s *redistest.Server, size int, window, budget time.Duration) []*node {
 	t.Helper()
 	nodes := make([]*node, size)
 	for i := range nodes {
-		nodes[i] = newNode(t, s.URL(), window)
+		nodes[i] = newNodeWithin(t, s.URL(), window, budget)
 	}
 	eventually(t, "all nodes see each other", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *node) bool { return n.State().Nodes != size })
@@ -121,34 +131,52 @@ func cluster(t testing.TB, s *redistest.Server, size int, window time.Duration) 
 	return nodes
 }
 
-// flood has 64 clients ask the nodes for one key until stop, and returns when the admitted ones were asked and
-// answered, in the order of the answers.
-func flood(nodes []*node, limit int, stop <-chan struct{}) []span {
-	var mu sync.Mutex
-	var admitted []span
-	var clients sync.WaitGroup
+// flood is 64 clients who ask the nodes for one key, until it is stopped.
+type flood struct {
+	stop    chan struct{}
+	clients sync.WaitGroup
+
+	mu       sync.Mutex // guards admitted
+	admitted []span     // in the order of the answers
+}
+
+func startFlood(nodes []*node, limit int) *flood {
+	f := &flood{stop: make(chan struct{})}
 	for i := range 64 {
 		n := nodes[i%len(nodes)]
-		clients.Go(func() {
+		f.clients.Go(func() {
 			for {
 				select {
-				case <-stop:
+				case <-f.stop:
 					return
 				default:
 				}
 				asked := time.Now()
 				if n.Admit(context.Background(), "k", limit, asked).Admitted {
-					mu.Lock()
-					admitted = append(admitted, span{asked, time.Now()})
-					mu.Unlock()
+					f.mu.Lock()
+					f.admitted = append(f.admitted, span{asked, time.Now()})
+					f.mu.Unlock()
 				} else {
 					time.Sleep(time.Millisecond) // a client that is refused does not spin
 				}
 			}
 		})
 	}
-	clients.Wait()
-	return admitted
+	return f
+}
+
+// since returns the admissions that were asked after a moment, and answered by now.
+func (f *flood) since(from time.Time) []span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.admitted), func(s span) bool { return s.asked.Before(from) })
+}
+
+// end stops the clients, and returns all admissions.
+func (f *flood) end() []span {
+	close(f.stop)
+	f.clients.Wait()
+	return f.admitted
 }
 
 // span is when a request was asked and answered: it was admitted some time between.

@@ -21,7 +21,7 @@ import (
 // dialed is a connection without a Limiter.
 func dialed(t *testing.T, at *redistest.Server) *server {
 	t.Helper()
-	s, err := connect(at.URL(), 10*time.Second, time.Minute)
+	s, err := connect(at.URL(), ample, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,15 +124,19 @@ func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	n := newNode(t, s.URL(), time.Minute)
-	ctx := context.Background()
+	ctx, began := context.Background(), time.Now()
+	since := func() int { return int(time.Since(began).Seconds()) }
 	for i, want := range []ratewindow.Decision{
 		{Admitted: true, Limit: 2, Remaining: 1},
 		{Admitted: true, Limit: 2, Reset: 60}, // less than 61 s after the first
 		{Limit: 2, Reset: 60, RetryAfter: 60},
 	} {
 		got := n.Admit(ctx, "k", 2, time.Now())
-		if got.Reset == 61 { // within the first's microsecond
-			got.Reset, want.Reset = 0, 0
+		// It is 61 within the first's microsecond, and less than 60 when the machine took seconds for the three.
+		for _, seconds := range []*int{&got.Reset, &got.RetryAfter} {
+			if *seconds >= 60-since() && *seconds <= 61 {
+				*seconds = 60
+			}
 		}
 		if got != want {
 			t.Errorf("request %d: got %+v, want %+v", i, got, want)
@@ -146,7 +150,7 @@ func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
 	if !slices.Equal(keys, []string{"sheaf:nodes", "sheaf:rate:k"}) {
 		t.Errorf("got the keys %v", keys)
 	}
-	if ttl := s.Do("PTTL", "sheaf:rate:k").(int64); ttl < 50_000 || ttl > 60_001 {
+	if ttl := s.Do("PTTL", "sheaf:rate:k").(int64); ttl < int64(59-since())*1000 || ttl > 60_001 {
 		t.Errorf("the key expires after %d ms", ttl)
 	}
 }
@@ -154,7 +158,7 @@ func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
 func TestAdmit_SixtyFourClientsOverThreeNodesAreExact(t *testing.T) {
 	t.Parallel()
 	const limit, window = 200, 1500 * time.Millisecond
-	nodes := cluster(t, redistest.Start(t), 3, window)
+	nodes := cluster(t, redistest.Start(t), 3, window, ample)
 	var mu sync.Mutex
 	var admitted, refused []int64 // when, by Redis' clock
 	for _, n := range nodes {
@@ -168,9 +172,14 @@ func TestAdmit_SixtyFourClientsOverThreeNodesAreExact(t *testing.T) {
 			}
 		}
 	}
-	stop := make(chan struct{})
-	time.AfterFunc(3*window, func() { close(stop) })
-	if answered := flood(nodes, limit, stop); len(answered) != len(admitted) {
+	clients := startFlood(nodes, limit)
+	time.Sleep(3 * window)
+	eventually(t, "demand exceeds the limit", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(refused) > 0
+	})
+	if answered := clients.end(); len(answered) != len(admitted) {
 		t.Errorf("Redis admitted %d, the nodes %d\n%s%s%s", len(admitted), len(answered), nodes[0].log, nodes[1].log, nodes[2].log)
 	}
 	slices.Sort(admitted)
@@ -182,7 +191,7 @@ func TestAdmit_SixtyFourClientsOverThreeNodesAreExact(t *testing.T) {
 		lower = min(lower, count(admitted, at)-count(admitted, at-window.Microseconds()-1))
 	}
 	t.Logf("%d admitted, %d refused, %d to %d of %d in a window", len(admitted), len(refused), lower, upper, limit)
-	if len(refused) == 0 || upper != limit || lower < limit-1 {
+	if upper != limit || lower < limit-1 {
 		t.Errorf("%d to %d admissions in a window, want %d", lower, upper, limit)
 	}
 }

@@ -37,7 +37,7 @@ import (
 )
 
 // patience is how long a page may take on a busy machine.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // service is the program, running on an empty store.
 type service struct {
@@ -327,7 +327,7 @@ func (b *tab) click(selector string) {
 
 // dialogComes waits a little for the dialog to open.
 func (b *tab) dialogComes() bool {
-	for end := time.Now().Add(patience / 20); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience / 60); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if open, ok := ask[bool](b, "!!document.querySelector('dialog[open]')"); ok && open {
 			return true
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // within is how long what is left may take to be delivered in the end: longer than a lease.
-const within = 60 * time.Second
+const within = 5 * time.Minute
 
 // project is what its client knows of it.
 type project struct {

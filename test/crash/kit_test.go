@@ -96,7 +96,7 @@ func (s *server) terminate(t *testing.T) {
 }
 
 // client keeps no connection: the next server is another.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: within}
 
 // call makes one request.
 func (s *server) call(method, path string, body, answer any) (status int, err error) {

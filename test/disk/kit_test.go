@@ -50,7 +50,7 @@ func (s *server) terminate(t *testing.T) {
 }
 
 // client keeps no connection: the next server is another.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Minute}
 
 // call makes one request and returns the answer.
 func (s *server) call(t *testing.T, method, path string, body any) (status int, answer json.RawMessage) {

@@ -69,7 +69,7 @@ func startLoad(c *cluster, through http.RoundTripper) *load {
 	if through == nil {
 		through = direct
 	}
-	l := &load{client: &http.Client{Transport: through, Timeout: 20 * time.Second}, key: c.key, begun: time.Now(), known: map[string]one{},
+	l := &load{client: &http.Client{Transport: through, Timeout: 5 * time.Minute}, key: c.key, begun: time.Now(), known: map[string]one{},
 		name: fmt.Sprintf("p%d", rand.Uint32())}
 	l.moved = sync.NewCond(&l.mu)
 	l.setTargets(c.nodes)

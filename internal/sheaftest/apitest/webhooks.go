@@ -37,7 +37,7 @@ func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Webhooks{CA: ca, Box: box, Timeout: 5 * time.Second,
+	w := &Webhooks{CA: ca, Box: box, Timeout: 5 * time.Minute,
 		Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})}
 	w.Client = deliver.NewClient(deliver.ClientConfig{Timeout: w.Timeout, Control: w.Guard.Control,
 		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: w.Guard.Special,

@@ -26,7 +26,7 @@ import (
 const EnvURL = "SHEAF_TEST_POSTGRES_URL"
 
 // timeout bounds every single act on a cluster: far beyond what any of them takes on a busy machine.
-const timeout = time.Minute
+const timeout = 5 * time.Minute
 
 // URL returns the URL of a new, empty database, which is dropped when the test ends, open connections or not. The
 // first call in a process starts a cluster, unless SHEAF_TEST_POSTGRES_URL names one. Without PostgreSQL the test is

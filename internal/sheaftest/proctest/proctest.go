@@ -284,6 +284,6 @@ func Eventually(t testing.TB, what string, done func() bool) {
 }
 
 // patience is how long a test waits for what must come, on a busy machine.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 var errNoFigure = errors.New("no such figure")

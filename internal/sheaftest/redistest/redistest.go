@@ -27,7 +27,7 @@ import (
 var ErrNotInstalled = errors.New("redis-server is not installed: ./scripts/test installs it")
 
 // timeout bounds every single act on a server: far beyond what any of them takes on a busy machine.
-const timeout = time.Minute
+const timeout = 5 * time.Minute
 
 // endServer works on a frozen server too.
 const endServer = `kill -KILL "$server"`

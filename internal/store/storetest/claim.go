@@ -401,7 +401,7 @@ func (n *nodes) watch() (stop func()) {
 
 func (n *nodes) hear(told <-chan store.Note, wanted func(store.Note) bool) {
 	n.Helper()
-	for deadline := time.After(20 * time.Second); ; {
+	for deadline := time.After(5 * time.Minute); ; {
 		select {
 		case note := <-told:
 			if wanted(note) {
