@@ -24,6 +24,7 @@ const (
 	longTimeout = 24 * time.Hour
 	// firstTimeout bounds the first statement on a connection, which waits for
 	// nobody's lock: longer than that, and its server does not answer any more.
+	// Where connecting may take longer, so may that.
 	firstTimeout = 5 * time.Second
 	// connectTimeout bounds the way to one host, unless the URL says otherwise;
 	// pingTimeout bounds the question to an idle connection.
@@ -36,7 +37,8 @@ const (
 // postgresEngine is one PostgreSQL database, which any number of nodes share.
 type postgresEngine struct {
 	pool     *pgxpool.Pool
-	size     int32 // how many connections the pool may have
+	size     int32         // how many connections the pool may have
+	first    time.Duration // bounds the first statement on a connection
 	url      string
 	log      *slog.Logger
 	announce func(Note)
@@ -68,7 +70,7 @@ func openPostgres(ctx context.Context, url string, log *slog.Logger, announce fu
 		pool.Close()
 		return nil, unreachable(url, err)
 	}
-	return &postgresEngine{pool: pool, size: config.MaxConns, url: url, log: log, announce: announce, neighbours: newNeighbours()}, nil
+	return &postgresEngine{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), url: url, log: log, announce: announce, neighbours: newNeighbours()}, nil
 }
 
 // unreachable says where PostgreSQL was looked for, without the password.
@@ -116,7 +118,7 @@ func (e *postgresEngine) on(wait, ctx context.Context, begin string, fn func(*po
 // use runs fn on c, and reports whether c was dead before anything was done.
 func (e *postgresEngine) use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
 	defer c.Release()
-	first, cancel := context.WithTimeout(ctx, firstTimeout)
+	first, cancel := context.WithTimeout(ctx, e.first)
 	defer cancel()
 	conn := &postgresConn{ctx: first, c: c.Conn()}
 	if begin == "" {

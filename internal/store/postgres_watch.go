@@ -187,7 +187,7 @@ func (e *postgresEngine) listen(ctx context.Context, tell func(Note)) error {
 	}
 	tell(everything)
 	for {
-		n, err := heard(ctx, c)
+		n, err := e.heard(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -202,14 +202,14 @@ func (e *postgresEngine) listen(ctx context.Context, tell func(Note)) error {
 
 // heard waits for a notification, and returns nil when there was none but the
 // server is still there.
-func heard(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+func (e *postgresEngine) heard(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	wait, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	n, err := c.WaitForNotification(wait)
 	if err == nil || ctx.Err() != nil || wait.Err() == nil {
 		return n, err
 	}
-	ping, cancel := context.WithTimeout(ctx, firstTimeout)
+	ping, cancel := context.WithTimeout(ctx, e.first)
 	defer cancel()
 	return nil, c.Ping(ping)
 }

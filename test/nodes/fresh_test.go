@@ -32,7 +32,7 @@ func TestRevocation_OnAnotherNode(t *testing.T) {
 			t.Fatalf("a new key is answered with %d", got)
 		}
 		a.must(204, "DELETE", "/api/v1/api-keys/"+id, nil)
-		slowest = max(slowest, within(t, 2*time.Second, "the other node refuses the key", func() bool {
+		slowest = max(slowest, within(t, promised(2*time.Second), "the other node refuses the key", func() bool {
 			return b.status(key, "/api/v1/projects") == 401
 		}))
 	}
@@ -52,7 +52,7 @@ func TestPlan_OnEveryNode(t *testing.T) {
 		}
 		s.ask("workspace", "set-plan", s.workspace, plan)
 		for _, n := range all {
-			slowest = max(slowest, within(t, 2*time.Second, "the plan "+plan+" is in force", func() bool {
+			slowest = max(slowest, within(t, promised(2*time.Second), "the plan "+plan+" is in force", func() bool {
 				return n.status(s.key, "/api/v1/projects") == want
 			}))
 		}

@@ -43,6 +43,10 @@ const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
 
+// promised returns a bound in which something is promised on a machine that has the time, which `make nodes` has. In the
+// quick form, beside others, the bound is our patience: what is missing never comes.
+func promised(d time.Duration) time.Duration { return scaled(patience, d) }
+
 // figure prints a line of what was measured, also without -v when the run is a long one.
 func figure(t *testing.T, format string, args ...any) {
 	t.Helper()

@@ -3,11 +3,15 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/sheaftest/redistest"
@@ -19,16 +23,17 @@ const window = time.Minute
 // admission is an answer that was not refused: it was admitted somewhere between the two.
 type admission struct{ begun, end time.Time }
 
-// demand asks with one key, from many clients over all nodes, until ctx ends, and returns the admissions in the order
-// of their beginning. pause is what each client does after an answer.
+// demand asks with one key, from many clients over all nodes, until ctx has ended and many were refused, and returns the
+// admissions in the order of their beginning. pause is what each client does after an answer.
 func demand(ctx context.Context, t *testing.T, key string, clients int, pause func(time.Time) time.Duration, nodes ...*node) []admission {
 	t.Helper()
 	var mu sync.Mutex
 	var out []admission
+	var refused atomic.Int64
 	var group sync.WaitGroup
 	for i := range clients {
 		group.Go(func() {
-			for turn := i; ctx.Err() == nil; turn++ {
+			for turn := i; ctx.Err() == nil || refused.Load() < 2*int64(clients); turn++ {
 				begun := time.Now()
 				a, err := nodes[turn%len(nodes)].as(context.Background(), key, "GET", "/api/v1/me", nil)
 				switch {
@@ -36,7 +41,9 @@ func demand(ctx context.Context, t *testing.T, key string, clients int, pause fu
 					mu.Lock()
 					out = append(out, admission{begun, time.Now()})
 					mu.Unlock()
-				case err != nil || a.status != 429:
+				case err == nil && a.status == 429:
+					refused.Add(1)
+				default:
 					t.Errorf("answered with %d %s, %v", a.status, a.body, err)
 					return
 				}
@@ -107,18 +114,33 @@ type limited struct {
 
 func newLimited(t *testing.T, limit int) *limited {
 	t.Helper()
-	redis := redistest.Start(t)
-	s := newSite(t, pgtest.URL(t), "--redis-url", redis.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit), "--log-level", "info")
-	return &limited{site: s, redis: redis, nodes: []*node{s.start(), s.start(), s.start()}}
+	server := redistest.Start(t)
+	s := newSite(t, pgtest.URL(t), "--redis-url", server.URL(), "--rate-limit", fmt.Sprintf("business=%d", limit), "--log-level", "info")
+	return &limited{site: s, redis: server, nodes: []*node{s.start(), s.start(), s.start()}}
 }
 
 // newKey makes a key, which has a window of its own.
 func (l *limited) newKey() string {
 	l.t.Helper()
-	if l.keys++; l.keys > 40 {
+	if l.keys++; l.keys > 200 {
 		l.t.Fatal("Redis does not answer this machine in time")
 	}
 	return l.ask("key", "create", "--workspace", l.workspace, "--name", fmt.Sprint("key ", l.keys), "--scopes", "projects:read")["key"].(string)
+}
+
+// acquaint returns when each node has beaten since all of them had: then they know of each other.
+func (l *limited) acquaint() {
+	l.t.Helper()
+	beats := func() (all []float64) {
+		scores, err := redis.Float64Map(l.redis.Do("ZRANGE", "sheaf:nodes", 0, -1, "WITHSCORES"), nil)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		return slices.Collect(maps.Values(scores))
+	}
+	within(l.t, patience, "every node beats", func() bool { return len(beats()) == len(l.nodes) })
+	known := slices.Max(beats())
+	within(l.t, patience, "every node beats again", func() bool { return slices.Min(beats()) > known })
 }
 
 // count returns how often each node said something.
@@ -183,7 +205,7 @@ func TestLimit_WithoutRedis(t *testing.T) {
 	t.Parallel()
 	const limit = 30
 	l := newLimited(t, limit)
-	time.Sleep(1500 * time.Millisecond) // for each to have seen the others
+	l.acquaint()
 	burst := func(key string, nodes ...*node) int {
 		ctx, cancel := context.WithTimeout(context.Background(), scaled(800*time.Millisecond, 5*time.Second))
 		defer cancel()

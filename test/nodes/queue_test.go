@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,7 +21,7 @@ func TestCap_OfOneEndpointAcrossNodes(t *testing.T) {
 	t.Parallel()
 	const nodes = 3
 	r := newReceiver(t)
-	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots, "--webhook-timeout", "30s")
+	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots, "--webhook-timeout", "5m")
 	var all []*node
 	for range nodes {
 		all = append(all, s.start())
@@ -62,18 +64,24 @@ func TestKill_ClaimsAreTakenUp(t *testing.T) {
 	within(t, patience, "all are being sent", func() bool { return len(r.counts()) == events })
 	dying.kill()
 	claimed := map[string]time.Time{}
-	for _, a := range r.journal() {
-		claimed[a.event] = a.at
+	before := r.journal()
+	for _, a := range before {
+		claimed[a.event] = a.at // the last, if the machine is so slow that an attempt ran into its timeout
 	}
 	other.signal(syscall.SIGCONT)
 	r.open()
-	within(t, patience, "all arrive again", func() bool { return r.total() == 2*events })
-	slowest := time.Duration(0)
-	for _, a := range r.journal()[events:] {
-		slowest = max(slowest, a.at.Sub(claimed[a.event]))
-	}
+	again := map[string]time.Duration{}
+	within(t, patience, "all arrive again", func() bool {
+		for _, a := range r.journal()[len(before):] {
+			if _, seen := again[a.event]; !seen {
+				again[a.event] = a.at.Sub(claimed[a.event])
+			}
+		}
+		return len(again) == events
+	})
+	slowest := slices.Max(slices.Collect(maps.Values(again)))
 	// A second for the look that finds it, and what a busy machine adds; without a lease it would never come.
-	if limit := 2 * (timeout + leaseSpare); slowest > limit {
+	if limit := promised(2 * (timeout + leaseSpare)); slowest > limit {
 		t.Errorf("the slowest was taken up after %v, want %v", slowest, limit)
 	}
 	figure(t, "%d attempts cut off by SIGKILL: all taken up by the other node, the slowest after %v (lease %v)", events,

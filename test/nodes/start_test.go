@@ -118,14 +118,14 @@ func TestChores_OneNodeAtATime(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, pgtest.URL(t), "--retention", "1s")
 	first := s.start()
-	first.newProject("an event to remove")
-	time.Sleep(1100 * time.Millisecond) // it is older than the retention then
 	c := connect(t, s.program.Database)
 	const chore = "SELECT pg_advisory_lock($1)"
 	if _, err := c.Exec(context.Background(), chore, choreLock("sweep")); err != nil {
 		t.Fatal(err)
 	}
-	kept := s.start() // does its chores at once, were it not for the lock
+	first.newProject("an event to remove")
+	time.Sleep(1100 * time.Millisecond) // it is older than the retention then
+	kept := s.start()                   // does its chores at once, were it not for the lock
 	time.Sleep(scaled(1*time.Second, 65*time.Second))
 	if n := len(kept.all("/api/v1/events")); n != 1 {
 		t.Fatalf("%d events are left while another node does the chore", n)

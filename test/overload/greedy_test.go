@@ -79,5 +79,5 @@ func startGreedy(t *testing.T) target {
 	t.Helper()
 	url, pid := startControl(t, "greedy")
 	return target{url: url, pid: pid, key: "x", other: "y", client: newClient(t),
-		span: 300 * time.Millisecond, bodies: 64}
+		span: 300 * time.Millisecond, spans: 1, bodies: 64}
 }

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // newClient returns a client with room for many connections, which end with the test.
 func newClient(t testing.TB) *http.Client {
-	tr := &http.Transport{MaxIdleConnsPerHost: 4096, ExpectContinueTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext}
+	tr := &http.Transport{MaxIdleConnsPerHost: 4096, ExpectContinueTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: 5 * time.Minute}).DialContext}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: time.Minute}
+	return &http.Client{Transport: tr, Timeout: 5 * time.Minute}
 }

@@ -19,11 +19,15 @@ import (
 const (
 	// mayUse is the memory that the program may have resident at its worst.
 	mayUse = 384 << 20
-	// within is how long the way back to normal may take, and a refusal on a busy machine.
-	within = 5 * time.Second
 	// tenfold is what is asked, of what was served.
 	tenfold = 10
 )
+
+// within is how long a refusal may take, and the way back to normal. Beside others, in the quick form, a busy machine
+// adds to it: what is missing never comes.
+func within() time.Duration {
+	return time.Duration(proof.Rounds(300, 5, 5)) * time.Second
+}
 
 // figures is what was seen from outside while too much was asked.
 type figures struct {
@@ -49,9 +53,9 @@ func (f figures) complaints() (out []string) {
 	}
 	check(f.refused > 0, "nobody was refused though ten times too much was asked")
 	check(f.failed == 0, "%d requests got neither an answer nor a refusal", f.failed)
-	check(f.slowestRefusal < within, "a refusal took %v", f.slowestRefusal)
-	check(f.neighbourRefused == 0 && f.neighbour < within, "another workspace waited %v and was refused %d times", f.neighbour, f.neighbourRefused)
-	check(f.recovered < within, "the way back took %v", f.recovered)
+	check(f.slowestRefusal < within(), "a refusal took %v", f.slowestRefusal)
+	check(f.neighbourRefused == 0 && f.neighbour < within(), "another workspace waited %v and was refused %d times", f.neighbour, f.neighbourRefused)
+	check(f.recovered < within(), "the way back took %v", f.recovered)
 	check(f.peak < mayUse, "it took %d MB", f.peak>>20)
 	check(f.bodiesTold == f.bodies, "%d of %d large bodies were answered", f.bodiesTold, f.bodies)
 	return out
@@ -83,6 +87,7 @@ type target struct {
 	pid             int
 	client          *http.Client
 	span            time.Duration // of one flood
+	spans           time.Duration // how many of them it may take until somebody is refused
 	bodies          int
 }
 
@@ -91,7 +96,7 @@ func startReal(t *testing.T) target {
 	t.Helper()
 	p := proctest.New(t)
 	x := target{key: p.Workspace(t, "crowded"), other: p.Workspace(t, "other"), client: newClient(t),
-		span: time.Duration(proof.Rounds(2, 10, 30)) * time.Second, bodies: 64}
+		span: time.Duration(proof.Rounds(2, 10, 30)) * time.Second, spans: 5, bodies: 64}
 	s := p.Start(t)
 	x.url, x.pid = s.URL, s.Process.Pid
 	x.fill(t, proof.Rounds(2000, 20_000, 20_000))
@@ -144,9 +149,9 @@ func overload(t *testing.T, x target) (f figures) {
 	for range proof.Rounds(1, 5, 20) {
 		x.flood(t, &f)
 		began := time.Now()
-		for quick := 0; quick < 3 && time.Since(began) < 2*within; {
+		for quick := 0; quick < 3 && time.Since(began) < 2*within(); {
 			one := time.Now()
-			if status, _, err := x.search(); err == nil && status == http.StatusOK && time.Since(one) < max(4*usual, time.Second) {
+			if status, _, err := x.search(); err == nil && status == http.StatusOK && time.Since(one) < max(4*usual, within()/5) {
 				quick++
 			} else {
 				quick = 0
@@ -187,7 +192,7 @@ func (x target) measure(f *figures) (usual time.Duration) {
 	f.capacity = float64(served.Load()) / time.Since(began).Seconds()
 	slices.Sort(took)
 	if len(took) == 0 {
-		return within
+		return within()
 	}
 	return took[len(took)/2]
 }
@@ -202,11 +207,16 @@ func (x target) flood(t *testing.T, f *figures) {
 	began := time.Now()
 	var asks sync.WaitGroup
 	for sent := 0; ; {
-		due := int(time.Since(began).Seconds() * f.capacity * tenfold)
+		// A machine that has more time than when it was measured gets ever more to do.
+		over := time.Since(began) / x.span
+		due := int(time.Since(began).Seconds() * f.capacity * tenfold * float64(1+over*over))
 		for ; sent < due; sent++ {
 			asks.Go(func() { x.ask(f, &mu) })
 		}
-		if time.Since(began) > x.span {
+		mu.Lock()
+		refused := f.refused > 0
+		mu.Unlock()
+		if over > 0 && (refused || over >= x.spans) {
 			break
 		}
 		time.Sleep(time.Millisecond)

@@ -122,7 +122,7 @@ func (x *soaked) spell(t *testing.T, d time.Duration) {
 	var mu sync.Mutex // guards asked
 	var wg sync.WaitGroup
 	for i := range 2 * len(x.work) {
-		client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+		client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Minute}
 		wg.Go(func() {
 			defer client.CloseIdleConnections()
 			n := 0

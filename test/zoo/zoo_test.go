@@ -36,11 +36,15 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	// mayOverrun is by how much an attempt may be late on a busy machine; who waits for ever waits longer.
-	mayOverrun = 4 * time.Second
 	// mayUse is the memory that the whole program may have resident while it delivers to all of them at once.
 	mayUse = 128 << 20
 )
+
+// mayOverrun is by how much an attempt may be late. Beside others, in the quick form, a busy machine adds to it: who
+// waits for ever waits longer.
+func mayOverrun() time.Duration {
+	return time.Duration(proof.Rounds(300, 4, 4)) * time.Second
+}
 
 // deadline of one attempt: --webhook-timeout.
 func deadline() time.Duration {
@@ -54,13 +58,15 @@ func TestZoo_TheProgramDelivers(t *testing.T) {
 	z := startZoo(t)
 	var controls sync.WaitGroup
 	var late, large bool
-	controls.Go(func() { late = overruns(t, z) })
+	done := make(chan struct{})
+	controls.Go(func() { late = overruns(t, z, done) })
 	controls.Go(func() { large = swells(t, z) })
 	s := startSender(t, z)
 	for round := range proof.Rounds(1, 3, 30) {
 		s.testAll(t)
 		s.deliverToAll(t, round+1)
 	}
+	close(done)
 	peak, err := proctest.PeakMemory(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +78,7 @@ func TestZoo_TheProgramDelivers(t *testing.T) {
 			{Name: "worst overrun", Value: s.worst.Round(time.Millisecond)}, {Name: "connections left open", Value: left}, {Name: "peak memory MB", Value: peak >> 20}},
 		Lost:    s.broken + left,
 		Control: "http.Client and io.ReadAll against the same zoo", Caught: late && large}
-	if s.worst > mayOverrun {
+	if s.worst > mayOverrun() {
 		t.Errorf("the worst overrun is %v", s.worst)
 		row.Lost++
 	}

@@ -51,7 +51,7 @@ var settings = []string{
 const endServer = `
 	kill -QUIT "$server"
 	tries=0
-	while [ -e "$1/data/postmaster.pid" ] && [ "$tries" -lt 100 ]; do
+	while [ -e "$1/data/postmaster.pid" ] && [ "$tries" -lt 3000 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
@@ -141,8 +141,14 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 	return err
 }
 
-// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same over Restart.
+// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same over Restart. Who uses
+// it is patient: a server that does not answer has much else to do.
 func (c *Cluster) URL() string {
+	return fmt.Sprintf("%s&connect_timeout=%.0f", c.ImpatientURL(), timeout.Seconds())
+}
+
+// ImpatientURL returns the same without a word on patience, for who freezes the server.
+func (c *Cluster) ImpatientURL() string {
 	u := url.URL{
 		Scheme:   "postgres",
 		User:     url.UserPassword(superuser, c.password),

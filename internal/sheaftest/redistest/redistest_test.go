@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func ping(address string) error {
-	conn, err := redis.DialURL(address, redis.DialReadTimeout(100*time.Millisecond))
+func ping(address string, within time.Duration) error {
+	conn, err := redis.DialURL(address, redis.DialReadTimeout(within))
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func ping(address string) error {
 func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
 	s := Start(t)
 	address := s.URL()
-	if err := ping(address); err != nil {
+	if err := ping(address, timeout); err != nil {
 		t.Fatal(err)
 	}
 	s.Do("SET", "k", "v")
@@ -43,19 +43,19 @@ func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
 		t.Errorf("%v keys after Flush", n)
 	}
 	s.Freeze()
-	if err := ping(address); !os.IsTimeout(err) {
+	if err := ping(address, 100*time.Millisecond); !os.IsTimeout(err) {
 		t.Errorf("frozen: got %v, want a timeout", err)
 	}
 	s.Thaw()
-	if err := ping(address); err != nil {
+	if err := ping(address, timeout); err != nil {
 		t.Errorf("thawed: %v", err)
 	}
 	s.Stop()
-	if err := ping(address); !errors.Is(err, syscall.ECONNREFUSED) {
+	if err := ping(address, timeout); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("stopped: got %v, want a refused connection", err)
 	}
 	s.Restart()
-	if err := ping(address); err != nil || s.URL() != address {
+	if err := ping(address, timeout); err != nil || s.URL() != address {
 		t.Errorf("restarted at %s instead of %s: %v", s.URL(), address, err)
 	}
 	s.Freeze() // a frozen server must not outlive the test either
@@ -79,15 +79,15 @@ func TestServer_DiesWithItsProcess(t *testing.T) {
 	if err != nil || !found {
 		t.Fatalf("the victim said %q: %v", said, err)
 	}
-	if err := ping(address); err != nil {
+	if err := ping(address, timeout); err != nil {
 		t.Fatal(err)
 	}
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(timeout)
 	for time.Now().Before(deadline) { // the other process has no way to signal us: it is dead
 		_, err := os.Stat(dir)
-		if os.IsNotExist(err) && errors.Is(ping(address), syscall.ECONNREFUSED) {
+		if os.IsNotExist(err) && errors.Is(ping(address, timeout), syscall.ECONNREFUSED) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
