@@ -24,7 +24,7 @@ bench:
 bench-quick:
 	cd bench && go run . -quick
 
-# Every fuzz target for ten seconds.
+# Every fuzz target on a hundred thousand inputs.
 fuzz:
 	SHEAF_PROOF=proof go test -count=1 -timeout=0 -v -run TestFuzz_FindsNothing ./test/fuzz
 

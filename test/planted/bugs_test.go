@@ -2,8 +2,18 @@ package planted
 
 import "sheaf.dev/internal/sheaftest/plant"
 
-// bugs lists what is planted. The first one is the cheapest: the quick form tries it alone.
+// bugs lists what is planted. The quick form tries the first one alone: it is cheap, and what notices it is a property,
+// whose counterexample must not be left in the tree.
 var bugs = []bug{
+	{
+		name: "ratewindow: an admission frees its place too early",
+		Fault: plant.Fault{
+			File: "internal/ratewindow/window.go",
+			Old:  `held = int64(60*time.Second) + 1`,
+			New:  `held = int64(60 * time.Second)`,
+		},
+		pkg: "./internal/ratewindow", run: ".",
+	},
 	{
 		name: "guard: an address that only a cloud answers passes",
 		Fault: plant.Fault{
@@ -228,15 +238,6 @@ var bugs = []bug{
 			New:  `plain, err := b.aead.Open(nil, sealed[1:n], sealed[n:], nil)`,
 		},
 		pkg: "./internal/seal", run: "TestBox",
-	},
-	{
-		name: "ratewindow: an admission frees its place too early",
-		Fault: plant.Fault{
-			File: "internal/ratewindow/window.go",
-			Old:  `held = int64(60*time.Second) + 1`,
-			New:  `held = int64(60 * time.Second)`,
-		},
-		pkg: "./internal/ratewindow", run: ".",
 	},
 	{
 		name: "webhook: the time of a delivery is not judged",

@@ -5,8 +5,11 @@ package planted
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +45,7 @@ func TestPlanted_Apply(t *testing.T) {
 // TestPlanted_AreCaught plants every bug, the quick form one.
 func TestPlanted_AreCaught(t *testing.T) {
 	chosen := bugs[:proof.Rounds(1, len(bugs), len(bugs))]
+	before := counterexamples(t)
 	var caught int
 	for _, b := range chosen {
 		out, failed, err := b.try(t)
@@ -54,6 +58,9 @@ func TestPlanted_AreCaught(t *testing.T) {
 			caught++
 		}
 	}
+	if after := counterexamples(t); !slices.Equal(after, before) {
+		t.Errorf("the bugs left files in the tree: %v", after)
+	}
 	proof.Row{
 		Name:    "planted bugs",
 		Figures: []proof.Figure{{Name: "caught/planted", Value: fmt.Sprintf("%d/%d", caught, len(chosen))}},
@@ -61,6 +68,22 @@ func TestPlanted_AreCaught(t *testing.T) {
 		Control: "the same tests without a bug pass",
 		Caught:  passWithout(t, chosen),
 	}.Report(t)
+}
+
+// counterexamples returns the files in the tree that a property, or a fuzz target, writes when it does not hold.
+func counterexamples(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if folder := filepath.Dir(filepath.Dir(path)); strings.HasSuffix(folder, filepath.Join("testdata", "rapid")) ||
+			strings.HasSuffix(folder, filepath.Join("testdata", "fuzz")) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // passWithout runs the same tests on the program as it is.
@@ -97,8 +120,9 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 }
 
 func goTest(pkg, run string, flags ...string) ([]byte, error) {
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-timeout=5m", "-run", run, pkg}, flags...)...)
+	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-timeout=0", "-run", run, pkg}, flags...)...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=",
+		"RAPID_NOFAILFILE=1") // counterexamples to a planted bug are nobody's business
 	return cmd.CombinedOutput()
 }
