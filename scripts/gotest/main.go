@@ -1,7 +1,8 @@
 // Command gotest runs go test for ./scripts/test: with one PostgreSQL for all packages, and a report that counts. It
-// prints go test's line for each package, the output of what failed, and a last line with the totals. It exits 1 when
-// a test failed or was skipped, or when none ran. Arguments are passed on; "--" stands between those of several runs,
-// one after the other and counted together, and what stands first in a run as NAME=value is set in its environment.
+// prints go test's line for each package, the output of what failed, which packages took most of the processors'
+// time, and a last line with the totals. It exits 1 when a test failed or was skipped, or when none ran. Arguments
+// are passed on; "--" stands between those of several runs, one after the other and counted together, and what stands
+// first in a run as NAME=value is set in its environment.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -16,8 +18,11 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == asRunner {
+		os.Exit(runAndNote(os.Args[2:]))
+	}
 	r := newReport(os.Stdout)
-	err := run(os.Args[1:], r)
+	err := measured(os.Args[1:], r)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -25,6 +30,27 @@ func main() {
 	if err != nil {
 		os.Exit(1)
 	}
+}
+
+// measured runs, and prints what each package took.
+func measured(args []string, r *report) error {
+	folder, err := os.MkdirTemp("", "gotest")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	notes := filepath.Join(folder, "usage")
+	if err := os.Setenv(envUsage, notes); err != nil {
+		return err
+	}
+	err = run(args, r)
+	if f, missing := os.Open(notes); missing == nil { // no test ran
+		defer f.Close()
+		if root, unknown := os.Getwd(); unknown == nil {
+			printUsage(r.out, readUsage(f, root))
+		}
+	}
+	return err
 }
 
 // run starts PostgreSQL, unless there is one, and passes the arguments to go test. Whatever is not a clean run of at least one test is an error.
@@ -71,7 +97,11 @@ func goTestOnce(args []string, r *report) error {
 	for len(args) > 0 && setting.MatchString(args[0]) {
 		cmd.Env, args = append(cmd.Env, args[0]), args[1:]
 	}
-	cmd.Args = append(cmd.Args, append([]string{"test", "-json"}, args...)...)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd.Args = append(cmd.Args, append([]string{"test", "-json", "-exec", self + " " + asRunner}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {
