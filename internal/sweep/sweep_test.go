@@ -340,7 +340,7 @@ func TestOnce_WritersGetTheirTurn(t *testing.T) {
 		swept.Store(true)
 		y.must(<-done)
 		y.Logf("%d writes during a sweep of 2000 events in %v, the longest took %v", wrote, time.Since(began), longest)
-		if wrote < 6 { // beside 20 batches
+		if wrote < 3 { // beside 20 batches; who waits for the whole chore writes one
 			y.Errorf("only %d writes during the sweep", wrote)
 		}
 		if _, _, total, counted := y.log(); total != int64(wrote) || counted != total {

@@ -233,7 +233,7 @@ func (w *world) mark(t *testing.T, port uint16) {
 		defer delete(w.flows, flow{from, to})
 		return w.flows[flow{from, to}]
 	}
-	for range 1000 {
+	for range 60_000 { // five minutes and more
 		if _, err := c.Write(make([]byte, 64)); err == nil && seen() {
 			return
 		}

@@ -23,7 +23,7 @@ const (
 	// between is how many answers come between two kills.
 	between = 150
 	// judging bounds how long porcupine may look at a history; what it cannot judge is a failure.
-	judging = 2 * time.Minute
+	judging = 30 * time.Minute
 )
 
 // cluster is a program on one database, served by one node or two.
