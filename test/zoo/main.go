@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 }
 
 // grace is what a sender has to close what it has given up: it may note the end of an attempt first.
-const grace = 20 * time.Second
+const grace = 5 * time.Second
 
 // settle waits until no connection is open, or the grace is over.
 func settle(all []animal) {

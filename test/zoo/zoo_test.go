@@ -71,8 +71,8 @@ func TestZoo_TheProgramDelivers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := z.heldBy(s.timedOut)
 	controls.Wait()
+	left := z.heldBy(s.timedOut)
 	row := proof.Row{Name: "hostile receivers",
 		Figures: []proof.Figure{{Name: "behaviours", Value: len(z.all)}, {Name: "attempts", Value: s.attempts}, {Name: "deadline", Value: deadline()},
 			{Name: "worst overrun", Value: s.worst.Round(time.Millisecond)}, {Name: "connections left open", Value: left}, {Name: "peak memory MB", Value: peak >> 20}},
