@@ -46,8 +46,9 @@ func PlanLimits(c *httpapi.Config) {
 // Quiet drops the log lines of requests, of which a long run has too many to keep.
 func Quiet(c *httpapi.Config) { c.Log = slog.New(slog.DiscardHandler) }
 
-// Each runs the test on either engine, and on two nodes behind a balancer, as parallel subtests. Without PostgreSQL
-// those on it are skipped, except under ./scripts/test.
+// Each runs the test on either engine, as parallel subtests: on SQLite as one process, on PostgreSQL as two nodes behind
+// a balancer. What one node on PostgreSQL would show, each of the two shows. Without PostgreSQL those on it are skipped,
+// except under ./scripts/test.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 var variants = []struct {
 	name  string
 	start func(testing.TB, ...Option) *API
-}{{"sqlite", SQLite}, {"postgres", Postgres}, {"nodes", Nodes}}
+}{{"sqlite", SQLite}, {"nodes", Nodes}}
 
 // SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
 func SQLite(t testing.TB, options ...Option) *API {
