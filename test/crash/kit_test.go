@@ -70,7 +70,7 @@ func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	}
 	began := time.Now()
 	s := run(t, "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
-		"--webhook-retry-delays", "50ms,1s,5s", "--webhook-timeout", "5s")
+		"--webhook-retry-delays", "50ms,1s,5s", "--webhook-timeout", "2s")
 	return &server{Server: s, key: p.key, startedIn: time.Since(began)}
 }
 

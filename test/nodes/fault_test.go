@@ -24,7 +24,7 @@ type faults struct {
 func startFaults(t *testing.T, r *receiver, database string, count int) *faults {
 	t.Helper()
 	r.fails = 5 // so that the faults meet retries too
-	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "5s", "--webhook-retry-delays", "50ms,1s,5s")}
+	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "2s", "--webhook-retry-delays", "50ms,1s,5s")}
 	for range count {
 		f.nodes = append(f.nodes, f.site.start())
 	}
