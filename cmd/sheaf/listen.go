@@ -23,7 +23,9 @@ type listenCommand struct {
 	apiFlags
 	ForwardTo       string   `required:"" placeholder:"URL" help:"Where to post the events, such as http://localhost:3000/hook."`
 	Events          []string `placeholder:"a,b" help:"Only these types; all without it."`
-	FromNow         bool     `help:"Begin with the next event, not where the last run ended."`
+	FromNow         bool     `xor:"begin" help:"Begin with the next event, not where the last run ended."`
+	Since           string   `xor:"begin" placeholder:"TIME|2h" help:"Begin with the events since this time, or since so long ago, again if need be."`
+	CAFile          string   `name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these roots (PEM) too, where --forward-to is https:// with a certificate of your own."`
 	SignatureHeader string   `default:"X-Service-Signature" placeholder:"NAME" help:"Header of the signature, as the server's."`
 }
 
@@ -36,6 +38,7 @@ type listener struct {
 	to       string
 	types    []string
 	position *position
+	where    string // it begins, for a person
 }
 
 func (c *listenCommand) Run(ctx context.Context, p *program) error {
@@ -44,6 +47,14 @@ func (c *listenCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if err := knownTypes(c.Events); err != nil {
+		return err
+	}
+	since, err := p.moment("--since", c.Since)
+	if err != nil {
+		return err
+	}
+	forwarder, err := newForwarder(c.CAFile)
+	if err != nil {
 		return err
 	}
 	saved, err := c.login(p)
@@ -62,9 +73,9 @@ func (c *listenCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		defer at.close()
-		l := &listener{p: p, api: api, http: newForwarder(), signer: deliver.Signer{Header: c.SignatureHeader},
+		l := &listener{p: p, api: api, http: forwarder, signer: deliver.Signer{Header: c.SignatureHeader},
 			to: to, types: c.Events, position: at}
-		if err := l.begin(ctx, c.FromNow); err != nil {
+		if err := l.begin(ctx, c.FromNow, since); err != nil {
 			return err
 		}
 		if err := l.greet(saved.server, me); err != nil {
@@ -99,14 +110,19 @@ func knownTypes(types []string) error {
 
 // begin settles where to start, and keeps it at once: events that come while
 // nobody listens are then forwarded by the next run.
-func (l *listener) begin(ctx context.Context, fromNow bool) error {
+func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) error {
 	if l.position.Secret == "" {
 		l.position.Secret = sheaf.NewSigningSecret(l.p.random)
 	}
+	if !since.IsZero() {
+		l.where = "with the events since " + stamp(since)
+		return l.position.reach("", since)
+	}
 	if l.position.known && !fromNow {
+		l.where = "from where it ended, " + stamp(l.position.At)
 		return l.position.save()
 	}
-	l.position.known = false
+	l.where = "from now on"
 	page, err := l.api.Events.List(ctx, client.EventFilter{Paging: client.Paging{Limit: 1, Desc: true}})
 	if err != nil {
 		return err
@@ -118,11 +134,7 @@ func (l *listener) begin(ctx context.Context, fromNow bool) error {
 }
 
 func (l *listener) greet(server string, me client.Identity) error {
-	where := "from now on"
-	if l.position.known {
-		where = "from where it ended, " + stamp(l.position.At)
-	}
-	return l.p.print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", oneLine(me.Workspace.Name), server, l.to, where, l.position.Secret))
+	return l.p.print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", oneLine(me.Workspace.Name), server, l.to, l.where, l.position.Secret))
 }
 
 // run forwards events until ctx ends, which is how it is meant to end.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +12,26 @@ import (
 	"time"
 
 	"sheaf.dev/client"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
 )
 
-func newForwarder() *http.Client {
-	return &http.Client{Timeout: forwardTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// newForwarder trusts the machine's roots and those of the file, if one is named.
+func newForwarder(caFile string) (*http.Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if caFile != "" {
+		more, err := config.ReadCertificates(caFile)
+		if err != nil {
+			return nil, sheaf.Invalidf("--ca-file: %v", err)
+		}
+		roots, err := deliveryRoots(more)
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return &http.Client{Timeout: forwardTimeout, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
 // forward posts the event and returns what came of it. While nothing accepts

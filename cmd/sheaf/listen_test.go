@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/pem"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -148,6 +151,55 @@ func TestListen_WhereItEndedIsNoLongerKept(t *testing.T) {
 	again := r.begin(t, "listen", "--forward-to", app.URL)
 	again.says(t, `"two"`)
 	lacks(t, again.stderr.String(), "no longer keeps", "going on with those since")
+}
+
+// --since plays again what was forwarded before.
+func TestListen_SinceReplays(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	var secret string
+	app := newLocal(t, &secret)
+	first := r.begin(t, "listen", "--forward-to", app.URL)
+	secret = first.stdout.wait(t, `signed with (whsec_\S+)`, first.ended)
+	r.id(t, "projects", "create", "one")
+	first.says(t, `"one"`, "204")
+	first.end(t)
+	<-app.events
+	again := r.begin(t, "listen", "--forward-to", app.URL, "--since", "1h")
+	again.says(t, `"one"`, "204")
+	lacks(t, again.stdout.String(), "with the events since")
+	if e := <-app.events; !strings.Contains(string(e.Payload), `"one"`) {
+		t.Errorf("forwarded %s", e.Payload)
+	}
+	again.end(t)
+	sheafWith(t, r.env, "", "listen", "--forward-to", app.URL, "--since", "yesterday").fails(t, "--since")
+}
+
+// A local HTTPS address whose certificate only --ca-file vouches for.
+func TestListen_TakesARootForTheLocalAddress(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	events := make(chan string, 10)
+	app := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { events <- r.Header.Get("webhook-id") }))
+	defer app.Close()
+	app.Config.ErrorLog = log.New(io.Discard, "", 0)
+	root := filepath.Join(t.TempDir(), "root.pem")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: app.Certificate().Raw}
+	if err := os.WriteFile(root, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	without := r.begin(t, "listen", "--forward-to", app.URL)
+	without.says(t, "signed with")
+	r.id(t, "projects", "create", "one")
+	without.says(t, `"one"`, "failed after", "certificate")
+	without.end(t)
+	with := r.begin(t, "listen", "--forward-to", app.URL, "--since", "1h", "--ca-file", root)
+	with.says(t, `"one"`, "200 OK")
+	if id := <-events; !strings.HasPrefix(id, "evt_") {
+		t.Errorf("forwarded %q", id)
+	}
+	with.end(t)
+	sheafWith(t, r.env, "", "listen", "--forward-to", app.URL, "--ca-file", "/nonexistent").fails(t, "--ca-file")
 }
 
 func TestListen_RefusesWhatItCannotDo(t *testing.T) {

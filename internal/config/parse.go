@@ -236,7 +236,8 @@ func parsePrefixes(value string) ([]netip.Prefix, error) {
 	return prefixes, errors.Join(problems...)
 }
 
-func readCertificates(path string) ([]*x509.Certificate, error) {
+// ReadCertificates returns the certificates of a PEM file; of no file, none.
+func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	if path == "" {
 		return nil, nil
 	}

@@ -142,7 +142,7 @@ var table = []setting{
 	}},
 	{name: "webhook-ca-file", set: func(s *Settings, v string) (string, error) {
 		s.WebhookCAFile = v
-		return keep(&s.WebhookCAs, v, readCertificates)
+		return keep(&s.WebhookCAs, v, ReadCertificates)
 	}},
 	{name: "signature-header", value: "X-Service-Signature", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.SignatureHeader, v, parseHeaderName)

@@ -72,7 +72,7 @@ func invisible(r rune) bool {
 func splitAuthority(raw string) (string, error) {
 	const scheme = "https://"
 	if len(raw) < len(scheme) || !strings.EqualFold(raw[:len(scheme)], scheme) {
-		return "", errors.New("url must begin with https://")
+		return "", errors.New("url must begin with https://: a program on your laptop gets the events by: sheaf listen --forward-to http://localhost:3000/hook")
 	}
 	authority := raw[len(scheme):]
 	if end := strings.IndexAny(authority, "/?"); end >= 0 {
@@ -117,7 +117,7 @@ func (g *Guard) checkHost(host string) error {
 		return err
 	}
 	if isLocalhost(name) && !g.loopbackAllowed() {
-		return errors.New("url names localhost, which deliveries may not reach: use a public host name, or ask the operator to allow loopback")
+		return errors.New("url names localhost, which deliveries may not reach: use a public host name, or, on your laptop: sheaf listen --forward-to http://localhost:3000/hook; an operator may allow it with --webhook-allow-cidr 127.0.0.0/8, and its certificate with --webhook-ca-file")
 	}
 	if !endsInNumber(name) {
 		return nil
