@@ -13,7 +13,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	stripe "github.com/stripe/stripe-go/v82/webhook"
 
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/sheaf"
@@ -24,9 +23,6 @@ import (
 
 // verifiers are receivers' libraries.
 var verifiers = map[string]func(r sheaftest.Received, secret string) error{
-	"stripe-go": func(r sheaftest.Received, secret string) error {
-		return stripe.ValidatePayload(r.Body, r.Header.Get("X-Service-Signature"), secret)
-	},
 	"standard-webhooks": func(r sheaftest.Received, secret string) error {
 		wh, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
