@@ -1,7 +1,7 @@
 // Command gotest runs go test for ./scripts/test: with one PostgreSQL for all packages, and a report that counts. It
 // prints go test's line for each package, the output of what failed, which packages took most of the processors'
 // time, and a last line with the totals. It exits 1 when a test failed or was skipped, or when none ran. Arguments
-// are passed on; "--" stands between those of several runs, one after the other and counted together, and what stands
+// are passed on; "--" stands between those of several runs, beside each other and counted together, and what stands
 // first in a run as NAME=value is set in its environment.
 package main
 
@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
@@ -68,13 +69,16 @@ func run(args []string, r *report) error {
 	return errors.Join(goTest(args, r), cluster.Close())
 }
 
-// goTest makes every run, also after one that failed.
+// goTest makes all runs beside each other: while the tests of one wait for servers and browsers, another compiles.
 func goTest(args []string, r *report) error {
-	var broken error // of the go command itself; what tests say is in the report
-	for _, one := range split(args) {
-		broken = errors.Join(broken, goTestOnce(one, r))
+	runs := split(args)
+	broken := make([]error, len(runs)) // of the go command itself; what tests say is in the report
+	var group sync.WaitGroup
+	for i, one := range runs {
+		group.Go(func() { broken[i] = goTestOnce(one, r) })
 	}
-	return r.verdict(broken)
+	group.Wait()
+	return r.verdict(errors.Join(broken...))
 }
 
 // split cuts the arguments at every "--".

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of go test -json; see `go doc test2json`.
@@ -21,6 +22,7 @@ type event struct {
 
 // report gathers what go test says and prints the part that a reader needs.
 type report struct {
+	mu              sync.Mutex // guards all below: several runs report at once
 	out             io.Writer
 	passed, failed  int
 	skipped         []string
@@ -44,12 +46,7 @@ func (r *report) read(events io.Reader) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) == nil {
-				r.add(e)
-			} else {
-				fmt.Fprintf(r.out, "%s", line)
-			}
+			r.line(line)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -57,6 +54,18 @@ func (r *report) read(events io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read from go test: %w", err)
 		}
+	}
+}
+
+// line takes one line of go test.
+func (r *report) line(text []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e event
+	if json.Unmarshal(text, &e) == nil {
+		r.add(e)
+	} else {
+		fmt.Fprintf(r.out, "%s", text)
 	}
 }
 

@@ -74,15 +74,15 @@ func TestReport_OnlyACleanRunIsGood(t *testing.T) {
 	exit := errors.New("exit status 1")
 	for _, test := range []struct {
 		name string
-		r    report
+		r    *report
 		err  error
 		want string
 	}{
-		{"clean", report{passed: 1}, nil, ""},
-		{"failed", report{passed: 1, failed: 1}, exit, "tests failed"},
-		{"skipped", report{passed: 1, skipped: []string{"p TestX"}}, nil, "tests were skipped, which is a failure here"},
-		{"go test broke", report{passed: 1}, exit, "go test: exit status 1"},
-		{"nothing ran", report{}, nil, "no test ran"},
+		{"clean", &report{passed: 1}, nil, ""},
+		{"failed", &report{passed: 1, failed: 1}, exit, "tests failed"},
+		{"skipped", &report{passed: 1, skipped: []string{"p TestX"}}, nil, "tests were skipped, which is a failure here"},
+		{"go test broke", &report{passed: 1}, exit, "go test: exit status 1"},
+		{"nothing ran", &report{}, nil, "no test ran"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""
