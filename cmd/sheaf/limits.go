@@ -10,6 +10,7 @@ import (
 
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/redislimit"
 	"sheaf.dev/internal/sheaf"
 )
@@ -48,7 +49,7 @@ func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, str
 		admit = httpapi.NewLimiter()
 	}
 	return func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration {
-		d := admit.Admit(ctx, name, rateLimit(limits, plan), now)
+		d := admit.Admit(ctx, name, rateLimit(limits, plan), ratewindow.Group{}, now)
 		if d.Admitted {
 			return 0
 		}

@@ -44,8 +44,9 @@ func (k NewKey) checkExpiry(now time.Time) error {
 }
 
 // CreateKey makes a key for the caller's user. It grants only scopes that the
-// caller holds, and no later expiry (Forbidden); the plan bounds how
-// many live ones there are (KEY_LIMIT_REACHED).
+// caller holds, and no later expiry (Forbidden); the plan bounds how many live
+// ones there are (KEY_LIMIT_REACHED) and how many are made in an hour
+// (RateLimited).
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
 	if err := c.Authorize(sheaf.KeysWrite); err != nil {
 		return sheaf.NewKey{}, err
@@ -71,7 +72,7 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 	})
 }
 
-// makeKey adds a key within the plan's limit.
+// makeKey adds a key within the plan's limits.
 func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	live, err := w.LiveKeys(w.ws.ID, w.now)
 	if err != nil {
@@ -80,11 +81,37 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	if most := w.ws.Plan.MaxKeys(); live >= int64(most) {
 		return sheaf.NewKey{}, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeKeyLimit, Text: keyLimitText(w.ws.Plan, most)}
 	}
+	if err := w.checkKeysMade(); err != nil {
+		return sheaf.NewKey{}, err
+	}
 	secret := sheaf.NewSecretKey(w.app.random)
 	hash, _ := sheaf.HashKey(secret)
 	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
 		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber()}
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
+}
+
+// checkKeysMade returns RateLimited, with the time to wait, when the workspace
+// made as many keys within an hour as its plan allows. Whoever has a key could
+// otherwise throw away any number of them, each with a rate limit of its own.
+// Operators are not asked: their commands are the way out.
+func (w *work) checkKeysMade() error {
+	if w.caller.Key.ID == "" && w.caller.Role == "" {
+		return nil
+	}
+	most := w.ws.Plan.MaxKeysAnHour()
+	made, found, err := w.NthNewestKey(w.ws.ID, most)
+	if err != nil || !found {
+		return err
+	}
+	wait := made.Add(store.KeysKept).Sub(w.now)
+	if wait <= 0 {
+		return nil
+	}
+	wait = (wait + time.Second - 1).Truncate(time.Second)
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
+		Text: fmt.Sprintf("this workspace made %d API keys in the last hour, as many as the %s plan allows: use those that it has, or retry after %d seconds",
+			most, w.ws.Plan, int(wait/time.Second))}
 }
 
 func keyLimitText(p sheaf.Plan, most int) string {

@@ -180,6 +180,38 @@ func TestKey_LimitUnderConcurrency(t *testing.T) {
 	}
 }
 
+// A workspace makes ten times its keys in an hour, thrown away ones included; the operator is not asked.
+func TestKey_NoMoreThanSomeInAnHour(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		body := fields{"name": "n", "scopes": []string{"projects:read"}}
+		for range 49 {
+			a.Clock.Advance(time.Second)
+			r := c.POST(keys, body).Want(t, 201)
+			c.DELETE(at(keys, r.Text(t, "id"))).Want(t, 204)
+		}
+		r := c.POST(keys, body).WantError(t, 429, "RATE_LIMITED", "50 API keys", "pro plan", "3551 seconds")
+		if got := r.Header.Get("Retry-After"); got != "3551" {
+			t.Errorf("Retry-After is %q", got)
+		}
+		c.GET(me).Want(t, 200)
+		k, err := a.App.Operator().CreateKey(context.Background(), ws.ID, app.NewKey{Name: "o", Scopes: sheaf.AllScopes})
+		if err != nil {
+			t.Fatalf("the operator: %v", err)
+		}
+		ws.Revoke(k.ID)
+		a.Clock.Advance(3551 * time.Second) // the first one is an hour old
+		c.POST(keys, body).WantError(t, 429, "RATE_LIMITED", "1 seconds")
+		a.Clock.Advance(time.Second) // the second too, since the operator's own counts
+		rs := answers(8, func(int) *apitest.Response { return c.POST(keys, body) })
+		if n := statuses(rs); n[201] != 1 || n[429] != 7 {
+			t.Errorf("of 8 at once, when one may be made: %v", n)
+		}
+	})
+}
+
 // D33, D55: a smaller plan ends nothing that there is; on free no key can be made, and none opens the API.
 func TestKey_OnASmallerPlan(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

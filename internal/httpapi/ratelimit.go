@@ -10,11 +10,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Limiter admits requests by key within a sliding window of a minute: in one
-// process, or over several nodes. It never fails; when it cannot ask the other
+// Limiter admits requests by key, and by the group that keys share, within a
+// sliding window of a minute: in one process, or over several nodes. It never fails; when it cannot ask the other
 // nodes, it decides alone.
 type Limiter interface {
-	Admit(ctx context.Context, key string, limit int, now time.Time) ratewindow.Decision
+	Admit(ctx context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision
 }
 
 type local struct{ window *ratewindow.Window }
@@ -22,14 +22,19 @@ type local struct{ window *ratewindow.Window }
 // NewLimiter returns one that counts in this process alone.
 func NewLimiter() Limiter { return local{ratewindow.New()} }
 
-func (l local) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
-	return l.window.Admit(key, limit, now)
+func (l local) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	return l.window.AdmitIn(key, limit, in, now)
 }
 
-// admit asks the sliding window, and puts its state into the answer's headers.
+// admit asks the sliding windows of the key and of its workspace, and puts their
+// state into the answer's headers. The workspace has room for as many keys as its
+// plan allows, so that only whoever makes more, one after the other, meets its
+// ceiling.
 func (x *exchange) admit() error {
-	limit := x.server.RateLimit(x.credential.Plan)
-	x.limit = x.server.Limiter.Admit(x.request.Context(), string(x.credential.Key.ID), limit, x.started)
+	plan := x.credential.Plan
+	limit := x.server.RateLimit(plan)
+	workspace := ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}
+	x.limit = x.server.Limiter.Admit(x.request.Context(), string(x.credential.Key.ID), limit, workspace, x.started)
 	if limit == 0 {
 		return nil
 	}
@@ -44,6 +49,10 @@ func (x *exchange) admit() error {
 	x.tally.RateLimited()
 	x.server.limited.Add(1)
 	wait := x.limit.RetryAfter
-	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Duration(wait) * time.Second,
-		Text: fmt.Sprintf("rate limit exceeded: this key may make %d requests a minute; retry after %d seconds", limit, wait)}
+	text := fmt.Sprintf("rate limit exceeded: this key may make %d requests a minute; retry after %d seconds", limit, wait)
+	if x.limit.Shared {
+		text = fmt.Sprintf("rate limit exceeded: all keys of this workspace together may make %d requests a minute, %d for each of the %d that its plan allows; retry after %d seconds",
+			workspace.Ceiling, limit, plan.MaxKeys(), wait)
+	}
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Duration(wait) * time.Second, Text: text}
 }

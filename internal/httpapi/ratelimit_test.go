@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -125,6 +126,49 @@ func TestRateLimit_ConcurrentAndOnAnotherPlan(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		c.GET(me).Want(t, 200)
 	}, apitest.PlanLimits)
+}
+
+// A key that may make keys is no way around the limit: however many are made and thrown away, all of a workspace admit
+// as much in a minute as the keys that its plan allows. Each keeps the limit of its own (D54).
+func TestRateLimit_AChainOfKeysMeetsTheCeiling(t *testing.T) {
+	const limit, ceiling = 20, 20 * 5
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		secret, k := ws.NewKey(nil)
+		c, id, admitted := a.Client(secret), string(k.ID), 0
+		count := func(r *apitest.Response) *apitest.Response {
+			if r.Status != 429 {
+				admitted++
+			}
+			return r
+		}
+		made := 0
+		var last *apitest.Response
+		for made < 40 {
+			if last = count(c.POST(keys, fields{"name": "next", "scopes": sheaf.AllScopes.Strings()})); last.Status != 201 {
+				break
+			}
+			made++
+			c = a.Client(last.Text(t, "key"))
+			count(c.DELETE(at(keys, id)))
+			id = last.Text(t, "id")
+			for range limit - 2 { // one is left to make the next
+				count(c.GET(me))
+			}
+		}
+		if admitted != ceiling || made > 6 {
+			t.Errorf("a chain of %d keys had %d requests admitted, want %d", made, admitted, ceiling)
+		}
+		last.WantError(t, 429, "RATE_LIMITED", "all keys of this workspace", fmt.Sprint(ceiling), "retry after 61 seconds")
+		if h := last.Header; h.Get("RateLimit-Limit") != "20" || h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != h.Get("Retry-After") {
+			t.Errorf("the headers are %v", h)
+		}
+		// Another workspace does not notice, and this one goes on when it was told to.
+		a.Workspace(sheaf.Pro).Client("").GET(me).Want(t, 200)
+		a.Clock.Advance(61 * time.Second)
+		wantLimit(t, c.GET(me).Want(t, 200), limit, limit-1)
+	}, func(c *httpapi.Config) { c.RateLimit = func(sheaf.Plan) int { return limit } })
 }
 
 // D52a, D54: me tells the same as the headers.

@@ -1,5 +1,5 @@
 // Package ratewindow is the exact sliding window behind the rate limit: in no 60 seconds are more requests of one key
-// admitted than its limit. It keeps the admission times of the last 60 seconds, in this process alone; a new Window
+// admitted than its limit, nor more of a group of keys than its ceiling. It keeps the admission times of the last 60 seconds, in this process alone; a new Window
 // begins empty. It must not read the clock, start goroutines, or know what a key or a plan is.
 package ratewindow
 
@@ -34,6 +34,25 @@ type Decision struct {
 	// RetryAfter is, for a refused request, the least whole number of seconds, at least 1, after which a request is
 	// admitted if the limit stays and nobody else asks; else 0.
 	RetryAfter int
+	// Shared is true for a request that only the ceiling of its group refused.
+	Shared bool
+}
+
+// Group is what several keys share: a window of its own, with a ceiling for the requests of all of them. The zero value
+// is none. Its name is no key's.
+type Group struct {
+	Name    string
+	Ceiling int
+}
+
+// Within returns the decision on a request that both its key, whose decision d is, and its group decide on.
+func (d Decision) Within(group Decision) Decision {
+	d.Shared = d.Admitted && !group.Admitted
+	d.Admitted = d.Admitted && group.Admitted
+	d.Remaining = min(d.Remaining, group.Remaining)
+	d.Reset = max(d.Reset, group.Reset)
+	d.RetryAfter = max(d.RetryAfter, group.RetryAfter)
+	return d
 }
 
 // Window admits requests by key. Its methods may be called concurrently and never block for long.
@@ -80,41 +99,50 @@ func New() *Window {
 // may differ from call to call and applies at once to all admissions of the last 60 seconds. A limit of 0 or less
 // admits everything and counts nothing: requests admitted so are unknown to a limit that comes later.
 func (w *Window) Admit(name string, limit int, now time.Time) Decision {
-	if limit <= 0 {
-		return Decision{Admitted: true}
-	}
-	s, at := w.enter(name, now)
-	defer s.mu.Unlock()
-	clamped := s.advance(at)
-	s.forget(2)
-	k := s.find(name)
-	if k != nil && k.admissions.n >= limit {
-		return refused(k, limit, at)
-	}
-	if k == nil {
-		k = s.insert(name)
-	}
-	k.admissions.push(clamped, limit)
-	s.idle.moveToBack(k)
-	return decision(k, limit, at, true)
+	return w.AdmitIn(name, limit, Group{}, now)
+}
+
+// AdmitIn is Admit for a key of a group: a request is admitted when the key and the group both have a slot, and then
+// takes one of each; a refused one takes none.
+func (w *Window) AdmitIn(name string, limit int, in Group, now time.Time) Decision {
+	return w.decide(name, limit, in, now, true)
 }
 
 // Peek says what Admit would say of a request now, with Remaining as it is before that request. It counts nothing.
 func (w *Window) Peek(name string, limit int, now time.Time) Decision {
+	return w.PeekIn(name, limit, Group{}, now)
+}
+
+// PeekIn is Peek for a key of a group.
+func (w *Window) PeekIn(name string, limit int, in Group, now time.Time) Decision {
+	return w.decide(name, limit, in, now, false)
+}
+
+// decide holds the shards of the key and of the group, so that nobody takes a slot of either meanwhile.
+func (w *Window) decide(name string, limit int, in Group, now time.Time, count bool) Decision {
 	if limit <= 0 {
 		return Decision{Admitted: true}
 	}
-	s, at := w.enter(name, now)
-	defer s.mu.Unlock()
-	s.advance(at)
-	k := s.find(name)
-	if k == nil {
-		return Decision{Admitted: true, Limit: limit, Remaining: limit}
+	at := w.since(now)
+	own := w.shardOf(name)
+	group := own
+	if in.Ceiling > 0 {
+		group = w.shardOf(in.Name)
 	}
-	if k.admissions.n >= limit {
-		return refused(k, limit, at)
+	w.lock(own, group)
+	defer w.unlock(own, group)
+	d := w.shards[own].peek(name, limit, at)
+	if in.Ceiling > 0 {
+		d = d.Within(w.shards[group].peek(in.Name, in.Ceiling, at))
 	}
-	return decision(k, limit, at, true)
+	if !d.Admitted || !count {
+		return d
+	}
+	d = w.shards[own].count(name, limit, at)
+	if in.Ceiling > 0 {
+		d = d.Within(w.shards[group].count(in.Name, in.Ceiling, at))
+	}
+	return d
 }
 
 // Sweep forgets every key whose admissions have all expired. Admit does the same little by little, for keys that share
@@ -142,12 +170,21 @@ func (w *Window) Len() int {
 	return n
 }
 
-// enter locks the key's shard and turns now into nanoseconds.
-func (w *Window) enter(name string, now time.Time) (*shard, int64) {
-	at := w.since(now)
-	s := &w.shards[maphash.String(w.seed, name)%shards]
-	s.mu.Lock()
-	return s, at
+func (w *Window) shardOf(name string) int { return int(maphash.String(w.seed, name) % shards) }
+
+// lock takes the locks of two shards, which may be one, in an order that all callers have.
+func (w *Window) lock(a, b int) {
+	w.shards[min(a, b)].mu.Lock()
+	if a != b {
+		w.shards[max(a, b)].mu.Lock()
+	}
+}
+
+func (w *Window) unlock(a, b int) {
+	w.shards[a].mu.Unlock()
+	if a != b {
+		w.shards[b].mu.Unlock()
+	}
 }
 
 // since returns the nanoseconds from the origin to now. They are at most half of what fits, so that sums fit.
@@ -169,6 +206,32 @@ func (w *Window) begin(now time.Time) *time.Time {
 func (s *shard) advance(at int64) int64 {
 	s.now = max(s.now, at)
 	return s.now
+}
+
+// peek says what count would, before it.
+func (s *shard) peek(name string, limit int, at int64) Decision {
+	s.advance(at)
+	k := s.find(name)
+	if k == nil {
+		return Decision{Admitted: true, Limit: limit, Remaining: limit}
+	}
+	if k.admissions.n >= limit {
+		return refused(k, limit, at)
+	}
+	return decision(k, limit, at, true)
+}
+
+// count takes a slot, which there must be.
+func (s *shard) count(name string, limit int, at int64) Decision {
+	clamped := s.advance(at)
+	s.forget(2)
+	k := s.find(name)
+	if k == nil {
+		k = s.insert(name)
+	}
+	k.admissions.push(clamped, limit)
+	s.idle.moveToBack(k)
+	return decision(k, limit, at, true)
 }
 
 // find returns a key without its expired admissions, or nil if it never had any or has none left and was forgotten.

@@ -186,6 +186,60 @@ func TestWindow_AgreesWithTheDefinition(t *testing.T) {
 	})
 }
 
+// admitIn is the definition for a key of a group: both decide, and both count or neither does.
+func (m model) admitIn(key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	d, g := m.decide(key, limit, now), m.decide(in.Name, in.Ceiling, now)
+	if !d.Admitted || !g.Admitted {
+		return ratewindow.Decision{Limit: limit, Remaining: min(d.Remaining, g.Remaining), Reset: max(d.Reset, g.Reset),
+			RetryAfter: max(d.RetryAfter, g.RetryAfter), Shared: d.Admitted}
+	}
+	d, g = m.admit(key, limit, now), m.admit(in.Name, in.Ceiling, now)
+	d.Remaining, d.Reset = min(d.Remaining, g.Remaining), max(d.Reset, g.Reset)
+	return d
+}
+
+func TestWindow_OfAGroupAgreesWithTheDefinition(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w, m := ratewindow.New(), model{}
+		now := start
+		keys := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})
+		limit := rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "limit")
+		in := ratewindow.Group{Name: "group", Ceiling: rapid.SampledFrom([]int{1, 2, 4, 6, 9}).Draw(t, "ceiling")}
+		steps := rapid.OneOf(rapid.Int64Range(0, 5e9), rapid.SampledFrom([]int64{0, 1, 1e9, 30e9, 60e9 - 1, 60e9, 60e9 + 1}))
+		for range rapid.IntRange(1, 150).Draw(t, "requests") {
+			now = now.Add(time.Duration(steps.Draw(t, "step")))
+			key := keys.Draw(t, "key")
+			peeked := w.PeekIn(key, limit, in, now)
+			got, want := w.AdmitIn(key, limit, in, now), m.admitIn(key, limit, in, now)
+			if got != want || peeked.Admitted != want.Admitted {
+				t.Fatalf("got %+v, want %+v; peeked %+v", got, want, peeked)
+			}
+		}
+	})
+}
+
+// Any number of keys of one group, each within its limit, admit no more than the ceiling, and exactly that.
+func TestAdmitIn_TheCeilingIsExactUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	w, in := ratewindow.New(), ratewindow.Group{Name: "group", Ceiling: 500}
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for g := range 64 {
+		wg.Go(func() {
+			for i := range 50 {
+				if w.AdmitIn(fmt.Sprint("key", g, i%10), 3, in, at(time.Duration(i)*time.Millisecond)).Admitted {
+					admitted.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := admitted.Load(); n != 500 {
+		t.Errorf("%d admitted, want 500", n)
+	}
+}
+
 func TestAdmit_GrowingKeepsTheOrderOfAdmissions(t *testing.T) {
 	t.Parallel()
 	const limit = 40

@@ -119,7 +119,7 @@ func TestNew_WithoutRedisBeginsDegradedAndTellsLater(t *testing.T) {
 	if got := s.Do("LLEN", "sheaf:rate:k"); got != int64(4) {
 		t.Errorf("Redis knows of %v admissions, want 4", got)
 	}
-	if d := n.Admit(context.Background(), "k", 10, time.Now()); !d.Admitted || d.Remaining != 5 {
+	if d := n.Admit(context.Background(), "k", 10, none, time.Now()); !d.Admitted || d.Remaining != 5 {
 		t.Errorf("got %+v, want 5 remaining", d)
 	}
 }
@@ -197,7 +197,7 @@ func TestAdmit_OneNodeNeverExceedsTheLimitWhateverRedisSays(t *testing.T) {
 	if admitted != 10 {
 		t.Errorf("admitted %d, want 10", admitted)
 	}
-	if d := n.Admit(context.Background(), "k", 10, time.Now()); d.RetryAfter < 59-int(time.Since(began).Seconds()) || d.RetryAfter > 60 {
+	if d := n.Admit(context.Background(), "k", 10, none, time.Now()); d.RetryAfter < 59-int(time.Since(began).Seconds()) || d.RetryAfter > 60 {
 		t.Errorf("got %+v, want to wait for the rest of the minute", d)
 	}
 	if got := s.Do("LLEN", "sheaf:rate:k"); got != int64(0) {
@@ -211,7 +211,7 @@ func TestAdmit_AFlushedScriptCacheGoesUnnoticed(t *testing.T) {
 	n := newNode(t, s.URL(), time.Minute)
 	for i := range 5 {
 		s.Do("SCRIPT", "FLUSH")
-		if d := n.Admit(context.Background(), "k", 10, time.Now()); !d.Admitted || d.Remaining != 9-i {
+		if d := n.Admit(context.Background(), "k", 10, none, time.Now()); !d.Admitted || d.Remaining != 9-i {
 			t.Errorf("request %d: got %+v", i, d)
 		}
 	}

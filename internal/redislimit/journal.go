@@ -3,9 +3,11 @@ package redislimit
 import (
 	"sync"
 	"time"
+
+	"sheaf.dev/internal/ratewindow"
 )
 
-// journalMost bounds the journal: 5 MiB. Beyond it the oldest admissions are no longer told to a Redis that lost them.
+// journalMost bounds the journal: 8 MiB. Beyond it the oldest admissions are no longer told to a Redis that lost them.
 const journalMost = 1 << 17
 
 // journal has the node's own admissions of the last window, oldest first: those that Redis has not heard of, and those
@@ -22,13 +24,14 @@ type journal struct {
 
 type entry struct {
 	key    string
+	group  string    // empty if it has none
 	at     time.Time // by the node's clock
 	redis  int64     // by Redis' clock, 0 while unknown
 	shared bool      // Redis has heard of it
 }
 
 // add notes an admission; redis is 0 if it was made without Redis.
-func (j *journal) add(key string, at time.Time, redis int64) {
+func (j *journal) add(key string, in ratewindow.Group, at time.Time, redis int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.first < len(j.entries) && (at.Sub(j.entries[j.first].at) > j.window || len(j.entries)-j.first >= journalMost) {
@@ -42,7 +45,10 @@ func (j *journal) add(key string, at time.Time, redis int64) {
 	if redis == 0 {
 		j.alone++
 	}
-	j.entries = append(j.entries, entry{key: key, at: at, redis: redis, shared: redis != 0})
+	if in.Ceiling <= 0 {
+		in.Name = ""
+	}
+	j.entries = append(j.entries, entry{key: key, group: in.Name, at: at, redis: redis, shared: redis != 0})
 }
 
 func (j *journal) drop() {
@@ -53,7 +59,7 @@ func (j *journal) drop() {
 	j.first++
 }
 
-// times returns, by key, the admissions that Redis has not heard of, or all of them; offset is Redis' clock when the
+// times returns, by key and by group, the admissions that Redis has not heard of, or all of them; offset is Redis' clock when the
 // node's says at. An admission without a time of Redis gets one here, for good: telling it again is harmless.
 func (j *journal) times(all bool, at time.Time, offset int64) map[string][]int64 {
 	j.mu.Lock()
@@ -72,6 +78,9 @@ func (j *journal) times(all bool, at time.Time, offset int64) map[string][]int64
 			e.redis = j.stamp
 		}
 		times[e.key] = append(times[e.key], e.redis)
+		if e.group != "" {
+			times[e.group] = append(times[e.group], e.redis)
+		}
 	}
 	return times
 }

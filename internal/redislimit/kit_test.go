@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
@@ -47,6 +48,8 @@ func (l *logged) count(message string) int {
 	defer l.mu.Unlock()
 	return bytes.Count(l.text.Bytes(), []byte(message))
 }
+
+var none ratewindow.Group // a request of a key alone
 
 // node is a Limiter with what a test wants to know of it.
 type node struct {
@@ -100,7 +103,7 @@ func newNodeWithin(t testing.TB, url string, window, budget time.Duration) *node
 
 // admit asks once, now.
 func (n *node) admit(limit int) bool {
-	return n.Admit(context.Background(), "k", limit, time.Now()).Admitted
+	return n.Admit(context.Background(), "k", limit, none, time.Now()).Admitted
 }
 
 // eventually waits for what another process, or Run, is about to do.
@@ -152,7 +155,7 @@ func startFlood(nodes []*node, limit int) *flood {
 				default:
 				}
 				asked := time.Now()
-				if n.Admit(context.Background(), "k", limit, asked).Admitted {
+				if n.Admit(context.Background(), "k", limit, none, asked).Admitted {
 					f.mu.Lock()
 					f.admitted = append(f.admitted, span{asked, time.Now()})
 					f.mu.Unlock()

@@ -2,7 +2,7 @@
 // Redis cannot be asked, each node goes on alone with its share of the limit, and returns by itself. A request is never
 // failed and never admitted without a limit because of Redis.
 //
-// What holds, for N requests a minute on k nodes:
+// What holds, for N requests a minute on k nodes, be N the limit of a key or the ceiling of a group of keys:
 //
 //   - While Redis works: in no 60 seconds are more than N admitted over all nodes, by Redis' clock; refused requests do
 //     not count.
@@ -117,42 +117,50 @@ func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
 	return l, nil
 }
 
-// Admit decides on a request of the key and, if it is admitted, counts it, as ratewindow's Admit does. It blocks for as
-// long as Redis takes to answer; when Redis does not, for 250 ms, and not at all until Run has reached it again. A
-// client that goes away does not end the wait, since that would look like a lost Redis.
-func (l *Limiter) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
+// Admit decides on a request of the key, in its group if it has one, and, if it is admitted, counts it, as ratewindow's
+// AdmitIn does. It blocks for as long as Redis takes to answer; when Redis does not, for 250 ms, and not at all until Run
+// has reached it again. A client that goes away does not end the wait, since that would look like a lost Redis.
+func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
 	if limit <= 0 {
 		return ratewindow.Decision{Admitted: true}
 	}
 	server := l.server.Load()
 	if server == nil {
-		return l.admitAlone(key, limit, now)
+		return l.admitAlone(key, limit, in, now)
 	}
-	if d := l.guard.Peek(key, limit, l.guardTime(now)); !d.Admitted {
-		return l.refuse(key, limit, now, d) // Redis knows it too, or has lost its data
+	if d := l.guard.PeekIn(key, limit, in, l.guardTime(now)); !d.Admitted {
+		return l.refuse(key, limit, in, now, d) // Redis knows it too, or has lost its data
 	}
-	a, err := server.admit(key, limit)
+	a, err := server.admit(key, limit, in)
 	if err != nil {
 		l.lose(server, err)
-		return l.admitAlone(key, limit, l.Now())
+		return l.admitAlone(key, limit, in, l.Now())
 	}
 	if l.decided != nil {
 		l.decided(a)
 	}
 	if a.admitted {
 		now = l.Now()
-		if d := l.remember(key, limit, now, a.at); !d.Admitted {
-			return l.refuse(key, limit, now, d)
+		if d := l.remember(key, limit, in, now, a.at); !d.Admitted {
+			return l.refuse(key, limit, in, now, d)
 		}
 	}
-	return a.decision(limit)
+	return a.decision(limit, in)
 }
 
-// decision rounds as ratewindow does.
-func (a admission) decision(limit int) ratewindow.Decision {
-	d := ratewindow.Decision{Admitted: a.admitted, Limit: limit, Remaining: max(limit-a.count, 0)}
+func (a admission) decision(limit int, in ratewindow.Group) ratewindow.Decision {
+	d := a.key.decision(a.admitted, limit)
+	if in.Ceiling > 0 {
+		d = d.Within(a.group.decision(a.admitted, in.Ceiling))
+	}
+	return d
+}
+
+// decision rounds as ratewindow does. A window that has slots left did not refuse the request: another one did.
+func (f fill) decision(admitted bool, limit int) ratewindow.Decision {
+	d := ratewindow.Decision{Admitted: admitted || f.count < limit, Limit: limit, Remaining: max(limit-f.count, 0)}
 	if d.Remaining == 0 {
-		d.Reset = int((a.wait + time.Second - 1) / time.Second)
+		d.Reset = int((f.wait + time.Second - 1) / time.Second)
 	}
 	if !d.Admitted {
 		d.RetryAfter = d.Reset
@@ -161,29 +169,33 @@ func (a admission) decision(limit int) ratewindow.Decision {
 }
 
 // remember counts on this node what Redis has admitted, and returns the guard's word on it.
-func (l *Limiter) remember(key string, limit int, now time.Time, redis int64) ratewindow.Decision {
-	d := l.guard.Admit(key, limit, l.guardTime(now))
+func (l *Limiter) remember(key string, limit int, in ratewindow.Group, now time.Time, redis int64) ratewindow.Decision {
+	d := l.guard.AdmitIn(key, limit, in, l.guardTime(now))
 	if d.Admitted {
-		l.local.Admit(key, limit, l.localTime(now))
-		l.journal.add(key, now, redis)
+		l.local.AdmitIn(key, limit, in, l.localTime(now))
+		l.journal.add(key, in, now, redis)
 	}
 	return d
 }
 
 // refuse turns the guard's veto into an answer for the whole minute.
-func (l *Limiter) refuse(key string, limit int, now time.Time, veto ratewindow.Decision) ratewindow.Decision {
-	if d := l.local.Peek(key, limit, l.localTime(now)); !d.Admitted {
+func (l *Limiter) refuse(key string, limit int, in ratewindow.Group, now time.Time, veto ratewindow.Decision) ratewindow.Decision {
+	if d := l.local.PeekIn(key, limit, in, l.localTime(now)); !d.Admitted {
 		return d
 	}
 	return veto
 }
 
-// admitAlone decides without Redis, within this node's share of the limit.
-func (l *Limiter) admitAlone(key string, limit int, now time.Time) ratewindow.Decision {
-	d := l.local.Admit(key, max(1, limit/l.nodes()), l.localTime(now))
+// admitAlone decides without Redis, within this node's share of the limits.
+func (l *Limiter) admitAlone(key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	share := in
+	if in.Ceiling > 0 {
+		share.Ceiling = max(1, in.Ceiling/l.nodes())
+	}
+	d := l.local.AdmitIn(key, max(1, limit/l.nodes()), share, l.localTime(now))
 	if d.Admitted {
-		l.guard.Admit(key, limit, l.guardTime(now))
-		l.journal.add(key, now, 0)
+		l.guard.AdmitIn(key, limit, in, l.guardTime(now))
+		l.journal.add(key, in, now, 0)
 	}
 	return d
 }

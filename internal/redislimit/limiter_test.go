@@ -30,20 +30,27 @@ func dialed(t *testing.T, at *redistest.Server) *server {
 }
 
 // ask runs the script for one request on another clock.
-func ask(t rapid.TB, conn redis.Conn, s *server, script *redis.Script, key string, limit int, now time.Time) ratewindow.Decision {
+func ask(t rapid.TB, conn redis.Conn, s *server, script *redis.Script, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
 	t.Helper()
-	r, err := redis.Int64s(script.Do(conn, key, limit, s.held, s.life(), now.UnixMicro()))
+	args := []any{1, key, s.held, s.life(), limit, now.UnixMicro()}
+	if in.Ceiling > 0 {
+		args = []any{2, key, in.Name, s.held, s.life(), limit, in.Ceiling, now.UnixMicro()}
+	}
+	r, err := redis.Int64s(script.Do(conn, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return admission{r[0] == 1, int(r[1]), time.Duration(r[2]) * time.Microsecond, r[3]}.decision(limit)
+	return newAdmission(r).decision(limit, in)
 }
+
+// testClock takes the time from the last argument.
+const testClock = "local now = tonumber(ARGV[#ARGV])\n"
 
 func TestScript_AgreesWithTheLocalWindow(t *testing.T) {
 	t.Parallel()
 	s := dialed(t, redistest.Start(t))
 	conn := s.pipe.conn // nobody else uses it
-	script := redis.NewScript(1, "local now = tonumber(ARGV[4])\n"+luaAdmit)
+	script := redis.NewScript(-1, testClock+luaAdmit)
 	start := time.UnixMicro(time.Now().UnixMicro())
 	rapid.Check(t, func(t *rapid.T) {
 		if _, err := conn.Do("FLUSHALL"); err != nil {
@@ -54,17 +61,20 @@ func TestScript_AgreesWithTheLocalWindow(t *testing.T) {
 		limits := rapid.SampledFrom([]int{1, 2, 3, 9, 33})
 		steps := rapid.OneOf(rapid.Int64Range(0, 5e6), rapid.SampledFrom([]int64{0, 0, 1, 1e6, 30e6, 60e6 - 1, 60e6, 60e6 + 1}))
 		limit := limits.Draw(t, "limit")
+		in := ratewindow.Group{Name: "g", Ceiling: rapid.SampledFrom([]int{0, 1, 3, 5, 33}).Draw(t, "ceiling")}
 		for range rapid.IntRange(1, 100).Draw(t, "requests") {
 			now = now.Add(time.Duration(steps.Draw(t, "step")) * time.Microsecond)
 			key := keys.Draw(t, "key")
 			if rapid.IntRange(0, 9).Draw(t, "change") == 0 {
 				limit = limits.Draw(t, "limit")
 			}
-			if got, want := ask(t, conn, s, script, key, limit, now), w.Admit(key, limit, now); got != want {
+			if got, want := ask(t, conn, s, script, key, limit, in, now), w.AdmitIn(key, limit, in, now); got != want {
 				t.Fatalf("got %+v, want %+v", got, want)
 			}
-			if n, err := redis.Int(conn.Do("LLEN", key)); err != nil || n > 33 {
-				t.Fatalf("%d entries for a limit of at most 33: %v", n, err)
+			for _, name := range []string{key, in.Name} {
+				if n, err := redis.Int(conn.Do("LLEN", name)); err != nil || n > 33 {
+					t.Fatalf("%d entries for a limit of at most 33: %v", n, err)
+				}
 			}
 		}
 	})
@@ -74,16 +84,16 @@ func TestScript_AClockSetBackAdmitsNoMoreAndLocksOutForAMinuteAtMost(t *testing.
 	t.Parallel()
 	s := dialed(t, redistest.Start(t))
 	conn := s.pipe.conn // nobody else uses it
-	script := redis.NewScript(1, "local now = tonumber(ARGV[4])\n"+luaAdmit)
+	script := redis.NewScript(-1, testClock+luaAdmit)
 	start := time.UnixMicro(time.Now().UnixMicro())
 	for i := range 3 {
-		ask(t, conn, s, script, "k", 3, start.Add(time.Duration(i)*time.Second))
+		ask(t, conn, s, script, "k", 3, none, start.Add(time.Duration(i)*time.Second))
 	}
 	back := start.Add(-time.Hour)
-	if d := ask(t, conn, s, script, "k", 3, back); d.Admitted || d.RetryAfter != 61 {
+	if d := ask(t, conn, s, script, "k", 3, none, back); d.Admitted || d.RetryAfter != 61 {
 		t.Errorf("got %+v, want a refusal for 61 seconds", d)
 	}
-	if d := ask(t, conn, s, script, "k", 3, back.Add(61*time.Second)); !d.Admitted {
+	if d := ask(t, conn, s, script, "k", 3, none, back.Add(61*time.Second)); !d.Admitted {
 		t.Errorf("got %+v, want an admission", d)
 	}
 }
@@ -92,7 +102,7 @@ func TestMerge_AddsWhatIsMissingOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := dialed(t, server)
-	first, err := s.admit("k", 100)
+	first, err := s.admit("k", 100, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +141,7 @@ func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
 		{Admitted: true, Limit: 2, Reset: 60}, // less than 61 s after the first
 		{Limit: 2, Reset: 60, RetryAfter: 60},
 	} {
-		got := n.Admit(ctx, "k", 2, time.Now())
+		got := n.Admit(ctx, "k", 2, none, time.Now())
 		// It is 61 within the first's microsecond, and less than 60 when the machine took seconds for the three.
 		for _, seconds := range []*int{&got.Reset, &got.RetryAfter} {
 			if *seconds >= 60-since() && *seconds <= 61 {
@@ -142,7 +152,7 @@ func TestAdmit_SetsTheAnswersFieldsAndLeavesNothingBehind(t *testing.T) {
 			t.Errorf("request %d: got %+v, want %+v", i, got, want)
 		}
 	}
-	if got, want := n.Admit(ctx, "free", 0, time.Now()), (ratewindow.Decision{Admitted: true}); got != want {
+	if got, want := n.Admit(ctx, "free", 0, none, time.Now()), (ratewindow.Decision{Admitted: true}); got != want {
 		t.Errorf("without a limit: got %+v", got)
 	}
 	keys, _ := redis.Strings(s.Do("KEYS", "*"), nil)
@@ -221,7 +231,7 @@ func TestAdmit_ManyKeysAreSeparate(t *testing.T) {
 	for i := range 16 {
 		clients.Go(func() {
 			for range 10 {
-				if n.Admit(context.Background(), string(rune('a'+i%8)), 7, time.Now()).Admitted {
+				if n.Admit(context.Background(), string(rune('a'+i%8)), 7, none, time.Now()).Admitted {
 					admitted.Add(1)
 				}
 			}
@@ -233,11 +243,84 @@ func TestAdmit_ManyKeysAreSeparate(t *testing.T) {
 	}
 }
 
+// Clients of three nodes throw their keys away as often as they like: the group's ceiling holds, exactly, and what it
+// refuses costs the key nothing.
+func TestAdmit_AChainOfKeysStaysBelowTheCeiling(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	nodes := cluster(t, s, 3, time.Minute, ample)
+	in := ratewindow.Group{Name: "g", Ceiling: 100}
+	var admitted, shared atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 32 {
+		clients.Go(func() {
+			for j := range 20 {
+				d := nodes[(i+j)%3].Admit(context.Background(), string(rune('A'+i))+string(rune('a'+j)), 20, in, time.Now())
+				if d.Admitted {
+					admitted.Add(1)
+				} else if d.Shared && d.Limit == 20 && d.Remaining == 0 && d.RetryAfter > 0 {
+					shared.Add(1)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if admitted.Load() != 100 || shared.Load() != 540 {
+		t.Errorf("%d admitted and %d refused for the ceiling, want 100 and 540", admitted.Load(), shared.Load())
+	}
+	if n, err := redis.Int(s.Do("LLEN", "sheaf:rate:g"), nil); n != 100 || err != nil {
+		t.Errorf("Redis counts %d for the group: %v", n, err)
+	}
+	refused := 0
+	keys, _ := redis.Strings(s.Do("KEYS", "sheaf:rate:*"), nil)
+	for _, k := range keys {
+		n, _ := redis.Int(s.Do("LLEN", k), nil)
+		refused += n
+	}
+	if refused != 200 {
+		t.Errorf("keys and group count %d together, want 200: what is refused takes no slot", refused)
+	}
+}
+
+// What a node admitted alone, and what Redis forgot, counts for the group too.
+func TestAdmit_TheCeilingOutlivesRedis(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	n := newNode(t, s.URL(), time.Minute)
+	in := ratewindow.Group{Name: "g", Ceiling: 30}
+	chain := func(name string) (admitted int) {
+		for i := range 40 {
+			if n.Admit(context.Background(), name+string(rune('A'+i)), 5, in, time.Now()).Admitted {
+				admitted++
+			}
+			if admitted == 10 {
+				break
+			}
+		}
+		return admitted
+	}
+	if got := chain("with"); got != 10 {
+		t.Errorf("%d admitted", got)
+	}
+	s.Stop()
+	if got := chain("without"); got != 10 {
+		t.Errorf("%d admitted alone", got)
+	}
+	s.Restart() // and it has lost all data
+	n.awaitDegraded(t, false)
+	if got := s.Do("LLEN", "sheaf:rate:g"); got != int64(20) {
+		t.Errorf("Redis knows of %v of the group, want 20", got)
+	}
+	if got := chain("again") + chain("and again"); got != 10 {
+		t.Errorf("%d more admitted, want 10", got)
+	}
+}
+
 func BenchmarkAdmit_Admitted(b *testing.B) {
 	n := newNode(b, redistest.Start(b).URL(), time.Minute)
 	b.ReportAllocs()
 	for b.Loop() {
-		n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, time.Now())
+		n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, none, time.Now())
 	}
 }
 
@@ -247,7 +330,7 @@ func BenchmarkAdmit_InParallel(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, time.Now())
+			n.Admit(context.Background(), "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", 1<<30, none, time.Now())
 		}
 	})
 }

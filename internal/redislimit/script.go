@@ -2,7 +2,7 @@ package redislimit
 
 import "github.com/gomodule/redigo/redis"
 
-// The scripts run on Redis' own clock, in microseconds, so that the nodes' clocks do not matter. Each touches one key.
+// The scripts run on Redis' own clock, in microseconds, so that the nodes' clocks do not matter.
 //
 // A key's admissions are a list of times, oldest first: about 11 bytes each, where a sorted set takes some hundred
 // beyond 128 members, and needs a distinct member for each of two admissions in the same microsecond.
@@ -13,58 +13,69 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
-// luaCalm makes times that lie ahead of the clock, which then was set back, count as of now. Their slots are held for
-// longer than a minute, but not until the clock has caught up.
+// luaCalm makes times of a key that lie ahead of the clock, which then was set back, count as of now. Their slots are
+// held for longer than a minute, but not until the clock has caught up. It returns how many times there are.
 const luaCalm = `
 local function text(at) return string.format('%.0f', at) end
-local n = redis.call('LLEN', KEYS[1])
-for i = 1, n do
-	if tonumber(redis.call('LINDEX', KEYS[1], -i)) <= now then break end
-	redis.call('LSET', KEYS[1], -i, text(now))
+local function calm(key)
+	local n = redis.call('LLEN', key)
+	for i = 1, n do
+		if tonumber(redis.call('LINDEX', key, -i)) <= now then break end
+		redis.call('LSET', key, -i, text(now))
+	end
+	return n
 end
 `
 
-// luaAdmit decides on one request: ARGV is the limit, how long an admission holds its slot in microseconds, and the
-// key's life in milliseconds. It returns whether it was admitted, how many admissions there are with it, after how many
-// microseconds one more slot frees (0 while some are free), and now.
+// luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long an admission holds
+// its slot in microseconds, the keys' life in milliseconds, and the limit of each. It returns whether it was admitted
+// by all of them, which is when it takes a slot of each, and now; then, for each, how many admissions there are with it
+// and after how many microseconds one more slot frees (0 while some are free).
 //
 // The expired ones are counted by doubling steps, then halving ones: nothing in the common case that the oldest is
 // alive, and some twenty looks when five hundred expire at once.
 const luaAdmit = luaCalm + `
-local limit, held = tonumber(ARGV[1]), tonumber(ARGV[2])
-local gone, step = 0, 1
-local function expired(count)
-	return count <= n and redis.call('LINDEX', KEYS[1], count - 1) + held <= now
+local held = tonumber(ARGV[1])
+local function slide(key)
+	local n = calm(key)
+	local gone, step = 0, 1
+	local function expired(count)
+		return count <= n and redis.call('LINDEX', key, count - 1) + held <= now
+	end
+	while expired(gone + step) do
+		gone = gone + step
+		step = step * 2
+	end
+	while step > 1 do
+		step = step / 2
+		if expired(gone + step) then gone = gone + step end
+	end
+	if gone > 0 then redis.call('LTRIM', key, gone, -1) end
+	return n - gone
 end
-while expired(gone + step) do
-	gone = gone + step
-	step = step * 2
+local counts, admitted = {}, 1
+for i, key in ipairs(KEYS) do
+	counts[i] = slide(key)
+	if counts[i] >= tonumber(ARGV[2 + i]) then admitted = 0 end
 end
-while step > 1 do
-	step = step / 2
-	if expired(gone + step) then gone = gone + step end
+local reply = {admitted, now}
+for i, key in ipairs(KEYS) do
+	local n, limit, wait = counts[i] + admitted, tonumber(ARGV[2 + i]), 0
+	if admitted == 1 then
+		redis.call('RPUSH', key, text(now))
+		redis.call('PEXPIRE', key, ARGV[2])
+	end
+	if n >= limit then wait = redis.call('LINDEX', key, n - limit) + held - now end
+	reply[#reply + 1] = n
+	reply[#reply + 1] = wait
 end
-if gone > 0 then
-	redis.call('LTRIM', KEYS[1], gone, -1)
-	n = n - gone
-end
-local admitted = 0
-if n < limit then
-	redis.call('RPUSH', KEYS[1], text(now))
-	redis.call('PEXPIRE', KEYS[1], ARGV[3])
-	admitted = 1
-	n = n + 1
-end
-local wait = 0
-if n >= limit then
-	wait = redis.call('LINDEX', KEYS[1], n - limit) + held - now
-end
-return {admitted, n, wait, now}
+return reply
 `
 
 // luaMerge adds admissions that Redis may have forgotten or never heard of: ARGV is as above without the limit, then
 // their times. A time that is there already is the same admission, so that merging twice changes nothing.
 const luaMerge = luaCalm + `
+calm(KEYS[1])
 local held = tonumber(ARGV[1])
 local seen, times = {}, {}
 for _, at in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
@@ -98,7 +109,7 @@ return {tonumber(last or 0), redis.call('ZCOUNT', KEYS[1], string.format('%.0f',
 `
 
 var (
-	admitScript = redis.NewScript(1, luaClock+luaAdmit)
+	admitScript = redis.NewScript(-1, luaClock+luaAdmit) // the number of keys comes first
 	mergeScript = redis.NewScript(1, luaClock+luaMerge)
 	beatScript  = redis.NewScript(1, luaClock+luaBeat)
 	leaveScript = redis.NewScript(1, "return {redis.call('ZREM', KEYS[1], ARGV[1])}")

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sheaf.dev/internal/ratewindow"
 )
 
 // keyPrefix and nodesKey are all that is written to Redis, which may serve others too.
@@ -25,9 +27,15 @@ type server struct {
 // admission is what Redis says of one request.
 type admission struct {
 	admitted bool
-	count    int
-	wait     time.Duration // until one more slot frees, 0 while some are free
-	at       int64         // Redis' time, in microseconds
+	at       int64 // Redis' time, in microseconds
+	key      fill
+	group    fill // if it has one
+}
+
+// fill is the state of one window.
+type fill struct {
+	count int
+	wait  time.Duration // until one more slot frees, 0 while some are free
 }
 
 // beat is what Redis says of the nodes.
@@ -69,16 +77,31 @@ func checkURL(address string) error {
 	return nil
 }
 
-func (s *server) admit(key string, limit int) (admission, error) {
-	r, err := s.pipe.run(admitScript, keyPrefix+key, limit, s.held, s.life())
+func (s *server) admit(key string, limit int, in ratewindow.Group) (admission, error) {
+	args := []any{1, keyPrefix + key, s.held, s.life(), limit}
+	if in.Ceiling > 0 {
+		args = []any{2, keyPrefix + key, keyPrefix + in.Name, s.held, s.life(), limit, in.Ceiling}
+	}
+	r, err := s.pipe.run(admitScript, args...)
+	if err == nil && len(r) != len(args)-1 {
+		err = fmt.Errorf("%d values in the reply", len(r))
+	}
 	if err != nil {
 		return admission{}, fmt.Errorf("admit a request: %w", err)
 	}
-	if len(r) != 4 {
-		return admission{}, fmt.Errorf("admit a request: %d values in the reply", len(r))
-	}
-	return admission{r[0] == 1, int(r[1]), time.Duration(r[2]) * time.Microsecond, r[3]}, nil
+	return newAdmission(r), nil
 }
+
+// newAdmission reads the script's reply.
+func newAdmission(r []int64) admission {
+	a := admission{admitted: r[0] == 1, at: r[1], key: newFill(r[2:])}
+	if len(r) > 4 {
+		a.group = newFill(r[4:])
+	}
+	return a
+}
+
+func newFill(r []int64) fill { return fill{int(r[0]), time.Duration(r[1]) * time.Microsecond} }
 
 // life is how long a key outlives its last admission, in milliseconds.
 func (s *server) life() int64 { return s.held/1000 + 1 }

@@ -33,6 +33,11 @@ func (p Plan) MaxKeys() int {
 	return 0
 }
 
+// MaxKeysAnHour is how many keys a workspace may make within an hour, dead ones
+// included: enough to replace them all now and then, too few for keys that are
+// made to be thrown away.
+func (p Plan) MaxKeysAnHour() int { return 10 * p.MaxKeys() }
+
 // MaxSubscriptions is how many webhook subscriptions a workspace may have.
 func (p Plan) MaxSubscriptions() int {
 	switch p {

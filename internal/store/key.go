@@ -78,6 +78,44 @@ func (r *Reader) Keys(ws sheaf.WorkspaceID, now time.Time, p sheaf.Paging) (shea
 	return list(r, listing{columns: keyColumns, table: "api_keys", where: liveKeys(ws, now), order: []string{"number"}, total: -1}, p, scanKey)
 }
 
+// KeysKept is for how long a dead key is kept at least: the bound on the keys that
+// a workspace makes within this time counts it.
+const KeysKept = time.Hour
+
+const nthNewestKey = `
+SELECT created_at
+FROM api_keys
+WHERE workspace_id = $1
+ORDER BY created_at DESC
+LIMIT 1 OFFSET $2`
+
+// NthNewestKey returns when the nth newest key of the workspace was made, dead ones
+// included, if it has as many.
+func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, found bool, err error) {
+	return one(r, nthNewestKey, (*row).time, ws, nth-1)
+}
+
+const (
+	revokedKeys = `
+DELETE FROM api_keys
+WHERE id IN (SELECT id FROM api_keys WHERE revoked_at <= $1 LIMIT $2)`
+	expiredKeys = `
+DELETE FROM api_keys
+WHERE id IN (SELECT id FROM api_keys WHERE expires_at <= $1 LIMIT $2)`
+)
+
+// DeleteKeysEnded removes at most that many keys that were revoked, and as many
+// that expired, before a time. It returns how many it removed, and at least most
+// where there may be more.
+func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
+	revoked, err := tx.changed(revokedKeys, before, most)
+	if err != nil {
+		return 0, err
+	}
+	expired, err := tx.changed(expiredKeys, before, most)
+	return revoked + expired, err
+}
+
 const selectKey = `
 SELECT ` + keyColumns + `
 FROM api_keys

@@ -25,7 +25,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 4
+const Latest = 5
 
 // Schema is the state of a database's tables.
 type Schema struct {

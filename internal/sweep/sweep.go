@@ -31,7 +31,7 @@ type Config struct {
 	Store     *store.Store
 	Log       *slog.Logger
 	Now       func() time.Time
-	Retention time.Duration // of events and deliveries
+	Retention time.Duration // of events and deliveries, and of keys that are dead
 }
 
 // Sweeper does the chores.
@@ -68,6 +68,9 @@ func (s *Sweeper) Once(ctx context.Context) error {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteSessionsEnded(s.Now(), batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteInvitationsEnded(s.Now(), batch) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteFailures(s.Now().Add(-failures), batch) },
+		func(tx *store.Tx) (int64, error) {
+			return tx.DeleteKeysEnded(s.Now().Add(-max(s.Retention, store.KeysKept)), batch)
+		},
 		func(tx *store.Tx) (int64, error) { return tx.DeleteMinutes(s.Now().Add(-charts), batch) },
 	} {
 		if err := s.drain(ctx, chore); err != nil {

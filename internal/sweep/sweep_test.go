@@ -208,6 +208,38 @@ func TestOnce_KeepsTheChartsOfTwoDays(t *testing.T) {
 	})
 }
 
+// A key that was revoked or has expired is kept as long as the events of its time, and a live one for ever.
+func TestOnce_RemovesDeadKeys(t *testing.T) {
+	each(t, func(y *yard) {
+		soon := y.Clock.Now().Add(time.Minute)
+		_, live := y.ws.NewKey(nil)
+		_, expired := y.ws.NewKey(func(k *sheaf.Key) { k.ExpiresAt = &soon })
+		_, revoked := y.ws.NewKey(nil)
+		y.Clock.Advance(time.Minute)
+		y.ws.Revoke(revoked.ID)
+		kept := func(k sheaf.Key) (found bool) {
+			y.read(func(r *store.Reader) error {
+				_, err := r.Key(y.ws.ID, k.ID)
+				if found = err == nil; sheaf.KindOf(err) == sheaf.NotFound {
+					err = nil
+				}
+				return err
+			})
+			return found
+		}
+		y.Clock.Advance(retention - time.Millisecond)
+		y.sweep()
+		if !kept(live) || !kept(expired) || !kept(revoked) {
+			y.Error("a key is removed too early")
+		}
+		y.Clock.Advance(time.Millisecond)
+		y.sweep()
+		if !kept(live) || kept(expired) || kept(revoked) {
+			y.Errorf("live %v, expired %v, revoked %v: want the live one alone", kept(live), kept(expired), kept(revoked))
+		}
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -198,6 +199,50 @@ func TestLimit_ExactOverNodes(t *testing.T) {
 		t.Errorf("%d were admitted in a minute of more demand, want %d", fewest, limit)
 	}
 	figure(t, "%d clients over 3 nodes, %v, N = %d: %d admitted in a minute at most, %d at least", clients, lasts, limit, most(all), fewest)
+}
+
+// A chain of keys, each made by the one before and used on all nodes, admits what the workspace's plan has keys for.
+func TestLimit_AChainOfKeysOverNodes(t *testing.T) {
+	t.Parallel()
+	const limit, ceiling = 4, 4 * 25
+	l := newLimited(t, limit)
+	key, turn := l.key, 0
+	var all []admission
+	ask := func(method, path string, body any) (answer, bool) {
+		begun := time.Now()
+		turn++
+		a, err := l.nodes[turn%len(l.nodes)].as(context.Background(), key, method, path, body)
+		if err != nil || a.status == 503 {
+			t.Fatalf("%s %s: %d %v", method, path, a.status, err)
+		}
+		if a.status != 429 {
+			all = append(all, admission{begun, time.Now()})
+		}
+		return a, a.status != 429
+	}
+	id := ""
+	for made := 0; made < 2*ceiling; made++ {
+		a, ok := ask("POST", "/api/v1/api-keys", map[string]any{"name": "next", "scopes": []string{"keys:write", "projects:read"}})
+		if !ok {
+			break
+		}
+		var next struct{ ID, Key string }
+		if err := json.Unmarshal(a.body, &next); err != nil || a.status != 201 {
+			t.Fatalf("got %d %s", a.status, a.body)
+		}
+		key = next.Key
+		if id != "" {
+			ask("DELETE", "/api/v1/api-keys/"+id, nil)
+		}
+		id = next.ID
+		ask("GET", "/api/v1/me", nil)
+	}
+	lost := slices.Max(l.count("lost Redis")) > 0
+	quick := len(all) > 0 && time.Since(all[0].begun) < window
+	if got := most(all); got > ceiling && !lost || quick && !lost && len(all) != ceiling {
+		t.Errorf("a chain of keys had %d requests admitted, %d in a minute at most; want %d", len(all), got, ceiling)
+	}
+	figure(t, "N = %d, 25 keys: a chain of keys over 3 nodes had %d requests admitted", limit, len(all))
 }
 
 // Redis stopped, frozen, flushed: never unlimited, never an error, and exact again when it returns.

@@ -89,8 +89,8 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type sharedWindow struct{ window *ratewindow.Window }
 
 // Admit asks the window that all nodes share.
-func (s sharedWindow) Admit(_ context.Context, key string, limit int, now time.Time) ratewindow.Decision {
-	return s.window.Admit(key, limit, now)
+func (s sharedWindow) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	return s.window.AdmitIn(key, limit, in, now)
 }
 
 // Drain does on every node what the program does when it is told to stop.
