@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -296,6 +297,26 @@ func TestPostgres_PoolSettingsInTheAddress(t *testing.T) {
 	s := openTest(t, o)
 	if got := s.engine.(*postgresEngine).pool.Config().MaxConns; got != 3 {
 		t.Errorf("the pool takes %d connections", got)
+	}
+}
+
+// Who allows more time to connect has a server that may be slow to answer too.
+func TestPostgres_TimeInTheAddress(t *testing.T) {
+	address, err := url.Parse(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string]time.Duration{"": firstTimeout, "1": firstTimeout, "60": time.Minute} {
+		query := address.Query()
+		query.Del("connect_timeout")
+		if given != "" {
+			query.Set("connect_timeout", given)
+		}
+		address.RawQuery = query.Encode()
+		s := openTest(t, Options{DatabaseURL: address.String()})
+		if got := s.engine.(*postgresEngine).first; got != want {
+			t.Errorf("connect_timeout=%s: the first answer may take %v, want %v", given, got, want)
+		}
 	}
 }
 
