@@ -34,6 +34,7 @@ type commands struct {
 	Export      exportCommand      `cmd:"" help:"Write one workspace into a file, also beside a running server."`
 	Import      importCommand      `cmd:"" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
 	Doctor      doctorCommand      `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
+	Repair      repairCommand      `cmd:"" help:"Take over the pages of the SQLite file that another program wrote while no server ran."`
 	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`

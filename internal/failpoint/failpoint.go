@@ -18,6 +18,7 @@ const (
 const (
 	EarlyAnswer = "early-answer" // a write is answered before its commit
 	LazySync    = "lazy-sync"    // SQLite's commits are not synced, which its synchronous=NORMAL means
+	StaleLog    = "stale-log"    // pages get their checksum on the way into SQLite's file alone, not into its log
 )
 
 // EnvKill names the point and the number of the pass that kills the process, such as "posted:3"; EnvPlant names the

@@ -3,12 +3,14 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
@@ -29,7 +32,8 @@ func TestDamage_IsNeverServedAsAWrong200(t *testing.T) {
 	d := newDamaged(t, apitest.SQLite(t))
 	chance := rand.New(rand.NewPCG(6, 7))
 	var atStart, serving verdicts
-	for range proof.Rounds(5, 300, 3000) { // watched for races, one takes three seconds
+	for n := range proof.Rounds(6, 300, 3000) { // watched for races, one takes three seconds
+		d.file = d.files[n%len(d.files)]
 		at, mask := chance.Int64N(int64(len(d.file))), byte(1+chance.IntN(255))
 		atStart.add(d.start(t, at, mask))
 		serving.add(d.serve(t, at, mask))
@@ -38,6 +42,7 @@ func TestDamage_IsNeverServedAsAWrong200(t *testing.T) {
 	proof.Row{
 		Name: "damaged file, SQLite",
 		Figures: []proof.Figure{{Name: "flips", Value: atStart.all()}, {Name: "pages", Value: len(d.file) / 4096},
+			{Name: "files, as we left it and as other programs did", Value: len(d.files)},
 			{Name: "at rest, refused at the start", Value: atStart.reported}, {Name: "under a server, reported", Value: serving.reported},
 			{Name: "harmless", Value: atStart.harmless + serving.harmless}, {Name: "wrong 200", Value: atStart.wrong + serving.wrong}},
 		Lost:    atStart.wrong + serving.wrong,
@@ -74,6 +79,7 @@ func (v *verdicts) all() int { return v.harmless + v.reported + v.wrong }
 // damaged is a database at rest, and what a server of it answers as long as it is whole.
 type damaged struct {
 	file  []byte
+	files [][]byte // as our own stop left it, as sqlite3 left it after a kill, and its copy of that
 	key   string
 	truth map[string]string // path → body
 }
@@ -90,12 +96,49 @@ func newDamaged(t *testing.T, a *apitest.API) *damaged {
 	for _, path := range pathsOf(t, c) {
 		d.truth[path] = string(c.GET(path).Want(t, 200).Body)
 	}
+	killed, err := os.ReadFile(filepath.Join(a.Options.Folder, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(a.Options.Folder, store.FileName+"-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	a.CloseStores()
-	var err error
 	if d.file, err = os.ReadFile(filepath.Join(a.Options.Folder, store.FileName)); err != nil {
 		t.Fatal(err)
 	}
+	d.files = append(visited(t, killed, log), d.file)
 	return d
+}
+
+// visited has Debian's sqlite3 open what a killed server left, which brings the log into the file, and copy it.
+func visited(t *testing.T, file, log []byte) (files [][]byte) {
+	t.Helper()
+	if _, err := exec.LookPath("sqlite3"); err != nil && os.Getenv(sheaftest.EnvRequire) != "1" {
+		t.Log("without sqlite3: no file is as another program leaves it")
+		return nil
+	}
+	folder := t.TempDir()
+	path, copied := filepath.Join(folder, store.FileName), filepath.Join(folder, "copy.db")
+	err := errors.Join(os.WriteFile(path, file, 0o600), os.WriteFile(path+"-wal", log, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("sqlite3", path, "SELECT count(*) FROM projects", ".backup "+copied).CombinedOutput(); err != nil {
+		t.Fatalf("sqlite3: %v, %s", err, out)
+	}
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		t.Fatal("sqlite3 left the log")
+	}
+	for _, name := range []string{path, copied} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, b)
+	}
+	return files
 }
 
 func fillFile(t *testing.T, c *apitest.Client) {

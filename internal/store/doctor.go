@@ -55,6 +55,9 @@ func optID(id sheaf.WorkspaceID) *string {
 	return (*string)(&id)
 }
 
+// FileCheck names the check of an SQLite file by SQLite itself.
+const FileCheck = "file"
+
 // Examination is what Doctor needs to know.
 type Examination struct {
 	Now time.Time
@@ -266,7 +269,7 @@ func (e *postgresEngine) checks() []check { return nil }
 // and no row refers to one that is not there.
 func (e *sqliteEngine) checks() []check {
 	return []check{
-		{name: "file", args: noArgs, sql: `PRAGMA integrity_check`, judge: func(_ *patient, r *row) string {
+		{name: FileCheck, args: noArgs, sql: `PRAGMA integrity_check`, judge: func(_ *patient, r *row) string {
 			if text := r.text(); text != "ok" {
 				return text
 			}

@@ -25,6 +25,9 @@ func sqliteError(err error) error {
 	case sqlite.ResultConstraintForeignKey:
 		return fmt.Errorf("%w: %w", ErrReference, err)
 	}
+	if code == unsoundPage {
+		return sheaf.UnavailableError(fmt.Errorf("a page of the database file is not as sheaf wrote it: the disk has damaged it, or another program wrote it while no server ran (see sheaf repair): %w", err))
+	}
 	switch code.ToPrimary() {
 	case sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultCantOpen,
 		sqlite.ResultReadOnly, sqlite.ResultNoMem, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultProtocol:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -102,17 +103,17 @@ func migrateTo(ctx context.Context, o Options, schema int64) error {
 	if o.DatabaseURL != "" {
 		return migratePostgres(ctx, o.DatabaseURL, schema)
 	}
-	return migrateSQLite(ctx, o.Folder, schema)
+	return migrateSQLite(ctx, o.Folder, schema, logOr(o.Log))
 }
 
-func migrateSQLite(ctx context.Context, folder string, schema int64) error {
+func migrateSQLite(ctx context.Context, folder string, schema int64, log *slog.Logger) error {
 	unlock, err := lockFile(filepath.Join(folder, "migrate.lock"))
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	path := filepath.Join(folder, FileName)
-	if err := checkFile(path); err != nil {
+	if err := checkFile(path, log); err != nil {
 		return err
 	}
 	if err := claimFile(path); err != nil {

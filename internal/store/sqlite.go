@@ -44,13 +44,14 @@ type sqliteEngine struct {
 	readers     chan *sqliteConn
 	size        int
 	fresh       *fresh
+	trusts      func() // ends the trust in whatever the file has
 	closing     sync.Once
 	closed      chan struct{}
 }
 
 func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
 	path := filepath.Join(folder, FileName)
-	if err := checkFile(path); err != nil {
+	if err := checkFile(path, log); err != nil {
 		return nil, err
 	}
 	if err := claimFile(path); err != nil {
@@ -65,11 +66,18 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 		w.close()
 		return nil, err
 	}
-	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), closed: make(chan struct{})}
+	h, err := holdLog(path)
+	if err != nil {
+		w.close()
+		beside.close()
+		return nil, err
+	}
+	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), trusts: func() {}, closed: make(chan struct{})}
 	e.readers = make(chan *sqliteConn, e.size)
 	for range e.size {
 		r, err := openConn(path, true)
 		if err != nil {
+			h.release()
 			w.close()
 			beside.close()
 			e.closeReaders(len(e.readers))
@@ -77,13 +85,14 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 		}
 		e.readers <- r
 	}
-	e.checkpoints = newCheckpointer(beside, log)
-	e.writer = newWriter(w, e.fresh, announce, e.checkpoints.committed)
+	e.checkpoints = newCheckpointer(beside, h, log)
+	e.writer = newWriter(w, e.fresh, announce, e.checkpoints)
 	return e, nil
 }
 
-// checkFile refuses a file that is not ours before anything writes to it.
-func checkFile(path string) error {
+// checkFile refuses a file that is not ours before anything writes to it, and
+// takes over one of ours that another program wrote as a whole.
+func checkFile(path string, log *slog.Logger) error {
 	if err := useChecksums(); err != nil {
 		return err
 	}
@@ -96,6 +105,11 @@ func checkFile(path string) error {
 	}
 	if info.Size() < smallestPage { // SQLite would take it for an empty one
 		return damaged(path, errors.New("it is too short"))
+	}
+	if full, err := fullPath(path); err == nil && !isTrusted(full) && isUnstamped(path) {
+		if err := adoptFile(path, log); err != nil {
+			return err
+		}
 	}
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -221,21 +235,16 @@ func checkPages(c *sqlite.Conn, path string, size int64) error {
 	if size > 16<<20 {
 		return nil
 	}
-	verdict := "ok"
-	err := sqlitex.ExecuteTransient(c, "PRAGMA quick_check(1)", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		verdict = s.ColumnText(0)
-		return nil
-	}})
-	if err != nil {
-		return damaged(path, err)
-	}
-	if verdict != "ok" {
-		return damaged(path, fmt.Errorf("%s", verdict))
-	}
-	return nil
+	return checkIntegrity(c, path, "PRAGMA quick_check(1)")
 }
 
+// damaged is the refusal of a file. It says what to do where a page is not as we
+// wrote it: nobody but a person knows whether that was another program.
 func damaged(path string, err error) error {
+	if page := takeUnsound(path); page != 0 {
+		return fmt.Errorf("page %d of %s is not as sheaf wrote it (%w): if another program, such as sqlite3, wrote to the file while no server ran, run sheaf repair; "+
+			"if none did, the disk has damaged it: restore it from a backup", page, path, err)
+	}
 	return fmt.Errorf("%s is damaged or not a database (%w): restore it from a backup, or move it away to start empty", path, err)
 }
 
@@ -343,8 +352,10 @@ func (e *sqliteEngine) close() error {
 	var err error
 	e.closing.Do(func() {
 		close(e.closed)
-		err = errors.Join(e.checkpoints.close(), e.writer.close())
+		err = e.writer.close()
 		e.closeReaders(e.size)
+		err = errors.Join(err, e.checkpoints.close()) // last: nobody reads the log any more
+		e.trusts()
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -18,6 +19,13 @@ const (
 	checkpointLook = 64
 	// checkpointRest is the pause after one that failed.
 	checkpointRest = time.Second
+	// checkpointTick is how often it does what no write asks for.
+	checkpointTick = time.Second
+	// emptyWait bounds how long it waits, and lets the writer wait, for those who
+	// still read the log that it empties; stopWait does at a stop, when nobody
+	// else waits.
+	emptyWait = 20 * time.Millisecond
+	stopWait  = time.Second
 )
 
 // checkpointer brings what the log holds into the file while the writer goes on
@@ -25,16 +33,20 @@ const (
 // pages, so that done by the writer, as SQLite does it by itself, it took a
 // fifth of its time and two more fsyncs for every other group.
 type checkpointer struct {
-	conn *sqliteConn
-	log  *slog.Logger
-	n    int // writes since it looked; the writer's
-	wake chan struct{}
-	stop chan struct{}
-	done chan struct{}
+	conn   *sqliteConn
+	hold   *hold
+	log    *slog.Logger
+	n      int // writes since it looked; the writer's
+	wake   chan struct{}
+	others chan struct{} // another process has committed
+	stop   chan struct{}
+	done   chan struct{}
 }
 
-func newCheckpointer(c *sqliteConn, log *slog.Logger) *checkpointer {
-	p := &checkpointer{conn: c, log: log, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func newCheckpointer(c *sqliteConn, h *hold, log *slog.Logger) *checkpointer {
+	c.c.SetBusyTimeout(emptyWait)
+	p := &checkpointer{conn: c, hold: h, log: log, wake: make(chan struct{}, 1), others: make(chan struct{}, 1),
+		stop: make(chan struct{}), done: make(chan struct{})}
 	go p.run()
 	return p
 }
@@ -45,26 +57,56 @@ func (p *checkpointer) committed(writes int) {
 		return
 	}
 	p.n = 0
+	signal(p.wake)
+}
+
+// othersCommitted has it empty the log, and never waits.
+func (p *checkpointer) othersCommitted() { signal(p.others) }
+
+func signal(c chan<- struct{}) {
 	select {
-	case p.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
 func (p *checkpointer) run() {
 	defer close(p.done)
+	tick := time.NewTicker(checkpointTick)
+	defer tick.Stop()
+	full := false // of what another process wrote
 	for {
+		var err error
 		select {
 		case <-p.wake:
+			err = p.look()
+		case <-p.others:
+			full, err = p.empty()
+		case <-tick.C:
+			if err = p.hold.retry(); err == nil && full {
+				full, err = p.empty()
+			}
 		case <-p.stop:
 			return
 		}
-		if err := p.look(); err != nil {
+		if err != nil {
 			// Nothing is lost by it: the log has everything.
 			p.log.Warn("could not bring the log of the database into its file", "error", err)
 			p.rest()
 		}
 	}
+}
+
+// empty brings all of the log into the file and cuts it off. Otherwise, if we
+// were killed, another program would bring over what was written without our
+// checksums. It returns true while somebody still reads the log. Where another
+// process holds the file, this is its work.
+func (p *checkpointer) empty() (full bool, err error) {
+	if !p.hold.has() {
+		return false, nil
+	}
+	busy, _, err := one(&Reader{conn: p.conn}, "PRAGMA wal_checkpoint(TRUNCATE)", (*row).bool)
+	return busy || err != nil, err
 }
 
 func (p *checkpointer) rest() {
@@ -91,8 +133,12 @@ func (p *checkpointer) checkpoint(sql string) (waiting int64, err error) {
 	return waiting, err
 }
 
+// close leaves an empty log, even if another program keeps the file open.
 func (p *checkpointer) close() error {
 	close(p.stop)
 	<-p.done
-	return p.conn.close()
+	p.conn.c.SetBusyTimeout(stopWait)
+	_, err := p.empty()
+	p.hold.release()
+	return errors.Join(err, p.conn.close())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -20,29 +21,69 @@ import (
 // error: 503, never a wrong 200. It is done below SQLite, in a file system of
 // SQLite's (a VFS) that is its ordinary one but for reading and writing pages.
 //
-// The log beside the file carries SQLite's own checksums; its pages get ours
-// when a checkpoint brings them into the file.
+// A page gets its checksum on the way into the log already (sqlite_frames.go): so
+// it is right whichever program brings the log into the file. What another
+// program wrote itself gets it when we bring that over, which while we have the
+// file open nobody else does (sqlite_hold.go).
 const (
 	// checksumBytes are reserved at the end of each page.
 	checksumBytes = 4
 	// checksumForm is the user_version of a file with checksums: it contradicts
 	// the header's count of reserved bytes when one of them is damaged.
 	checksumForm = 1
+	// unsoundPage is what SQLite is told of a page with a wrong one.
+	unsoundPage = sqlite.ResultCode(lib.SQLITE_IOERR_DATA)
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// unsteady are the bytes of the first page's header that SQLite sets anew in a
+// copy of a sound file (".backup"): versions, counters of changes. They are not
+// covered: what is damaged in them changes no answer.
+var unsteady = [][2]int{{18, 20}, {24, 28}, {40, 44}, {92, 100}}
+
 // checksum covers the number too: a page in the place of another is damage.
 func checksum(page []byte, number uint32) uint32 {
+	if number != 1 || len(page) < 100 {
+		return checksumWhole(page, number)
+	}
+	steady := slices.Clone(page)
+	for _, b := range unsteady {
+		clear(steady[b[0]:b[1]])
+	}
+	return checksumWhole(steady, number)
+}
+
+// checksumWhole is what older programs wrote into the first page too.
+func checksumWhole(page []byte, number uint32) uint32 {
 	var n [4]byte
 	binary.LittleEndian.PutUint32(n[:], number)
 	return crc32.Update(crc32.Checksum(n[:], castagnoli), castagnoli, page[:len(page)-checksumBytes])
 }
 
-// pageFile is what we keep behind SQLite's own record of an open file.
+// stampOf returns the checksum that a page carries.
+func stampOf(page []byte) uint32 {
+	return binary.LittleEndian.Uint32(page[len(page)-checksumBytes:])
+}
+
+func stamp(page []byte, number uint32) {
+	binary.LittleEndian.PutUint32(page[len(page)-checksumBytes:], checksum(page, number))
+}
+
+func isSound(page []byte, number uint32) bool {
+	carried := stampOf(page)
+	return carried == checksum(page, number) || number == 1 && carried == checksumWhole(page, number)
+}
+
+// pageFile is what we keep behind SQLite's own record of an open file, in its
+// memory: no pointer of Go's may stand here.
 type pageFile struct {
 	methods  uintptr // those of the ordinary file system
-	pageSize int64   // 0: without checksums, or not known yet
+	name     uintptr // as SQLite was given it
+	pageSize int64   // of a database: 0 is without checksums, or not known yet
+	trusting bool    // of a database: whatever is read is believed
+	frame    int64   // of a log: where the header of a frame was just written
+	number   uint32  // of a log: the page that this header names
 }
 
 var pageVFS struct {
@@ -51,7 +92,7 @@ var pageVFS struct {
 	base lib.Tsqlite3_vfs // the ordinary one
 
 	mu      sync.Mutex // guards methods
-	methods map[uintptr]uintptr
+	methods map[methodsOf]uintptr
 }
 
 // useChecksums makes the file system with checksums the one that every
@@ -62,7 +103,7 @@ func useChecksums() error {
 	v.once.Do(func() {
 		tls := libc.NewTLS()
 		defer tls.Close()
-		v.methods = map[uintptr]uintptr{}
+		v.methods = map[methodsOf]uintptr{}
 		v.err = registerVFS(tls)
 		if v.err == nil {
 			v.err = keepPlans(tls)
@@ -101,20 +142,26 @@ func registerVFS(tls *libc.TLS) error {
 func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
 	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen)) // #nosec G103 -- SQLite's own memory
 	rc := open(tls, vfs, name, file, flags, out)
-	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_MAIN_DB == 0 {
-		return rc
-	}
 	own := at[lib.Tsqlite3_file](file)
-	*stateOf(file) = pageFile{methods: own.FpMethods}
-	own.FpMethods = checkedMethods(tls, own.FpMethods)
+	switch {
+	case rc != lib.SQLITE_OK:
+	case flags&lib.SQLITE_OPEN_MAIN_DB != 0:
+		*stateOf(file) = pageFile{methods: own.FpMethods, name: name, trusting: isTrusted(libc.GoString(name))}
+		own.FpMethods = ourMethods(tls, own.FpMethods, false)
+	case flags&lib.SQLITE_OPEN_WAL != 0 && logOf(file).FpWalFd == file:
+		*stateOf(file) = pageFile{methods: own.FpMethods, name: name, frame: -1}
+		own.FpMethods = ourMethods(tls, own.FpMethods, true)
+	}
 	return rc
 }
 
-// checkedMethods returns a copy of a file's methods with ours for pages.
-func checkedMethods(tls *libc.TLS, base uintptr) uintptr {
+// ourMethods returns a copy of a file's methods with ours for pages, or for the
+// frames of a log.
+func ourMethods(tls *libc.TLS, base uintptr, ofLog bool) uintptr {
 	pageVFS.mu.Lock()
 	defer pageVFS.mu.Unlock()
-	if m := pageVFS.methods[base]; m != 0 {
+	kind := methodsOf{base, ofLog}
+	if m := pageVFS.methods[kind]; m != 0 {
 		return m
 	}
 	m := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))
@@ -124,22 +171,31 @@ func checkedMethods(tls *libc.TLS, base uintptr) uintptr {
 	methods := at[lib.Tsqlite3_io_methods](m)
 	*methods = *at[lib.Tsqlite3_io_methods](base)
 	methods.FiVersion = min(methods.FiVersion, 2) // no memory maps, which would pass us by
-	methods.FxRead, methods.FxWrite = address(readPage), address(writePage)
-	pageVFS.methods[base] = m
+	if ofLog {
+		methods.FxRead, methods.FxWrite = address(readFrame), address(writeFrame)
+	} else {
+		methods.FxRead, methods.FxWrite, methods.FxShmLock = address(readPage), address(writePage), address(lockLog)
+	}
+	pageVFS.methods[kind] = m
 	return m
+}
+
+type methodsOf struct {
+	base  uintptr
+	ofLog bool
 }
 
 func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
-	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead)) // #nosec G103 -- SQLite's own memory
-	rc := read(tls, file, buffer, n, offset)
+	rc := f.read(tls, file, buffer, n, offset)
 	if rc != lib.SQLITE_OK {
 		return rc
 	}
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	f.look(page, offset)
-	if f.covers(page, offset) && !f.sound(page, offset) {
-		return lib.SQLITE_IOERR_DATA
+	if f.covers(page, offset) && !f.trusting && !isSound(page, f.numberAt(offset)) {
+		noteUnsound(libc.GoString(f.name), f.numberAt(offset))
+		return int32(unsoundPage)
 	}
 	return rc
 }
@@ -149,8 +205,18 @@ func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	f.look(page, offset)
 	if f.covers(page, offset) {
-		binary.LittleEndian.PutUint32(page[n-checksumBytes:], checksum(page, f.number(offset)))
+		stamp(page, f.numberAt(offset))
 	}
+	return f.write(tls, file, buffer, n, offset)
+}
+
+// read and write are the ordinary file system's.
+func (f *pageFile) read(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
+	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead)) // #nosec G103 -- SQLite's own memory
+	return read(tls, file, buffer, n, offset)
+}
+
+func (f *pageFile) write(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	write := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxWrite)) // #nosec G103 -- SQLite's own memory
 	return write(tls, file, buffer, n, offset)
 }
@@ -218,11 +284,7 @@ func (f *pageFile) covers(b []byte, offset int64) bool {
 	return f.pageSize >= smallestPage && int64(len(b)) == f.pageSize && offset%f.pageSize == 0
 }
 
-func (f *pageFile) number(offset int64) uint32 { return uint32(offset/f.pageSize) + 1 }
-
-func (f *pageFile) sound(page []byte, offset int64) bool {
-	return binary.LittleEndian.Uint32(page[len(page)-checksumBytes:]) == checksum(page, f.number(offset))
-}
+func (f *pageFile) numberAt(offset int64) uint32 { return uint32(offset/f.pageSize) + 1 }
 
 func stateOf(file uintptr) *pageFile {
 	return at[pageFile](file + uintptr(pageVFS.base.FszOsFile))
@@ -238,6 +300,9 @@ func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] } // #
 type (
 	openFunc = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
 	pageFunc = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
+	sizeFunc = func(tls *libc.TLS, file, size uintptr) int32
+	syncFunc = func(tls *libc.TLS, file uintptr, flags int32) int32
+	lockFunc = func(tls *libc.TLS, file uintptr, first, n, flags int32) int32
 )
 
 // reservedBytes reads from a file's header what each page leaves to us.

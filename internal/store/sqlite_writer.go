@@ -29,13 +29,13 @@ var errClosed = errors.New("the store is closed")
 // and the others run again, this time with a savepoint each: savepoints for all
 // of them always would cost a sixth of the writer's time.
 type writer struct {
-	conn      *sqliteConn
-	fresh     *fresh
-	announce  func(Note)
-	committed func(members int) // to the log
-	jobs      chan *job
-	done      chan struct{}
-	version   int64 // data_version: changes when another process commits
+	conn        *sqliteConn
+	fresh       *fresh
+	announce    func(Note)
+	checkpoints *checkpointer // is told what the log gets
+	jobs        chan *job
+	done        chan struct{}
+	version     int64 // data_version: changes when another process commits
 
 	observe    atomic.Pointer[func(Group)]
 	committing time.Duration // of the last COMMIT
@@ -53,8 +53,8 @@ type job struct {
 	done  chan struct{} // has room for an early answer, which only a test plants
 }
 
-func newWriter(c *sqliteConn, f *fresh, announce func(Note), committed func(members int)) *writer {
-	w := &writer{conn: c, fresh: f, announce: announce, committed: committed, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
+func newWriter(c *sqliteConn, f *fresh, announce func(Note), p *checkpointer) *writer {
+	w := &writer{conn: c, fresh: f, announce: announce, checkpoints: p, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
 	w.lookAround()
 	go w.run()
 	return w
@@ -134,6 +134,7 @@ func (w *writer) lookAround() {
 	if w.version != 0 {
 		w.fresh.forget()
 		w.announce(everything)
+		w.checkpoints.othersCommitted()
 	}
 	w.version = now
 }
@@ -298,6 +299,6 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle(true)
 	w.announce(note)
-	w.committed(len(members))
+	w.checkpoints.committed(len(members))
 	return nil
 }

@@ -116,9 +116,7 @@ type Options struct {
 // Open connects to the database and, unless it is foreign, damaged or newer
 // than this program, returns it. It does not migrate: see Migrate.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logOr(o.Log)
 	s := &Store{log: o.Log}
 	var err error
 	if o.DatabaseURL != "" {
@@ -135,6 +133,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.writes = newSlots(writes / 4)
 	}
 	return s, nil
+}
+
+// logOr returns the log that was given, or one that nobody reads.
+func logOr(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
 }
 
 // Close waits for the transactions under way and closes the database.

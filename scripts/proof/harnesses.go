@@ -11,6 +11,7 @@ var harnesses = []harness{
 	{pkg: "./test/disk", run: "TestPowerCut", rows: 1},
 	{pkg: "./test/disk", run: "TestFault", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
+	{pkg: "./test/foreign", run: "TestForeign_ProgramsAtTheFile", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},
 	{pkg: "./test/backup", run: "TestBackup_HoldsWhatWasAcknowledged", rows: 1},
 	{pkg: "./test/backup", run: "TestBackup_DamageIsRefused", rows: 1},

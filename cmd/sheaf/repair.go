@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+type repairCommand struct {
+	storeFlags
+	output
+	MasterKey *string `placeholder:"BASE64" help:"The master key, to see whether it opens the webhooks' secrets. Without it, the file in the data folder."`
+	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
+	Accept    bool    `help:"Take what the other program wrote although sheaf doctor finds violations in it. A file that SQLite itself finds damaged is never taken."`
+}
+
+// Run takes over the pages of an SQLite file that another program wrote while no
+// server ran, if the data is sound. Otherwise it changes nothing.
+func (c *repairCommand) Run(ctx context.Context, p *program) error {
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.env)
+	if err != nil {
+		return err
+	}
+	if settings.DatabaseURL != "" {
+		return errors.New("only an SQLite file is repaired: PostgreSQL has its own tools")
+	}
+	if _, err := os.Stat(settings.Data); err != nil {
+		return fmt.Errorf("there is no database to repair (%w): name its folder with --data", err)
+	}
+	unlock, err := lockFolder(settings.Data)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	st, err := store.OpenTrusting(ctx, storeOptions(settings.StoreSettings))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return c.repair(ctx, p, settings, st)
+}
+
+func (c *repairCommand) repair(ctx context.Context, p *program, settings *config.Settings, st *store.Store) error {
+	unsound, pages, err := st.Unsound()
+	if err != nil {
+		return err
+	}
+	out := &diagnosis{p: p}
+	violations, broken := 0, false // by SQLite's own word
+	tell := func(f store.Finding) {
+		if !f.Information {
+			violations++
+			broken = broken || f.Check == store.FileCheck
+		}
+		if !c.JSON {
+			out.tell(f)
+		}
+	}
+	if unsound > 0 {
+		if err := c.examine(ctx, p, settings, st, tell); err != nil {
+			return errors.Join(out.err, err)
+		}
+	}
+	switch {
+	case broken:
+		return errors.Join(out.err, errors.New("the file is damaged: restore it from a backup"))
+	case violations > 0 && !c.Accept:
+		return errors.Join(out.err, fmt.Errorf("violations found: %d: nothing was changed; restore a backup, or take the data as it is with --accept", violations))
+	}
+	restamped, err := st.Restamp()
+	if err := errors.Join(out.err, err); err != nil {
+		return err
+	}
+	return c.show(p, fields(func(o *sheaf.Object) {
+		o.Int("pages", pages)
+		o.Int("repaired", restamped)
+		o.Int("violations", int64(violations))
+	}), func() string {
+		if restamped == 0 {
+			return fmt.Sprintf("all %d pages are as sheaf wrote them: nothing was changed\n", pages)
+		}
+		return fmt.Sprintf("%d of %d pages were not as sheaf wrote them, and are taken as they are now\n", restamped, pages)
+	})
+}
+
+// examine looks for violations as sheaf doctor does.
+func (c *repairCommand) examine(ctx context.Context, p *program, settings *config.Settings, st *store.Store, tell func(store.Finding)) error {
+	if err := st.Ready(ctx); err != nil {
+		return err
+	}
+	x := store.Examination{Now: p.now(), Retention: settings.Retention}
+	var err error
+	if x.Box, err = p.boxOf(ctx, st, settings, tell); err != nil {
+		return err
+	}
+	return st.Doctor(ctx, x, tell)
+}
