@@ -61,12 +61,33 @@ func (c *exportCommand) Run(ctx context.Context, p *program) error {
 // to writes the file, whole or not at all.
 func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	if c.File == "-" {
-		return write(p.stdout)
+		return spooled(p.stdout, write)
 	}
 	err := writeFileFrom(c.File, write)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s exists: choose another name", c.File)
 	}
+	return err
+}
+
+// spooled writes into a file that has no name first, and then to out: whoever
+// takes it slowly, or never, holds up nothing in the store.
+func spooled(out io.Writer, write func(io.Writer) error) error {
+	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(out, f)
 	return err
 }
 

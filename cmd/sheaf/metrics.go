@@ -50,6 +50,12 @@ func (l load) register(r prometheus.Registerer) {
 	}
 	r.MustRegister(l.api.Requests())
 	groupMetrics(r, l.store)
+	if _, ok := l.store.LogBytes(); ok {
+		gauge("sheaf_store_log_bytes", "Size of the log beside the SQLite file.", func() float64 {
+			n, _ := l.store.LogBytes()
+			return float64(n)
+		})
+	}
 	counter("sheaf_http_rate_limited_total", "Requests that the rate limit refused.", func() float64 { return float64(l.api.Load().Limited) })
 	counter("sheaf_page_cache_hits_total", "Answers that came from the cache.", func() float64 { return float64(l.api.Load().PageHits) })
 	counter("sheaf_page_cache_misses_total", "Answers of projects, folders and documents that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })

@@ -49,7 +49,7 @@ func TestMetrics_TellOfRequestsAndTheStore(t *testing.T) {
 	}
 	for _, line := range []string{`sheaf_page_cache_bytes [1-9]\d*`, `sheaf_store_group_members_sum [1-9]\d*`,
 		`sheaf_store_commit_duration_seconds_sum [0-9.e-]*[1-9][0-9.e-]*`, `sheaf_store_group_wait_seconds_count [1-9]\d*`,
-		`sheaf_store_group_duration_seconds_count [1-9]\d*`} {
+		`sheaf_store_group_duration_seconds_count [1-9]\d*`, `sheaf_store_log_bytes [1-9]\d*`} {
 		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(page) {
 			t.Errorf("the metrics lack %s", line)
 		}

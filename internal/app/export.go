@@ -20,7 +20,7 @@ type Exported struct {
 // subscriptions. It returns NotFound for an unknown workspace, and what each
 // returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
-	err := o.app.store.Read(ctx, func(r *store.Reader) error {
+	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		if _, err := r.Workspace(id); err != nil {
 			return err
 		}

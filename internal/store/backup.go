@@ -55,7 +55,7 @@ func (s *Store) Backup(ctx context.Context, out io.Writer) (rows int64, err erro
 	z := newFootedWriter(out)
 	w := &backupWriter{json.NewEncoder(z), 0}
 	w.SetEscapeHTML(false)
-	if err := s.Read(ctx, func(r *Reader) error { return r.backup(w) }); err != nil {
+	if err := s.ReadLong(ctx, func(r *Reader) error { return r.backup(w) }); err != nil {
 		return 0, err
 	}
 	if err := w.Encode(backupEnd{w.rows}); err != nil {

@@ -42,11 +42,13 @@ type sqliteEngine struct {
 	writer      *writer
 	checkpoints *checkpointer
 	readers     chan *sqliteConn
+	all         []*sqliteConn // the readers, also while they read
 	size        int
 	fresh       *fresh
 	trusts      func() // ends the trust in whatever the file has
 	closing     sync.Once
 	closed      chan struct{}
+	watched     chan struct{} // closed when watchReads has ended
 }
 
 func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, error) {
@@ -72,7 +74,7 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 		beside.close()
 		return nil, err
 	}
-	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), trusts: func() {}, closed: make(chan struct{})}
+	e := &sqliteEngine{path: path, log: log, fresh: newFresh(), size: max(4, 2*runtime.GOMAXPROCS(0)), trusts: func() {}, closed: make(chan struct{}), watched: make(chan struct{})}
 	e.readers = make(chan *sqliteConn, e.size)
 	for range e.size {
 		r, err := openConn(path, true)
@@ -83,10 +85,13 @@ func openSQLite(folder string, log *slog.Logger, announce func(Note)) (engine, e
 			e.closeReaders(len(e.readers))
 			return nil, err
 		}
+		r.leashed()
+		e.all = append(e.all, r)
 		e.readers <- r
 	}
 	e.checkpoints = newCheckpointer(beside, h, log)
 	e.writer = newWriter(w, e.fresh, announce, e.checkpoints)
+	go e.watchReads()
 	return e, nil
 }
 
@@ -279,7 +284,7 @@ func (e *sqliteEngine) connections() (reads, writes int) { return e.size, 1 }
 
 func (e *sqliteEngine) dialect() dialect { return dialect{} }
 
-func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
+func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) (err error) {
 	// Of two cases that are ready, select takes any.
 	if err := ctx.Err(); err != nil {
 		return sheaf.UnavailableError(err)
@@ -292,7 +297,16 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Reader) error) error {
 	if _, err := c.exec("BEGIN", nil); err != nil {
 		return err
 	}
-	defer c.exec("ROLLBACK", nil)
+	c.leash.begin()
+	defer func() {
+		if c.leash.end() {
+			c.leashed() // or the end would be interrupted too
+			if err != nil {
+				err = errLongRead
+			}
+		}
+		c.exec("ROLLBACK", nil)
+	}()
 	return fn(&Reader{conn: c})
 }
 
@@ -352,6 +366,7 @@ func (e *sqliteEngine) close() error {
 	var err error
 	e.closing.Do(func() {
 		close(e.closed)
+		<-e.watched
 		err = e.writer.close()
 		e.closeReaders(e.size)
 		err = errors.Join(err, e.checkpoints.close()) // last: nobody reads the log any more
@@ -370,7 +385,8 @@ func (e *sqliteEngine) closeReaders(n int) {
 type sqliteConn struct {
 	c          *sqlite.Conn
 	statements map[*sqlite.Stmt]statement
-	changed    bool // rows were written since the writer last looked
+	changed    bool  // rows were written since the writer last looked
+	leash      leash // of a reader
 }
 
 // statement is what is known of a prepared one.

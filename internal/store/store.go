@@ -152,6 +152,18 @@ func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
 	return s.engine.read(ctx, fn)
 }
 
+// ReadLong is Read for what takes as long as it takes, such as a backup: on a
+// connection of its own, which the end of ctx interrupts. On SQLite a Read that
+// lasts for half a minute is ended, since the log grows meanwhile.
+func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
+	snapshot, done, err := s.engine.examiner(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return snapshot(fn)
+}
+
 // Write runs fn in one transaction and returns nil only when its commit is
 // durable; an error from fn rolls back and is returned as it is. fn may run
 // more than once, so it touches the Tx and its own locals alone: no network, no

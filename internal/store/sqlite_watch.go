@@ -1,0 +1,127 @@
+package store
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// As long as anybody reads the log of SQLite, it is not begun anew: whoever
+// never ends makes it grow for as long as others write.
+const (
+	// watchTick is how often reads and the log are looked at.
+	watchTick = time.Second
+	// readLimit is how many ticks a read may last. What is meant to last longer
+	// uses ReadLong.
+	readLimit = 30
+	// logBound is from how many bytes on the log is told of: four times what the
+	// writer lets it have beside readers that end.
+	logBound = 4 * checkpointLast * 4096
+)
+
+// errLongRead is what a client is told whose read was ended.
+var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
+
+// leash ends the read of one connection that lasts too long.
+type leash struct {
+	mu     sync.Mutex // guards all below
+	age    int        // ticks since the read began, from 1 on; 0: there is none
+	pulled bool
+	pull   chan struct{} // closed: SQLite interrupts whatever the connection does
+}
+
+// leashed readies a connection for its first read, or for another one after it
+// was interrupted.
+func (c *sqliteConn) leashed() {
+	c.leash.mu.Lock()
+	defer c.leash.mu.Unlock()
+	c.leash.pull, c.leash.pulled = make(chan struct{}), false
+	c.c.SetInterrupt(c.leash.pull)
+}
+
+func (l *leash) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.age = 1
+}
+
+// end reports whether the read was interrupted.
+func (l *leash) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.age = 0
+	return l.pulled
+}
+
+// tick lets the read grow older, and interrupts it at its limit.
+func (l *leash) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.age == 0 || l.pulled {
+		return
+	}
+	if l.age++; l.age > readLimit {
+		l.pulled = true
+		close(l.pull)
+	}
+}
+
+// watchReads ends reads that last too long and tells of a log that grows, until
+// the engine is closed.
+func (e *sqliteEngine) watchReads() {
+	defer close(e.watched)
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	for told := int64(0); ; told = e.tellOfLog(told) {
+		select {
+		case <-tick.C:
+		case <-e.closed:
+			return
+		}
+		e.ageReads()
+	}
+}
+
+func (e *sqliteEngine) ageReads() {
+	for _, c := range e.all {
+		c.leash.tick()
+	}
+}
+
+// tellOfLog warns when the log has passed the bound, and again whenever it has
+// doubled. It takes and returns the size that was last told.
+func (e *sqliteEngine) tellOfLog(told int64) int64 {
+	size := e.logBytes()
+	switch {
+	case size > logBound && size >= 2*told:
+		e.log.Warn("the log of the database grows, because somebody reads it without an end: a backup, an export or the doctor, or another program with a transaction open",
+			"path", e.path+"-wal", "bytes", size)
+		return size
+	case size <= logBound && told > 0:
+		e.log.Info("the log of the database is small again", "path", e.path+"-wal", "bytes", size)
+		return 0
+	}
+	return told
+}
+
+// logBytes returns the size of the log, 0 when there is none.
+func (e *sqliteEngine) logBytes() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// LogBytes returns the size of SQLite's log beside the file; false with
+// PostgreSQL, which has its own.
+func (s *Store) LogBytes() (int64, bool) {
+	e, ok := s.engine.(*sqliteEngine)
+	if !ok {
+		return 0, false
+	}
+	return e.logBytes(), true
+}
