@@ -141,7 +141,7 @@ func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 
 // Join is what who accepts an invitation types. Name counts for a new user.
 type Join struct {
-	Token, Name, Password, Address string
+	Token, Name, Password, Address, Device string
 }
 
 // Join uses an invitation's link and signs in: a new user gets the name and the
@@ -153,11 +153,6 @@ func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.
 	if err != nil {
 		return NewSession{}, "", err
 	}
-	leave, err := enqueue()
-	if err != nil {
-		return NewSession{}, "", err
-	}
-	defer leave()
 	user, err := a.joiner(ctx, o, in)
 	if err != nil {
 		return NewSession{}, "", err
@@ -172,12 +167,12 @@ func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.
 // joiner returns who joins: somebody known, or a new user who is not kept yet.
 func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) {
 	if o.Known {
-		return a.checkSignIn(ctx, SignIn{Email: o.Invitation.Email, Password: in.Password, Address: in.Address})
+		return a.checkSignIn(ctx, SignIn{Email: o.Invitation.Email, Password: in.Password, Address: in.Address, Device: in.Device})
 	}
 	if err := firstError(checkPersonName(in.Name), checkPassword(in.Password)); err != nil {
 		return sheaf.User{}, err
 	}
-	hash, err := hashPassword(in.Password, a.random, a.cost)
+	hash, err := a.hashInLine(in.Password, strangersLine, in.Address)
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 
@@ -211,7 +206,7 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if err != nil {
 			return err
 		}
-		s, err = a.openSession(tx, user.ID)
+		s, err = a.openSession(tx, user)
 		return err
 	})
 	return s, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/argon2"
@@ -35,24 +36,73 @@ const (
 	argonKey  = 32
 )
 
-// hashing bounds how many passwords are hashed at once, since each takes 64 MiB,
-// and queue how many wait for that.
+// hashing bounds how many passwords are hashed at once, since each takes 64 MiB.
+var hashing = make(chan struct{}, 2)
+
+// Those who wait for that stand in two lines: browsers that their person signed
+// in with before, and all others, who take one place of hashing at most. So an
+// attack leaves room for whoever is known.
 var (
-	hashing = make(chan struct{}, 2)
-	queue   = make(chan struct{}, 32)
+	knownLine     = newLine(cap(hashing))
+	strangersLine = newLine(1)
 )
 
-// enqueue takes a place among those who wait to hash, or returns Unavailable
-// when there is none: an attack must not leave a queue of minutes. leave gives
-// it back.
-func enqueue() (leave func(), err error) {
-	select {
-	case queue <- struct{}{}:
-		return func() { <-queue }, nil
-	default:
+// line is where people wait to have their password hashed. Each may stand in it a
+// few times: one who attacks does not fill it alone.
+type line struct {
+	turns chan struct{} // held while hashing
+
+	mu sync.Mutex // guards what follows
+	by map[string]int
+	n  int
+}
+
+const (
+	lineMost = 64 // of a line: an attack must not leave one of minutes
+	lineEach = 8
+)
+
+func newLine(atOnce int) *line {
+	return &line{turns: make(chan struct{}, atOnce), by: map[string]int{}}
+}
+
+// enter takes a place for who is called that, or returns Unavailable when there is
+// none. leave gives it back.
+func (l *line) enter(name string) (leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n >= lineMost || l.by[name] >= lineEach {
 		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 5 * time.Second,
 			Text: "too many people sign in at this moment: try again in a few seconds"}
 	}
+	l.n++
+	l.by[name]++
+	return func() { l.leave(name) }, nil
+}
+
+func (l *line) leave(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n--
+	if l.by[name]--; l.by[name] == 0 {
+		delete(l.by, name)
+	}
+}
+
+// turn waits until the line may hash one more, and done ends that.
+func (l *line) turn() { l.turns <- struct{}{} }
+func (l *line) done() { <-l.turns }
+
+// hashInLine is hashPassword for who waits in the line by that name.
+func (a *App) hashInLine(password string, l *line, name string) (string, error) {
+	leave, err := l.enter(name)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	l.turn()
+	defer l.done()
+	return hashPassword(password, a.random, a.cost)
 }
 
 // nobodysHash matches no password and takes as long to compare as one of that

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"time"
 
@@ -21,17 +19,22 @@ const (
 	sessionNoted = time.Minute
 )
 
-// SignIn is what a person types, and the address that it comes from.
+// SignIn is what a person types, the address that it comes from, and the token
+// of their browser, if it has one of an earlier session.
 type SignIn struct {
 	Email, Password string
 	Address         string
+	Device          string
 }
 
 // NewSession is a session just made. The token is for the person's browser
-// alone; its hash is kept.
+// alone; its hash is kept. By Device the browser is recognised when it signs in
+// again.
 type NewSession struct {
-	Token     string
-	ExpiresAt time.Time
+	Token           string
+	ExpiresAt       time.Time
+	Device          string
+	DeviceExpiresAt time.Time
 }
 
 // errSignIn says nothing about whether the e-mail is known.
@@ -39,14 +42,10 @@ var errSignIn = unauthorized("The e-mail or the password is wrong.")
 
 // SignIn opens a session. It returns Unauthorized, the same after the same work
 // for a wrong password, an unknown e-mail and a user without a password, and
-// RateLimited with the time to wait when this account or address failed too
-// often. old is the token of the session that this one replaces, if any.
+// RateLimited with the time to wait when there were too many failures of this
+// account, or from this address: those of others do not count for a browser that
+// the person signed in with before. old is the token of the session that this one replaces, if any.
 func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, error) {
-	leave, err := enqueue()
-	if err != nil {
-		return NewSession{}, err
-	}
-	defer leave()
 	user, err := a.checkSignIn(ctx, in)
 	if err != nil {
 		return NewSession{}, err
@@ -59,7 +58,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		s, err = a.openSession(tx, user.ID)
+		s, err = a.openSession(tx, user)
 		return err
 	})
 	return s, err
@@ -90,32 +89,52 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 		return user, err
 	}
-	b := brakesFor(user.ID, in)
+	if device, ok := a.knownDevice(user, in.Device); ok {
+		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), knownLine, device)
+	}
+	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), strangersLine, in.Address)
+}
+
+// checkPasswordOf returns Unauthorized unless the password is the user's. The
+// brakes and the line are for who asks, by that name.
+func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, l *line, name string) error {
+	leave, err := l.enter(name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := a.brake(ctx, b); err != nil {
-		return user, err
+		return err
 	}
 	hash, known := user.PasswordHash, user.PasswordHash != ""
 	if !known {
 		hash = nobodysHash(a.cost)
 	}
-	if !passwordMatches(hash, clipPassword(in.Password)) || !known {
-		return user, errSignIn
+	l.turn()
+	matches := passwordMatches(hash, clipPassword(password))
+	l.done()
+	if !matches || !known {
+		return errSignIn
 	}
-	return user, a.release(ctx, b)
+	return a.release(ctx, b)
 }
 
 // clipPassword bounds the work for what can be no password anyway.
 func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
 
-// openSession makes a session that begins now.
-func (a *App) openSession(tx *store.Tx, u sheaf.UserID) (NewSession, error) {
+// openSession makes a session that begins now, for a user with this password.
+func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 	token, err := a.newToken()
 	if err != nil {
 		return NewSession{}, err
 	}
+	device, until, err := a.newDevice(u)
+	if err != nil {
+		return NewSession{}, err
+	}
 	now := a.now()
-	s := store.Session{Hash: tokenHash(token), User: u, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives)}
-	return NewSession{token, s.ExpiresAt}, tx.InsertSession(s)
+	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives)}
+	return NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}, tx.InsertSession(s)
 }
 
 // Session is a person who is signed in, and where they are a member.
@@ -183,24 +202,17 @@ func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
 
 // ChangePassword sets a new password, ends every session of the person and
 // returns a new one. It returns Invalid for a password out of bounds, and
-// Unauthorized or RateLimited as SignIn does when the current one is wrong.
-func (a *App) ChangePassword(ctx context.Context, s Session, current, password, address string) (NewSession, error) {
+// Unauthorized or RateLimited as SignIn does when the current one is wrong;
+// failures of others do not count.
+func (a *App) ChangePassword(ctx context.Context, s Session, current, password string) (NewSession, error) {
 	if err := checkPassword(password); err != nil {
 		return NewSession{}, err
 	}
-	leave, err := enqueue()
-	if err != nil {
+	user := s.User
+	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), knownLine, s.token); err != nil {
 		return NewSession{}, err
 	}
-	defer leave()
-	if s.User.Email == nil {
-		return NewSession{}, errSignIn
-	}
-	user, err := a.checkSignIn(ctx, SignIn{Email: *s.User.Email, Password: current, Address: address})
-	if err != nil {
-		return NewSession{}, err
-	}
-	hash, err := hashPassword(password, a.random, a.cost)
+	hash, err := a.hashInLine(password, knownLine, s.token)
 	if err != nil {
 		return NewSession{}, err
 	}
@@ -214,7 +226,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password, 
 		if err := firstError(tx.UpdateUser(now), tx.DeleteSessions(now.ID)); err != nil {
 			return err
 		}
-		out, err = a.openSession(tx, now.ID)
+		out, err = a.openSession(tx, now)
 		return err
 	})
 	return out, err
@@ -238,82 +250,4 @@ func (a *App) Rename(ctx context.Context, s Session, name string) error {
 
 func checkPersonName(name string) error {
 	return firstError(checkOperatorText("name", name), sheaf.CheckName("name", name, sheaf.MaxName))
-}
-
-// brake is a name under which failures to sign in are counted, and how they
-// slow the next attempt down: free ones cost nothing, then the wait doubles from
-// a second up to most.
-type brake struct {
-	name string
-	free int64
-	most time.Duration
-}
-
-// forgetFailures is how long after the last one failures no longer count.
-const forgetFailures = time.Hour
-
-// brakesFor names the account and the address. The account's wait stays short,
-// since anybody can cause it: at one guess a minute a password of eight
-// characters holds, and its owner gets in.
-func brakesFor(user sheaf.UserID, in SignIn) []brake {
-	account := "user " + string(user)
-	if user == "" {
-		// Folded as the store looks for it: two spellings of an address slow each other down, whoever has it.
-		sum := sha256.Sum256([]byte(store.Fold(in.Email)))
-		account = "email " + hex.EncodeToString(sum[:16])
-	}
-	return []brake{{account, 5, time.Minute}, {"address " + in.Address, 20, 15 * time.Minute}}
-}
-
-func (b brake) wait(f store.Failures, now time.Time) time.Duration {
-	if f.Count < b.free || now.Sub(f.At) >= forgetFailures {
-		return 0
-	}
-	wait := b.most
-	if doubled := f.Count - b.free; doubled < 20 {
-		wait = min(wait, time.Second<<doubled)
-	}
-	return f.At.Add(wait).Sub(now)
-}
-
-// brake counts an attempt as failed before it is made, so that many at once are
-// no way around, or returns RateLimited. release takes that back.
-func (a *App) brake(ctx context.Context, brakes []brake) error {
-	return a.store.Write(ctx, func(tx *store.Tx) error {
-		now := a.now()
-		counted := make([]store.Failures, len(brakes))
-		for i, b := range brakes {
-			f, err := tx.LockFailures(b.name)
-			if err != nil {
-				return err
-			}
-			if wait := b.wait(f, now); wait > 0 {
-				return tooManyFailures(wait)
-			}
-			if now.Sub(f.At) >= forgetFailures {
-				f.Count = 0
-			}
-			counted[i] = store.Failures{Count: f.Count + 1, At: now}
-		}
-		for i, b := range brakes {
-			if err := tx.SetFailures(b.name, counted[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func tooManyFailures(wait time.Duration) error {
-	wait = max(wait.Round(time.Second), time.Second)
-	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
-		Text: "Signing in failed too often. Try again in " + wait.String() + "."}
-}
-
-// release takes back what brake counted: the account begins anew, the address
-// is forgiven this one attempt.
-func (a *App) release(ctx context.Context, brakes []brake) error {
-	return a.store.Write(ctx, func(tx *store.Tx) error {
-		return firstError(tx.ForgetFailures(brakes[0].name), tx.ForgiveFailure(brakes[1].name))
-	})
 }

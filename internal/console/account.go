@@ -27,7 +27,7 @@ func (c *Console) changePassword(v *visit) error {
 	if !v.typedTwice() {
 		return v.again("account", accountPage{Form: "password"}, errPasswordsDiffer)
 	}
-	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), v.address())
+	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
 		err = sheaf.Invalidf("The current password is wrong.")
 	}

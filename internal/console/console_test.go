@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -212,10 +213,14 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 		test.change(r)
 		w := ask(t, test.console, r)
 		cookies := w.Result().Cookies()
-		if w.Code != http.StatusSeeOther || len(cookies) != 1 {
+		if w.Code != http.StatusSeeOther || len(cookies) != 2 {
 			t.Fatalf("%s: %d %v", name, w.Code, cookies)
 		}
-		got := cookies[0]
+		got, device := cookies[0], cookies[1]
+		if device.Name != got.Name+"-device" || device.Secure != test.secure || !device.HttpOnly || device.SameSite != http.SameSiteStrictMode ||
+			device.Path != "/" || device.Domain != "" || time.Until(device.Expires) < 100*24*time.Hour {
+			t.Errorf("%s: %v", name, device)
+		}
 		if got.Secure != test.secure || (got.Name == "__Host-sheaf") != test.secure || !got.HttpOnly || got.SameSite != http.SameSiteLaxMode || got.Path != "/" || got.Domain != "" {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -275,6 +280,43 @@ func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 	}
 	if got := try("ada@example.com", "long enough"); got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") != "1" {
 		t.Errorf("after five failures: %d %v", got.Code, got.Header())
+	}
+}
+
+// A browser that was signed in before gets in past the brake that the failures of others put on, also after signing
+// out; another one waits.
+func TestSignIn_ABrowserOfBeforeNeedNotWait(t *testing.T) {
+	w := newTown(t)
+	try := func(address, password string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
+		form := url.Values{"email": {"ada@example.com"}, "password": {password}}.Encode()
+		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(form))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.RemoteAddr = address + ":1"
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		return ask(t, w.c, r)
+	}
+	in := try("192.0.2.200", "long enough")
+	if in.Code != http.StatusSeeOther {
+		t.Fatalf("signing in: %d", in.Code)
+	}
+	var device *http.Cookie
+	for _, c := range in.Result().Cookies() {
+		if c.Name == "sheaf-device" {
+			device = c
+		}
+	}
+	for i := range 60 {
+		try(fmt.Sprint("203.0.113.", i), "wrong")
+	}
+	if got := try("192.0.2.201", "long enough"); got.Code != http.StatusTooManyRequests {
+		t.Errorf("a browser that nobody knows: %d", got.Code)
+	}
+	for i := range 5 {
+		if got := try(fmt.Sprint("192.0.2.20", i), "long enough", device); got.Code != http.StatusSeeOther {
+			t.Errorf("a browser of before: %d", got.Code)
+		}
 	}
 }
 

@@ -42,10 +42,25 @@ func (v *visit) address() string {
 	return ip.String()
 }
 
-// keep hands the browser its session.
+// keep hands the browser its session, and by what it is recognised when it signs
+// in again, which outlives the session.
 func (v *visit) keep(s app.NewSession) {
 	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: s.Token, Path: "/", Expires: s.ExpiresAt,
 		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteLaxMode})
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName() + deviceSuffix, Value: s.Device, Path: "/", Expires: s.DeviceExpiresAt,
+		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteStrictMode})
+}
+
+// deviceSuffix tells the two cookies apart.
+const deviceSuffix = "-device"
+
+// device is by what the browser is recognised, or empty.
+func (v *visit) device() string {
+	cookie, err := v.r.Cookie(v.cookieName() + deviceSuffix)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 // drop takes the session from the browser.
@@ -113,7 +128,7 @@ func (c *Console) signInForm(v *visit) error {
 
 func (c *Console) signIn(v *visit) error {
 	p := v.signInPage()
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.address()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.address(), Device: v.device()}, v.token)
 	if err != nil {
 		if sheaf.KindOf(err) == sheaf.Unauthorized || sheaf.KindOf(err) == sheaf.RateLimited {
 			c.Log.Info("signing in failed", "address", v.address())

@@ -21,7 +21,7 @@ const (
 	// answers is for how long a repeated request gets its first answer.
 	answers = 24 * time.Hour
 	// failures is for how long a failure to sign in may slow the next one down.
-	failures = 24 * time.Hour
+	failures = 2 * time.Hour
 	// charts is for how long minutes are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
 )

@@ -1,0 +1,226 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// guess tries a wrong password of an account from an address.
+func guess(t *testing.T, a *App, email, address string) error {
+	t.Helper()
+	_, err := a.SignIn(t.Context(), SignIn{Email: email, Password: "a wrong guess", Address: address}, "")
+	if k := sheaf.KindOf(err); k != sheaf.Unauthorized && k != sheaf.RateLimited {
+		t.Fatalf("a guess: %v", err)
+	}
+	return err
+}
+
+// Whoever guesses, however often, from a few addresses, keeps nobody out but themselves: the owner gets in at every
+// minute, from a browser that was never there before.
+func TestSignIn_AnAttackerDoesNotLockTheOwnerOut(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		entered, guesses := 0, 0
+		for range 40 {
+			for range 12 {
+				*now = now.Add(5 * time.Second)
+				for i := range 3 {
+					if err := guess(t, a, in.Email, fmt.Sprint("203.0.113.", i)); sheaf.KindOf(err) == sheaf.Unauthorized {
+						guesses++
+					}
+				}
+			}
+			if _, err := a.SignIn(t.Context(), in, ""); err == nil {
+				entered++
+			} else {
+				t.Log(err)
+			}
+		}
+		if entered != 40 || guesses > 3*20 {
+			t.Errorf("the right password got in %d of 40 times, beside %d guesses", entered, guesses)
+		}
+	})
+}
+
+// Where hundreds of addresses guess, the account has a brake, and a browser that its person signed in with before
+// passes by it. Asking again while the brake is on costs the address.
+func TestSignIn_AKnownBrowserPassesTheBrakeOfItsAccount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		first, _ := signIn(t, a, in)
+		known := in.with(func(s *SignIn) { s.Device = first.Device })
+		entered, stranger := 0, 0
+		for minute := range 40 {
+			for i := range 60 {
+				guess(t, a, in.Email, fmt.Sprintf("2001:db8:%x:%x::/64", minute, i))
+			}
+			if _, err := a.SignIn(t.Context(), known, ""); err == nil {
+				entered++
+			}
+			if _, err := a.SignIn(t.Context(), in.with(func(s *SignIn) { s.Address = fmt.Sprint("198.51.100.", minute) }), ""); err == nil {
+				stranger++
+			}
+			*now = now.Add(time.Minute)
+		}
+		t.Logf("a known browser got in %d of 40 times, another one %d", entered, stranger)
+		if entered != 40 || stranger > 20 {
+			t.Errorf("the known browser got in %d of 40 times, another %d: want 40, and a brake that brakes", entered, stranger)
+		}
+
+		guess(t, a, in.Email, "203.0.113.8") // so that the wait is the longest
+		for i := range 5 {
+			err := guess(t, a, in.Email, "203.0.113.9")
+			if sheaf.KindOf(err) != sheaf.RateLimited || !strings.Contains(err.Error(), "signed in before") {
+				t.Errorf("guess %d beside the account's brake: %v", i, err)
+			}
+		}
+		if err := guess(t, a, in.Email, "203.0.113.9"); strings.Contains(err.Error(), "signed in before") {
+			t.Errorf("the sixth guess costs the address nothing: %v", err)
+		}
+		err := a.store.Read(t.Context(), func(r *store.Reader) error {
+			f, err := r.Failures("address 203.0.113.9")
+			if f.Count != 5 {
+				t.Errorf("the address has %d failures, want 5", f.Count)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// An account that does not exist is slowed down as one that does, in the same words.
+func TestSignIn_BrakesTellNothingAboutWhoIsKnown(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		first, _ := signIn(t, a, in)
+		try := func(email, net string, i int) string {
+			_, err := a.SignIn(t.Context(), SignIn{Email: email, Password: "a wrong guess", Address: fmt.Sprint(net, i%12), Device: "x" + first.Device}, "")
+			return err.Error()
+		}
+		for i := range 90 {
+			if known, unknown := try(in.Email, "203.0.113.", i), try("nobody@example.com", "198.51.100.", i); known != unknown {
+				t.Fatalf("attempt %d: %q for who is known and %q for who is not", i, known, unknown)
+			}
+			if i%10 == 0 {
+				*now = now.Add(time.Second)
+			}
+		}
+	})
+}
+
+// The token of a browser is one account's, for as long as its password, and for some months.
+func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		n, s := signIn(t, a, in)
+		recognised := func(email, token string) bool {
+			user, err := read(t.Context(), a, Caller{}, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, ok := a.knownDevice(user, token)
+			return ok
+		}
+		name, rest, _ := strings.Cut(n.Device, ".")
+		until, signature, _ := strings.Cut(rest, ".")
+		withoutPassword := name + "." + until + "." + signDevice("", "", name+"."+until)
+		if !recognised(in.Email, n.Device) {
+			t.Error("the browser is not recognised")
+		}
+		for what, token := range map[string]string{
+			"nothing": "", "another name": "x" + n.Device, "no signature": name + "." + until + ".", "another end": name + ".9" + until + "." + signature,
+			"a long one": strings.Repeat("x", 10_000) + n.Device,
+		} {
+			if recognised(in.Email, token) {
+				t.Errorf("%s is recognised", what)
+			}
+		}
+		if recognised("bob@example.com", n.Device) || recognised("bob@example.com", withoutPassword) {
+			t.Error("it is recognised for somebody else, who has no password")
+		}
+		if _, ok := a.knownDevice(sheaf.User{}, withoutPassword); ok {
+			t.Error("it is recognised for nobody")
+		}
+		*now = now.Add(deviceLives - time.Second)
+		if !recognised(in.Email, n.Device) {
+			t.Error("it ended too early")
+		}
+		*now = now.Add(time.Second)
+		if recognised(in.Email, n.Device) {
+			t.Error("it does not end")
+		}
+		*now = now.Add(-time.Hour)
+		changed, err := a.ChangePassword(t.Context(), s, in.Password, in.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recognised(in.Email, n.Device) || !recognised(in.Email, changed.Device) {
+			t.Error("a new password did not change the token")
+		}
+	})
+}
+
+// Others' guesses do not keep a person who is signed in from changing the password, and their own have a brake.
+func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		_, s := signIn(t, a, in)
+		for i := range 80 {
+			guess(t, a, in.Email, fmt.Sprint("203.0.113.", i))
+		}
+		for range 5 {
+			_, err := a.ChangePassword(t.Context(), s, "wrong", "another password")
+			wantKind(t, "a wrong password", err, sheaf.Unauthorized)
+		}
+		_, err := a.ChangePassword(t.Context(), s, in.Password, "another password")
+		wantKind(t, "the sixth", err, sheaf.RateLimited)
+		*now = now.Add(time.Second)
+		if _, err := a.ChangePassword(t.Context(), s, in.Password, "another password"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A line has room for many, of whom one who comes often is not all; and strangers leave a place of hashing free.
+func TestLine_IsNotFilledByOne(t *testing.T) {
+	t.Parallel()
+	l := newLine(1)
+	var leaves []func()
+	for range lineEach {
+		leave, err := l.enter("attacker")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	_, err := l.enter("attacker")
+	wantKind(t, "one more of the same", err, sheaf.Unavailable)
+	for i := range lineMost - lineEach {
+		leave, err := l.enter(fmt.Sprint("person ", i))
+		if err != nil {
+			t.Fatalf("person %d: %v", i, err)
+		}
+		leaves = append(leaves, leave)
+	}
+	_, err = l.enter("the last")
+	wantKind(t, "one more than there is room for", err, sheaf.Unavailable)
+	for _, leave := range leaves {
+		leave()
+	}
+	if len(l.by) != 0 || l.n != 0 {
+		t.Errorf("%d are left of %d names", l.n, len(l.by))
+	}
+	if cap(strangersLine.turns) >= cap(hashing) || cap(knownLine.turns) < 1 {
+		t.Error("strangers may take all of hashing")
+	}
+}
