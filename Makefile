@@ -1,10 +1,14 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test nodes proof proof-long fuzz bench bench-quick build package lint clean
+.PHONY: test clients nodes proof proof-long fuzz bench bench-quick build package lint clean
 
 test:
 	./scripts/test
+
+# The recipes for n8n in a real n8n. The first time npm installs it, 2.3 GB, into the user's cache folder: ten minutes or so.
+clients:
+	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestN8N -v ./test/recipes
 
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:

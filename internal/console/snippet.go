@@ -36,7 +36,7 @@ def hook():
 // longer what was signed, so the body is read from the raw one.
 const n8n = `Webhook: POST, option Raw Body on.
 Extract From File: Extract From Text File, field data, destination raw, option Keep Source: JSON.
-Crypto: HMAC, SHA256, hex, property signature, secret: the whsec_… as it is, value:
+Crypto: HMAC, SHA256, hex, property signature; its credential has the whsec_… as it is as Hmac Secret; value:
   {{ ($json.headers["HEADER"] ?? "").match(/^t=(\d+)/)?.[1] }}.{{ $json.raw }}
 If, both are true:
   {{ ($json.headers["HEADER"] ?? "").split(",").includes("v1=" + $json.signature) }}

@@ -1,5 +1,6 @@
 // Package recipes runs the recipes of docs/recipes: the receivers get genuine and false deliveries, Node-RED runs its
-// flow, and what cannot be run here (n8n, Zapier) is checked against the reference as far as that goes.
+// flow, Zapier's core its definition, and n8n's expressions are evaluated. With the build tag clients n8n itself runs its
+// workflows: see `make clients`.
 package recipes
 
 import (
@@ -27,7 +28,9 @@ type delivery struct {
 const (
 	secret = "whsec_dGhlLW9uZS1hbmQtb25seS1zZWNyZXQtb2YtdGhlLXJlY2lwZXMtYWJj"
 	other  = "whsec_YW5vdGhlci1zZWNyZXQtd2hpY2gtaXMtbm90LXRoZS1yZWNlaXZlcnMt"
-	event  = `{"id":"evt_01a1ddaf-e2dc-78cf-92eb-5546519a5696","type":"project.created","timestamp":"2026-11-15T05:30:54.043Z",` +
+	// trialID is the event's: all trials are the same one.
+	trialID = "evt_01a1ddaf-e2dc-78cf-92eb-5546519a5696"
+	event   = `{"id":"` + trialID + `","type":"project.created","timestamp":"2026-11-15T05:30:54.043Z",` +
 		`"user_id":"01a1ddaf-e222-7e20-9ba3-ce5b1c063253","workspace_id":null,"resource_type":"project",` +
 		`"resource_id":"01a1ddaf-e289-7866-8c99-5e7007eaccda","payload":{"name":"Übersicht <1>"}}`
 )
@@ -35,7 +38,7 @@ const (
 // sign returns the event as the service would send it at that time, with a signature for each secret. It is written
 // from docs/webhooks.md, not from the program.
 func sign(at time.Time, secrets ...string) delivery {
-	id, t := "evt_01a1ddaf-e2dc-78cf-92eb-5546519a5696", fmt.Sprint(at.Unix())
+	id, t := trialID, fmt.Sprint(at.Unix())
 	service, standard := "t="+t, []string{}
 	for _, s := range secrets {
 		service += ",v1=" + hex.EncodeToString(mac([]byte(s), t+"."+event))

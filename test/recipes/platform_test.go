@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -17,8 +18,8 @@ import (
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// n8n's workflow reads every page, in as many requests as there are pages, and of deliveries it takes the genuine ones.
-// n8n itself is not run: its expressions are.
+// n8n's workflows read every page, in as many requests as there are pages, and of deliveries they take the genuine ones.
+// n8n itself is not run here: their expressions are. `make clients` runs n8n.
 func TestN8N_ExpressionsReadEveryPageAndTakeOnlyWhatIsGenuine(t *testing.T) {
 	t.Parallel()
 	program := proctest.New(t)
@@ -30,62 +31,97 @@ func TestN8N_ExpressionsReadEveryPageAndTakeOnlyWhatIsGenuine(t *testing.T) {
 		Requests int
 		Genuine  []bool
 	}
-	play(t, server, key, &got, "testdata/n8n.mjs", root+"/docs/recipes/n8n.json")
+	play(t, server, key, &got, "testdata/n8n.mjs", root+"/docs/recipes/n8n-read.json", root+"/docs/recipes/n8n-receive.json")
 	if !slices.Equal(got.Names, want) || got.Requests != 2 {
 		t.Errorf("it read %d projects in %d requests, not these %d in 2", len(got.Names), got.Requests, len(want))
 	}
 	judge(t, got.Genuine)
 }
 
-// The workflow asks for what the reference has, and is connected as n8n wants it.
-func TestN8N_WorkflowFitsTheReference(t *testing.T) {
+// The workflows ask for what the reference has, are connected as n8n wants it, and have an id, without which n8n's
+// command line imports none. No secret is in them.
+func TestN8N_WorkflowsFitTheReference(t *testing.T) {
 	t.Parallel()
-	var workflow struct {
-		Nodes []struct {
-			Name, Type  string
-			TypeVersion float64
-			Position    []int
-			Parameters  struct {
-				URL             string
-				Method          string
-				QueryParameters struct{ Parameters []struct{ Name string } }
-				Options         struct {
+	files, err := filepath.Glob(root + "/docs/recipes/n8n-*.json")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("there are the workflows %q, %v", files, err)
+	}
+	ids := map[string]bool{}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			var w workflow
+			readJSON(t, file, &w)
+			if len(w.ID) != 16 || ids[w.ID] {
+				t.Errorf("the id is %q: n8n wants one of 16 characters, another for each", w.ID)
+			}
+			ids[w.ID] = true
+			w.fits(t, reference(t))
+			w.connects(t)
+		})
+	}
+}
+
+// workflow is what the test reads of n8n's file.
+type workflow struct {
+	ID    string
+	Nodes []struct {
+		Name, Type  string
+		TypeVersion float64
+		Position    []int
+		Credentials map[string]any
+		Parameters  struct {
+			URL, Method, Secret string
+			QueryParameters     struct{ Parameters []struct{ Name string } }
+			Options             struct {
+				Pagination struct {
 					Pagination struct {
-						Pagination struct {
-							RequestInterval int
-							Parameters      struct{ Parameters []struct{ Name string } }
-						}
+						RequestInterval int
+						Parameters      struct{ Parameters []struct{ Name string } }
 					}
 				}
 			}
 		}
-		Connections map[string]struct{ Main [][]struct{ Node string } }
 	}
-	readJSON(t, root+"/docs/recipes/n8n.json", &workflow)
-	ref := reference(t)
-	known := map[string]bool{}
-	for _, n := range workflow.Nodes {
-		known[n.Name] = true
+	Connections map[string]struct{ Main [][]struct{ Node string } }
+}
+
+func (w *workflow) fits(t *testing.T, ref operations) {
+	t.Helper()
+	for _, n := range w.Nodes {
 		if n.Type == "" || n.TypeVersion == 0 || len(n.Position) != 2 {
 			t.Errorf("the node %s is not whole", n.Name)
+		}
+		if n.Parameters.Secret != "" || n.Credentials != nil {
+			t.Errorf("the node %s has a secret, or names a credential that only its author has", n.Name)
 		}
 		if !strings.HasSuffix(n.Type, ".httpRequest") {
 			continue
 		}
-		u, err := url.Parse(n.Parameters.URL)
+		u, err := url.Parse(strings.TrimPrefix(n.Parameters.URL, "=")) // which marks a text with expressions
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref.has(t, n.Name, "GET", u.Path)
+		ref.has(t, n.Name, cmp.Or(n.Parameters.Method, "GET"), u.Path)
 		paging := n.Parameters.Options.Pagination.Pagination
 		for _, p := range append(n.Parameters.QueryParameters.Parameters, paging.Parameters.Parameters...) {
 			ref.takes(t, u.Path, p.Name)
+		}
+		if paging.Parameters.Parameters == nil {
+			continue
 		}
 		if per := 60000 / max(paging.RequestInterval, 1); per >= 100 {
 			t.Errorf("%s asks %d times a minute, a key on pro may 100 times", n.Name, per)
 		}
 	}
-	for from, to := range workflow.Connections {
+}
+
+func (w *workflow) connects(t *testing.T) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, n := range w.Nodes {
+		known[n.Name] = true
+	}
+	for from, to := range w.Connections {
 		for _, wires := range to.Main {
 			for _, w := range wires {
 				if !known[from] || !known[w.Node] {
