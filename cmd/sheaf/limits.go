@@ -89,3 +89,16 @@ func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	}
 	return limits.Pro
 }
+
+// maxRecords returns how many records a workspace of a plan may have.
+func maxRecords(most config.MaxRecords) func(sheaf.Plan) int {
+	return func(plan sheaf.Plan) int {
+		switch plan {
+		case sheaf.Business:
+			return most.Business
+		case sheaf.Pro:
+			return most.Pro
+		}
+		return most.Free
+	}
+}

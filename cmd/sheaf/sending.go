@@ -73,5 +73,5 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 }
 
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention})
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MaxRecords: maxRecords(s.MaxRecords)})
 }

@@ -85,7 +85,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listener.Close()
-	a := app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: hooks.rules(settings)})
+	a := app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: hooks.rules(settings),
+		MaxRecords: maxRecords(settings.MaxRecords)})
 	s, err := p.newServer(settings, st, a, hooks, log, lines, listener)
 	if err != nil {
 		return err

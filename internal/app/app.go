@@ -23,6 +23,8 @@ type App struct {
 	random   io.Reader
 	webhooks Webhooks
 	cost     PasswordCost
+
+	maxRecords func(sheaf.Plan) int
 }
 
 // Config is what the rules need from outside.
@@ -35,6 +37,9 @@ type Config struct {
 	// PasswordCost is for new passwords; the zero value is the second choice of
 	// RFC 9106. Tests of many people take less.
 	PasswordCost PasswordCost
+	// MaxRecords is how many projects, folders and documents a workspace of that
+	// plan may have together; 0 is any number, and so is nil.
+	MaxRecords func(sheaf.Plan) int
 }
 
 // Webhooks is what the rules about subscriptions need from outside.
@@ -52,7 +57,10 @@ func New(c Config) *App {
 	if c.PasswordCost == (PasswordCost{}) {
 		c.PasswordCost = standardCost
 	}
-	return &App{cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	if c.MaxRecords == nil {
+		c.MaxRecords = func(sheaf.Plan) int { return 0 }
+	}
+	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		webhooks: c.Webhooks}
 }
 

@@ -27,7 +27,8 @@ func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (shea
 	})
 }
 
-// CreateDocument adds a document. Its project must exist (NotFound).
+// CreateDocument adds a document. Its project must exist (NotFound), and the plan
+// have room for it (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
 	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
 		return sheaf.Document{}, err
@@ -38,6 +39,9 @@ func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentCha
 	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
 		d := in.Apply(sheaf.Document{})
 		if err := w.projectExists(d.ProjectID); err != nil {
+			return d, err
+		}
+		if err := w.checkRecords(); err != nil {
 			return d, err
 		}
 		d.ID, d.Number, d.Revision = sheaf.DocumentID(a.newID()), w.nextNumber(), 1
@@ -117,7 +121,8 @@ func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 }
 
 // RestoreDocument undoes a deletion. One that is not deleted stays as it is.
-// When its project is gone meanwhile, it is in none.
+// When its project is gone meanwhile, it is in none. The plan must have room for
+// it (QUOTA_REACHED).
 func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
 	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
 		return sheaf.Document{}, err
@@ -125,6 +130,9 @@ func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
 		before, err := w.AnyDocument(w.ws.ID, id)
 		if err != nil || before.Deleted == nil {
+			return before, err
+		}
+		if err := w.checkRecords(); err != nil {
 			return before, err
 		}
 		d := before

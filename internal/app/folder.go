@@ -30,7 +30,7 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 
 // CreateFolder adds a folder. Its parent must exist (NotFound), be of the same
 // type and not at the deepest level (Invalid); the plan must include the type
-// (PLAN_REQUIRED).
+// (PLAN_REQUIRED) and have room for it (QUOTA_REACHED).
 func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return sheaf.Folder{}, err
@@ -44,7 +44,7 @@ func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange)
 		if f.Depth, err = w.depthUnder(f.ParentID, entity); err != nil {
 			return f, err
 		}
-		if err := w.ws.Plan.AllowFolders(entity); err != nil {
+		if err := firstError(w.ws.Plan.AllowFolders(entity), w.checkRecords()); err != nil {
 			return f, err
 		}
 		f.ID, f.Number, f.Revision = sheaf.FolderID(a.newID()), w.nextNumber(), 1

@@ -32,7 +32,7 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 }
 
 // CreateProject adds a project. Its folder must exist (NotFound) and hold
-// projects (Invalid).
+// projects (Invalid), and the plan have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return sheaf.Project{}, err
@@ -43,6 +43,9 @@ func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChang
 	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
 		p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
 		if err := w.mayHoldProjects(p.FolderID); err != nil {
+			return p, err
+		}
+		if err := w.checkRecords(); err != nil {
 			return p, err
 		}
 		p.ID, p.Number, p.Revision = sheaf.ProjectID(a.newID()), w.nextNumber(), 1

@@ -30,6 +30,7 @@ type Serve struct {
 	MasterKey          *string  `name:"master-key" placeholder:"BASE64" help:"32 bytes in base64 that encrypt stored webhook secrets and headers; without it, the file master.key in --data."`
 	PublicURL          *string  `name:"public-url" placeholder:"https://..." help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
+	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
@@ -66,6 +67,7 @@ func (f Serve) given() map[string]string {
 		"master-key":           f.MasterKey,
 		"public-url":           f.PublicURL,
 		"first-run":            f.FirstRun,
+		"max-records":          f.MaxRecords,
 		"rate-limit":           f.RateLimit,
 		"webhook-retry-delays": f.WebhookRetryDelays,
 		"webhook-timeout":      f.WebhookTimeout,

@@ -147,7 +147,24 @@ func (r RateLimit) String() string { return fmt.Sprintf("pro=%d,business=%d", r.
 // parseRateLimit leaves a plan that is not named at its default.
 func parseRateLimit(value string) (RateLimit, error) {
 	limit := RateLimit{Pro: 100, Business: 500}
-	plans := map[string]*int{"pro": &limit.Pro, "business": &limit.Business}
+	err := parsePlans(value, map[string]*int{"pro": &limit.Pro, "business": &limit.Business})
+	return limit, err
+}
+
+// String returns the numbers in the form of the flag.
+func (m MaxRecords) String() string {
+	return fmt.Sprintf("free=%d,pro=%d,business=%d", m.Free, m.Pro, m.Business)
+}
+
+// parseMaxRecords leaves a plan that is not named at its default.
+func parseMaxRecords(value string) (MaxRecords, error) {
+	most := MaxRecords{Free: 10_000, Pro: 250_000, Business: 2_500_000}
+	err := parsePlans(value, map[string]*int{"free": &most.Free, "pro": &most.Pro, "business": &most.Business})
+	return most, err
+}
+
+// parsePlans sets the number of each plan that the value names.
+func parsePlans(value string, plans map[string]*int) error {
 	var problems []error
 	for item := range strings.SplitSeq(value, ",") {
 		plan, number, _ := strings.Cut(item, "=")
@@ -165,7 +182,7 @@ func parseRateLimit(value string) (RateLimit, error) {
 		}
 		delete(plans, plan)
 	}
-	return limit, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 func parseDuration(value string) (time.Duration, error) {

@@ -54,6 +54,10 @@ func TestValues_RightAndWrong(t *testing.T) {
 			[]string{"pro=0", "business=1", "business=1, pro=2", "pro=2147483647"},
 			[]string{"", "100", "pro", "pro=", "pro=-1", "pro=1.5", "free=1", "pro=1,pro=2", "pro=1,", "pro=9999999999"},
 		},
+		"max-records": {
+			[]string{"free=0", "business=1", "business=1, pro=2,free=3", "pro=2147483647"},
+			[]string{"", "100", "pro", "pro=", "pro=-1", "gold=1", "pro=1,pro=2", "pro=9999999999"},
+		},
 		"webhook-retry-delays": {
 			[]string{"1ms,1ms,1ms", "1s, 10s, 60s"},
 			[]string{"", "1s", "1s,2s", "1s,2s,3s,4s", "1s,2s,", "-1s,1s,1s", "1,2,3"},

@@ -25,6 +25,7 @@ type Settings struct {
 	PublicURL          *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
 	FirstRun           FirstRun
 	RateLimit          RateLimit
+	MaxRecords         MaxRecords
 	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
 	WebhookTimeout     time.Duration       // 1ms to 5m
 	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
@@ -60,6 +61,11 @@ const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
+
+// MaxRecords is how many projects, folders and documents a workspace may have together, by its plan; 0 is any number.
+type MaxRecords struct {
+	Free, Pro, Business int
+}
 
 // RateLimit is the number of requests per minute that one key may make, by the plan of its workspace; 0 is no limit.
 type RateLimit struct {
@@ -130,6 +136,10 @@ var table = []setting{
 	{name: "rate-limit", value: "pro=100,business=500", set: func(s *Settings, v string) (shown string, err error) {
 		s.RateLimit, err = parseRateLimit(v)
 		return s.RateLimit.String(), err // with the plans that v does not name
+	}},
+	{name: "max-records", value: "free=10000,pro=250000,business=2500000", set: func(s *Settings, v string) (shown string, err error) {
+		s.MaxRecords, err = parseMaxRecords(v)
+		return s.MaxRecords.String(), err
 	}},
 	{name: "webhook-retry-delays", value: "1s,10s,60s", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)

@@ -64,6 +64,7 @@ const (
 	CodeKeyLimit     Code = "KEY_LIMIT_REACHED"
 	CodeNotFound     Code = "NOT_FOUND"
 	CodeTooLarge     Code = "PAYLOAD_TOO_LARGE"
+	CodeQuota        Code = "QUOTA_REACHED"
 	CodeRateLimited  Code = "RATE_LIMITED"
 	CodeInternal     Code = "INTERNAL_ERROR"
 

@@ -101,3 +101,8 @@ func (tx *Tx) DeleteFolder(ws sheaf.WorkspaceID, id sheaf.FolderID) error {
 	}
 	return nil
 }
+
+// CountFolders returns how many folders the workspace has.
+func (r *Reader) CountFolders(ws sheaf.WorkspaceID) (int64, error) {
+	return r.count(`SELECT COUNT(*) FROM folders WHERE workspace_id = $1`, ws)
+}

@@ -109,3 +109,27 @@ func (tx *Tx) DeleteInvitationsEnded(now time.Time, most int) (int64, error) {
 func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 	return tx.changed(oldFailures, before, most)
 }
+
+const longestDeleted = `
+DELETE FROM documents
+WHERE workspace_id = $1 AND deleted_at IS NOT NULL AND id IN (
+  SELECT id
+  FROM documents
+  WHERE workspace_id = $1 AND deleted_at IS NOT NULL
+  ORDER BY deleted_at, id
+  LIMIT $2)`
+
+// DeleteTrash removes, of the workspace's deleted documents, those that were
+// deleted longest ago, at most that many at once, until so many are kept. It
+// returns how many it removed.
+func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, keep, most int) (int64, error) {
+	// Nobody restores one meanwhile.
+	if _, err := tx.LockWorkspace(ws); err != nil {
+		return 0, err
+	}
+	n, err := tx.count(`SELECT COUNT(*) FROM documents WHERE workspace_id = $1 AND deleted_at IS NOT NULL`, ws)
+	if err != nil || n <= int64(keep) {
+		return 0, err
+	}
+	return tx.changed(longestDeleted, ws, min(n-int64(keep), int64(most)))
+}

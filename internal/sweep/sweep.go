@@ -28,10 +28,13 @@ const (
 
 // Config is what the chores need.
 type Config struct {
-	Store     *store.Store
-	Log       *slog.Logger
-	Now       func() time.Time
-	Retention time.Duration // of events and deliveries, and of keys that are dead
+	Store *store.Store
+	Log   *slog.Logger
+	Now   func() time.Time
+	// MaxRecords is how many records a workspace of that plan may have; of its
+	// deleted documents as many are kept. 0 is any number, and so is nil.
+	MaxRecords func(sheaf.Plan) int
+	Retention  time.Duration // of events and deliveries, and of keys that are dead
 }
 
 // Sweeper does the chores.
@@ -77,7 +80,31 @@ func (s *Sweeper) Once(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.trash(ctx); err != nil {
+		return err
+	}
 	return s.events(ctx, old)
+}
+
+// trash removes deleted documents that are too many, the longest deleted first.
+func (s *Sweeper) trash(ctx context.Context) error {
+	if s.MaxRecords == nil {
+		return nil
+	}
+	var all []sheaf.Workspace
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		all, err = r.Workspaces()
+		return err
+	})
+	for _, ws := range all {
+		keep := s.MaxRecords(ws.Plan)
+		// It has never made as many.
+		if keep == 0 || ws.LastNumber <= int64(keep) || err != nil {
+			continue
+		}
+		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, keep, batch) })
+	}
+	return err
 }
 
 // events removes old events. No snapshot is open meanwhile: it would keep the

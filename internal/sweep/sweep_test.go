@@ -240,6 +240,32 @@ func TestOnce_RemovesDeadKeys(t *testing.T) {
 	})
 }
 
+// Of the deleted documents as many are kept as the plan allows records: those that were deleted longest ago go.
+func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
+	each(t, func(y *yard) {
+		c := y.ws.Client("")
+		var ids []string
+		for range 10 {
+			ids = append(ids, c.POST("/api/v1/documents", `{"title":"d"}`).Want(y.T, 201).Text(y.T, "id"))
+		}
+		for _, i := range []int{7, 2, 5, 0, 9, 4} {
+			y.Clock.Advance(time.Second)
+			c.DELETE("/api/v1/documents/"+ids[i]).Want(y.T, 204)
+		}
+		s := y.sweeper()
+		for _, most := range []int{0, 100, 3} {
+			s.MaxRecords = func(sheaf.Plan) int { return most }
+			y.must(s.Once(context.Background()))
+		}
+		for i, want := range map[int]int{7: 404, 2: 404, 5: 404, 0: 200, 9: 200, 4: 200, 1: 200} {
+			c.POST("/api/v1/documents/"+ids[i]+"/restore", nil).Want(y.T, want)
+		}
+		if n := len(c.GET("/api/v1/documents").IDs(y.T)); n != 7 {
+			y.Errorf("%d documents are left, want 7", n)
+		}
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)

@@ -132,6 +132,15 @@ var bugs = []bug{
 		pkg: "./test/model", run: "TestModel",
 	},
 	{
+		name: "app: folders are left out of what a workspace may have",
+		Fault: plant.Fault{
+			File: "internal/app/quota.go",
+			Old:  `used += folders`,
+			New:  `used += min(folders, 0)`,
+		},
+		pkg: "./internal/httpapi", run: "TestQuota",
+	},
+	{
 		name: "app: the event is left out of the transaction of a move",
 		Fault: plant.Fault{
 			File: "internal/app/folder.go",

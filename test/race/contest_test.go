@@ -35,7 +35,10 @@ func (s *statuses) count(status int) (n int) {
 	return n
 }
 
-const keysPath, hooksPath, projectsPath, foldersPath = "/api/v1/api-keys", "/api/webhooks/subscriptions", "/api/v1/projects", "/api/v1/folders"
+const keysPath, hooksPath, projectsPath, foldersPath, documentsPath = "/api/v1/api-keys", "/api/webhooks/subscriptions", "/api/v1/projects", "/api/v1/folders", "/api/v1/documents"
+
+// maxRecords is how many records a workspace may have here: more than any other contest makes.
+const maxRecords = 20
 
 // The pro plan has 5 keys; one is the client's own.
 func lastKey(s site) ([]func(), func() []string) {
@@ -56,6 +59,29 @@ func limited(s site, path, body string, places, free int) ([]func(), func() []st
 		c.unless(got.count(201) == free && got.count(403) == racers-free, "%d of %d were told that they have one of %d places", got.count(201), racers, free)
 		n := len(w.list(path))
 		c.unless(n == places, "%d are there, the plan allows %d", n, places)
+		return c
+	}
+}
+
+// lastRecord is a race for the last three of the records that a workspace may have, of whatever kind.
+func lastRecord(s site) ([]func(), func() []string) {
+	w := s.workspace("pro")
+	for range maxRecords - 3 {
+		w.do("POST", documentsPath, `{"title":"a"}`)
+	}
+	paths := []string{documentsPath, projectsPath, foldersPath}
+	var got statuses
+	clients := times(racers, func(i int) {
+		got.add(w.do("POST", paths[i%3], `{"title":"a","name":"a","entity_type":"project"}`).status)
+	})
+	return clients, func() []string {
+		var c complain
+		c.unless(got.count(201) == 3 && got.count(403) == racers-3, "%d of %d were told that they have one of 3 places", got.count(201), racers)
+		n := 0
+		for _, path := range paths {
+			n += len(w.list(path))
+		}
+		c.unless(n == maxRecords, "%d records are there, %d are allowed", n, maxRecords)
 		return c
 	}
 }

@@ -149,6 +149,12 @@ func (n *naive) create(ws, path string, in item, once string) answer {
 			return answer{status: 403}
 		}
 	}
+	if path == documentsPath || path == projectsPath || path == foldersPath {
+		count, err := strconv.Atoi(n.value(`SELECT CAST(COUNT(*) AS TEXT) FROM things WHERE workspace = ? AND path <> ? AND path <> ?`, ws, keysPath, hooksPath))
+		if err != nil || count >= maxRecords {
+			return answer{status: 403}
+		}
+	}
 	if p := in.text("parent_id"); p != "" && n.value(`SELECT id FROM things WHERE id = ?`, p) == "" {
 		return answer{status: 404}
 	}

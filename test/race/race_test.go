@@ -30,6 +30,7 @@ type contest struct {
 var contests = []contest{
 	{"the last key", lastKey},
 	{"the last subscription", lastSubscription},
+	{"the last record", lastRecord},
 	{"the same Idempotency-Key", sameIdempotencyKey},
 	{"the same If-Match", sameIfMatch},
 	{"A under B while B under A", crossedMoves},
@@ -75,6 +76,7 @@ func TestRaces_TwoNodes(t *testing.T) {
 
 // prove runs every contest on the API, and on naive SQL until it is caught.
 func prove(t *testing.T, name string, a *apitest.API, naive site) {
+	a.MaxRecords.Store(maxRecords)
 	rounds := proof.Rounds(10, 200, 1_000)
 	row := proof.Row{Name: "races, " + name, Control: "naive SQL that checks, then acts: each contest", Caught: true}
 	for _, c := range contests {

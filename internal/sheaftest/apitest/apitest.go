@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ type API struct {
 	Clock   *Clock
 	// Webhooks is what sends: deliveries go out once Deliver was called.
 	Webhooks *Webhooks
+	// MaxRecords is how many records a workspace of any plan may have; 0, as at
+	// first, is any number.
+	MaxRecords atomic.Int64
 
 	t     testing.TB
 	nodes []*node // all that serve; one, or two

@@ -43,7 +43,8 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 		a.t.Fatal(err)
 	}
 	n := &node{store: s}
-	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules()})
+	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules(),
+		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }})
 	c := httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}
 	for _, change := range options {
 		change(&c)
