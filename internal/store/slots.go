@@ -11,10 +11,14 @@ import (
 const (
 	// slotWait bounds how long a call waits for its own workspace's earlier ones.
 	slotWait = 10 * time.Second
-	// maxWait and fewWait tell a crowd from a few who are patient: behind more
-	// than fewWait others nobody waits who would do so for longer than maxWait.
-	maxWait = 2 * time.Second
-	fewWait = 8
+	// burst is how many of a workspace wait in any case. Behind more than these
+	// nobody waits who would do so for longer than maxWait: it would be refused
+	// in the end, and is better told at once.
+	burst   = 64
+	maxWait = 8 * time.Second
+	// quickHold is a time for which a place may be held without telling anything
+	// of the next: see hold.
+	quickHold = 100 * time.Millisecond
 	// readWait bounds how long a read waits for a connection.
 	readWait = 10 * time.Second
 )
@@ -42,8 +46,9 @@ func newSlots(most int) *slots {
 var errBusy = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "this workspace has more requests under way than can be served, nothing was done: repeat the request after the seconds that Retry-After names"}
 
-// take waits for a place of the workspace; the function that it returns gives
-// it back. In a crowd that moves slowly it refuses at once.
+// take waits for a place of the workspace, in the order of coming; the function
+// that it returns gives it back. It refuses who has waited for slotWait, and at
+// once who would wait for too long behind more than a burst.
 func (s *slots) take(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	own, ok := s.enter(ws)
 	if !ok {
@@ -96,7 +101,7 @@ func (s *slots) enter(ws sheaf.WorkspaceID) (own *slot, ok bool) {
 // crowded reports whether one more would wait for too long.
 func (own *slot) crowded(most int) bool {
 	before := own.users - most
-	return before >= fewWait && own.held*time.Duration(before)/time.Duration(most) > maxWait
+	return before >= burst && own.held*time.Duration(before)/time.Duration(most) > maxWait
 }
 
 // leave counts a user out who held a place for that long; 0 had none.
@@ -104,9 +109,16 @@ func (s *slots) leave(ws sheaf.WorkspaceID, own *slot, held time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held > 0 {
-		own.held += (held - own.held) / 8
+		own.hold(held)
 	}
 	if own.users--; own.users == 0 {
 		delete(s.by, ws)
 	}
+}
+
+// hold counts how long a place was held. One that a disk delayed for seconds
+// says little of the next, so that it takes many of them to raise the average.
+func (own *slot) hold(held time.Duration) {
+	held = min(held, max(quickHold, 4*own.held))
+	own.held += (held - own.held) / 8
 }

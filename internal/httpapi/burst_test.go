@@ -1,0 +1,33 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// D19: a burst of one workspace waits for its turn, on either engine: nobody gets a 503.
+func TestBurst_ManyClientsOfOneWorkspaceAreAllServed(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		for clients, rounds := range map[int]int{64: 6, 200: 2} {
+			c := a.Workspace(sheaf.Business).Client("")
+			var wg sync.WaitGroup
+			for i := range clients {
+				wg.Go(func() {
+					for round := range rounds {
+						name := fmt.Sprintf("%d of client %d", round, i)
+						id := c.POST("/api/v1/projects", map[string]any{"name": name}).Want(t, 201).Text(t, "id")
+						c.PATCH("/api/v1/projects/"+id, map[string]any{"color": "#123456"}).Want(t, 200)
+						c.GET("/api/v1/projects/"+id).Want(t, 200)
+						c.GET("/api/v1/projects?sort=updated_at&q=client").Want(t, 200)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}, apitest.Quiet)
+}
