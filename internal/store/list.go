@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -76,8 +77,21 @@ func (tx *Tx) insertRows(into string, width int, rows [][]any) error {
 	return nil
 }
 
+// tupleTexts keeps what tuples returned: there are three lengths of few widths.
+var tupleTexts sync.Map
+
 // tuples returns "($1,$2),($3,$4)".
 func tuples(n, width int) string {
+	key := [2]int{n, width}
+	if text, ok := tupleTexts.Load(key); ok {
+		return text.(string)
+	}
+	text := newTuples(n, width)
+	tupleTexts.Store(key, text)
+	return text
+}
+
+func newTuples(n, width int) string {
 	var b strings.Builder
 	for i := range n * width {
 		switch {

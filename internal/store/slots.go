@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// slotWait bounds how long a call waits for its own workspace's earlier ones.
-	slotWait = 10 * time.Second
+	// readTurn and writeTurn bound how long a call waits for its own workspace's
+	// earlier ones. A write waits as long for the writer of SQLite.
+	readTurn  = 10 * time.Second
+	writeTurn = writeTimeout
 	// burst is how many of a workspace wait in any case. Behind more than these
-	// nobody waits who would do so for longer than maxWait: it would be refused
-	// in the end, and is better told at once.
-	burst   = 64
-	maxWait = 8 * time.Second
+	// nobody waits who would hardly get a place in time: it would be refused in
+	// the end, and is better told at once.
+	burst = 64
 	// quickHold is a time for which a place may be held without telling anything
 	// of the next: see hold.
 	quickHold = 100 * time.Millisecond
@@ -27,7 +28,8 @@ const (
 // long transactions, or those that wait for them, leave some for the others.
 type slots struct {
 	most int
-	mu   sync.Mutex // guards by
+	wait time.Duration // who has waited so long is refused
+	mu   sync.Mutex    // guards by
 	by   map[sheaf.WorkspaceID]*slot
 }
 
@@ -38,8 +40,8 @@ type slot struct {
 	held   time.Duration // how long a place is held, of late
 }
 
-func newSlots(most int) *slots {
-	return &slots{most: max(1, most), by: map[sheaf.WorkspaceID]*slot{}}
+func newSlots(most int, wait time.Duration) *slots {
+	return &slots{most: max(1, most), wait: wait, by: map[sheaf.WorkspaceID]*slot{}}
 }
 
 // errBusy has no cause: the log need not hear of each.
@@ -47,14 +49,14 @@ var errBusy = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable,
 	Text: "this workspace has more requests under way than can be served, nothing was done: repeat the request after the seconds that Retry-After names"}
 
 // take waits for a place of the workspace, in the order of coming; the function
-// that it returns gives it back. It refuses who has waited for slotWait, and at
-// once who would wait for too long behind more than a burst.
+// that it returns gives it back. It refuses who has waited for too long, and at
+// once who would do so behind more than a burst.
 func (s *slots) take(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	own, ok := s.enter(ws)
 	if !ok {
 		return nil, errBusy
 	}
-	if err := own.wait(ctx); err != nil {
+	if err := own.await(ctx, s.wait); err != nil {
 		s.leave(ws, own, 0)
 		return nil, err
 	}
@@ -65,13 +67,13 @@ func (s *slots) take(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), e
 	}, nil
 }
 
-func (own *slot) wait(ctx context.Context) error {
+func (own *slot) await(ctx context.Context, most time.Duration) error {
 	select {
 	case own.places <- struct{}{}:
 		return nil
 	default:
 	}
-	timeout := time.NewTimer(slotWait)
+	timeout := time.NewTimer(most)
 	defer timeout.Stop()
 	select {
 	case own.places <- struct{}{}:
@@ -87,7 +89,7 @@ func (s *slots) enter(ws sheaf.WorkspaceID) (own *slot, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own = s.by[ws]
-	if own != nil && own.crowded(s.most) {
+	if own != nil && own.crowded(s.most, s.wait) {
 		return nil, false
 	}
 	if own == nil {
@@ -98,10 +100,11 @@ func (s *slots) enter(ws sheaf.WorkspaceID) (own *slot, ok bool) {
 	return own, true
 }
 
-// crowded reports whether one more would wait for too long.
-func (own *slot) crowded(most int) bool {
+// crowded reports whether one more would wait for so long that it had better
+// not begin. The estimate may be wrong by a fifth.
+func (own *slot) crowded(most int, wait time.Duration) bool {
 	before := own.users - most
-	return before >= burst && own.held*time.Duration(before)/time.Duration(most) > maxWait
+	return before >= burst && own.held*time.Duration(before)/time.Duration(most) > wait*4/5
 }
 
 // leave counts a user out who held a place for that long; 0 had none.

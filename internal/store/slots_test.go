@@ -12,7 +12,7 @@ import (
 
 func TestSlots_OneWorkspaceLeavesRoomForAnother(t *testing.T) {
 	t.Parallel()
-	s := newSlots(2)
+	s := newSlots(2, readTurn)
 	ctx, cancel := context.WithCancel(context.Background())
 	var leave []func()
 	for range 2 {
@@ -50,7 +50,7 @@ func TestSlots_ManyClientsOfOneWorkspaceWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	for _, clients := range []int{64, 200} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSlots(4)
+			s := newSlots(4, readTurn)
 			var wg sync.WaitGroup
 			for range clients {
 				wg.Go(func() {
@@ -75,7 +75,7 @@ func TestSlots_ManyClientsOfOneWorkspaceWaitForTheirTurn(t *testing.T) {
 func TestSlots_AStallRefusesNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(4)
+		s := newSlots(4, readTurn)
 		stall := time.Now().Add(5 * time.Second)
 		var wg sync.WaitGroup
 		for range 200 {
@@ -101,7 +101,7 @@ func TestSlots_AStallRefusesNobody(t *testing.T) {
 func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := newSlots(2, readTurn)
 		work := func() error {
 			leave, err := s.take(t.Context(), "a")
 			if err == nil {
@@ -119,8 +119,8 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 					return
 				}
 				refused++
-				if took := time.Since(began); took > 0 && took < slotWait {
-					t.Errorf("refused after %v, want at once or after %v", took, slotWait)
+				if took := time.Since(began); took > 0 && took < readTurn {
+					t.Errorf("refused after %v, want at once or after %v", took, readTurn)
 				}
 			})
 			time.Sleep(10 * time.Millisecond)
@@ -143,7 +143,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 func TestSlots_AQuickCrowdWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := newSlots(2, readTurn)
 		var waited sync.WaitGroup
 		for range 1000 {
 			waited.Go(func() {
@@ -165,18 +165,18 @@ func TestSlots_AQuickCrowdWaits(t *testing.T) {
 func TestSlots_AFewWaitForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1)
+		s := newSlots(1, readTurn)
 		leave, err := s.take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(slotWait-time.Millisecond, leave)
+		time.AfterFunc(readTurn-time.Millisecond, leave)
 		second, err := s.take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.take(t.Context(), "a"); sheaf.KindOf(err) != sheaf.Unavailable {
-			t.Errorf("the third got %v after %v", err, slotWait)
+			t.Errorf("the third got %v after %v", err, readTurn)
 		}
 		second()
 	})

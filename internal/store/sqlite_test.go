@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -64,6 +65,7 @@ func asGroup(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
 		s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil })
 	})
 	<-inside
+	w.span = time.Hour // whatever the machine does meanwhile; the writer stands still
 	for i, fn := range fns {
 		all.Go(func() { errs[i] = s.Write(context.Background(), fn) })
 		for len(w.jobs) <= i {
@@ -404,6 +406,70 @@ func TestSQLite_CloseWaitsForTheWritesUnderWay(t *testing.T) {
 	if got := workspaces(t, again); got != "x" {
 		t.Errorf("after reopening: %q", got)
 	}
+}
+
+// A write that has not begun is withdrawn when its caller leaves, and has done
+// nothing; one that has begun is waited for.
+func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	s, e := sqliteStore(t)
+	inside, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	go func() {
+		first <- s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil })
+	}()
+	<-inside
+	ctx, leave := context.WithCancel(context.Background())
+	go func() { second <- s.Write(ctx, insert("withdrawn")) }()
+	for len(e.writer.jobs) == 0 {
+		time.Sleep(time.Millisecond) // until it stands in the queue: nothing signals that
+	}
+	leave()
+	select {
+	case err := <-second:
+		if sheaf.KindOf(err) != sheaf.Unavailable {
+			t.Errorf("the caller who left got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the caller who left waits for the writer")
+	}
+	close(release)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	ctx, leave = context.WithCancel(context.Background())
+	begun := func(tx *Tx) error {
+		leave()
+		return insert("begun")(tx)
+	}
+	if err := s.Write(ctx, begun); err != nil {
+		t.Errorf("a caller who left while it was under way got %v", err)
+	}
+	if got := workspaces(t, s); got != "begun w" {
+		t.Errorf("%q are stored", got)
+	}
+}
+
+// Nobody waits for ever behind a writer that stands still.
+func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &writer{jobs: make(chan *job, 1)} // which nobody serves
+		began := time.Now()
+		for range 2 { // one in the queue, and one on its way in
+			go func() {
+				err := w.do(context.Background(), nil)
+				if !errors.Is(err, errQueue) || sheaf.KindOf(err) != sheaf.Unavailable || time.Since(began) != writeTimeout {
+					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), errQueue, writeTimeout)
+				}
+			}()
+		}
+		synctest.Wait()
+		time.Sleep(writeTimeout)
+		synctest.Wait()
+		if j := <-w.jobs; j.take() {
+			t.Error("the writer would begin what was refused")
+		}
+	})
 }
 
 func openMigrated(folder string) (*Store, error) {

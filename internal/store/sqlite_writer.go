@@ -13,8 +13,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxGroup bounds a group, and so how long its first member waits for the last.
-const maxGroup = 256
+// maxGroup and groupSpan bound a group, and so how long its first member waits
+// for the last: whoever comes when so many have run, or for so long, is in the
+// next one.
+const (
+	maxGroup  = 256
+	groupSpan = 100 * time.Millisecond
+)
 
 var errQueue = errors.New("the writer has had no room for too long")
 
@@ -34,6 +39,7 @@ type writer struct {
 	announce    func(Note)
 	checkpoints *checkpointer // is told what the log gets
 	jobs        chan *job
+	span        time.Duration // of a group: groupSpan
 	done        chan struct{}
 	version     int64 // data_version: changes when another process commits
 
@@ -48,28 +54,43 @@ type writer struct {
 type job struct {
 	fn    func(*Tx) error
 	asked time.Time
+	taken atomic.Bool // by the writer, which begins it, or by the caller, who withdraws it
 	tx    *Tx
 	err   error
 	done  chan struct{} // has room for an early answer, which only a test plants
 }
 
 func newWriter(c *sqliteConn, f *fresh, announce func(Note), p *checkpointer) *writer {
-	w := &writer{conn: c, fresh: f, announce: announce, checkpoints: p, jobs: make(chan *job, maxGroup), done: make(chan struct{})}
+	w := &writer{conn: c, fresh: f, announce: announce, checkpoints: p, jobs: make(chan *job, maxGroup), span: groupSpan, done: make(chan struct{})}
 	w.lookAround()
 	go w.run()
 	return w
 }
 
-// do runs fn in the next group. No request's context reaches a statement: in
-// SQLite a cancelled one rolls back the whole group.
+// do runs fn in the next group. Until fn has begun, it is withdrawn when ctx ends
+// or after writeTimeout; then its outcome is waited for. No request's context
+// reaches a statement: in SQLite a cancelled one rolls back the whole group.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
+	defer cancel()
 	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 2)}
 	if err := w.enqueue(ctx, j); err != nil {
 		return err
 	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+	}
+	if j.take() {
+		return sheaf.UnavailableError(context.Cause(ctx))
+	}
 	<-j.done
 	return j.err
 }
+
+// take reports whether nobody took the job before.
+func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 
 func (w *writer) enqueue(ctx context.Context, j *job) error {
 	w.mu.RLock()
@@ -78,16 +99,9 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 		return sheaf.UnavailableError(errClosed)
 	}
 	// Of two cases that are ready, select takes any.
-	if err := ctx.Err(); err != nil {
-		return sheaf.UnavailableError(err)
+	if ctx.Err() != nil {
+		return sheaf.UnavailableError(context.Cause(ctx))
 	}
-	select {
-	case w.jobs <- j:
-		return nil
-	default:
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
-	defer cancel()
 	select {
 	case w.jobs <- j:
 		return nil
@@ -117,7 +131,9 @@ func (w *writer) run() {
 			if !ok {
 				return
 			}
-			w.group(j)
+			if j.take() {
+				w.group(j)
+			}
 		case <-tick.C:
 			w.lookAround()
 		}
@@ -161,6 +177,7 @@ func (w *writer) group(first *job) {
 var errUndone = errors.New("the transaction was rolled back by the engine")
 
 func (w *writer) attempt(first *job) ([]*job, error) {
+	until := time.Now().Add(w.span)
 	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
 		return []*job{first}, err
 	}
@@ -171,11 +188,14 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	}
 	// A client that was just answered is about to ask again: let it in.
 	runtime.Gosched()
-	for len(members) < maxGroup {
+	for len(members) < maxGroup && time.Now().Before(until) {
 		select {
 		case j, ok := <-w.jobs:
 			if !ok {
 				return members, w.commit(members)
+			}
+			if !j.take() {
+				continue
 			}
 			members = append(members, j)
 			if !w.member(j) {

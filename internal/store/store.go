@@ -22,7 +22,9 @@ type Store struct {
 	engine engine
 	log    *slog.Logger
 	reads  *slots
-	writes *slots // nil: they do not hold connections
+	writes *slots        // nil: they do not hold connections
+	turns  *slots        // one heavy series of writes a workspace
+	heavy  chan struct{} // who writes much, one at a time; nil: nobody waits for it
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
@@ -128,9 +130,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	reads, writes := s.engine.connections()
-	s.reads = newSlots(reads / 2)
+	s.reads, s.turns = newSlots(reads/2, readTurn), newSlots(1, writeTurn)
 	if writes > 1 {
-		s.writes = newSlots(writes / 4)
+		s.writes = newSlots(writes/4, writeTurn)
+	} else {
+		s.heavy = make(chan struct{}, 1)
 	}
 	return s, nil
 }
@@ -196,6 +200,30 @@ func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) 
 	}
 	defer leave()
 	return s.engine.write(ctx, fn)
+}
+
+// TurnOfHeavy waits until no other series of heavy writes of the workspace is
+// under way; the function that it returns ends this one.
+func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
+	return s.turns.take(ctx, ws)
+}
+
+// WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one
+// writer: of all workspaces one heavy write at a time waits for it, so that the
+// writes of others come between any two of them.
+func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+	if s.heavy == nil {
+		return s.WriteIn(ctx, ws, fn)
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
+	defer cancel()
+	select {
+	case s.heavy <- struct{}{}:
+		defer func() { <-s.heavy }()
+	case <-wait.Done():
+		return sheaf.UnavailableError(context.Cause(wait))
+	}
+	return s.WriteIn(ctx, ws, fn)
 }
 
 // Credential returns what the key with that hash stands for, as of the newest
