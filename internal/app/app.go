@@ -23,6 +23,7 @@ type App struct {
 	random   io.Reader
 	webhooks Webhooks
 	cost     PasswordCost
+	cascades Cascades
 
 	maxRecords func(sheaf.Plan) int
 }
@@ -61,7 +62,7 @@ func New(c Config) *App {
 		c.MaxRecords = func(sheaf.Plan) int { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		webhooks: c.Webhooks}
+		webhooks: c.Webhooks, cascades: standardCascades}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.
@@ -105,8 +106,15 @@ type work struct {
 // write runs act in one transaction that holds the workspace, with the events
 // it emits and the caller's idempotency key.
 func write[T any](ctx context.Context, a *App, c Caller, act func(w *work) (T, error)) (T, error) {
+	return writeBy(ctx, a, c, a.store.WriteIn, act)
+}
+
+// writeFunc is a way of the store to write in a workspace.
+type writeFunc = func(context.Context, sheaf.WorkspaceID, func(*store.Tx) error) error
+
+func writeBy[T any](ctx context.Context, a *App, c Caller, by writeFunc, act func(w *work) (T, error)) (T, error) {
 	var out T
-	err := a.store.WriteIn(ctx, c.Workspace, func(tx *store.Tx) error {
+	err := by(ctx, c.Workspace, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(c.Workspace)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"sheaf.dev/internal/sheaf"
@@ -196,43 +197,100 @@ func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) 
 }
 
 // DeleteFolder removes the folder and all below it. Their projects move to the
-// root level; no document changes.
+// root level; no document changes. With more than 10,000 projects these move
+// first, in chunks, and the folder goes with the last.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return err
 	}
-	return do(ctx, a, c, func(w *work) error {
+	return a.cascade(ctx, c, func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
 		if err != nil {
-			return err
+			return nothing, err
 		}
-		if err := match.Check(top.Revision); err != nil {
-			return err
-		}
-		tree, err := w.Subtree(w.ws.ID, top)
-		if err != nil {
-			return err
-		}
-		// Children first: no folder is removed under another.
-		for _, f := range slices.Backward(tree) {
-			if err := w.removeFolder(f); err != nil {
-				return err
+		// What has begun is not refused any more for what happened meanwhile.
+		if at != chunks {
+			if err := match.Check(top.Revision); err != nil {
+				return nothing, err
 			}
 		}
-		return nil
+		size, err := w.TreeSize(w.ws.ID, id)
+		if err != nil {
+			return nothing, err
+		}
+		room := w.room(at, max(size.Folders, size.Projects))
+		switch {
+		case room == 0:
+			return nothing, nil
+		case size.Projects > room:
+			return part, w.emptyFolders(id, room)
+		}
+		return w.removeFolders(id, room)
 	})
 }
 
-func (w *work) removeFolder(f sheaf.Folder) error {
-	projects, err := w.UnfileProjects(w.ws.ID, f.ID, w.now)
+// emptyFolders moves at most so many projects in the tree to the root level.
+func (w *work) emptyFolders(top sheaf.FolderID, most int64) error {
+	filed, err := w.FiledFolders(w.ws.ID, top, most)
 	if err != nil {
 		return err
 	}
-	for _, before := range projects {
-		p := before
-		p.FolderID, p.UpdatedAt = nil, w.after(before.UpdatedAt)
-		w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
+	for _, f := range filed {
+		n, err := w.unfileProjects(f, most)
+		if err == nil {
+			err = w.CountProjects(w.ws.ID, f, -n)
+		}
+		if most -= n; err != nil || most == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfileProjects moves at most so many of the folder's own projects to the root
+// level, and returns how many it moved.
+func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) {
+	return w.pages(most, func(most int64) (int64, error) {
+		projects, err := w.UnfileProjects(w.ws.ID, folder, w.now, most)
+		for _, before := range projects {
+			p := before
+			p.FolderID, p.UpdatedAt = nil, w.after(before.UpdatedAt)
+			w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
+		}
+		return int64(len(projects)), err
+	})
+}
+
+// removeFolders removes at most so many folders of the tree, with what is in
+// them, the top last.
+func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
+	for most > 0 {
+		page, err := w.LowestFolders(w.ws.ID, top, min(cascadePage, most))
+		if err != nil {
+			return nothing, err
+		}
+		for _, f := range page {
+			if err := w.removeFolder(f); err != nil {
+				return nothing, err
+			}
+			if f.ID == top {
+				return all, nil
+			}
+		}
+		most -= int64(len(page))
+	}
+	return part, nil
+}
+
+func (w *work) removeFolder(f sheaf.Folder) error {
+	if f.ProjectCount > 0 {
+		if _, err := w.unfileProjects(f.ID, math.MaxInt64); err != nil {
+			return err
+		}
 	}
 	w.emit(sheaf.FolderDeleted, string(f.ID), &f)
+	if err := w.flush(); err != nil {
+		return err
+	}
 	return w.DeleteFolder(w.ws.ID, f.ID)
 }

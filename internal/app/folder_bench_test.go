@@ -12,20 +12,28 @@ import (
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/fill"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store"
 )
 
-// BenchmarkDeleteFolder deletes a folder of 10,000 projects in a workspace with
-// three subscriptions, which is 10,001 events and 30,003 deliveries in one
-// transaction, while another workspace writes all the time. longest-wait is the
-// longest of its writes.
+// BenchmarkDeleteFolder deletes a folder while another workspace writes all the
+// time. Of 10,000 projects with three subscriptions, it is 10,001 events and
+// 30,003 deliveries in one transaction; of more, it goes in chunks.
+// longest-wait is the longest of the other's writes.
 func BenchmarkDeleteFolder(b *testing.B) {
-	b.Run("SQLite", func(b *testing.B) { benchCascade(b, store.Options{Folder: b.TempDir()}) })
-	b.Run("PostgreSQL", func(b *testing.B) { benchCascade(b, store.Options{DatabaseURL: pgtest.URL(b)}) })
+	for _, size := range []struct{ projects, subscriptions int }{{10_000, 3}, {10_000, 20}, {20_000, 3}, {20_000, 20}} {
+		name := fmt.Sprintf("%dx%d", size.projects, size.subscriptions)
+		b.Run("SQLite/"+name, func(b *testing.B) {
+			benchCascade(b, store.Options{Folder: b.TempDir()}, size.projects, size.subscriptions)
+		})
+		b.Run("PostgreSQL/"+name, func(b *testing.B) {
+			benchCascade(b, store.Options{DatabaseURL: pgtest.URL(b)}, size.projects, size.subscriptions)
+		})
+	}
 }
 
-func benchCascade(b *testing.B, o store.Options) {
+func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 	ctx := context.Background()
 	must := func(err error) {
 		b.Helper()
@@ -49,8 +57,8 @@ func benchCascade(b *testing.B, o store.Options) {
 	for range b.N {
 		b.StopTimer()
 		c, other := newCaller(), newCaller()
-		f := fillFolder(b, s, a, c, 10_000)
-		for i := range 3 {
+		f := fillFolder(b, s, a, c, projects)
+		for i := range subscriptions {
 			_, err := a.CreateSubscription(ctx, c, sheaf.SubscriptionChange{Name: sheaf.Some("Hook"),
 				URL: sheaf.Some(fmt.Sprintf("https://hook.example/%d", i)), Events: sheaf.Some([]string{"project.updated", "folder.deleted"})})
 			must(err)
@@ -79,27 +87,8 @@ func fillFolder(b *testing.B, s *store.Store, a *app.App, c app.Caller, n int) s
 	if err != nil {
 		b.Fatal(err)
 	}
-	description := "What the project is about, in a sentence or two."
-	for at := 0; at < n; at += 500 {
-		err := s.Write(context.Background(), func(tx *store.Tx) error {
-			w, err := tx.LockWorkspace(c.Workspace)
-			if err != nil {
-				return err
-			}
-			for range 500 {
-				w.LastNumber++
-				p := sheaf.Project{ID: sheaf.ProjectID(sheaf.NewUUID(time.Now(), rand.Reader)), Name: "Quarterly report", Description: &description,
-					FolderID: &f.ID, Visibility: sheaf.Private, CreatedAt: f.CreatedAt, UpdatedAt: f.CreatedAt, Number: w.LastNumber, Revision: 1}
-				if err := tx.InsertProject(c.Workspace, p); err != nil {
-					return err
-				}
-			}
-			w.Projects += 500
-			return tx.SaveWorkspace(w)
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+	if err := fill.Projects(s, c.Workspace, f.ID, n); err != nil {
+		b.Fatal(err)
 	}
 	return f.ID
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -133,33 +134,66 @@ func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match s
 }
 
 // DeleteProject removes the project for good. Its documents stay, in no project.
+// More than 10,000 of them leave it first, in chunks, and it goes with the last.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
 	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
 		return err
 	}
-	return do(ctx, a, c, func(w *work) error {
+	return a.cascade(ctx, c, func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
 		if err != nil {
-			return err
+			return nothing, err
 		}
-		if err := match.Check(p.Revision); err != nil {
-			return err
+		// What has begun is not refused any more for what happened meanwhile.
+		if at != chunks {
+			if err := match.Check(p.Revision); err != nil {
+				return nothing, err
+			}
+		}
+		n, err := w.CountLinked(w.ws.ID, id, a.cascades.Whole+1)
+		if err != nil {
+			return nothing, err
+		}
+		room := w.room(at, n)
+		switch {
+		case room == 0:
+			return nothing, nil
+		case n > room:
+			return part, w.emptyProject(p, room)
 		}
 		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
-		return w.removeProject(p)
+		if _, err := w.unlinkDocuments(id, math.MaxInt64); err != nil {
+			return nothing, err
+		}
+		w.ws.Projects--
+		return all, w.DeleteProject(w.ws.ID, p)
 	})
 }
 
-func (w *work) removeProject(p sheaf.Project) error {
-	unlinked, err := w.UnlinkDocuments(w.ws.ID, p.ID, w.now)
+// emptyProject takes at most so many documents out of the project.
+func (w *work) emptyProject(p sheaf.Project, most int64) error {
+	shown, err := w.unlinkDocuments(p.ID, most)
 	if err != nil {
 		return err
 	}
-	for _, before := range unlinked {
-		d := before
-		d.ProjectID, d.UpdatedAt = nil, w.after(before.UpdatedAt)
-		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
-	}
-	w.ws.Projects--
-	return w.DeleteProject(w.ws.ID, p)
+	return w.CountDocuments(w.ws.ID, p.ID, -shown)
+}
+
+// unlinkDocuments takes at most so many documents out of the project, deleted
+// ones too, and returns how many of them were not deleted.
+func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
+	_, err = w.pages(most, func(most int64) (int64, error) {
+		documents, err := w.UnlinkDocuments(w.ws.ID, id, w.now, most)
+		for _, before := range documents {
+			if before.Deleted != nil {
+				continue
+			}
+			shown++
+			d := before
+			d.ProjectID, d.UpdatedAt = nil, w.after(before.UpdatedAt)
+			w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
+		}
+		return int64(len(documents)), err
+	})
+	return shown, err
 }

@@ -211,6 +211,7 @@ func (c *Console) deleteFolder(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.takeTime()
 	if err := c.app.DeleteFolder(v.r.Context(), v.caller, f.ID, sheaf.Match{}); err != nil {
 		return err
 	}

@@ -234,6 +234,14 @@ func (v *visit) at(path ...string) string {
 	return v.console.base + "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
 }
 
+// takeTime lifts the server's own deadlines, which are for requests that end
+// soon: a cascade of a million records takes minutes.
+func (v *visit) takeTime() {
+	c := http.NewResponseController(v.ResponseWriter)
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Time{})
+}
+
 // done sends the browser on after a change. The answer to a script cannot be a
 // redirect: it would follow that itself.
 func (v *visit) done(address string) error {

@@ -12,6 +12,8 @@ const (
 	Posted       = "posted"        // an attempt was made and is not recorded
 	InMigration  = "in-migration"  // some migrations are applied and others are not
 	InBackup     = "in-backup"     // some tables are in the backup and others are not
+
+	BetweenChunks = "between-chunks" // some chunks of a cascade are durable and others have not begun
 )
 
 // The faults that can be planted.
@@ -19,6 +21,8 @@ const (
 	EarlyAnswer = "early-answer" // a write is answered before its commit
 	LazySync    = "lazy-sync"    // SQLite's commits are not synced, which its synchronous=NORMAL means
 	StaleLog    = "stale-log"    // pages get their checksum on the way into SQLite's file alone, not into its log
+
+	OneTransaction = "one-transaction" // a cascade is one transaction, however large it is
 )
 
 // EnvKill names the point and the number of the pass that kills the process, such as "posted:3"; EnvPlant names the

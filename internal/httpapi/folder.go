@@ -92,6 +92,7 @@ func (s *Server) deleteFolder(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	x.takeTime()
 	return noContent(s.App.DeleteFolder(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
 }
 

@@ -100,6 +100,7 @@ func (s *Server) deleteProject(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	x.takeTime()
 	return noContent(s.App.DeleteProject(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
 }
 

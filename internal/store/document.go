@@ -135,34 +135,38 @@ func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) err
 	return nil
 }
 
+const countLinked = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM documents WHERE workspace_id = $1 AND project_id = $2 LIMIT $3) AS q`
+
+// CountLinked counts the project's documents, deleted ones too, as far as most.
+func (r *Reader) CountLinked(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) (int64, error) {
+	return r.count(countLinked, ws, project, most)
+}
+
 const selectLinked = `
 SELECT ` + documentColumns + `
 FROM documents
-WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL
-ORDER BY number`
+WHERE workspace_id = $1 AND project_id = $2
+ORDER BY updated_at, number
+LIMIT $3`
 
 const unlinkDocuments = `
 UPDATE documents
-SET project_id = NULL, revision = revision + 1,
-  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
-WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL`
+SET project_id = NULL,
+  revision = CASE WHEN deleted_at IS NULL THEN revision + 1 ELSE revision END,
+  updated_at = CASE WHEN deleted_at IS NOT NULL THEN updated_at WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+WHERE workspace_id = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)`
 
-const unlinkDeleted = `
-UPDATE documents
-SET project_id = NULL
-WHERE workspace_id = $1 AND project_id = $2`
-
-// UnlinkDocuments takes the documents out of the project, deleted ones too, and
-// returns those that are not deleted as they were.
-func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time) ([]sheaf.Document, error) {
-	before, err := all(&tx.Reader, selectLinked, scanDocument, ws, project)
-	if err != nil {
+// UnlinkDocuments takes some documents, at most that many, out of the project,
+// deleted ones too, and returns them as they were. Only those that are not
+// deleted change beyond that. The project's count is left as it is: see
+// CountDocuments.
+func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time, most int64) ([]sheaf.Document, error) {
+	before, err := all(&tx.Reader, selectLinked, scanDocument, ws, project, most)
+	if err != nil || len(before) == 0 {
 		return nil, err
 	}
-	if len(before) > 0 {
-		if err := tx.exec(unlinkDocuments, ws, project, now); err != nil {
-			return nil, err
-		}
-	}
-	return before, tx.exec(unlinkDeleted, ws, project)
+	last := &before[len(before)-1]
+	return before, tx.exec(unlinkDocuments, ws, project, now, last.UpdatedAt, last.Number)
 }

@@ -61,6 +61,54 @@ func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder
 	return tree, nil
 }
 
+// inTree holds for the folder $2 of the workspace $1 and for all below it.
+const inTree = `workspace_id = $1 AND id IN (
+  WITH RECURSIVE tree (id) AS (
+    SELECT id FROM folders WHERE workspace_id = $1 AND id = $2
+    UNION ALL
+    SELECT f.id FROM tree JOIN folders f ON f.workspace_id = $1 AND f.parent_id = tree.id)
+  SELECT id FROM tree)`
+
+// TreeSize is how much is in a folder and in all below it.
+type TreeSize struct{ Folders, Projects int64 }
+
+const selectTreeSize = `
+SELECT COUNT(*), CAST(COALESCE(SUM(project_count), 0) AS BIGINT)
+FROM folders
+WHERE ` + inTree
+
+// TreeSize counts the folder, all below it, and their projects.
+func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, error) {
+	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.int(), w.int()} }, ws, top)
+	return size, err
+}
+
+const selectFiledFolders = `
+SELECT id
+FROM folders
+WHERE project_count > 0 AND ` + inTree + `
+ORDER BY depth DESC, number
+LIMIT $3`
+
+// FiledFolders returns at most that many folders of the tree that have projects
+// in them.
+func (r *Reader) FiledFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
+	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return sheaf.FolderID(w.text()) }, ws, top, most)
+}
+
+const selectLowest = `
+SELECT ` + folderColumns + `
+FROM folders
+WHERE ` + inTree + `
+ORDER BY depth DESC, number
+LIMIT $3`
+
+// LowestFolders returns at most that many folders of the tree, the deepest
+// first: none has a folder in it that comes after it.
+func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.Folder, error) {
+	return all(r, selectLowest, scanFolder, ws, top, most)
+}
+
 const insertFolder = `
 INSERT INTO folders (workspace_id, id, entity_type, parent_id, name, name_folded, color, sort_order, depth,
   project_count, number, revision, created_at, updated_at)

@@ -145,26 +145,34 @@ func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 	return tx.countProjects(ws, p.FolderID, -1)
 }
 
-const unfileProjects = `
-UPDATE projects
-SET folder_id = NULL, revision = revision + 1,
-  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
-WHERE workspace_id = $1 AND folder_id = $2`
-
 const selectFiled = `
 SELECT ` + projectColumns + `
 FROM projects
 WHERE workspace_id = $1 AND folder_id = $2
-ORDER BY sort_order, number`
+ORDER BY sort_order, number
+LIMIT $3`
 
-// UnfileProjects moves the folder's direct projects to the root level, and
-// returns them as they were.
-func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, now time.Time) ([]sheaf.Project, error) {
-	before, err := all(&tx.Reader, selectFiled, scanProject, ws, folder)
+const unfileProjects = `
+UPDATE projects
+SET folder_id = NULL, revision = revision + 1,
+  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+WHERE workspace_id = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
+
+// UnfileProjects moves the first of the folder's direct projects, at most that
+// many, to the root level, and returns them as they were. The folder's count is
+// left as it is: see CountProjects.
+func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, now time.Time, most int64) ([]sheaf.Project, error) {
+	before, err := all(&tx.Reader, selectFiled, scanProject, ws, folder, most)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
-	return before, tx.exec(unfileProjects, ws, folder, now)
+	last := &before[len(before)-1]
+	return before, tx.exec(unfileProjects, ws, folder, now, last.SortOrder, last.Number)
+}
+
+// CountProjects changes the folder's count by that much.
+func (tx *Tx) CountProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, by int64) error {
+	return tx.countProjects(ws, &folder, by)
 }
 
 const countDocuments = `
@@ -177,4 +185,9 @@ func (tx *Tx) countDocuments(ws sheaf.WorkspaceID, project *sheaf.ProjectID, by 
 		return nil
 	}
 	return tx.exec(countDocuments, ws, project, by)
+}
+
+// CountDocuments changes the project's count by that much.
+func (tx *Tx) CountDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, by int64) error {
+	return tx.countDocuments(ws, &project, by)
 }

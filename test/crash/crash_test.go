@@ -5,6 +5,7 @@ package crash
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/fill"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
@@ -113,6 +115,62 @@ func TestKill_InAMigration(t *testing.T) {
 				p.prepare(t)
 				p.healthy(t)
 			}
+		})
+	}
+}
+
+// A cascade that is killed between two of its chunks has done whole chunks, and whoever repeats the request goes on.
+// D36.
+func TestKill_BetweenTheChunksOfACascade(t *testing.T) {
+	for name, database := range map[string]func(*testing.T) string{
+		"SQLite":     func(*testing.T) string { return "" },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, database(t)).prepare(t)
+			r := newReceiver(t)
+			s := p.start(t, r)
+			var f struct {
+				ID    string
+				Count int `json:"project_count"`
+			}
+			if status, err := s.call(http.MethodPost, "/api/v1/folders", map[string]any{"name": "large", "entity_type": "project"}, &f); err != nil || status != http.StatusCreated {
+				t.Fatalf("create a folder: %d, %v", status, err)
+			}
+			s.terminate(t)
+			const projects = 12_500 // 2,500 more than go at once
+			if err := fill.Folder(p.Data, p.Database, p.key, f.ID, projects); err != nil {
+				t.Fatal(err)
+			}
+			kills := 0
+			for left := projects; left > 10_000; kills++ {
+				s = p.start(t, r, killAt(failpoint.BetweenChunks, 1))
+				if status, err := s.call(http.MethodDelete, "/api/v1/folders/"+f.ID, nil, nil); err == nil {
+					t.Fatalf("the server was not killed: it answered %d with %d projects left", status, left)
+				}
+				<-s.Ended
+				p.healthy(t)
+				s = p.start(t, r)
+				if status, err := s.call(http.MethodGet, "/api/v1/folders/"+f.ID, nil, &f); err != nil || status != http.StatusOK || f.Count >= left {
+					t.Fatalf("after a kill: %d, %v, %d projects of %d are left", status, err, f.Count, left)
+				}
+				left = f.Count
+				s.terminate(t)
+			}
+			s = p.start(t, r)
+			if status, err := s.call(http.MethodDelete, "/api/v1/folders/"+f.ID, nil, nil); err != nil || status != http.StatusNoContent {
+				t.Errorf("repeated: %d, %v", status, err)
+			}
+			for kind, want := range map[string]int{"project.updated": projects, "folder.deleted": 1} {
+				var page struct{ Total int }
+				if status, err := s.call(http.MethodGet, "/api/v1/events?limit=1&type="+kind, nil, &page); err != nil || status != http.StatusOK || page.Total != want {
+					t.Errorf("%s: %d events, want %d (%d, %v)", kind, page.Total, want, status, err)
+				}
+			}
+			s.terminate(t)
+			p.healthy(t)
+			t.Logf("%d kills", kills)
 		})
 	}
 }

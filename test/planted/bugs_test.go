@@ -150,6 +150,24 @@ var bugs = []bug{
 		pkg: "./internal/httpapi", run: "TestEvents_AppliedToAnEmptyCopy",
 	},
 	{
+		name: "app: a folder's counter stays when a chunk of its projects leaves",
+		Fault: plant.Fault{
+			File: "internal/app/folder.go",
+			Old:  `err = w.CountProjects(w.ws.ID, f, -n)`,
+			New:  `err = nil`,
+		},
+		pkg: "./internal/httpapi", run: "TestCascade_EndsBetweenTwoChunks",
+	},
+	{
+		name: "store: a write that was refused while it waited is done all the same",
+		Fault: plant.Fault{
+			File: "internal/store/sqlite_writer.go",
+			Old:  `return j.taken.CompareAndSwap(false, true)`,
+			New:  `return !j.taken.Swap(true) || true`,
+		},
+		pkg: "./internal/store", run: "TestSQLite_AWriteThatHasNotBegun",
+	},
+	{
 		name: "app: a key that was revoked while its body came still acts",
 		Fault: plant.Fault{
 			File: "internal/app/app.go",

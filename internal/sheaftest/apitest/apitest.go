@@ -198,6 +198,9 @@ type movedWriter struct {
 }
 
 func (w *movedWriter) SetReadDeadline(t time.Time) error {
+	if t.IsZero() {
+		return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
+	}
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(t.Sub(w.clock.Now())))
 }
 

@@ -124,15 +124,23 @@ func documentUnlink(f *fixture) {
 	f.change(gone, deleted, -1)
 	now := f.now()
 	ahead := f.document(func(d *sheaf.Document) { d.ProjectID, d.UpdatedAt = &p.ID, now })
-	var before []sheaf.Document
+	for most, want := range []int64{0, 1, 2, 3, 3} {
+		n := get(f, func(r *store.Reader) (int64, error) { return r.CountLinked(f.ws.ID, p.ID, int64(most)) })
+		same(f, "counted as far as asked", n, want)
+	}
+	var before, rest []sheaf.Document
 	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
-		if before, err = tx.UnlinkDocuments(w.ID, p.ID, now); err != nil {
+		if before, err = tx.UnlinkDocuments(w.ID, p.ID, now, 2); err != nil {
+			return err
+		}
+		if rest, err = tx.UnlinkDocuments(w.ID, p.ID, now, 2); err != nil {
 			return err
 		}
 		w.Projects--
 		return tx.DeleteProject(w.ID, p)
 	}))
-	same(f, "as they were", before, []sheaf.Document{d, ahead})
+	same(f, "two of them as they were", before, []sheaf.Document{d, deleted})
+	same(f, "the rest", rest, []sheaf.Document{ahead})
 	d.ProjectID, d.UpdatedAt, d.Revision = nil, now, 2
 	ahead.ProjectID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
 	deleted.ProjectID = nil

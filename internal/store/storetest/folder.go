@@ -80,17 +80,54 @@ func folderUnfile(f *fixture) {
 	old, elsewhere := f.project(filed), f.project(nil)
 	now := f.now()
 	ahead := f.project(func(p *sheaf.Project) { p.FolderID, p.UpdatedAt = &drawer.ID, now })
-	var before []sheaf.Project
+	var before, rest []sheaf.Project
 	f.write(func(tx *store.Tx) (err error) {
-		if before, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now); err != nil {
+		if before, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now, 1); err != nil {
+			return err
+		}
+		return tx.CountProjects(f.ws.ID, drawer.ID, -1)
+	})
+	same(f, "the first as it was", before, []sheaf.Project{old})
+	same(f, "one is left", get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, drawer.ID) }),
+		store.TreeSize{Folders: 1, Projects: 1})
+	f.write(func(tx *store.Tx) (err error) {
+		if rest, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now, 100); err != nil {
 			return err
 		}
 		return tx.DeleteFolder(f.ws.ID, drawer.ID)
 	})
-	same(f, "as they were", before, []sheaf.Project{old, ahead})
+	same(f, "the rest as it was", rest, []sheaf.Project{ahead})
 	old.FolderID, old.UpdatedAt, old.Revision = nil, now, 2
 	ahead.FolderID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
 	f.wantProject("unfiled", old)
 	f.wantProject("unfiled, its change later than the last", ahead)
 	f.wantProject("not in the folder", elsewhere)
+}
+
+// folderTree looks at a tree: its size, the folders that have something in them, and the deepest first.
+func folderTree(f *fixture) {
+	top, other := f.folder(nil), f.folder(nil)
+	under := func(parent sheaf.Folder) func(*sheaf.Folder) {
+		return func(d *sheaf.Folder) { d.ParentID, d.Depth = &parent.ID, parent.Depth+1 }
+	}
+	left, right := f.folder(under(top)), f.folder(under(top))
+	leaf := f.folder(under(right))
+	f.folder(under(other))
+	for _, d := range []sheaf.Folder{top, right, right, other} {
+		f.project(func(p *sheaf.Project) { p.FolderID = &d.ID })
+	}
+	size := func(top sheaf.FolderID) store.TreeSize {
+		return get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, top) })
+	}
+	same(f, "the tree", size(top.ID), store.TreeSize{Folders: 4, Projects: 3})
+	same(f, "a part of it", size(right.ID), store.TreeSize{Folders: 2, Projects: 2})
+	theirs, _ := f.newWorkspace("theirs")
+	foreign := get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(theirs.ID, top.ID) })
+	same(f, "seen from another workspace", foreign, store.TreeSize{})
+	filed := get(f, func(r *store.Reader) ([]sheaf.FolderID, error) { return r.FiledFolders(f.ws.ID, top.ID, 10) })
+	same(f, "with projects", filed, []sheaf.FolderID{right.ID, top.ID})
+	for most, want := range map[int64][]sheaf.FolderID{10: {leaf.ID, left.ID, right.ID, top.ID}, 2: {leaf.ID, left.ID}} {
+		lowest := get(f, func(r *store.Reader) ([]sheaf.Folder, error) { return r.LowestFolders(f.ws.ID, top.ID, most) })
+		same(f, "the deepest first", ids(lowest, func(d sheaf.Folder) sheaf.FolderID { return d.ID }), want)
+	}
 }

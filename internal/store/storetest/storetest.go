@@ -46,6 +46,7 @@ var inWorkspace = map[string]func(*fixture){
 	"Folder/subtree has parents first":           folderSubtree,
 	"Folder/constraints":                         folderConstraints,
 	"Folder/unfiled projects":                    folderUnfile,
+	"Folder/a tree":                              folderTree,
 	"Document/round trip":                        documentRoundTrip,
 	"Document/deleted softly":                    documentDeleted,
 	"Document/constraints":                       documentConstraints,

@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	"math"
+
+	"sheaf.dev/internal/failpoint"
+)
+
+// A cascade is one request that changes many records: deleting a folder moves
+// all its projects, deleting a project unlinks all its documents. Each of them
+// is an event, with a delivery for each subscription. docs/decisions/0014 says
+// why it is done like this.
+
+// Cascades bound what a cascade does in one transaction.
+type Cascades struct {
+	// Whole is up to how many projects of a folder, or documents of a project,
+	// the cascade is one transaction. What is more goes in chunks.
+	Whole int64
+	// Rows is about how many rows a chunk writes, deliveries included: for so
+	// long everybody else waits for the writer of SQLite.
+	Rows int64
+	// Between, if it is set, is called between two chunks.
+	Between func()
+}
+
+// WithCascades returns the rules with other bounds: tests of chunks need not
+// have thousands of records then.
+func (a *App) WithCascades(c Cascades) *App {
+	other := *a
+	other.cascades = c
+	return &other
+}
+
+// standardCascades: 4,000 rows are written in a tenth of a second.
+var standardCascades = Cascades{Whole: 10_000, Rows: 4_000}
+
+const (
+	// chunkMost bounds the records of a chunk, whose rows may be kilobytes each.
+	chunkMost = 1_000
+	// cascadePage is how many records are read, and flushEvents how many events
+	// are kept in memory, before they are written.
+	cascadePage = 250
+	flushEvents = 250
+	// lightRows is up to how many rows a cascade is a write as any other.
+	lightRows = 500
+)
+
+// stage is how far a cascade has come.
+type stage int
+
+const (
+	light  stage = iota // nothing was done, and little may be
+	heavy               // nothing was done, and this transaction has its turn among the heavy ones
+	chunks              // some chunks were done
+)
+
+// progress is what a transaction of a cascade did.
+type progress int
+
+const (
+	nothing progress = iota // there is more than a light one may do
+	part                    // a chunk
+	all                     // the rest
+)
+
+// cascade runs act in one transaction after the other until it has done all.
+// Each of them asks again what the caller may do, and leaves everything
+// consistent: whoever repeats the request after an error goes on. When the
+// caller leaves, no further one begins.
+//
+// A workspace has one heavy cascade at a time, and between two transactions
+// others write.
+func (a *App) cascade(ctx context.Context, c Caller, act func(w *work, s stage) (progress, error)) error {
+	write := a.store.WriteIn
+	for at := light; ; {
+		var did progress
+		err := doBy(ctx, a, c, write, func(w *work) (err error) {
+			did, err = act(w, at)
+			return err
+		})
+		if err != nil || did == all {
+			return err
+		}
+		if at == light {
+			leave, err := a.store.TurnOfHeavy(ctx, c.Workspace)
+			if err != nil {
+				return err
+			}
+			defer leave()
+			write = a.store.WriteHeavyIn
+			at = heavy
+			continue
+		}
+		failpoint.Pass(failpoint.BetweenChunks)
+		if a.cascades.Between != nil {
+			a.cascades.Between()
+		}
+		at = chunks
+	}
+}
+
+// room returns how many of n records this transaction of a cascade may change:
+// all of them, a chunk, or none.
+func (w *work) room(at stage, n int64) int64 {
+	rows := 2 + w.ws.Subscriptions // the record, its event and the deliveries
+	switch {
+	case at == light && n*rows > min(lightRows, w.app.cascades.Rows):
+		return 0
+	case at != chunks && (n <= w.app.cascades.Whole || failpoint.Planted(failpoint.OneTransaction)):
+		return math.MaxInt64
+	}
+	return max(1, min(w.app.cascades.Rows/rows, chunkMost))
+}
+
+// pages calls next for at most so many records, a page at a time, until a page
+// is not full, and writes their events. It returns how many there were.
+func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (total int64, err error) {
+	for total < most {
+		page := min(cascadePage, most-total)
+		n, err := next(page)
+		if err == nil {
+			err = w.flush()
+		}
+		if err != nil {
+			return total, err
+		}
+		total += n
+		if n < page {
+			break
+		}
+	}
+	return total, nil
+}
+
+// flush writes the events so far, when they are many.
+func (w *work) flush() error {
+	if len(w.events) < flushEvents {
+		return nil
+	}
+	err := w.AppendEvents(&w.ws, w.events, w.app.newID)
+	clear(w.events)
+	w.events = w.events[:0]
+	return err
+}
+
+// doBy is do with another way to write.
+func doBy(ctx context.Context, a *App, c Caller, by writeFunc, act func(w *work) error) error {
+	_, err := writeBy(ctx, a, c, by, func(w *work) (struct{}, error) { return struct{}{}, act(w) })
+	return err
+}
