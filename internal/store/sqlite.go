@@ -386,6 +386,7 @@ type sqliteConn struct {
 	c          *sqlite.Conn
 	statements map[*sqlite.Stmt]statement
 	changed    bool  // rows were written since the writer last looked
+	rows       int   // how many, about, since the last commit
 	leash      leash // of a reader
 }
 
@@ -427,7 +428,10 @@ func (c *sqliteConn) query(sql string, args []any, each func(*row) error) error 
 // note remembers that rows were written. It is not called for a statement that
 // failed: SQLite has undone what that one wrote.
 func (c *sqliteConn) note(writes bool) {
-	c.changed = c.changed || writes && c.c.Changes() > 0
+	if n := c.c.Changes(); writes && n > 0 {
+		c.changed = true
+		c.rows += n
+	}
 }
 
 func (c *sqliteConn) exec(sql string, args []any) (int64, error) {

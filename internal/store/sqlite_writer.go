@@ -19,6 +19,9 @@ import (
 const (
 	maxGroup  = 256
 	groupSpan = 100 * time.Millisecond
+	// rowsOfAWrite is what a write changes, as a create does with its event, a
+	// delivery and the counters. A chunk of a cascade counts as many of them.
+	rowsOfAWrite = 5
 )
 
 var errQueue = errors.New("the writer has had no room for too long")
@@ -319,6 +322,7 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle(true)
 	w.announce(note)
-	w.checkpoints.committed(len(members))
+	w.checkpoints.committed(max(len(members), w.conn.rows/rowsOfAWrite))
+	w.conn.rows = 0
 	return nil
 }

@@ -36,7 +36,8 @@ type engine interface {
 	read(ctx context.Context, fn func(*Reader) error) error
 	// write runs fn in one transaction, which is durable when it returns nil.
 	write(ctx context.Context, fn func(*Tx) error) error
-	// writeLong is write for what takes as long as it takes.
+	// writeLong is write for what takes as long as it takes, as a restore does or
+	// a cascade.
 	writeLong(ctx context.Context, fn func(*Tx) error) error
 	// credential returns what a key stands for, as of the newest commit.
 	credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error)
@@ -191,15 +192,19 @@ func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reade
 
 // WriteIn is Write for a workspace, which holds some of the connections at most.
 func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+	return s.writeIn(ctx, ws, s.engine.write, fn)
+}
+
+func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
-		return s.engine.write(ctx, fn)
+		return write(ctx, fn)
 	}
 	leave, err := s.writes.take(ctx, ws)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.engine.write(ctx, fn)
+	return write(ctx, fn)
 }
 
 // TurnOfHeavy waits until no other series of heavy writes of the workspace is
@@ -213,7 +218,7 @@ func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave fu
 // writes of others come between any two of them.
 func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
 	if s.heavy == nil {
-		return s.WriteIn(ctx, ws, fn)
+		return s.writeIn(ctx, ws, s.engine.writeLong, fn)
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
 	defer cancel()

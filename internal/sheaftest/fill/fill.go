@@ -14,7 +14,7 @@ import (
 // batch is how many records one transaction adds.
 const batch = 500
 
-// Projects adds n projects to a folder of the workspace. They leave no event.
+// Projects adds n projects to a folder of the workspace, with their events.
 func Projects(s *store.Store, ws sheaf.WorkspaceID, folder sheaf.FolderID, n int) error {
 	description := "What the project is about, in a sentence or two."
 	for at := 0; at < n; at += batch {
@@ -23,15 +23,27 @@ func Projects(s *store.Store, ws sheaf.WorkspaceID, folder sheaf.FolderID, n int
 			if err != nil {
 				return err
 			}
+			owner, err := tx.OwnerOf(ws)
+			if err != nil {
+				return err
+			}
 			now := time.Now().UTC().Truncate(time.Millisecond)
+			newID := func() string { return sheaf.NewUUID(now, rand.Reader) }
+			var events []sheaf.Event
 			for range min(batch, n-at) {
 				w.LastNumber++
 				w.Projects++
-				p := sheaf.Project{ID: sheaf.ProjectID(sheaf.NewUUID(now, rand.Reader)), Name: "Quarterly report", Description: &description,
+				p := sheaf.Project{ID: sheaf.ProjectID(newID()), Name: "Quarterly report", Description: &description,
 					FolderID: &folder, Visibility: sheaf.Private, CreatedAt: now, UpdatedAt: now, Number: w.LastNumber, Revision: 1}
+				e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + newID()), Type: sheaf.ProjectCreated, At: now, UserID: owner,
+					Workspace: &ws, ResourceID: string(p.ID), Payload: sheaf.AppendJSON(nil, &p)}
+				events = append(events, e.Event())
 				if err := tx.InsertProject(ws, p); err != nil {
 					return err
 				}
+			}
+			if err := tx.AppendEvents(&w, events, newID); err != nil {
+				return err
 			}
 			return tx.SaveWorkspace(w)
 		})
