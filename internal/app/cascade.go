@@ -32,8 +32,8 @@ func (a *App) WithCascades(c Cascades) *App {
 	return &other
 }
 
-// standardCascades: 4,000 rows are written in a tenth of a second.
-var standardCascades = Cascades{Whole: 10_000, Rows: 4_000}
+// standardCascades: 3,000 rows are written in less than a tenth of a second.
+var standardCascades = Cascades{Whole: 10_000, Rows: 3_000}
 
 const (
 	// chunkMost bounds the records of a chunk, whose rows may be kilobytes each.
