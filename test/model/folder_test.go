@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 var (
 	folderFields = rules{"name": name(200), "color": orNull(isColor), "sort_order": isInt32}
@@ -144,6 +147,20 @@ func (m *model) tree(f *thing) []*thing {
 	return tree
 }
 
+// leavesUp is the tree level by level from below, each level in the order of creation.
+func (m *model) leavesUp(f *thing) []*thing {
+	tree, depth := m.tree(f), map[*thing]int{}
+	for _, x := range tree {
+		for _, child := range m.children(x) {
+			depth[child] = depth[x] + 1
+		}
+	}
+	slices.SortFunc(tree, func(a, b *thing) int {
+		return cmp.Or(cmp.Compare(depth[b], depth[a]), cmp.Compare(a.number, b.number))
+	})
+	return tree
+}
+
 // deleteFolder removes the tree from its leaves up. The contract leaves the order of the events open; that of both
 // engines is: level by level from below, a folder's projects before it.
 func (m *model) deleteFolder(c *call) answer {
@@ -154,7 +171,7 @@ func (m *model) deleteFolder(c *call) answer {
 	if !f.matches(c.request.match) {
 		return stale
 	}
-	for _, x := range slices.Backward(m.tree(f)) {
+	for _, x := range m.leavesUp(f) {
 		last := m.show("folder", x) // as it was
 		for _, p := range m.projectsIn(x.id) {
 			m.change("project", p, record{"folder_id": nil})

@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 var (
 	projectsRead  = []string{"projects:read"}
@@ -118,7 +121,9 @@ func (m *model) deleteProject(c *call) answer {
 	}
 	m.emit("project.deleted", p.id, m.show("project", p))
 	m.projects = without(m.projects, p)
-	for _, d := range m.documents {
+	oldest := slices.Clone(m.documents) // whose change is; the contract leaves the order open
+	slices.SortFunc(oldest, func(a, b *thing) int { return cmp.Or(a.updated.Compare(b.updated), cmp.Compare(a.number, b.number)) })
+	for _, d := range oldest {
 		switch {
 		case d.own["project_id"] != p.id:
 		case d.deleted:
