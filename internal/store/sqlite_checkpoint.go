@@ -33,19 +33,19 @@ const (
 // pages, so that done by the writer, as SQLite does it by itself, it took a
 // fifth of its time and two more fsyncs for every other group.
 type checkpointer struct {
-	conn   *sqliteConn
-	hold   *hold
-	log    *slog.Logger
-	n      int // writes since it looked; the writer's
-	wake   chan struct{}
-	others chan struct{} // another process has committed
-	stop   chan struct{}
-	done   chan struct{}
+	conn     *sqliteConn
+	hold     *hold
+	log      *slog.Logger
+	n        int // writes since it looked; the writer's
+	wake     chan struct{}
+	emptying chan struct{} // the log is to be emptied
+	stop     chan struct{}
+	done     chan struct{}
 }
 
 func newCheckpointer(c *sqliteConn, h *hold, log *slog.Logger) *checkpointer {
 	c.c.SetBusyTimeout(emptyWait)
-	p := &checkpointer{conn: c, hold: h, log: log, wake: make(chan struct{}, 1), others: make(chan struct{}, 1),
+	p := &checkpointer{conn: c, hold: h, log: log, wake: make(chan struct{}, 1), emptying: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	go p.run()
 	return p
@@ -60,8 +60,8 @@ func (p *checkpointer) committed(writes int) {
 	signal(p.wake)
 }
 
-// othersCommitted has it empty the log, and never waits.
-func (p *checkpointer) othersCommitted() { signal(p.others) }
+// wantEmpty has it empty the log, and never waits.
+func (p *checkpointer) wantEmpty() { signal(p.emptying) }
 
 func signal(c chan<- struct{}) {
 	select {
@@ -74,13 +74,13 @@ func (p *checkpointer) run() {
 	defer close(p.done)
 	tick := time.NewTicker(checkpointTick)
 	defer tick.Stop()
-	full := false // of what another process wrote
+	full := false // it was to be emptied, and somebody still read it
 	for {
 		var err error
 		select {
 		case <-p.wake:
 			err = p.look()
-		case <-p.others:
+		case <-p.emptying:
 			full, err = p.empty()
 		case <-tick.C:
 			if err = p.hold.retry(); err == nil && full {

@@ -75,7 +75,7 @@ func (e *sqliteEngine) watchReads() {
 	defer close(e.watched)
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
-	for told := int64(0); ; told = e.tellOfLog(told) {
+	for told := int64(0); ; told = e.lookAtLog(told, logBound) {
 		select {
 		case <-tick.C:
 		case <-e.closed:
@@ -91,16 +91,25 @@ func (e *sqliteEngine) ageReads() {
 	}
 }
 
+// lookAtLog tells of a log that has passed the bound, and has it cut off as soon
+// as nobody reads it any more.
+func (e *sqliteEngine) lookAtLog(told, bound int64) int64 {
+	if e.logBytes() > bound {
+		e.checkpoints.wantEmpty()
+	}
+	return e.tellOfLog(told, bound)
+}
+
 // tellOfLog warns when the log has passed the bound, and again whenever it has
 // doubled. It takes and returns the size that was last told.
-func (e *sqliteEngine) tellOfLog(told int64) int64 {
+func (e *sqliteEngine) tellOfLog(told, bound int64) int64 {
 	size := e.logBytes()
 	switch {
-	case size > logBound && size >= 2*told:
+	case size > bound && size >= 2*told:
 		e.log.Warn("the log of the database grows, because somebody reads it without an end: a backup, an export or the doctor, or another program with a transaction open",
 			"path", e.path+"-wal", "bytes", size)
 		return size
-	case size <= logBound && told > 0:
+	case size <= bound && told > 0:
 		e.log.Info("the log of the database is small again", "path", e.path+"-wal", "bytes", size)
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -76,7 +77,7 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 	t.Parallel()
 	var told bytes.Buffer
 	e := &sqliteEngine{path: filepath.Join(t.TempDir(), FileName), log: slog.New(slog.NewTextHandler(&told, nil))}
-	size := e.tellOfLog(0)
+	size := e.tellOfLog(0, logBound)
 	if size != 0 || told.Len() > 0 {
 		t.Errorf("a small log was told of: %s", told.String())
 	}
@@ -91,12 +92,39 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size = e.tellOfLog(size)
+		size = e.tellOfLog(size, logBound)
 		if n := strings.Count(told.String(), "\n"); n != c.lines {
 			t.Errorf("at %d bytes %d lines were told, want %d: %s", c.bytes, n, c.lines, told.String())
 		}
 	}
 	if n, ok := (&Store{engine: e}).LogBytes(); n != 10 || !ok {
 		t.Errorf("LogBytes: %d, %t", n, ok)
+	}
+}
+
+// A log that grew beside a reader is cut off when the reader has ended, without a stop.
+func TestSQLite_LongLogIsCutOff(t *testing.T) {
+	t.Parallel()
+	s, e := sqliteStore(t)
+	err := s.ReadLong(context.Background(), func(r *Reader) error {
+		if _, err := r.Workspaces(); err != nil {
+			return err
+		}
+		if err := s.Write(context.Background(), func(tx *Tx) error { return tx.exec(written, 100) }); err != nil {
+			return err
+		}
+		e.lookAtLog(0, 1)
+		if e.logBytes() == 0 {
+			t.Error("the log was cut off under its reader")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); e.logBytes() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log still has %d bytes", e.logBytes())
+		}
 	}
 }

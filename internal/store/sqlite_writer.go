@@ -153,7 +153,7 @@ func (w *writer) lookAround() {
 	if w.version != 0 {
 		w.fresh.forget()
 		w.announce(everything)
-		w.checkpoints.othersCommitted()
+		w.checkpoints.wantEmpty()
 	}
 	w.version = now
 }
