@@ -9,7 +9,7 @@ import (
 
 // A cascade is one request that changes many records: deleting a folder moves
 // all its projects, deleting a project unlinks all its documents. Each of them
-// is an event, with a delivery for each subscription. docs/decisions/0015 says
+// is an event, with a delivery for each subscription. docs/decisions/0016 says
 // why it is done like this.
 
 // Cascades bound what a cascade does in one transaction.
