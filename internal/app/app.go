@@ -22,6 +22,7 @@ type App struct {
 	now      func() time.Time
 	random   io.Reader
 	webhooks Webhooks
+	trials   *trials
 	cost     PasswordCost
 	cascades Cascades
 
@@ -62,7 +63,7 @@ func New(c Config) *App {
 		c.MaxRecords = func(sheaf.Plan) int { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		webhooks: c.Webhooks, cascades: standardCascades}
+		webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials()}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

@@ -305,8 +305,11 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 }
 
 // TestSubscription sends one webhook.test event now and returns what came of
-// it. It is in no log, is not retried and counts for nothing.
-func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID) (sheaf.TestResult, error) {
+// it. It is in no log, is not retried and counts for nothing. The part that waits
+// for the endpoint is done by wait, so that a caller who counts its requests in
+// work can leave it out; nil just waits. Too many at once are RateLimited or
+// Unavailable.
+func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, wait func(send func())) (sheaf.TestResult, error) {
 	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
 		return sheaf.TestResult{}, err
 	}
@@ -316,7 +319,19 @@ func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.Subscript
 	if err != nil {
 		return sheaf.TestResult{}, err
 	}
-	return sheaf.TestResult{EventID: out.EventID, Attempt: a.webhooks.Send(ctx, out)}, nil
+	leave, err := a.trials.enter(c.Workspace, id)
+	if err != nil {
+		return sheaf.TestResult{}, err
+	}
+	defer leave()
+	result := sheaf.TestResult{EventID: out.EventID}
+	send := func() { result.Attempt = a.webhooks.Send(ctx, out) }
+	if wait == nil {
+		send()
+	} else {
+		wait(send)
+	}
+	return result, nil
 }
 
 func (a *App) testRequest(r *store.Reader, c Caller, id sheaf.SubscriptionID) (sheaf.Outgoing, error) {

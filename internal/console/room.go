@@ -19,6 +19,8 @@ type Room interface {
 	HoldAnswer(n int) error
 	// EnterStream counts a stream of the workspace until leave is called.
 	EnterStream() (leave func(), err error)
+	// Outside does what waits for somebody else, which is not counted meanwhile.
+	Outside(wait func())
 }
 
 // enterWorkspace counts the visit in the workspace of its caller.
@@ -46,6 +48,15 @@ func (v *visit) enterStream() (leave func(), err error) {
 		return room.EnterStream()
 	}
 	return func() {}, nil
+}
+
+// outside waits for somebody else.
+func (v *visit) outside(wait func()) {
+	if room, ok := v.ResponseWriter.(Room); ok {
+		room.Outside(wait)
+		return
+	}
+	wait()
 }
 
 // crowded says to a person what the refusal says to a program.

@@ -193,7 +193,7 @@ func (c *Console) testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID)
+	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID, v.outside)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func TestPolicy_TestsAndRedeliveriesDoNotCount(t *testing.T) {
 		}
 		for _, status := range []int{500, 200} {
 			w.endpoint.on("/a", always(status))
-			if _, err := w.app.TestSubscription(w.Context(), w.caller, id); err != nil {
+			if _, err := w.app.TestSubscription(w.Context(), w.caller, id, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.redeliver(w.deliveries(id)[0].ID)

@@ -18,8 +18,11 @@ const (
 	workspaceWorking = maxWorking / 2
 	// maxBodies and maxAnswers bound the bytes of bodies that are read or worked
 	// on, and of answers that are not taken yet. A workspace may hold a quarter.
-	maxBodies  = 256 << 20
-	maxAnswers = 128 << 20
+	// In a process with less memory they are parts of that.
+	maxBodies   = 256 << 20
+	maxAnswers  = 128 << 20
+	bodiesPart  = 4
+	answersPart = 8
 	// freeBody and freeAnswer are not worth counting: buffers of the connection
 	// and of its socket hold as much.
 	freeBody   = 4 << 10
@@ -41,8 +44,14 @@ type gate struct {
 	answers budget
 }
 
-func newGate() *gate {
-	return &gate{shares: shares{by: map[sheaf.WorkspaceID]int64{}}, bodies: newBudget(maxBodies), answers: newBudget(maxAnswers)}
+// newGate is the gate of a process that may use so many bytes of memory; 0 is
+// plenty.
+func newGate(memory int64) *gate {
+	bodies, answers := int64(maxBodies), int64(maxAnswers)
+	if memory > 0 {
+		bodies, answers = min(bodies, max(memory/bodiesPart, 4*maxBody)), min(answers, max(memory/answersPart, 2*maxBody))
+	}
+	return &gate{shares: shares{by: map[sheaf.WorkspaceID]int64{}}, bodies: newBudget(bodies), answers: newBudget(answers)}
 }
 
 // Load is what requests hold, and what became of them, for the metrics.
@@ -154,6 +163,16 @@ func (s *shares) add(ws sheaf.WorkspaceID, n int64) int64 {
 		s.by[ws] = n
 	}
 	return n
+}
+
+// Outside does what waits for somebody else, such as an endpoint: that is not
+// work. Whoever calls it bounds by other means how many do so at once.
+func (x *exchange) Outside(wait func()) {
+	if x.passage.working {
+		x.pause()
+		defer x.resume()
+	}
+	wait()
 }
 
 // refuse is the answer to what there is no room for. Those who are refused

@@ -42,6 +42,8 @@ type Config struct {
 	TrustedProxy []netip.Prefix
 	// Tally counts the requests for the charts; nil counts none.
 	Tally *tally.Tally
+	// Memory is how many bytes the process may use; 0 is plenty.
+	Memory int64
 	// Console serves the pages for people; nil for none.
 	Console Pages
 }
@@ -92,7 +94,7 @@ func (s *Server) Requests() *obs.Routes { return &s.counted.Routes }
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), streams: newStreams(), gate: newGate()}
+	s := &Server{Config: c, mux: http.NewServeMux(), cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), streams: newStreams(), gate: newGate(c.Memory)}
 	if s.Limiter == nil {
 		s.Limiter = NewLimiter()
 	}

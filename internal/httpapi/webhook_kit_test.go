@@ -168,8 +168,14 @@ func courier(a *apitest.API, g *guard.Guard) *deliver.Courier {
 func guarded(t testing.TB, a *apitest.API) *apitest.API {
 	t.Helper()
 	g := guard.New(nil)
+	return sending(t, a, g, courier(a, g).Send)
+}
+
+// sending serves a's store with another way to make an attempt.
+func sending(t testing.TB, a *apitest.API, g *guard.Guard, send func(context.Context, sheaf.Outgoing) sheaf.Attempt) *apitest.API {
+	t.Helper()
 	rules := app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: rand.Reader, Webhooks: app.Webhooks{
-		Box: a.Webhooks.Box, Guard: g, SignatureHeader: "X-Service-Signature", Send: courier(a, g).Send}})
+		Box: a.Webhooks.Box, Guard: g, SignatureHeader: "X-Service-Signature", Send: send}})
 	h := httpapi.New(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
