@@ -24,9 +24,10 @@ type webhooks struct {
 	box     *seal.Box
 	guard   *guard.Guard
 	courier *deliver.Courier
+	memory  int64 // that the process may use
 }
 
-func (p *program) webhooks(s *config.Settings, masterKey []byte) (*webhooks, error) {
+func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (*webhooks, error) {
 	box, err := seal.New(masterKey, p.random)
 	if err != nil {
 		return nil, err
@@ -38,9 +39,9 @@ func (p *program) webhooks(s *config.Settings, masterKey []byte) (*webhooks, err
 	g := guard.New(s.WebhookAllowCIDR)
 	client := deliver.NewClient(deliver.ClientConfig{
 		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
-		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, UserAgent: "Sheaf-Webhooks/" + version,
+		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, Idle: deliver.BudgetFor(memory).Places / 4, UserAgent: "Sheaf-Webhooks/" + version,
 	})
-	return &webhooks{box: box, guard: g,
+	return &webhooks{box: box, guard: g, memory: memory,
 		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil
 }
 
@@ -67,7 +68,7 @@ func (w *webhooks) rules(s *config.Settings) app.Webhooks {
 // deliverer sends what the store holds; the commits wake it.
 func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
 	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
-		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Alone: s.DatabaseURL == ""})
+		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Budget: deliver.BudgetFor(w.memory), Alone: s.DatabaseURL == ""})
 	st.OnCommit(d.Notice)
 	return d
 }

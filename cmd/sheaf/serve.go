@@ -59,6 +59,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	defer lines.Close()
 	p.stderr = lines.AtOnce() // who does not read it keeps nobody waiting
 	log := obs.NewLog(lines, settings.LogFormat == config.LogJSON, settings.LogLevel)
+	memory, release := p.takeMemory()
+	defer release()
 	unlock, err := takeFolder(settings)
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := p.webhooks(settings, masterKey)
+	hooks, err := p.webhooks(settings, masterKey, memory)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,6 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	warnOfOpenFiles(settings, log)
-	defer reserveHeadroom()()
 	fmt.Fprintf(p.stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
@@ -171,7 +172,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
-		Console: pages,
+		Memory: w.memory, Console: pages,
 	})
 	st.OnCommit(wake(api, pages))
 	clients := boundConnections(l)

@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -37,6 +38,9 @@ type Config struct {
 	Timeout  time.Duration // of one attempt
 	// Tally counts the attempts for the charts; nil counts none.
 	Tally *tally.Tally
+	// Budget is what deliveries may hold together; the zero value is that of a
+	// machine with plenty of memory.
+	Budget Budget
 	// Alone says that no other process delivers from this store: whatever
 	// was being sent when it stopped is taken up at once.
 	Alone bool
@@ -58,8 +62,12 @@ type Deliverer struct {
 
 // New returns a Deliverer.
 func New(c Config) *Deliverer {
-	return &Deliverer{Config: c, lanes: newLanes(), outcomes: make(chan store.Outcome, totalCap), closing: make(chan store.Outcome, totalCap),
-		released: make(chan store.Claim, totalCap), poll: make(chan struct{}, 1), metrics: newMetrics()}
+	if c.Budget == (Budget{}) {
+		c.Budget = BudgetFor(math.MaxInt64)
+	}
+	n := c.Budget.Places
+	return &Deliverer{Config: c, lanes: newLanes(c.Budget), outcomes: make(chan store.Outcome, n), closing: make(chan store.Outcome, n),
+		released: make(chan store.Claim, n), poll: make(chan struct{}, 1), metrics: newMetrics()}
 }
 
 // Notice tells of a commit; it returns at once.
@@ -193,11 +201,11 @@ func (d *Deliverer) lookAround(ctx context.Context) {
 
 // claim takes what the lanes have room for, and sends it.
 func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, senders *sync.WaitGroup) {
-	token := d.NewToken()
+	token, budget := d.NewToken(), d.lanes.unheld()
 	var found store.Claimed
 	err := d.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		now := d.Now() // the lease begins when the writer has time for it
-		found, err = tx.Claim(lanes, now, now.Add(d.Timeout+leaseSpare), token)
+		found, err = tx.Claim(lanes, budget, now, now.Add(d.Timeout+leaseSpare), token)
 		return err
 	})
 	if err != nil {
@@ -214,14 +222,14 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	d.begin(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
 }
 
-func (d *Deliverer) begin(sending context.Context, claims []ready, senders *sync.WaitGroup) {
+func (d *Deliverer) begin(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
 	for _, r := range claims {
 		senders.Go(func() { d.work(sending, r, senders) })
 	}
 }
 
 // work makes attempts of one lane, one after the other, until it has none ahead.
-func (d *Deliverer) work(sending context.Context, r ready, senders *sync.WaitGroup) {
+func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGroup) {
 	for {
 		next := d.attempt(sending, r)
 		if len(next) == 0 {
@@ -234,26 +242,25 @@ func (d *Deliverer) work(sending context.Context, r ready, senders *sync.WaitGro
 
 // attempt makes one attempt, hands its outcome to the recorder, and returns what
 // the lane is to begin in its place.
-func (d *Deliverer) attempt(ctx context.Context, c ready) []ready {
+func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 	a := d.send(ctx, c)
 	failpoint.Pass(failpoint.Posted)
 	if a.Class == string(ErrorCanceled) {
 		if ctx.Err() == nil {
 			d.rest(ctx) // this machine has no connection to spare: leave it time
 		}
-		next := d.lanes.done(c.Subscription, ended{}, d.Now())
+		next := d.lanes.done(&c.Claim, ended{}, d.Now())
 		d.released <- c.Claim
 		return next
 	}
 	now := d.Now()
-	next := d.lanes.done(c.Subscription, ended{a.OK(), a.Duration, len(c.Body)}, now)
+	next := d.lanes.done(&c.Claim, ended{a.OK(), a.Duration, len(a.ResponseBody)}, now)
 	o := store.Outcome{Claim: c.Claim, Attempt: a, Ended: now}
 	if delay, more := d.Schedule.Next(c.Tries + 1); more && !a.OK() && !c.ByHand {
 		due := now.Add(delay)
 		o.Retry = &due
 	}
 	d.metrics.ended(&o)
-	o.Body = nil // nobody needs it any more
 	if o.Closes() {
 		d.closing <- o
 	} else {
@@ -276,7 +283,7 @@ func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
 	return e.err
 }
 
-func (d *Deliverer) send(ctx context.Context, c ready) sheaf.Attempt {
+func (d *Deliverer) send(ctx context.Context, c *ready) sheaf.Attempt {
 	if err := c.to.open(d, &c.Claim); err != nil {
 		d.Log.Error("could not open a subscription's secret", "subscription_id", string(c.Subscription), "error", err)
 		return sheaf.Attempt{StartedAt: d.Now(), Class: string(ErrorConnection), Error: "the subscription's secret cannot be read: rotate it"}

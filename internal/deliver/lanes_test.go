@@ -2,12 +2,17 @@ package deliver
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
+
+// plenty is the budget of a machine with much memory.
+var plenty = BudgetFor(math.MaxInt64)
 
 // fill claims for all lanes until none gets more, as if each had any number of
 // deliveries waiting, and returns how many places it gave out.
@@ -33,7 +38,7 @@ func (l *lanes) fill(ids []sheaf.SubscriptionID) (given int) {
 // about. It is where each lane holds as much as a newcomer would get.
 func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 	for _, hung := range []int{1, 16, 64, 100, 200, 500, 1000} {
-		l := newLanes()
+		l := newLanes(plenty)
 		var ids []sheaf.SubscriptionID
 		for i := range hung {
 			ids = append(ids, sheaf.SubscriptionID(fmt.Sprint(i)))
@@ -50,7 +55,7 @@ func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 		l.fill([]sheaf.SubscriptionID{"fine"})
 		settled := l.end("fine")
 		t.Logf("%d hung: %d places for another at once, %d once settled", hung, first, settled)
-		fair := min(LaneCap, totalCap/(keepFree+hung))
+		fair := min(LaneCap, plenty.Places/(plenty.Places/fullShare+hung))
 		if hung <= 500 && first < 1 || settled < max(1, fair-1) {
 			t.Errorf("%d hung endpoints leave %d places at once and %d later, want 1 and %d", hung, first, settled, fair)
 		}
@@ -60,14 +65,14 @@ func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 // quick makes a lane prove that it is.
 func (l *lanes) quick(id sheaf.SubscriptionID) {
 	for range 40 {
-		l.at(id).learn(ended{arrived: true, took: time.Millisecond, size: 500})
+		l.at(id).learn(ended{arrived: true, took: time.Millisecond}, 500)
 	}
 }
 
 // A quick lane has more claimed than it sends, which goes on one by one; a slow
 // one, or one of large bodies, has not.
 func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
-	l := newLanes()
+	l := newLanes(plenty)
 	l.quick("a")
 	l.look([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.take(time.Time{})
@@ -85,20 +90,23 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 		t.Errorf("claims more at once: %v", again)
 	}
 	for i := range aheadMost / 2 {
-		if n := len(l.done("a", ended{arrived: true, took: time.Millisecond}, time.Time{})); n != 1 {
+		if n := len(l.done(&store.Claim{Subscription: "a"}, ended{arrived: true, took: time.Millisecond}, time.Time{})); n != 1 {
 			t.Fatalf("after %d requests %d begin, want 1", i, n)
 		}
 	}
 	if again, _ := l.take(time.Time{}); len(again) != 1 || again[0].Room != aheadMost/2 {
 		t.Errorf("with half of it left: %v", again)
 	}
-	for _, e := range []ended{{arrived: true, took: time.Second}, {arrived: true, took: time.Millisecond, size: aheadBytes}, {took: time.Millisecond}} {
+	for _, c := range []struct {
+		ended
+		size int
+	}{{ended{arrived: true, took: time.Second}, 500}, {ended{arrived: true, took: time.Millisecond}, aheadBytes}, {ended{took: time.Millisecond}, 500}} {
 		slow := &lane{pace: time.Millisecond, size: 500}
 		for range 20 {
-			slow.learn(e)
+			slow.learn(c.ended, c.size)
 		}
 		if n := slow.allowed(); n > 1 {
-			t.Errorf("%+v may have %d ahead", e, n)
+			t.Errorf("%+v may have %d ahead", c, n)
 		}
 	}
 }
@@ -116,12 +124,12 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 		"closed": func(l *lanes) []store.Claim { return l.close() },
 		"late": func(l *lanes) []store.Claim {
 			for range LaneCap {
-				l.done("a", ended{arrived: true}, now.Add(patience+1))
+				l.done(&store.Claim{Subscription: "a"}, ended{arrived: true}, now.Add(patience+1))
 			}
 			return l.unused(now)
 		},
 	} {
-		l := newLanes()
+		l := newLanes(plenty)
 		l.quick("a")
 		l.look([]sheaf.SubscriptionID{"a"})
 		asked, _ := l.take(now)
@@ -141,7 +149,7 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 
 // What a claim read of a subscription that changed meanwhile is not sent.
 func TestLanes_ChangedDuringAClaim(t *testing.T) {
-	l := newLanes()
+	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.take(time.Time{})
 	l.drop([]sheaf.SubscriptionID{"a"})
@@ -161,7 +169,7 @@ func TestLanes_ChangedDuringAClaim(t *testing.T) {
 func (l *lanes) end(id sheaf.SubscriptionID) int {
 	n := l.at(id).inFlight
 	for range n {
-		l.done(id, ended{}, time.Time{})
+		l.done(&store.Claim{Subscription: id}, ended{}, time.Time{})
 	}
 	l.at(id).look = false
 	return n
@@ -169,7 +177,7 @@ func (l *lanes) end(id sheaf.SubscriptionID) int {
 
 // A lane that is told of while its claim is under way is looked at again.
 func TestLanes_ToldDuringAClaim(t *testing.T) {
-	l := newLanes()
+	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.take(time.Time{})
 	l.look([]sheaf.SubscriptionID{"a"}) // a commit that the claim did not see
@@ -181,7 +189,7 @@ func TestLanes_ToldDuringAClaim(t *testing.T) {
 
 // A failed claim forgets nothing.
 func TestLanes_UnclaimedIsTakenAgain(t *testing.T) {
-	l := newLanes()
+	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a", "b"})
 	asked, _ := l.take(time.Time{})
 	l.unclaimed(asked)
@@ -193,7 +201,7 @@ func TestLanes_UnclaimedIsTakenAgain(t *testing.T) {
 // A lane that nothing waits in takes no memory; one with a retry ahead, or a
 // request in flight, is kept.
 func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
-	l := newLanes()
+	l := newLanes(plenty)
 	now := time.UnixMilli(1000)
 	l.look([]sheaf.SubscriptionID{"empty", "busy", "later"})
 	asked, _ := l.take(now)
@@ -202,7 +210,7 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 	if _, next := l.take(now); len(l.byID) != 2 || !next.Equal(now.Add(time.Second)) {
 		t.Errorf("%d lanes, next at %v", len(l.byID), next)
 	}
-	l.done("busy", ended{}, now)
+	l.done(&store.Claim{Subscription: "busy"}, ended{}, now)
 	if asked, _ := l.take(now.Add(time.Second)); len(asked) != 1 || asked[0].Subscription != "later" || len(l.byID) != 1 {
 		t.Errorf("asked %v of %d lanes", asked, len(l.byID))
 	}
@@ -211,7 +219,7 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 // Of the places that a lane gets one by one, every fourth is a retry's.
 func TestLanes_RetriesHaveTheirShare(t *testing.T) {
 	for _, room := range []int{1, 2, 3, 5, LaneCap} {
-		l := newLanes()
+		l := newLanes(plenty)
 		l.look([]sheaf.SubscriptionID{"a"})
 		all, retries := 0, 0
 		for range 200 {
@@ -223,5 +231,154 @@ func TestLanes_RetriesHaveTheirShare(t *testing.T) {
 		if retries != all/retryShare {
 			t.Errorf("%d places at a time: %d of %d for retries", room, retries, all)
 		}
+	}
+}
+
+// queues are lanes with the sizes of the bodies that wait in each.
+type queues struct {
+	*lanes
+	waiting map[sheaf.SubscriptionID][]int64
+}
+
+// claim adds bodies to a lane, claims for all until nothing is claimed any more,
+// as the store does, and returns what of that lane begins.
+func (q *queues) claim(id sheaf.SubscriptionID, sizes ...int64) (begun []*ready) {
+	q.waiting[id] = append(q.waiting[id], sizes...)
+	q.look([]sheaf.SubscriptionID{id})
+	for {
+		asked, _ := q.take(time.Time{})
+		if len(asked) == 0 {
+			return begun
+		}
+		found, left := store.Claimed{TooLarge: map[sheaf.SubscriptionID]int64{}}, q.unheld()
+		for _, a := range asked {
+			q.claimOne(a, &left, &found)
+		}
+		for _, r := range q.claimed(asked, found, time.Time{}) {
+			if r.Subscription == id {
+				begun = append(begun, r)
+			}
+		}
+	}
+}
+
+func (q *queues) claimOne(a store.Lane, left *store.Budget, found *store.Claimed) {
+	for range a.Room {
+		waiting := q.waiting[a.Subscription]
+		if len(waiting) == 0 {
+			return
+		}
+		size := waiting[0]
+		if size > min(a.Bytes, left.All) || size > store.SmallBody && size > left.Large {
+			found.TooLarge[a.Subscription] = size
+			return
+		}
+		a.Bytes -= size
+		left.All -= size
+		if size > store.SmallBody {
+			left.Large -= size
+		}
+		q.waiting[a.Subscription] = waiting[1:]
+		found.Claims = append(found.Claims, store.Claim{Subscription: a.Subscription, Body: []byte("{}"), Size: size})
+	}
+}
+
+// However many lanes hang with large bodies, what is claimed keeps within the
+// budget, claiming comes to an end, and bodies of others are claimed.
+func TestLanes_BodiesKeepWithinTheBytes(t *testing.T) {
+	for _, memory := range []int64{64 << 20, 256 << 20, 1 << 40} {
+		q := &queues{newLanes(BudgetFor(memory)), map[sheaf.SubscriptionID][]int64{}}
+		large := slices.Repeat([]int64{store.LargestBody}, 2*LaneCap)
+		var hung []*ready
+		for i := range 400 {
+			id := sheaf.SubscriptionID(fmt.Sprint(i))
+			hung = append(hung, q.claim(id, large...)...)
+			if held := q.at(id).bytes; held > laneBytes {
+				t.Errorf("lane %d has %d bytes", i, held)
+			}
+			if i == 19 && len(q.claim("another's", store.LargestBody)) != 1 { // after the webhooks of a workspace
+				t.Error("20 hung lanes leave no bytes for a large body of another")
+			}
+		}
+		if q.bytes > q.budget.Bytes-q.budget.Bytes/smallPart {
+			t.Errorf("%d bytes of large bodies, of %d", q.bytes, q.budget.Bytes)
+		}
+		if n := len(q.claim("small", 500, 500, 500)); n != 3 {
+			t.Errorf("%d small bodies begin beside them, want 3", n)
+		}
+		for len(q.woken) > 0 {
+			<-q.woken
+		}
+		q.done(&hung[0].Claim, ended{answer: 100}, time.Time{})
+		if hung[0].Body != nil || len(q.woken) != 1 {
+			t.Error("the body is kept when its attempt has ended, or whoever waits for bytes was not woken")
+		}
+	}
+}
+
+// Once their first attempts have failed, hung lanes leave half of the bytes to
+// those that do not fail.
+func TestLanes_FailingOnesLeaveBytes(t *testing.T) {
+	q := &queues{newLanes(BudgetFor(256 << 20)), map[sheaf.SubscriptionID][]int64{}}
+	large := slices.Repeat([]int64{store.LargestBody}, 10)
+	var ids []sheaf.SubscriptionID
+	hung := map[sheaf.SubscriptionID][]*ready{}
+	for i := range 240 {
+		id := sheaf.SubscriptionID(fmt.Sprint(i))
+		ids = append(ids, id)
+		hung[id] = q.claim(id, large...)
+	}
+	for _, id := range ids {
+		q.at(id).failing = true
+	}
+	for range 3 {
+		for _, id := range ids {
+			for _, r := range hung[id] {
+				q.done(&r.Claim, ended{}, time.Time{})
+			}
+			hung[id] = nil
+		}
+		for _, id := range ids {
+			hung[id] = append(hung[id], q.claim(id)...)
+		}
+	}
+	if q.large == 0 || q.large > q.largePart()/2 {
+		t.Errorf("failing lanes hold %d of %d bytes, want some and at most half", q.large, q.largePart())
+	}
+	if n := len(q.claim("another's", large...)); n < 1 {
+		t.Error("no large body of another begins")
+	}
+}
+
+// A lane whose last attempt failed has a single large body in flight.
+func TestLanes_FailingOnesHoldLittle(t *testing.T) {
+	q := &queues{newLanes(plenty), map[sheaf.SubscriptionID][]int64{}}
+	begun := q.claim("a", slices.Repeat([]int64{200_000}, 20)...)
+	if len(begun) < 5 {
+		t.Fatalf("%d large bodies begin", len(begun))
+	}
+	for _, r := range begun {
+		q.done(&r.Claim, ended{}, time.Time{})
+	}
+	if n := len(q.claim("a")); n != 1 {
+		t.Errorf("after failures %d large bodies begin, want 1", n)
+	}
+}
+
+// What has ended, or is given back, is counted out.
+func TestLanes_BytesAreGivenBack(t *testing.T) {
+	q := &queues{newLanes(plenty), map[sheaf.SubscriptionID][]int64{}}
+	q.quick("a")
+	all := append(q.claim("a", slices.Repeat([]int64{300}, LaneCap+5)...), q.claim("b", store.LargestBody, 20_000)...)
+	if len(all) != LaneCap+2 || q.ahead != 5 {
+		t.Fatalf("%d begin, %d are ahead", len(all), q.ahead)
+	}
+	q.drop([]sheaf.SubscriptionID{"a"})
+	for _, r := range all {
+		q.done(&r.Claim, ended{answer: 10}, time.Time{})
+	}
+	q.recorded(int64(10 * len(all)))
+	if q.bytes != 0 || q.large != 0 || q.at("a").bytes != 0 || q.at("b").bytes != 0 {
+		t.Errorf("%d bytes, of large ones %d, are counted of nothing", q.bytes, q.large)
 	}
 }

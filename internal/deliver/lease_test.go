@@ -18,7 +18,7 @@ func (w *world) claimAsAnother(id sheaf.SubscriptionID) []store.Claim {
 	w.Helper()
 	var found store.Claimed
 	w.must(w.store.Write(w.Context(), func(tx *store.Tx) (err error) {
-		found, err = tx.Claim([]store.Lane{{Subscription: id, Room: 100}}, time.Now(), time.Now().Add(lease), "another node")
+		found, err = tx.Claim([]store.Lane{{Subscription: id, Room: 100}}, store.Unbounded, time.Now(), time.Now().Add(lease), "another node")
 		return err
 	}))
 	return found.Claims

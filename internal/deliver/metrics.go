@@ -75,16 +75,21 @@ func (d *Deliverer) Register(r prometheus.Registerer) {
 	}
 	gauge("sheaf_delivery_lanes_busy", "Subscriptions that this node sends to right now.", func(l load) int { return l.busy })
 	gauge("sheaf_delivery_requests", "Requests to endpoints under way from this node.", func(l load) int { return l.inFlight })
+	gauge("sheaf_delivery_bytes", "Bytes of the bodies that this node has claimed, and of the answers that it has not recorded yet.",
+		func(l load) int { return int(l.bytes) })
 	gauge("sheaf_deliveries_ahead", "Deliveries that this node has claimed and not begun.", func(l load) int { return l.ahead })
 }
 
 // load is how busy the lanes are.
-type load struct{ busy, inFlight, ahead int }
+type load struct {
+	busy, inFlight, ahead int
+	bytes                 int64
+}
 
 func (l *lanes) load() load {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := load{inFlight: l.inFlight, ahead: l.ahead}
+	out := load{inFlight: l.inFlight, ahead: l.ahead, bytes: l.bytes}
 	for _, lane := range l.byID {
 		if lane.inFlight > 0 {
 			out.busy++

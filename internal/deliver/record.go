@@ -18,7 +18,7 @@ func (d *Deliverer) record(outcomes <-chan store.Outcome, stop <-chan struct{}) 
 	for {
 		select {
 		case o := <-outcomes:
-			d.write(gather(o, outcomes))
+			d.writeAll(gather(o, outcomes))
 		case c := <-d.released:
 			d.giveBack(gather(c, d.released))
 		case <-stop:
@@ -33,7 +33,7 @@ func (d *Deliverer) recordRest(outcomes <-chan store.Outcome) {
 	for {
 		select {
 		case o := <-outcomes:
-			d.write(gather(o, outcomes))
+			d.writeAll(gather(o, outcomes))
 		case c := <-d.released:
 			d.giveBack(gather(c, d.released))
 		default:
@@ -55,6 +55,16 @@ func gather[T any](first T, more <-chan T) []T {
 		break
 	}
 	return batch
+}
+
+// writeAll records a batch and forgets its answers.
+func (d *Deliverer) writeAll(batch []store.Outcome) {
+	d.write(batch)
+	answers := int64(0)
+	for i := range batch {
+		answers += int64(len(batch[i].Attempt.ResponseBody))
+	}
+	d.lanes.recorded(answers)
 }
 
 // write records a batch. While the store is away it tries again, until the

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,11 +23,11 @@ const (
 	maxAnswerHeader = 32 << 10
 	maxAnswerBody   = 16 << 10
 	maxAddresses    = 8 // of one name, tried in one attempt
-	maxIdle         = 1024
 	// IdlePerHost is how many idle connections are kept for one host, which many subscriptions may share: what a
 	// hundred quick ones have in flight. What is above them shakes hands anew for each delivery, at five times its cost.
 	IdlePerHost = 512
 	idleTimeout = 30 * time.Second
+	maxIdle     = 1024
 )
 
 // ClientConfig is what a Client needs to know. Control and Blocked are required, unless DialContext replaces the
@@ -42,8 +43,8 @@ type ClientConfig struct {
 	Special func(netip.Addr) bool
 	// RootCAs are the trusted authorities; nil means the system's.
 	RootCAs *x509.CertPool
-	// PerHost is how many idle connections are kept for each host.
-	PerHost int
+	// PerHost is how many idle connections are kept for each host, Idle how many for all of them; 0 means 1024.
+	PerHost, Idle int
 	// UserAgent is sent where the request's header has none.
 	UserAgent string
 	// DialContext replaces the network in tests. Control is not asked then.
@@ -88,7 +89,7 @@ func NewClient(cfg ClientConfig) *Client {
 		Protocols:              &http1,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxAnswerHeader,
-		MaxIdleConns:           maxIdle,
+		MaxIdleConns:           cmp.Or(cfg.Idle, maxIdle),
 		MaxIdleConnsPerHost:    max(cfg.PerHost, 1),
 		IdleConnTimeout:        idleTimeout,
 		// No MaxConnsPerHost: two subscriptions may share a host, and one that hangs must not hold up the other.

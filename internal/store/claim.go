@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -10,11 +12,30 @@ import (
 
 // Lane is a subscription and how many of its deliveries may be claimed. Retries
 // are how many of them first attempts, which go first, must leave to retries.
+// Bytes bounds what their bodies have together; 0 is no bound of the lane's own.
 type Lane struct {
 	Subscription sheaf.SubscriptionID
 	Room         int
 	Retries      int
+	Bytes        int64
 }
+
+// Budget is how many bytes the bodies of one claim may have together, and how
+// many of them those may have that are larger than SmallBody.
+type Budget struct{ All, Large int64 }
+
+// Unbounded is a Budget that refuses nothing.
+var Unbounded = Budget{All: math.MaxInt64, Large: math.MaxInt64}
+
+const (
+	// SmallBody is the largest body that a claim reads together with its
+	// delivery. Larger ones are read when they are sure to be claimed, once for
+	// all deliveries of their event.
+	SmallBody = 16 << 10
+	// LargestBody is what a body counts at most: an event's payload and what is
+	// around it. A budget that has so much left takes any delivery.
+	LargestBody = sheaf.MaxPayload + 32<<10
+)
 
 // Claim is a delivery that this node, and no other, is to attempt now.
 type Claim struct {
@@ -22,13 +43,16 @@ type Claim struct {
 	Delivery     sheaf.DeliveryID
 	Subscription sheaf.SubscriptionID
 	Event        sheaf.EventID
-	Body         []byte
-	Attempts     int64 // made before
-	Tries        int64 // of them in this run of the schedule
-	ByHand       bool  // asked for by redeliver: not counted
+	Body         []byte // shared with the other claims of its event: not to be written to
+	Attempts     int64  // made before
+	Tries        int64  // of them in this run of the schedule
+	ByHand       bool   // asked for by redeliver: not counted
 	URL          string
 	Sealed       Sealed
 	Token        string
+	Size         int64 // what the body counts against a Budget
+
+	number int64 // of its event
 }
 
 // Claimed is what a claim of several lanes found.
@@ -37,13 +61,18 @@ type Claimed struct {
 	// Next is when the earliest delivery that waits in a lane that had room
 	// left is due; lanes that none waits in are missing.
 	Next map[sheaf.SubscriptionID]time.Time
+	// TooLarge is, for each lane that had room left, the size of the first due
+	// delivery for which no bytes were left.
+	TooLarge map[sheaf.SubscriptionID]int64
 }
 
 // Claim takes due deliveries of the lanes, first attempts before retries, under
-// a lease until which nobody else takes them. A lane whose subscription is gone
-// or inactive yields only what was asked for by hand.
-func (tx *Tx) Claim(lanes []Lane, now, leaseUntil time.Time, token string) (Claimed, error) {
-	out := Claimed{Next: map[sheaf.SubscriptionID]time.Time{}}
+// a lease until which nobody else takes them. Their bodies keep within the bytes
+// of the lanes and of the budget; what does not fit holds up what is behind it in
+// its lane. A lane whose subscription is gone or inactive yields only what was
+// asked for by hand.
+func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, token string) (Claimed, error) {
+	out := Claimed{Next: map[sheaf.SubscriptionID]time.Time{}, TooLarge: map[sheaf.SubscriptionID]int64{}}
 	queues, err := tx.queues(lanes)
 	if err != nil {
 		return out, fmt.Errorf("read subscriptions: %w", err)
@@ -54,6 +83,9 @@ func (tx *Tx) Claim(lanes []Lane, now, leaseUntil time.Time, token string) (Clai
 	var unfilled []*queue
 	for _, q := range queues {
 		q.take(token)
+		if size := q.fit(&budget); size > 0 {
+			out.TooLarge[q.Subscription] = size
+		}
 		out.Claims = append(out.Claims, q.claims...)
 		if len(q.claims) < q.Room {
 			unfilled = append(unfilled, q)
@@ -61,6 +93,9 @@ func (tx *Tx) Claim(lanes []Lane, now, leaseUntil time.Time, token string) (Clai
 	}
 	if err := tx.nextDue(unfilled, now, out.Next); err != nil {
 		return out, err
+	}
+	if out.Claims, err = tx.readBodies(out.Claims); err != nil {
+		return out, fmt.Errorf("read events: %w", err)
 	}
 	return out, tx.lease(out.Claims, leaseUntil, token)
 }
@@ -114,16 +149,41 @@ func (q *queue) take(token string) {
 	}
 }
 
+// fit drops the claims that there are no bytes for, and returns the size of the
+// first of them; 0 when there are none.
+func (q *queue) fit(budget *Budget) (tooLarge int64) {
+	if q.Bytes == 0 {
+		q.Bytes = math.MaxInt64
+	}
+	for i := range q.claims {
+		size := q.claims[i].Size
+		large := size > SmallBody
+		if size > min(q.Bytes, budget.All) || large && size > budget.Large {
+			q.claims = q.claims[:i]
+			return size
+		}
+		q.Bytes -= size
+		budget.All -= size
+		if large {
+			budget.Large -= size
+		}
+	}
+	return 0
+}
+
 // ClaimMost bounds what is claimed of one lane at a time. It stands in the text,
 // where PostgreSQL's planner sees it: it would sort a lane if it had to expect
 // that much of it is asked for.
 const ClaimMost = 512
 
 // selectQueued reads no more deliveries than are taken. Each one's event is
-// looked up by itself, never joined from end to end.
+// looked up by itself, never joined from end to end. A body that is not small
+// comes as its length, for which no JSON object can be taken.
 var selectQueued = newBulk(fmt.Sprintf(`
-SELECT q.workspace_id, q.id, q.event_id, q.attempt_count, q.tries, q.back_state,
-  (SELECT e.body FROM events e WHERE e.workspace_id = q.workspace_id AND e.number = q.event_number)
+SELECT q.workspace_id, q.id, q.event_id, q.event_number, q.attempt_count, q.tries, q.back_state,
+  (SELECT CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END
+   FROM events e
+   WHERE e.workspace_id = q.workspace_id AND e.number = q.event_number)
 FROM (
   SELECT d.workspace_id, d.id, d.event_id, d.event_number, d.attempt_count, d.tries, d.back_state
   FROM deliveries d
@@ -131,7 +191,7 @@ FROM (
     AND (d.back_state IS NOT NULL OR {active} = 1)
   ORDER BY d.next_attempt_at
   LIMIT %d{lock}) AS q
-LIMIT {most}`, ClaimMost), dialect{postgres: true}.skipLocked("d"), "subscription", "retry int", "now int", "active int", "most int")
+LIMIT {most}`, SmallBody, ClaimMost), dialect{postgres: true}.skipLocked("d"), "subscription", "retry int", "now int", "active int", "most int")
 
 // queued reads what is due in each queue, at most as many as most says.
 func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue) int, add func(*queue, Claim)) error {
@@ -145,14 +205,57 @@ func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue
 	}
 	return tx.run(selectQueued, rows, func(i int, r *row) {
 		c := Claim{Workspace: sheaf.WorkspaceID(r.text()), Delivery: sheaf.DeliveryID(r.text()), Event: sheaf.EventID(r.text()),
-			Attempts: r.int(), Tries: r.int()}
+			number: r.int(), Attempts: r.int(), Tries: r.int()}
 		c.ByHand = r.optText() != nil
 		if r.null() {
 			return // its event was removed: so will it be
 		}
-		c.Body = []byte(r.text())
+		c.Body = r.blob()
+		c.Size = int64(len(c.Body))
+		if c.Size > 0 && c.Body[0] != '{' {
+			c.Size, _ = strconv.ParseInt(string(c.Body), 10, 64)
+			c.Body = nil
+		}
+		c.Size = min(c.Size, LargestBody)
 		add(asked[i], c)
 	})
+}
+
+var selectBodies = newBulk(`
+SELECT body
+FROM events
+WHERE workspace_id = {workspace} AND number = {number}`, "", "workspace", "number int")
+
+// readBodies reads the bodies that did not come with their deliveries, each once,
+// and drops the claims whose event was removed meanwhile.
+func (tx *Tx) readBodies(claims []Claim) ([]Claim, error) {
+	type event struct {
+		workspace sheaf.WorkspaceID
+		number    int64
+	}
+	bodies := map[event][]byte{}
+	var events []event
+	var rows [][]any
+	for i := range claims {
+		e := event{claims[i].Workspace, claims[i].number}
+		if _, asked := bodies[e]; claims[i].Body == nil && !asked {
+			bodies[e] = nil
+			events = append(events, e)
+			rows = append(rows, []any{e.workspace, e.number})
+		}
+	}
+	if len(rows) == 0 {
+		return claims, nil
+	}
+	if err := tx.run(selectBodies, rows, func(i int, r *row) { bodies[events[i]] = r.blob() }); err != nil {
+		return nil, err
+	}
+	for i := range claims {
+		if c := &claims[i]; c.Body == nil {
+			c.Body = bodies[event{c.Workspace, c.number}]
+		}
+	}
+	return slices.DeleteFunc(claims, func(c Claim) bool { return c.Body == nil }), nil
 }
 
 var selectNextDue = newBulk(`

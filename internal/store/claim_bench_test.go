@@ -72,7 +72,7 @@ func BenchmarkClaimAndRecord(b *testing.B) {
 					began := time.Now()
 					var found Claimed
 					err := s.Write(context.Background(), func(tx *Tx) (err error) {
-						found, err = tx.Claim(asked, now, now.Add(time.Minute), rand.Text())
+						found, err = tx.Claim(asked, Unbounded, now, now.Add(time.Minute), rand.Text())
 						return err
 					})
 					claimed := time.Now()

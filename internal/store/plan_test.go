@@ -174,7 +174,7 @@ func checkQuick(t *testing.T, s *Store, now time.Time) {
 	began := time.Now()
 	err := s.Write(context.Background(), func(tx *Tx) error {
 		for i := range 20 {
-			c, err := tx.Claim([]Lane{{"full", 16, 4}, {"done", 16, 4}}, now, now.Add(time.Minute), fmt.Sprint(i))
+			c, err := tx.Claim([]Lane{{Subscription: "full", Room: 16, Retries: 4}, {Subscription: "done", Room: 16, Retries: 4}}, Unbounded, now, now.Add(time.Minute), fmt.Sprint(i))
 			if err != nil {
 				return err
 			}

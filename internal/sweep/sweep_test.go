@@ -97,7 +97,7 @@ func (y *yard) attempt(id sheaf.SubscriptionID) []sheaf.DeliveryID {
 	y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
 		out = nil
 		now := y.Clock.Now()
-		found, err := tx.Claim([]store.Lane{{Subscription: id, Room: 10_000}}, now, now.Add(time.Minute), y.id())
+		found, err := tx.Claim([]store.Lane{{Subscription: id, Room: 10_000}}, store.Unbounded, now, now.Add(time.Minute), y.id())
 		if err != nil {
 			return err
 		}

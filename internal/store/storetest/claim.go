@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,6 +19,7 @@ func init() {
 	inWorkspace["Claim/first attempts before retries"] = claimOrder
 	inWorkspace["Claim/until the lease ends"] = claimLease
 	inWorkspace["Claim/tells when the next is due"] = claimNext
+	inWorkspace["Claim/within a number of bytes"] = claimBytes
 	inWorkspace["Record/a bad outcome changes nothing"] = recordBad
 	inDatabase["Claim/lanes that something waits in"] = waitingLanes
 }
@@ -25,7 +28,7 @@ func init() {
 func (f *fixture) claimed(l store.Lane, lease time.Duration) (out store.Claimed, err error) {
 	now, token := f.now(), f.id()
 	err = f.store.Write(context.Background(), func(tx *store.Tx) (err error) {
-		out, err = tx.Claim([]store.Lane{l}, now, now.Add(lease), token)
+		out, err = tx.Claim([]store.Lane{l}, store.Unbounded, now, now.Add(lease), token)
 		return err
 	})
 	return out, err
@@ -120,6 +123,57 @@ func claimNext(f *fixture) {
 	if len(got.Claims) != 0 || !got.Next[s.ID].Equal(due) {
 		f.Errorf("claimed %d, the next is due at %v, want %v", len(got.Claims), got.Next[s.ID], due)
 	}
+}
+
+// claimBytes has deliveries of 20 bytes, 20,000 and 200,000 in two lanes.
+func claimBytes(f *fixture) {
+	a, b := f.subscribe(sheaf.ShareCreated), f.subscribe(sheaf.ShareCreated)
+	for _, size := range []int{20, 20_000, 20, 200_000, 20_000} {
+		e := f.event(sheaf.ShareCreated, "r")
+		e.Body = append(append([]byte(`{"x":"`), bytes.Repeat([]byte("é"), (size-8)/2)...), `"}`...)
+		f.append(e)
+	}
+	left := map[sheaf.SubscriptionID][]int{a.ID: {20, 20_000, 20, 200_000, 20_000}, b.ID: {20, 20_000, 20, 200_000, 20_000}}
+	claim := func(budget store.Budget, bytes int64, want, tooLarge int) {
+		f.Helper()
+		lanes := []store.Lane{{Subscription: a.ID, Room: 10, Bytes: bytes}, {Subscription: b.ID, Room: 10, Bytes: bytes}}
+		var got store.Claimed
+		f.must(f.store.Write(context.Background(), func(tx *store.Tx) (err error) {
+			now := f.now()
+			got, err = tx.Claim(lanes, budget, now, now.Add(time.Hour), f.id())
+			return err
+		}))
+		sizes := map[sheaf.SubscriptionID][]int{}
+		for _, c := range got.Claims {
+			sizes[c.Subscription] = append(sizes[c.Subscription], len(c.Body))
+			if c.Size != int64(len(c.Body)) || !json.Valid(c.Body) {
+				f.Errorf("a body of %d counts %d", len(c.Body), c.Size)
+			}
+		}
+		n := 0
+		for lane, all := range left {
+			mine := append([]int{}, sizes[lane]...)
+			same(f, "sizes", mine, all[:len(mine)])
+			left[lane] = all[len(mine):]
+			n += len(mine)
+		}
+		if n != want || len(got.TooLarge) != tooLarge {
+			f.Errorf("with %+v and %d a lane: claimed %v, too large %v; want %d and %d lanes", budget, bytes, sizes, got.TooLarge, want, tooLarge)
+		}
+		for lane, size := range got.TooLarge {
+			if size != int64(left[lane][0]) {
+				f.Errorf("%d did not fit, and the next has %d", size, left[lane][0])
+			}
+		}
+	}
+	claim(store.Unbounded, 19, 0, 2)                                 // not even the smallest
+	claim(store.Budget{All: 40, Large: 0}, 0, 2, 2)                  // one of each lane
+	claim(store.Budget{All: 1 << 20, Large: 19_999}, 0, 0, 2)        // larger ones have bytes of their own
+	claim(store.Budget{All: 1 << 20, Large: 20_000}, 0, 2, 2)        // of one lane, with the small one behind it
+	claim(store.Unbounded, 30_000, 2, 2)                             // the other lane catches up
+	claim(store.Budget{All: 1 << 20, Large: 1 << 20}, 219_999, 2, 2) // a lane's own bound
+	claim(store.Budget{All: 1 << 20, Large: 1 << 20}, 1<<20, 2, 0)   // all the rest
+	claim(store.Unbounded, 0, 0, 0)
 }
 
 // recordBad has an outcome in its batch that cannot be kept: the whole batch is
