@@ -28,16 +28,17 @@ type commands struct {
 		Invite      userInvite      `cmd:"" help:"Make a one-time link by which somebody joins a workspace."`
 		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
 	} `cmd:"" help:"Let people in."`
-	Migrate     migrateCommand     `cmd:"" help:"Bring the database to this program's schema."`
-	Backup      backupCommand      `cmd:"" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
-	Restore     restoreCommand     `cmd:"" help:"Fill an empty store with a backup, of either engine."`
-	Export      exportCommand      `cmd:"" help:"Write one workspace into a file, also beside a running server."`
-	Import      importCommand      `cmd:"" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
-	Doctor      doctorCommand      `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
-	Repair      repairCommand      `cmd:"" help:"Take over the pages of the SQLite file that another program wrote while no server ran."`
-	Config      configCommand      `cmd:"" help:"Show every setting, its value and where it came from."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready."`
-	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
+	Migrate      migrateCommand      `cmd:"" help:"Bring the database to this program's schema."`
+	Backup       backupCommand       `cmd:"" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
+	Restore      restoreCommand      `cmd:"" help:"Fill an empty store with a backup, of either engine."`
+	Export       exportCommand       `cmd:"" help:"Write one workspace into a file, also beside a running server."`
+	Import       importCommand       `cmd:"" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
+	Doctor       doctorCommand       `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
+	Repair       repairCommand       `cmd:"" help:"Take over the pages of the SQLite file that another program wrote while no server ran."`
+	ConfirmClock confirmClockCommand `cmd:"" help:"Say that this machine's clock is right, after a server has doubted it."`
+	Config       configCommand       `cmd:"" help:"Show every setting, its value and where it came from."`
+	Healthcheck  healthcheckCommand  `cmd:"" help:"Ask a running server whether it is ready."`
+	Version      versionCommand      `cmd:"" help:"Show the version of this program."`
 
 	Listen     listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
 	Projects   projectsCommands  `cmd:"" help:"Work with the projects of a server."`

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"time"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // trust where the machine has no roots of its own
 
@@ -39,7 +40,7 @@ func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (
 	g := guard.New(s.WebhookAllowCIDR)
 	client := deliver.NewClient(deliver.ClientConfig{
 		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
-		Special: g.Special, RootCAs: roots, PerHost: deliver.IdlePerHost, Idle: deliver.BudgetFor(memory).Places / 4, UserAgent: "Sheaf-Webhooks/" + version,
+		Special: g.Special, Allowed: g.Allowed, RootCAs: roots, PerHost: deliver.IdlePerHost, Idle: deliver.BudgetFor(memory).Places / 4, UserAgent: "Sheaf-Webhooks/" + version,
 	})
 	return &webhooks{box: box, guard: g, memory: memory,
 		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil
@@ -74,5 +75,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 }
 
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MaxRecords: maxRecords(s.MaxRecords)})
+	began := p.now()
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MaxRecords: maxRecords(s.MaxRecords),
+		Elapsed: func() time.Duration { return p.now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

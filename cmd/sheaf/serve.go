@@ -178,12 +178,13 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.now, api: api, pages: pages, listener: clients, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	sender := p.deliverer(c, st, w, counts, log)
+	sweeper := p.sweeper(c, st, log)
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
 		{name: "charts", run: charts(counts, a, pages, log)},
 		{name: "deliveries", run: sender.Run, withSignal: true},
-		{name: "chores", run: p.sweeper(c, st, log).Run, withSignal: true},
+		{name: "chores", run: sweeper.Run, withSignal: true},
 	}
 	if shared != nil {
 		s.workers = append(s.workers, worker{name: "shared limits", run: shared.run})
@@ -197,7 +198,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

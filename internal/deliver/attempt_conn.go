@@ -120,11 +120,10 @@ type dialKey struct{}
 var errTooManyAddresses = errors.New("the name has too many addresses")
 
 // guardedDialer asks control for each address, and tries only the first few of a name: a name with thousands of
-// addresses would make every delivery a scan of somebody's network. Its resolver is Go's own, because C's accepts
-// spellings such as 127.1.
+// addresses would make every delivery a scan of somebody's network. Its resolver takes marked names (resolve.go).
 func guardedDialer(control func(context.Context, string, string, syscall.RawConn) error) *net.Dialer {
 	return &net.Dialer{
-		Resolver: &net.Resolver{PreferGo: true},
+		Resolver: dnsOnly(),
 		ControlContext: func(ctx context.Context, network, address string, rc syscall.RawConn) error {
 			if d, ok := ctx.Value(dialKey{}).(*dial); ok && d.tries.Add(1) > maxAddresses {
 				return errTooManyAddresses
@@ -208,6 +207,18 @@ func (a *attempt) connected() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.conn != nil
+}
+
+// named reports whether the attempt asked DNS for its host.
+func (a *attempt) named() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dial == nil {
+		return false
+	}
+	a.dial.mu.Lock()
+	defer a.dial.mu.Unlock()
+	return !a.dial.resolving.IsZero()
 }
 
 func (a *attempt) timings(end time.Time) Timings {

@@ -34,12 +34,13 @@ const (
 // Sentences for people. They are constant on purpose: the texts of net and crypto errors name resolvers, ports and
 // addresses of the network inside.
 const (
-	textCanceled    = "the attempt was stopped before it had ended"
-	textOurs        = "the service could not open a connection just now: it tries again"
-	textBlocked     = "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr"
-	textInvalidURL  = "the endpoint's URL is not valid"
-	textNotSent     = "the request could not be sent"
-	textDNS         = "the endpoint's host name could not be resolved"
+	textCanceled   = "the attempt was stopped before it had ended"
+	textOurs       = "the service could not open a connection just now: it tries again"
+	textBlocked    = "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr"
+	textInvalidURL = "the endpoint's URL is not valid"
+	textNotSent    = "the request could not be sent"
+	// A name that leads nowhere and one that leads inside are told alike: else the names inside could be listed.
+	textName        = "the endpoint's host name could not be resolved to an address that deliveries may reach: use a public name, or let the operator allow its address with --webhook-allow-cidr"
 	textRefused     = "the endpoint refused the connection"
 	textUnreachable = "no connection to the endpoint could be made"
 	textBroken      = "the endpoint closed the connection before its answer was complete"
@@ -59,6 +60,8 @@ func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error)
 		return ErrorStatus, statusText(status)
 	case err == nil:
 		return "", ""
+	case c.cfg.Blocked(err) && a.named(), isUnresolved(err) && ctx.Err() == nil && a.caller.Err() == nil:
+		return ErrorConnection, textName
 	case c.cfg.Blocked(err):
 		return ErrorBlockedAddress, textBlocked
 	case errors.Is(a.caller.Err(), context.Canceled) || errors.Is(err, context.Canceled):
@@ -69,12 +72,15 @@ func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error)
 	return a.classify(err)
 }
 
+// isUnresolved reports whether the name, and nothing behind it, was the trouble.
+func isUnresolved(err error) bool {
+	_, ok := errors.AsType[*net.DNSError](err)
+	return ok
+}
+
 func (a *attempt) classify(err error) (ErrorClass, string) {
 	if handshake, ok := errors.AsType[*handshakeError](err); ok {
 		return classifyHandshake(handshake.err)
-	}
-	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return ErrorConnection, textDNS
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		switch {

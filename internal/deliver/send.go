@@ -41,6 +41,9 @@ type ClientConfig struct {
 	Blocked func(error) bool
 	// Special reports whether an address is kept out of Result.RemoteAddress. Without it every address is.
 	Special func(netip.Addr) bool
+	// Allowed reports whether the operator allows a special address: names of the hosts file lead to those alone.
+	// Without it none is.
+	Allowed func(netip.Addr) bool
 	// RootCAs are the trusted authorities; nil means the system's.
 	RootCAs *x509.CertPool
 	// PerHost is how many idle connections are kept for each host, Idle how many for all of them; 0 means 1024.
@@ -72,9 +75,12 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Special == nil {
 		cfg.Special = func(netip.Addr) bool { return true }
 	}
+	if cfg.Allowed == nil {
+		cfg.Allowed = func(netip.Addr) bool { return false }
+	}
 	c := &Client{cfg: cfg, dial: cfg.DialContext}
 	if c.dial == nil {
-		c.dial = guardedDialer(cfg.Control).DialContext
+		c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)
 	}
 	c.tls = &tls.Config{
 		RootCAs:    cfg.RootCAs,
@@ -172,6 +178,9 @@ func (c *Client) Attempt(ctx context.Context, r Request) Result {
 	end := time.Now()
 	res.Duration = end.Sub(a.started)
 	res.Timings = a.timings(end)
+	if res.Error == textName { // how far it came says whether the name leads inside
+		res.Timings = Timings{DNS: res.Timings.DNS + res.Timings.Connect}
+	}
 	res.RemoteAddress = a.remote(c.cfg.Special)
 	return res
 }

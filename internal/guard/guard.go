@@ -3,14 +3,17 @@
 //
 // It knows addresses, ports and spellings, and nothing else of the program: it
 // imports no other internal package, opens no connection and resolves no name.
+// Of the machine it knows the addresses of its interfaces.
 package guard
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -32,11 +35,13 @@ var platform = []netip.Prefix{
 	netip.MustParsePrefix("168.63.129.16/32"), // Azure: host agent, DNS and health of the virtual machine
 }
 
-// Guard judges destinations. It is immutable: all its methods may be called
-// from any goroutine, and none of them blocks.
+// Guard judges destinations. All its methods may be called from any goroutine,
+// and none of them blocks.
 type Guard struct {
-	allow []netip.Prefix
-	base  *ssrf.Guardian
+	allow      []netip.Prefix
+	base       *ssrf.Guardian
+	interfaces func() ([]net.Addr, error)
+	own        atomic.Pointer[[]netip.Addr] // of this machine, as they were when something was judged last
 }
 
 // New returns a Guard that admits public addresses, and of the special ones
@@ -45,7 +50,7 @@ type Guard struct {
 // wider IPv6 prefix, such as ::/0, admits no v4-mapped address. Invalid
 // prefixes admit nothing.
 func New(allow []netip.Prefix) *Guard {
-	g := &Guard{base: ssrf.New(ssrf.WithAnyPort())}
+	g := &Guard{base: ssrf.New(ssrf.WithAnyPort()), interfaces: net.InterfaceAddrs}
 	for _, p := range allow {
 		g.allow = append(g.allow, unmapPrefix(p))
 	}
@@ -72,22 +77,55 @@ func (g *Guard) Control(_ context.Context, network, address string, _ syscall.Ra
 	return g.Address(dest.Addr())
 }
 
-// Address returns nil when deliveries may go to ip: it is public, or the
-// operator allows it. Otherwise the error wraps [ErrBlocked]. An address with a
-// zone is refused whatever the operator allows, and so is the zero Addr.
+// Address returns nil when deliveries may go to ip: it is public and of another
+// machine, or the operator allows it. Otherwise the error wraps [ErrBlocked]. An
+// address with a zone is refused whatever the operator allows, and so is the
+// zero Addr.
 func (g *Guard) Address(ip netip.Addr) error {
-	if g.allowed(ip) || !g.Special(ip) {
+	if g.Allowed(ip) {
 		return nil
 	}
+	if !g.reserved(ip) {
+		g.look()
+		if !g.Special(ip) {
+			return nil
+		}
+	}
 	return fmt.Errorf("%w: the address is not a public one", ErrBlocked)
+}
+
+// look notes the addresses of this machine's interfaces, which come and go. A
+// machine behind a translation of addresses does not know its public one.
+func (g *Guard) look() {
+	found, err := g.interfaces()
+	if err != nil {
+		return // those of before are the best there is
+	}
+	own := make([]netip.Addr, 0, len(found))
+	for _, a := range found {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok {
+				own = append(own, ip.Unmap())
+			}
+		}
+	}
+	g.own.Store(&own)
 }
 
 // Special tells whether ip is anything but a public unicast address, whatever
 // the operator allows: what IANA's registries call special, IPv6 outside
 // 2000::/3, every v4-mapped address, every address with a zone, the zero Addr,
-// and the inner addresses of cloud platforms. Special addresses are not shown
-// to users.
+// the inner addresses of cloud platforms, and those of this machine's own
+// interfaces, as they were when an address was judged last: a connection to them
+// passes by whatever guards the machine from outside. Special addresses are not
+// shown to users.
 func (g *Guard) Special(ip netip.Addr) bool {
+	own := g.own.Load()
+	return g.reserved(ip) || own != nil && slices.Contains(*own, ip)
+}
+
+// reserved is Special for every machine alike.
+func (g *Guard) reserved(ip netip.Addr) bool {
 	// The library takes the zero Addr for a harmless IPv4 address.
 	if !ip.IsValid() || ip.Zone() != "" || ip.Is4In6() {
 		return true
@@ -95,8 +133,8 @@ func (g *Guard) Special(ip netip.Addr) bool {
 	return contains(platform, ip) || g.base.SafeAddr(ip) != nil
 }
 
-// allowed tells whether the operator's prefixes admit ip.
-func (g *Guard) allowed(ip netip.Addr) bool {
+// Allowed tells whether the operator's prefixes admit ip.
+func (g *Guard) Allowed(ip netip.Addr) bool {
 	// Unmap drops the zone, so look at it first.
 	return ip.Zone() == "" && contains(g.allow, ip.Unmap())
 }

@@ -185,3 +185,38 @@ func TestControl_RefusalNamesNoAddress(t *testing.T) {
 		t.Errorf("Control = %v, which repeats the address", err)
 	}
 }
+
+// What an interface of this machine has is special while it has it, however public it looks.
+func TestAddress_OfThisMachineIsSpecial(t *testing.T) {
+	t.Parallel()
+	own := []net.Addr{&net.IPNet{IP: net.ParseIP("93.184.216.77"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2606:2800:220:1::77"), Mask: net.CIDRMask(64, 128)}}
+	for _, allow := range [][]netip.Prefix{nil, prefixes(t, "93.184.216.77/32", "2606:2800:220:1::77/128")} {
+		g := New(allow)
+		var failing error
+		g.interfaces = func() ([]net.Addr, error) { return own, failing }
+		for _, s := range []string{"93.184.216.77", "2606:2800:220:1::77"} {
+			ip := netip.MustParseAddr(s)
+			if err := g.Address(ip); errors.Is(err, ErrBlocked) != (allow == nil) {
+				t.Errorf("allowed %v: Address(%s) = %v", allow, s, err)
+			}
+			if allow == nil && !g.Special(ip) {
+				t.Errorf("Special(%s) = false", s)
+			}
+		}
+		if err := g.Address(netip.MustParseAddr("93.184.216.78")); err != nil {
+			t.Errorf("the neighbour of an own address is refused: %v", err)
+		}
+		if err := g.CheckURL("https://93.184.216.77/"); (err != nil) != (allow == nil) {
+			t.Errorf("allowed %v: CheckURL says %v", allow, err)
+		}
+		own, failing = own[:1], errors.New("no interfaces")
+		if err := g.Address(netip.MustParseAddr("2606:2800:220:1::77")); (err != nil) != (allow == nil) {
+			t.Errorf("allowed %v: when they cannot be read, Address says %v", allow, err)
+		}
+		failing = nil
+		if err := g.Address(netip.MustParseAddr("2606:2800:220:1::77")); err != nil {
+			t.Errorf("an address that the machine has lost is refused: %v", err)
+		}
+		own = own[:2]
+	}
+}

@@ -159,5 +159,5 @@ func (g *Guard) checkLiteral(ip netip.Addr) error {
 }
 
 func (g *Guard) loopbackAllowed() bool {
-	return g.allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.allowed(netip.IPv6Loopback())
+	return g.Allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.Allowed(netip.IPv6Loopback())
 }

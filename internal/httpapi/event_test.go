@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -138,7 +139,7 @@ func TestEvents_Filters(t *testing.T) {
 		}
 		// What was kept long enough goes from the front; the rest stays countable, and who is behind it is told.
 		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
-			_, err := tx.DeleteEvents(ws.ID, morning.Add(2*time.Second), 100)
+			_, err := tx.DeleteEvents(ws.ID, math.MaxInt64, morning.Add(2*time.Second), 100)
 			return err
 		})
 		if err != nil {

@@ -160,7 +160,7 @@ func names(r fields) []string {
 // courier sends under another guard than the kit's.
 func courier(a *apitest.API, g *guard.Guard) *deliver.Courier {
 	return &deliver.Courier{Now: a.Clock.Now, Client: deliver.NewClient(deliver.ClientConfig{Timeout: a.Webhooks.Timeout, Control: g.Control,
-		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: g.Special,
+		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: g.Special, Allowed: g.Allowed,
 		RootCAs: a.Webhooks.CA.Pool(), PerHost: 1, UserAgent: "Sheaf-Webhooks/test"})}
 }
 

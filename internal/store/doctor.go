@@ -155,6 +155,9 @@ type patient struct {
 
 	ws     sheaf.Workspace
 	oldest oldestEvent
+	// swept is the time before which the sweep may have removed what is old;
+	// nil: it has not said so yet.
+	swept *time.Time
 	// delivered is the time since when no delivery was removed for its age.
 	delivered time.Time
 }
@@ -185,6 +188,9 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 		return err
 	}
 	if p.oldest, err = p.oldestEvent(); err != nil {
+		return err
+	}
+	if p.swept, err = p.Reader.swept(); err != nil {
 		return err
 	}
 	if p.delivered, err = p.deliveredSince(); err != nil {

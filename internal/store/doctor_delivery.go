@@ -77,8 +77,12 @@ WHERE s.workspace_id = $1 AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || 
 }
 
 // deliveredSince returns the time since when no delivery was removed for its
-// age: the oldest go first, in all workspaces alike, and before their events.
+// age. Programs that did not store it removed the oldest first, in all
+// workspaces alike, and before their events.
 func (p *patient) deliveredSince() (time.Time, error) {
+	if p.swept != nil {
+		return *p.swept, nil
+	}
 	oldest, _, err := one(p.Reader, `SELECT MIN(created_at) FROM deliveries`, (*row).optTime)
 	if oldest != nil || err != nil {
 		return valueOf(oldest), err

@@ -58,6 +58,8 @@ func (p *patient) kept(changed time.Time) bool {
 		return true
 	case p.oldest.number > 0:
 		return changed.After(p.oldest.at.Add(clockSlack))
+	case p.swept != nil:
+		return changed.After(p.swept.Add(clockSlack))
 	}
 	return p.Retention > 0 && changed.After(p.Now.Add(clockSlack-p.Retention))
 }

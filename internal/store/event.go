@@ -132,9 +132,10 @@ DELETE FROM events
 WHERE workspace_id = $1 AND number <= $2`
 
 // DeleteEvents removes at most that many of the workspace's oldest events, as
-// far as they are from before a time, and returns how many it removed. It never
-// leaves a gap: an event whose clock was ahead keeps those behind it.
-func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, before time.Time, most int) (int64, error) {
+// far as they are from before a time and below the number of one that is still
+// needed, and returns how many it removed. It never leaves a gap: an event whose
+// clock was ahead keeps those behind it.
+func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, needed int64, before time.Time, most int) (int64, error) {
 	type old struct {
 		number int64
 		at     time.Time
@@ -145,7 +146,7 @@ func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, before time.Time, most int) (in
 	}
 	last := int64(0)
 	for _, e := range oldest {
-		if !e.at.Before(before) {
+		if !e.at.Before(before) || e.number >= needed {
 			break
 		}
 		last = e.number

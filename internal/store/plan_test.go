@@ -61,15 +61,23 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		{"held count", countHeld, "deliveries_held", []any{"held"}},
 		{"hold", holdWaiting(s.engine.dialect()), "deliveries_waiting", []any{"w", "empty"}},
 		{"settle", settleDelivery.sqlite, "", []any{"w", "full1", "t", 1, nil, nil, "failed", nil, now, 1}},
-		{"old deliveries", oldDeliveries, "deliveries_by_time", []any{now, 200}},
 		{"orphans", deliveriesOf, "deliveries_once", []any{"empty", 200}},
 	}
 	if d := s.engine.dialect(); !d.postgres { // where the planner knows how many are old, and they all are
-		tests = append(tests, plan{"old logs", oldLogs(d), "events_by_time", []any{now}})
+		tests = append(tests, plan{"old logs", oldLogs(d), "events_by_time", []any{now}},
+			plan{"held behind", heldBehind(d), "deliveries_held", []any{"w", 5, now, 200}})
+		for i, index := range []string{"deliveries_held", "deliveries_waiting", "deliveries_sending"} {
+			tests = append(tests, plan{"unfinished", unfinished(d)[i], index, []any{"w"}})
+		}
+	}
+	old := plan{"old deliveries", oldDeliveries, "deliveries_done", []any{now, 200}}
+	if !s.engine.dialect().postgres { // which takes few to be done until it has counted, and sorts those
+		tests = append(tests, old)
 	}
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
 			exec(t, s, "ANALYZE")
+			tests = append(tests, old)
 		}
 		for _, test := range tests {
 			plan := explained(t, s, explain+test.sql, test.args)

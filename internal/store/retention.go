@@ -9,7 +9,7 @@ import (
 const oldDeliveries = `
 SELECT workspace_id, id
 FROM deliveries
-WHERE created_at < $1
+WHERE created_at < $1 AND state IN ('delivered', 'failed')
 ORDER BY created_at
 LIMIT $2`
 
@@ -22,14 +22,69 @@ func scanDeliveryKey(r *row) deliveryKey {
 	return deliveryKey{sheaf.WorkspaceID(r.text()), sheaf.DeliveryID(r.text())}
 }
 
-// DeleteDeliveries removes at most that many deliveries from before a time,
-// with their attempts, and returns how many it removed.
+// DeleteDeliveries removes at most that many deliveries from before a time that
+// are done, with their attempts, and returns how many it removed.
 func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
 	keys, err := all(&tx.Reader, oldDeliveries, scanDeliveryKey, before, most)
 	if err != nil {
 		return 0, err
 	}
 	return int64(len(keys)), tx.removeDeliveries(keys)
+}
+
+// heldBehind reads what is held alone; left to itself SQLite may read every
+// delivery of a subscription.
+func heldBehind(d dialect) string {
+	return `
+SELECT d.workspace_id, d.id
+FROM subscriptions s
+JOIN deliveries d ` + d.by("deliveries_held") + ` ON d.subscription_id = s.id AND d.state = 'held'
+WHERE s.workspace_id = $1 AND d.event_number <= $2 AND d.created_at < $3
+LIMIT $4`
+}
+
+// DeleteHeld removes at most that many of the workspace's held deliveries that
+// are from before a time and of events up to a number, and returns how many.
+func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, before time.Time, most int) (int64, error) {
+	keys, err := all(&tx.Reader, heldBehind(tx.d), scanDeliveryKey, ws, upTo, before, most)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(keys)), tx.removeDeliveries(keys)
+}
+
+// unfinished are the queries for the lowest number of an event among the
+// workspace's deliveries that are held, that wait and that are being sent. Each
+// reads the index of that state alone.
+func unfinished(d dialect) []string {
+	lowest := func(state string) string {
+		return `
+SELECT MIN(d.event_number)
+FROM subscriptions s
+JOIN deliveries d ` + d.by("deliveries_"+state) + ` ON d.subscription_id = s.id AND d.state = '` + state + `'
+WHERE s.workspace_id = $1`
+	}
+	return []string{lowest("held"), lowest("waiting"), `
+SELECT MIN(event_number)
+FROM deliveries ` + d.by("deliveries_sending") + `
+WHERE state = 'sending' AND lease_until > 0 AND workspace_id = $1`}
+}
+
+// NeededEvent returns the number of the oldest event of the workspace that is
+// still to be delivered, or one behind the newest.
+func (r *Reader) NeededEvent(ws sheaf.WorkspaceID) (int64, error) {
+	w, err := r.Workspace(ws)
+	needed := w.LastEvent + 1
+	for _, sql := range unfinished(r.d) {
+		if err != nil {
+			return 0, err
+		}
+		var lowest *int64
+		if lowest, _, err = one(r, sql, (*row).optInt, ws); lowest != nil {
+			needed = min(needed, *lowest)
+		}
+	}
+	return needed, err
 }
 
 // removeDeliveries removes a delivery before its attempts: an attempt that is

@@ -1,13 +1,17 @@
 // Package sweep does the chores of the clock: it removes what is kept no
 // longer, in small transactions between which everybody else writes.
 //
-// It removes nothing that a rule still needs.
+// It removes nothing that a rule still needs, and nothing by a clock that it
+// does not believe (clock.go).
 package sweep
 
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -24,6 +28,10 @@ const (
 	failures = 2 * time.Hour
 	// charts is for how long minutes are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
+	// heldEvents is how far behind the newest event of its workspace one may
+	// be that is kept beyond its time because a held delivery needs it. It
+	// bounds what a subscription that is never turned on again makes grow.
+	heldEvents = 10_000
 )
 
 // Config is what the chores need.
@@ -35,13 +43,30 @@ type Config struct {
 	// deleted documents as many are kept. 0 is any number, and so is nil.
 	MaxRecords func(sheaf.Plan) int
 	Retention  time.Duration // of events and deliveries, and of keys that are dead
+	// Elapsed is the time since some moment, by a clock that nobody sets.
+	Elapsed func() time.Duration
 }
 
 // Sweeper does the chores.
-type Sweeper struct{ Config }
+type Sweeper struct {
+	Config
+	clock   clock
+	doubted atomic.Bool // something is not removed because of the clock
+}
 
 // New returns a Sweeper.
-func New(c Config) *Sweeper { return &Sweeper{c} }
+func New(c Config) *Sweeper { return &Sweeper{Config: c} }
+
+// Register adds the state of the chores to r.
+func (s *Sweeper) Register(r prometheus.Registerer) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_sweep_clock_doubted",
+		Help: "1 while old data is not removed because the clock is further ahead than is believed."}, func() float64 {
+		if s.doubted.Load() {
+			return 1
+		}
+		return 0
+	}))
+}
 
 // Run does the chores now and every minute until ctx ends; of several nodes one
 // at a time.
@@ -60,30 +85,44 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Once does every chore to its end. Deliveries go before their events, since
-// they are sent with them.
+// Once does every chore to its end, as far as the clock is believed. Deliveries
+// go before their events, since they are sent with them.
 func (s *Sweeper) Once(ctx context.Context) error {
-	old := s.Now().Add(-s.Retention)
-	for _, chore := range []func(*store.Tx) (int64, error){
-		func(tx *store.Tx) (int64, error) { return tx.DeleteOrphans(batch) },
-		func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) },
-		func(tx *store.Tx) (int64, error) { return tx.DeleteAnswers(s.Now().Add(-answers), batch) },
-		func(tx *store.Tx) (int64, error) { return tx.DeleteSessionsEnded(s.Now(), batch) },
-		func(tx *store.Tx) (int64, error) { return tx.DeleteInvitationsEnded(s.Now(), batch) },
-		func(tx *store.Tx) (int64, error) { return tx.DeleteFailures(s.Now().Add(-failures), batch) },
-		func(tx *store.Tx) (int64, error) {
-			return tx.DeleteKeysEnded(s.Now().Add(-max(s.Retention, store.KeysKept)), batch)
-		},
-		func(tx *store.Tx) (int64, error) { return tx.DeleteMinutes(s.Now().Add(-charts), batch) },
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	s.tell(v)
+	if err := s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteOrphans(batch) }); err != nil {
+		return err
+	}
+	for _, chore := range []struct {
+		keep time.Duration // for how long it keeps
+		do   func(tx *store.Tx, now time.Time) (int64, error)
+	}{
+		{answers, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteAnswers(now.Add(-answers), batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteSessionsEnded(now, batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
+		{failures, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteFailures(now.Add(-failures), batch) }},
+		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteKeysEnded(now.Add(-max(s.Retention, store.KeysKept)), batch)
+		}},
+		{charts, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMinutes(now.Add(-charts), batch) }},
 	} {
-		if err := s.drain(ctx, chore); err != nil {
+		if !v.believed(chore.keep) {
+			continue
+		}
+		if err := s.drain(ctx, func(tx *store.Tx) (int64, error) { return chore.do(tx, v.now) }); err != nil {
 			return err
 		}
 	}
 	if err := s.trash(ctx); err != nil {
 		return err
 	}
-	return s.events(ctx, old)
+	if !v.believed(s.Retention) {
+		return nil
+	}
+	return s.log(ctx, v.now.Add(-s.Retention))
 }
 
 // trash removes deleted documents that are too many, the longest deleted first.
@@ -107,20 +146,61 @@ func (s *Sweeper) trash(ctx context.Context) error {
 	return err
 }
 
-// events removes old events. No snapshot is open meanwhile: it would keep the
-// engine from reusing what is removed.
-func (s *Sweeper) events(ctx context.Context, old time.Time) error {
+// log removes old deliveries and events. No snapshot is open meanwhile: it would
+// keep the engine from reusing what is removed.
+func (s *Sweeper) log(ctx context.Context, old time.Time) error {
+	err := s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) })
+	if err != nil {
+		return err
+	}
 	var logs []sheaf.WorkspaceID
-	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+	err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
 		logs, err = r.OldLogs(old)
 		return err
 	})
 	for _, ws := range logs {
 		if err == nil {
-			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, old, batch) })
+			err = s.events(ctx, ws, old)
 		}
 	}
 	return err
+}
+
+// events removes old events of a workspace up to the first that is still to be
+// delivered. What waits is delivered soon or is held then; what is held waits
+// for a person, who may take longer than anything is kept, but not for ever.
+func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Time) error {
+	var newest int64
+	err := s.Store.Read(ctx, func(r *store.Reader) error {
+		w, err := r.Workspace(ws)
+		newest = w.LastEvent
+		return err
+	})
+	if err == nil {
+		err = s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteHeld(ws, newest-heldEvents, old, batch) })
+	}
+	var needed int64
+	if err == nil {
+		err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
+			needed, err = r.NeededEvent(ws)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed, old, batch) })
+}
+
+// forget is drain for what the doctor would miss: it is told.
+func (s *Sweeper) forget(ctx context.Context, old time.Time, chore func(*store.Tx) (int64, error)) error {
+	return s.drain(ctx, func(tx *store.Tx) (int64, error) {
+		n, err := chore(tx)
+		if err == nil && n > 0 {
+			err = tx.NoteSwept(old)
+		}
+		return n, err
+	})
 }
 
 // drain repeats a chore until it finds less than a batch.

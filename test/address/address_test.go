@@ -136,6 +136,42 @@ func (x *attempt) real(t *testing.T) {
 	}
 	x.testNames(t)
 	x.complain(t, "test of every address by a name")
+	x.tellNothing(t)
+	x.complain(t, "names that are told apart or not")
+}
+
+// tellNothing asks for names that lead inside by DNS, by the hosts file and by the search domain, for this machine's own
+// address and for a name that leads nowhere: nobody can tell them apart.
+func (x *attempt) tellNothing(t *testing.T) {
+	t.Helper()
+	h := x.hooks[len(x.hooks)-1]
+	told := map[string][]string{}
+	for _, name := range []string{"nowhere.test", "nowhere", innerName, cnameName, hostsName, ownName, shortName, nameOf(1)} {
+		if status, err := x.server.Call(h.key, http.MethodPatch, "/api/webhooks/subscriptions/"+h.id, map[string]any{"url": "https://" + name + "/"}, nil); err != nil || status != http.StatusOK {
+			t.Fatalf("change to %s: %d, %v", name, status, err)
+		}
+		var answer map[string]any
+		if status, err := x.server.Call(h.key, http.MethodPost, "/api/webhooks/subscriptions/"+h.id+"/test", nil, &answer); err != nil || status != http.StatusOK {
+			t.Fatalf("test %s: %d, %v", name, status, err)
+		}
+		delete(answer, "event_id")
+		delete(answer, "duration_ms")
+		text := fmt.Sprint(answer)
+		told[text] = append(told[text], name)
+	}
+	if len(told) != 1 {
+		t.Errorf("names are told apart: %q", told)
+		x.lost += len(told) - 1
+	}
+	if full := shortName + "." + searchDomain; x.world.dns.askedFor(full) {
+		t.Errorf("%s was asked for: names are absolute", full)
+		x.lost++
+	}
+	body := map[string]any{"name": "hook", "url": "https://" + own[0].String() + "/", "events": []string{"project.created"}}
+	if status, err := x.server.Call(x.keys[0], http.MethodPost, "/api/webhooks/subscriptions", body, nil); err != nil || status != http.StatusBadRequest {
+		t.Errorf("this machine's own address: create answers %d, %v, want 400", status, err)
+		x.lost++
+	}
 }
 
 // acts are what connects.

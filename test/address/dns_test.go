@@ -22,11 +22,16 @@ const (
 	cnameName  = "cname.test"  // another name, which is private
 	innerName  = "inner.test"  // that one
 	mixedName  = "mixed.test"  // public and private addresses of both families at once
-	hostsName  = "hosts.test"  // is in the hosts file
+	hostsName  = "hosts.test"  // is in the hosts file, and not in DNS
+	ownName    = "own.test"    // a public address that is this machine's own
+	shortName  = "intra"       // a name in the search domain alone
 )
 
+// searchDomain is where the machine looks for short names.
+const searchDomain = "corp.test"
+
 func names() []string {
-	return []string{publicName, rebindName, flipName, cnameName, innerName, mixedName, hostsName}
+	return []string{publicName, rebindName, flipName, cnameName, innerName, mixedName, hostsName, ownName}
 }
 
 // forbidden are the addresses that a name can lead to. One form is refused only where it is written in a URL: in an AAAA
@@ -122,6 +127,10 @@ func (d *dns) addresses(name string, kind dnsmessage.Type) []netip.Addr {
 		return public[:1]
 	case name == innerName, name == flipName, name == rebindName:
 		return []netip.Addr{metadata}
+	case name == ownName:
+		return own
+	case name == shortName+"."+searchDomain:
+		return []netip.Addr{netip.MustParseAddr("10.0.0.1")}
 	case name == mixedName:
 		return append([]netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1"), metadata}, public...)
 	}
@@ -129,6 +138,13 @@ func (d *dns) addresses(name string, kind dnsmessage.Type) []netip.Addr {
 		return forbidden[n : n+1]
 	}
 	return nil
+}
+
+// askedFor tells whether a name was asked for.
+func (d *dns) askedFor(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked[name] > 0
 }
 
 func (d *dns) questions() int {

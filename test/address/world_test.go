@@ -30,6 +30,9 @@ const (
 // public are the addresses that stand for the Internet. Whatever else is reached is special.
 var public = []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("2606:2800:220:1:248:1893:25c8:1946")}
 
+// own is an address that looks public and belongs to an interface of this machine.
+var own = []netip.Addr{netip.MustParseAddr("93.184.216.77")}
+
 // world is a network namespace in which every address there is belongs to this machine, and everybody who connects to
 // one is counted by the packets that begin a connection, whoever listens.
 type world struct {
@@ -54,6 +57,7 @@ func newWorld(t *testing.T) *world {
 	command(t, "ip", "link", "set", "lo", "up")
 	command(t, "ip", "route", "add", "local", "0.0.0.0/0", "dev", "lo")
 	command(t, "ip", "-6", "route", "add", "local", "::/0", "dev", "lo")
+	command(t, "ip", "addr", "add", own[0].String()+"/32", "dev", "lo")
 	w := &world{flows: map[flow]bool{}, roots: filepath.Join(t.TempDir(), "roots.pem")}
 	w.replaceFiles(t)
 	w.dns = serveDNS(t)
@@ -76,7 +80,7 @@ func (w *world) replaceFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		"/etc/resolv.conf": "nameserver " + dnsHost + "\noptions timeout:5 attempts:2\n",
+		"/etc/resolv.conf": "nameserver " + dnsHost + "\nsearch " + searchDomain + "\noptions timeout:5 attempts:2\n",
 		"/etc/hosts":       "127.0.0.1 localhost\n10.0.0.1 " + hostsName + "\n",
 	} {
 		file := filepath.Join(t.TempDir(), "file")

@@ -36,8 +36,8 @@ var bugs = []bug{
 		name: "guard: judged on the name when it is written, not on the address when it is dialled",
 		Fault: plant.Fault{
 			File: "internal/deliver/send.go",
-			Old:  `c.dial = guardedDialer(cfg.Control).DialContext`,
-			New:  `c.dial = (&net.Dialer{}).DialContext`,
+			Old:  `c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)`,
+			New:  `c.dial = dialName(&net.Dialer{Resolver: dnsOnly()}, cfg.Allowed)`,
 		},
 		pkg: "./internal/deliver", run: "TestAttempt_GuardIsAskedForTheAddressDialled",
 	},

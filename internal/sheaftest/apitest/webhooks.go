@@ -40,7 +40,7 @@ func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	w := &Webhooks{CA: ca, Box: box, Timeout: 5 * time.Minute,
 		Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})}
 	w.Client = deliver.NewClient(deliver.ClientConfig{Timeout: w.Timeout, Control: w.Guard.Control,
-		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: w.Guard.Special,
+		Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) }, Special: w.Guard.Special, Allowed: w.Guard.Allowed,
 		RootCAs: ca.Pool(), PerHost: deliver.IdlePerHost, UserAgent: "Sheaf-Webhooks/test"})
 	w.Courier = &deliver.Courier{Client: w.Client, Now: clock.Now}
 	t.Cleanup(w.Client.CloseIdle)

@@ -269,12 +269,20 @@ func (n *nodes) checkOutbox(histories map[sheaf.SubscriptionID]history) {
 	}
 }
 
-// removedWhileRecorded deletes deliveries while their attempts are recorded: neither stays
-// without the other.
+// removedWhileRecorded removes the deliveries of a deleted subscription while their attempts are
+// recorded: neither stays without the other.
 func removedWhileRecorded(n *nodes) {
 	s := n.subscribe(sheaf.ShareCreated)
 	n.appendMany(sheaf.ShareCreated, 200)
 	claims := n.claim(s.ID, 200, time.Hour)
+	n.must(n.both[0].Write(context.Background(), func(tx *store.Tx) error {
+		w, err := tx.LockWorkspace(n.ws.ID)
+		if err != nil {
+			return err
+		}
+		w.Subscriptions--
+		return errors.Join(tx.DeleteSubscription(w.ID, s.ID, n.now()), tx.SaveWorkspace(w))
+	}))
 	var g errgroup.Group
 	g.Go(func() error {
 		for part := range slices.Chunk(claims, 20) {
@@ -288,7 +296,7 @@ func removedWhileRecorded(n *nodes) {
 		for {
 			var removed int64
 			err := n.both[1].Write(context.Background(), func(tx *store.Tx) (err error) {
-				removed, err = tx.DeleteDeliveries(n.now(), 20)
+				removed, err = tx.DeleteOrphans(20)
 				return err
 			})
 			if err != nil || removed == 0 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -132,7 +133,7 @@ func oldEvents(f *fixture) {
 	}{{10, 10}, {5, 5}, {0, 5}} {
 		var n int64
 		f.write(func(tx *store.Tx) (err error) {
-			n, err = tx.DeleteEvents(f.ws.ID, cut, 10)
+			n, err = tx.DeleteEvents(f.ws.ID, math.MaxInt64, cut, 10)
 			return err
 		})
 		page := f.events(sheaf.EventFilter{}, 0)

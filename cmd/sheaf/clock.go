@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+type confirmClockCommand struct {
+	storeFlags
+	output
+}
+
+// Run says for the operator that this machine's clock is right, so that what is
+// old by it is removed again.
+func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
+	settings, err := c.Load(p.env)
+	if err != nil {
+		return err
+	}
+	if err := needFolder(settings, false); err != nil {
+		return err
+	}
+	st, err := openMigrated(ctx, storeOptions(settings))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	now := p.now().UTC()
+	if err := st.Write(ctx, func(tx *store.Tx) error { return tx.SetSweepClock(store.SweepClock{Trusted: now}) }); err != nil {
+		return err
+	}
+	return c.show(p, fields(func(o *sheaf.Object) { o.Time("clock", now) }), func() string {
+		return fmt.Sprintf("the clock is right: it is %s UTC; a server goes on removing what is old within a minute\n", now.Format("2006-01-02 15:04:05"))
+	})
+}

@@ -1,0 +1,167 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// nameServer answers on loopback over UDP and TCP. What does not fit a packet it answers over TCP alone.
+type nameServer struct {
+	address string
+	names   map[string][]netip.Addr // with a dot at the end
+
+	mu    sync.Mutex // guards asked
+	asked []string
+}
+
+func startNameServer(t *testing.T, names map[string][]netip.Addr) *nameServer {
+	t.Helper()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	udp, err := net.ListenPacket("udp", tcp.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &nameServer{address: tcp.Addr().String(), names: names}
+	var served sync.WaitGroup
+	served.Go(func() { s.packets(udp) })
+	served.Go(func() { s.streams(tcp) })
+	t.Cleanup(func() {
+		tcp.Close()
+		udp.Close()
+		served.Wait()
+	})
+	return s
+}
+
+func (s *nameServer) packets(c net.PacketConn) {
+	buf := make([]byte, 1500)
+	for {
+		n, from, err := c.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		_, _ = c.WriteTo(s.answer(buf[:n], 500), from)
+	}
+}
+
+func (s *nameServer) streams(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		buf := make([]byte, 2000)
+		if n, err := c.Read(buf); err == nil && n > 2 {
+			_, _ = c.Write(framed(s.answer(buf[2:n], 1<<16-1)))
+		}
+		c.Close()
+	}
+}
+
+func (s *nameServer) answer(question []byte, most int) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(question) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	q := m.Questions[0]
+	s.mu.Lock()
+	s.asked = append(s.asked, q.Name.String())
+	s.mu.Unlock()
+	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
+	addresses, ok := s.names[q.Name.String()]
+	if !ok {
+		m.RCode = dnsmessage.RCodeNameError
+	}
+	for _, ip := range addresses {
+		if q.Type == dnsmessage.TypeA {
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: ip.As4()}})
+		}
+	}
+	out, err := m.Pack()
+	if err != nil {
+		return nil
+	}
+	if len(out) > most {
+		m.Answers, m.Truncated = nil, true
+		out, _ = m.Pack()
+	}
+	return out
+}
+
+// Only DNS is asked, only for the name as it is, by packet and by stream.
+func TestResolver_AsksDNSAlone(t *testing.T) {
+	t.Parallel()
+	many := make([]netip.Addr, 60) // more than a packet holds
+	for i := range many {
+		many[i] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
+	}
+	s := startNameServer(t, map[string][]netip.Addr{"one.example.": many[:1], "many.example.": many})
+	r := dnsOnly()
+	ask := r.Dial
+	r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return ask(ctx, network, s.address) }
+	for name, want := range map[string][]netip.Addr{"one.example": many[:1], "many.example.": many} {
+		got, err := r.LookupNetIP(t.Context(), "ip", marked(name))
+		slices.SortFunc(got, netip.Addr.Compare)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"nowhere.example", "localhost", "short", "127.1", "2130706433"} {
+		if got, err := r.LookupNetIP(t.Context(), "ip", marked(name)); err == nil {
+			t.Errorf("%s is %v", name, got)
+		}
+	}
+	for _, name := range s.asked {
+		if !slices.Contains([]string{"one.example.", "many.example.", "nowhere.example.", "localhost.", "short."}, name) {
+			t.Errorf("the name server was asked for %s", name)
+		}
+	}
+}
+
+func TestInHosts(t *testing.T) {
+	t.Parallel()
+	const file = "# comment\n127.0.0.1 localhost\n10.0.0.1\tintra intra.corp # here\n::1 localhost\nnonsense intra\n10.0.0.2 INTRA"
+	for name, want := range map[string]string{"intra": "[10.0.0.1 10.0.0.2]", "intra.corp": "[10.0.0.1]", "corp": "[]", "here": "[]"} {
+		if got := inHosts(strings.NewReader(file), name); len(got) == 0 && want != "[]" || len(got) > 0 && text(got) != want {
+			t.Errorf("%s is %v, want %s", name, got, want)
+		}
+	}
+}
+
+func text(addresses []netip.Addr) string {
+	var out []string
+	for _, a := range addresses {
+		out = append(out, a.String())
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}
+
+// D71: whether a name leads nowhere or inside is not told, neither by the text nor by the phases.
+func TestAttempt_NamesInsideAreToldAsNoNames(t *testing.T) {
+	t.Parallel()
+	s := startNameServer(t, map[string][]netip.Addr{"inner.example.": {netip.MustParseAddr("10.0.0.1")}})
+	blocked := errors.New("blocked")
+	d := guardedDialer(func(context.Context, string, string, syscall.RawConn) error { return blocked })
+	ask := d.Resolver.Dial
+	d.Resolver.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return ask(ctx, network, s.address) }
+	c := NewClient(ClientConfig{Timeout: ampleTimeout, Blocked: func(err error) bool { return errors.Is(err, blocked) },
+		DialContext: dialName(d, func(netip.Addr) bool { return false })})
+	for _, host := range []string{"inner.example", "nowhere.example"} {
+		got := c.Attempt(t.Context(), Request{URL: "https://" + host + "/"})
+		if got.Class != ErrorConnection || got.Error != textName || got.Timings.Connect != 0 || got.Timings.DNS == 0 || got.RemoteAddress != "" {
+			t.Errorf("%s: %s %q %+v", host, got.Class, got.Error, got.Timings)
+		}
+	}
+}
