@@ -31,13 +31,19 @@ func (c cascade) complaints() (out []string) {
 	if c.failed != "" {
 		out = append(out, c.failed)
 	}
-	if c.longest > c.took/3 {
+	if c.held() {
 		out = append(out, fmt.Sprintf("another workspace waited %v of %v", c.longest, c.took))
 	}
 	if c.peak > cascadeMayUse {
 		out = append(out, fmt.Sprintf("it took %d MB", c.peak>>20))
 	}
 	return out
+}
+
+// held tells whether another workspace waited for a large part of the whole. In the quick form, beside others, a chunk is
+// a quarter of it, and a busy machine adds to that.
+func (c cascade) held() bool {
+	return c.longest > c.took*time.Duration(proof.Rounds(2, 1, 1))/3
 }
 
 // D36: however large a folder is, deleting it takes bounded memory, and on SQLite, where there is one writer, others
@@ -70,7 +76,7 @@ func report(t *testing.T, name string, c cascade, projects, subscriptions int, p
 			{Name: "took", Value: c.took.Round(time.Millisecond)}, {Name: "writes of another workspace meanwhile", Value: c.writes},
 			{Name: "the longest of them", Value: c.longest.Round(time.Millisecond)}, {Name: "peak memory MB", Value: c.peak >> 20}},
 		Lost:    len(c.complaints()),
-		Control: "one transaction on SQLite", Caught: planted.longest > planted.took/3}.Report(t)
+		Control: "one transaction on SQLite", Caught: planted.held()}.Report(t)
 }
 
 // deleteFolder deletes a folder of that many projects while another workspace writes. The webhooks are inactive, so that
