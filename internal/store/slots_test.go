@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,22 +112,25 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 			return err
 		}
 		var waited sync.WaitGroup
-		refused := 0
+		var refused atomic.Int64
 		for range 2000 { // 100 a second, of which 5 can be served
 			waited.Go(func() {
 				began := time.Now()
 				if err := work(); err == nil {
 					return
 				}
-				refused++
+				refused.Add(1)
 				if took := time.Since(began); took > 0 && took < readTurn {
 					t.Errorf("refused after %v, want at once or after %v", took, readTurn)
 				}
 			})
 			time.Sleep(10 * time.Millisecond)
 		}
-		if own := s.by["a"]; own.users > burst+20 || refused < 1500 {
-			t.Errorf("%d wait, and %d of 2000 were refused", own.users, refused)
+		s.mu.Lock()
+		users := s.by["a"].users
+		s.mu.Unlock()
+		if users > burst+20 || refused.Load() < 1500 {
+			t.Errorf("%d wait, and %d of 2000 were refused", users, refused.Load())
 		}
 		if other, err := s.take(t.Context(), "b"); err != nil {
 			t.Errorf("another workspace got %v", err)
