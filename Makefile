@@ -6,9 +6,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 test:
 	./scripts/test
 
-# The recipes for n8n in a real n8n. The first time npm installs it, 2.3 GB, into the user's cache folder: ten minutes or so.
+# What drives real clients: the recipes in an n8n, and the generators of clients. The first time npm installs n8n, 2.3 GB,
+# into the user's cache folder: ten minutes or so.
 clients:
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestN8N -v ./test/recipes
+	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -v ./test/generators
 
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:

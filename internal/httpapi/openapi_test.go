@@ -23,7 +23,7 @@ import (
 	"sheaf.dev/internal/sheaftest/contract"
 )
 
-var update = flag.Bool("update", false, "write openapi.json from openapi.yaml")
+var update = flag.Bool("update", false, "write openapi.json and the Postman collection from openapi.yaml")
 
 func TestOpenAPI_JSON_IsTheYAML(t *testing.T) {
 	var document yaml.Node
@@ -72,6 +72,8 @@ func appendNode(b []byte, n *yaml.Node) (_ []byte, err error) {
 			}
 		}
 		return append(b, ']'), nil
+	case yaml.AliasNode:
+		return appendNode(b, n.Alias)
 	case yaml.ScalarNode:
 		switch n.Tag {
 		case "!!str", "!!timestamp":
