@@ -205,12 +205,22 @@ func startSender(t *testing.T, z *zoo) *sender {
 	return s
 }
 
-// testAll tries every endpoint by the test call, all at once, and takes the time on this side of the API.
+// testsAtOnce is how many test calls a workspace may have under way.
+const testsAtOnce = 5
+
+// testAll tries every endpoint by the test call, as many at once as a workspace may, and takes the time on this side of
+// the API.
 func (s *sender) testAll(t *testing.T) {
 	var mu sync.Mutex // guards what is noted
 	var wg sync.WaitGroup
+	places := map[string]chan struct{}{}
+	for _, key := range s.keys {
+		places[key] = make(chan struct{}, testsAtOnce)
+	}
 	for _, h := range s.hooks {
 		wg.Go(func() {
+			places[h.key] <- struct{}{}
+			defer func() { <-places[h.key] }()
 			began := time.Now()
 			status, err := s.Call(h.key, http.MethodPost, "/api/webhooks/subscriptions/"+h.id+"/test", nil, nil)
 			took := time.Since(began)
