@@ -58,6 +58,14 @@ func TestDeploy_UsesSettingsThatExist(t *testing.T) {
 
 // The program accepts the values: those of the unit, of the container, and all
 // of sheaf.env at once as if their comments were gone.
+// Without it the program cannot tell this machine's own addresses, which deliveries must not reach.
+func TestDeploy_TheSandboxLetsItReadItsAddresses(t *testing.T) {
+	unit, err := os.ReadFile("../../deploy/sheaf.service")
+	if err != nil || !regexp.MustCompile(`(?m)^RestrictAddressFamilies=.*\bAF_NETLINK\b`).Match(unit) {
+		t.Errorf("deploy/sheaf.service does not allow AF_NETLINK (%v)", err)
+	}
+}
+
 func TestDeploy_UsesValuesThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	key := t.TempDir() + "/master.key"

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"net"
 	"time"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // trust where the machine has no roots of its own
@@ -71,6 +72,9 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
 		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Budget: deliver.BudgetFor(w.memory), Alone: s.DatabaseURL == ""})
 	st.OnCommit(d.Notice)
+	if _, err := net.InterfaceAddrs(); err != nil {
+		log.Warn("could not read this machine's own addresses, so deliveries may reach them; a sandbox must allow AF_NETLINK", "error", err)
+	}
 	return d
 }
 

@@ -193,6 +193,7 @@ func (c *Console) testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.takeTime() // the endpoint may have longer than the server gives a request
 	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID, v.outside)
 	if err != nil {
 		return err

@@ -158,8 +158,11 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	defer l.mu.Unlock()
 	clear(l.changed)
 	l.starved = false
-	looking := 0
+	looking, failing := 0, int64(0)
 	for id, lane := range l.byID {
+		if lane.failing {
+			failing += lane.bytes
+		}
 		if !lane.due.IsZero() && !lane.due.After(now) {
 			lane.look, lane.due = true, time.Time{}
 		}
@@ -174,7 +177,7 @@ func (l *lanes) take(now time.Time) (out []store.Lane, next time.Time) {
 	}
 	free, room := l.free(), store.ClaimMost
 	most := max(LaneCap, room/max(looking, 1))
-	patient := l.left().Large - l.largePart()/2 // what failing lanes may still have
+	patient := min(l.left().Large, l.largePart()/2-failing) // what failing lanes may still have
 	// The order of a map is random, which is fair enough.
 	for id, lane := range l.byID {
 		if !lane.look {
