@@ -180,6 +180,14 @@ func TestContentType(t *testing.T) {
 		"application/vnd.api+json", "json", "text/html; a=application/json", "application/json, text/plain", "*/*"} {
 		c.POST("/api/v1/projects", `{"name":"a"}`, "Content-Type: "+bad).WantError(t, 400, "VALIDATION_ERROR", "Content-Type", "application/json")
 	}
+	// A PATCH is a merge patch (RFC 7396), and nothing else is.
+	const merge = "Content-Type: application/merge-patch+json"
+	id := c.POST("/api/v1/projects", `{"name":"a","description":"d"}`).Text(t, "id")
+	if got := c.PATCH("/api/v1/projects/"+id, `{"name":"b","description":null}`, merge+"; charset=utf-8").Want(t, 200); got.JSON["name"] != "b" || got.JSON["description"] != nil {
+		t.Errorf("the merge patch made %s", got.Body)
+	}
+	c.POST("/api/v1/projects", `{"name":"a"}`, merge).WantError(t, 400, "VALIDATION_ERROR", "Content-Type")
+	c.PATCH("/api/v1/projects/"+id, `[]`, "Content-Type: application/json-patch+json").WantError(t, 400, "VALIDATION_ERROR", "Content-Type")
 }
 
 // bodyOf returns a valid body of exactly that many bytes.

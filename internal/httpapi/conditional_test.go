@@ -242,3 +242,15 @@ func TestConditional_OneOfManyWins(t *testing.T) {
 		}
 	})
 }
+
+// D58: a tag is ours in exactly one form; only the revision in it is compared.
+func TestConditional_IfMatchTakesOneForm(t *testing.T) {
+	t.Parallel()
+	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")
+	one := at(projects, create(t, c, projects, fields{"name": "a"}))
+	for _, tag := range []string{`"01-x"`, `"+1-x"`, `"-1-x"`, `" 1-x"`, `"1 -x"`, `"1-"`, `"1"`, `1-x`, `W/"1-x"`, `"1_0-x"`, `"0x1-x"`, `"１-x"`, `"1-x"y"`, `""`} {
+		c.PATCH(one, `{"name":"b"}`, "If-Match: "+tag).WantError(t, 412, "PRECONDITION_FAILED")
+		c.DELETE(one, "If-Match: "+tag).WantError(t, 412, "PRECONDITION_FAILED")
+	}
+	c.PATCH(one, `{"name":"b"}`, `If-Match: "1-x"`).Want(t, 200)
+}

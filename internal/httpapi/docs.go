@@ -87,7 +87,7 @@ func isDocs(path string) bool {
 func (x *exchange) serveDocs() {
 	a, ok := docsAssets()[x.request.URL.Path]
 	if !ok {
-		x.fail(notFoundRoute())
+		x.fail(x.noSuchRoute())
 		return
 	}
 	if !x.isRead() {

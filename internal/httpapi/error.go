@@ -28,7 +28,7 @@ func (x *exchange) fail(err error) {
 	e := x.explain(err)
 	switch e.Kind {
 	case sheaf.Unauthorized:
-		x.Header().Set("WWW-Authenticate", "Bearer")
+		x.Header().Set("WWW-Authenticate", x.challenge())
 	case sheaf.Unavailable:
 		if e.Cause != nil { // what the gate refuses is counted
 			x.server.Log.Error("answered that the store is unavailable", "request_id", x.id, "error", err)
@@ -72,11 +72,6 @@ func (e errorRecord) Fields(o *sheaf.Object) {
 }
 
 func errorBody(e *sheaf.Error) []byte { return sheaf.AppendJSON(nil, errorRecord{e}) }
-
-func notFoundRoute() error {
-	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
-		Text: "no such address: check the path against the API reference at /docs; paths do not end in a slash"}
-}
 
 // notAllowed answers 405.
 func (x *exchange) notAllowed(allow string) {

@@ -59,11 +59,13 @@ func matchOf(h http.Header) sheaf.Match {
 	return m
 }
 
+// revisionOf reads the revision of a tag in the very form that resourceTag
+// writes; whatever stands for the hash is not compared.
 func revisionOf(tag string) (int64, bool) {
 	if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
 		return 0, false
 	}
-	digits, _, found := strings.Cut(tag[1:len(tag)-1], "-")
+	digits, hash, _ := strings.Cut(tag[1:len(tag)-1], "-")
 	r, err := strconv.ParseInt(digits, 10, 64)
-	return r, found && err == nil
+	return r, err == nil && hash != "" && !strings.Contains(hash, `"`) && digits == strconv.FormatInt(r, 10)
 }

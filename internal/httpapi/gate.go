@@ -232,10 +232,15 @@ func (x *exchange) unread() bool {
 }
 
 // discard takes a body that nobody took, up to the bound, once the answer is on
-// its way: many clients listen only when they have sent everything, and a
-// connection that is closed on them hides the answer.
+// its way: many clients of HTTP/1.1 listen only when they have sent everything,
+// and a connection that is closed on them hides the answer.
+//
+// HTTP/2 has a word for it: when the handler returns, net/http ends the answer
+// and then tells the client to send no more of this request, and the connection
+// stays. Waiting would only keep the end of the answer from a client that has
+// stopped sending because it saw the status.
 func (x *exchange) discard() {
-	if !x.unread() {
+	if !x.unread() || x.request.ProtoMajor > 1 {
 		return
 	}
 	if x.passage.working {

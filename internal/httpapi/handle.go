@@ -43,7 +43,7 @@ func (s *Server) serveAPI(x *exchange) {
 		return
 	}
 	if !isClean(x.request.URL) {
-		x.fail(notFoundRoute())
+		x.fail(x.noSuchRoute())
 		return
 	}
 	s.mux.ServeHTTP(x, x.request)
@@ -52,7 +52,8 @@ func (s *Server) serveAPI(x *exchange) {
 type unknownRoute struct{}
 
 func (unknownRoute) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	w.(*exchange).fail(notFoundRoute())
+	x := w.(*exchange)
+	x.fail(x.noSuchRoute())
 }
 
 // methods are the routes of one path.
@@ -119,6 +120,7 @@ func (x *exchange) run(r *route) (*answer, error) {
 func (x *exchange) authorize(r *route) error {
 	for _, scope := range r.need {
 		if err := x.caller.Authorize(scope); err != nil {
+			x.lacksScope(r.need)
 			return err
 		}
 	}
@@ -181,15 +183,22 @@ func (x *exchange) readBody() error {
 	return nil
 }
 
-// checkContentType refuses a body that says it is something else than JSON.
+// checkContentType refuses a body that says it is something else than JSON. A
+// PATCH does what a merge patch of one level does, so it may say that it is one.
 func (x *exchange) checkContentType() error {
 	t := x.request.Header.Get("Content-Type")
 	if t == "" || len(x.body) == 0 {
 		return nil
 	}
 	// Whatever the parameters are, malformed ones too, they change nothing.
-	if media, _, _ := strings.Cut(t, ";"); strings.EqualFold(strings.TrimSpace(media), "application/json") {
+	media, _, _ := strings.Cut(t, ";")
+	switch strings.ToLower(strings.TrimSpace(media)) {
+	case "application/json":
 		return nil
+	case "application/merge-patch+json":
+		if x.request.Method == http.MethodPatch {
+			return nil
+		}
 	}
 	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))
 }

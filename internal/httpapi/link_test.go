@@ -1,7 +1,10 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"fmt"
+	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -169,6 +172,46 @@ func TestLink_BeginsWithTheAddressOfTheService(t *testing.T) {
 			other := links(t, c.GET("/api/v1/projects?limit=1", "Host: other").Want(t, 200))["next"]
 			if strings.HasPrefix(test.want, "http://inner") && !strings.HasPrefix(other, "http://other/") {
 				t.Errorf("for another Host, next is %q", other)
+			}
+		})
+	}
+}
+
+// D17: a client of HTTP/1.0 that names no host gets absolute links too: by the operator's word, else by the address that
+// it connected to.
+func TestLink_IsAbsoluteWithoutAHost(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]apitest.Option{
+		"":                          nil,
+		"https://sheaf.example.com": {func(c *httpapi.Config) { c.PublicURL, _ = url.Parse("https://sheaf.example.com") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := apitest.SQLite(t, options...)
+			ws := a.Workspace(sheaf.Pro)
+			ws.Client("").POST("/api/v1/projects", `{"name":"a"}`).Want(t, 201)
+			want := name
+			if want == "" {
+				want = a.Server.URL
+			}
+			ask := func(method, path, body string) *http.Response {
+				conn, err := net.Dial("tcp", a.Server.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { conn.Close() })
+				fmt.Fprintf(conn, "%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", method, path, ws.Key(), len(body), body)
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res
+			}
+			if got := ask("POST", "/api/v1/projects", `{"name":"b"}`).Header.Get("Location"); !strings.HasPrefix(got, want+"/api/v1/projects/") {
+				t.Errorf("Location is %q, want it under %s", got, want)
+			}
+			if got := ask("GET", "/api/v1/projects?limit=1", "").Header.Get("Link"); got != "<"+want+`/api/v1/projects?limit=1&offset=1>; rel="next"` {
+				t.Errorf("Link is %q, want it under %s", got, want)
 			}
 		})
 	}

@@ -142,14 +142,24 @@ func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 				path := target(t, r, ids)
 				for name, bad := range badKeys {
 					got := send(a.Client(bad), r, path).WantError(t, 401, "UNAUTHORIZED")
-					if h := got.Header["Www-Authenticate"]; len(h) != 1 || h[0] != "Bearer" {
-						t.Errorf("%s: WWW-Authenticate is %q", name, h)
+					want := `Bearer error="invalid_token"` // RFC 6750: no error where no key was sent
+					if bad == "" {
+						want = "Bearer"
+					}
+					if h := got.Header["Www-Authenticate"]; len(h) != 1 || h[0] != want {
+						t.Errorf("%s: WWW-Authenticate is %q, want %q", name, h, want)
 					}
 				}
-				send(free, r, path).WantError(t, 403, "PLAN_REQUIRED", "Pro", "Business")
+				if h := send(free, r, path).WantError(t, 403, "PLAN_REQUIRED", "Pro", "Business").Header["Www-Authenticate"]; h != nil {
+					t.Errorf("on the free plan WWW-Authenticate is %q", h)
+				}
+				challenge := `Bearer error="insufficient_scope", scope="` + joined(r.Need) + `"`
 				for _, scope := range r.Need {
 					rest := slices.DeleteFunc(slices.Clone(sheaf.AllScopes), func(s sheaf.Scope) bool { return s == scope })
-					send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN", string(scope))
+					got := send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN", string(scope))
+					if h := got.Header["Www-Authenticate"]; len(h) != 1 || h[0] != challenge {
+						t.Errorf("without %s WWW-Authenticate is %q, want %q", scope, h, challenge)
+					}
 				}
 			})
 		}
@@ -268,4 +278,12 @@ func flipped(key string) string {
 		last = 'y'
 	}
 	return key[:len(key)-1] + string(last)
+}
+
+func joined(scopes []sheaf.Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, " ")
 }

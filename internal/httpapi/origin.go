@@ -1,13 +1,24 @@
 package httpapi
 
-import "sheaf.dev/internal/forwarded"
+import (
+	"net"
+	"net/http"
+
+	"sheaf.dev/internal/forwarded"
+)
 
 // origin is the scheme and host under which the client reached the service. A
-// proxy's word counts only when the proxy is trusted.
+// proxy's word counts only when the proxy is trusted. A client of HTTP/1.0 need
+// not say which host it asks: then it is the address that it connected to.
 func (x *exchange) origin() (scheme, host string) {
 	scheme, host = "http", x.request.Host
 	if x.request.TLS != nil {
 		scheme = "https"
+	}
+	if host == "" {
+		if local, ok := x.request.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+			host = local.String()
+		}
 	}
 	if len(x.server.TrustedProxy) == 0 {
 		return scheme, host

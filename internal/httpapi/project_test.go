@@ -239,11 +239,14 @@ func TestProjects_Search(t *testing.T) {
 		for _, p := range []fields{
 			{"name": "Straße"}, {"name": "İstanbul"}, {"name": "Café"}, {"name": "Cafe\u0301 two"}, {"name": "100% _sure_"},
 			{"name": "100 percent"}, {"name": "plain", "description": "ΜΆΪΟΣ in the text"}, {"name": `back\slash 'quote" *?[a]`},
+			{"name": "ᎣᏏᏲ"}, {"name": "ꭳꮟᏺꭰ"},
 		} {
 			create(t, c, projects, p)
 		}
 		for q, want := range map[string][]string{
 			"STRASSE":    {"Straße"},
+			"ꭳꮟᏺ":        {"ᎣᏏᏲ", "ꭳꮟᏺꭰ"}, // small letters of Cherokee
+			"ᎣᏏᏲᎠ":       {"ꭳꮟᏺꭰ"},
 			"straße":     {"Straße"},
 			"ẞ":          {"Straße"},
 			"i\u0307st":  {"İstanbul"},

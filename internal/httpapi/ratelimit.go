@@ -40,9 +40,12 @@ func (x *exchange) admit() error {
 	}
 	h := x.Header()
 	n := strconv.Itoa(limit)
-	values := [4]string{n, strconv.Itoa(x.limit.Remaining), strconv.Itoa(x.limit.Reset), n + ";w=60"}
+	remaining, reset := strconv.Itoa(x.limit.Remaining), strconv.Itoa(x.limit.Reset)
+	// The fifth is the same in the form of the IETF's present draft.
+	values := [5]string{n, remaining, reset, n + ";w=60", `"default";r=` + remaining + ";t=" + reset}
 	h["Ratelimit-Limit"], h["Ratelimit-Remaining"] = values[:1:1], values[1:2:2]
-	h["Ratelimit-Reset"], h["Ratelimit-Policy"] = values[2:3:3], values[3:]
+	h["Ratelimit-Reset"], h["Ratelimit-Policy"] = values[2:3:3], values[3:4:4]
+	h["Ratelimit"] = values[4:]
 	if x.limit.Admitted {
 		return nil
 	}

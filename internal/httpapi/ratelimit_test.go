@@ -18,9 +18,10 @@ func wantLimit(t testing.TB, r *apitest.Response, limit, remaining int) {
 	t.Helper()
 	h := r.Header
 	if h.Get("RateLimit-Limit") != strconv.Itoa(limit) || h.Get("RateLimit-Remaining") != strconv.Itoa(remaining) ||
-		h.Get("RateLimit-Policy") != fmt.Sprintf("%d;w=60", limit) || (h.Get("RateLimit-Reset") == "0") != (remaining > 0) {
-		t.Fatalf("limit %q, remaining %q, reset %q, policy %q; want %d of %d", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"),
-			h.Get("RateLimit-Reset"), h.Get("RateLimit-Policy"), remaining, limit)
+		h.Get("RateLimit-Policy") != fmt.Sprintf("%d;w=60", limit) ||
+		h.Get("RateLimit") != fmt.Sprintf(`"default";r=%d;t=%s`, remaining, h.Get("RateLimit-Reset")) || (h.Get("RateLimit-Reset") == "0") != (remaining > 0) {
+		t.Fatalf("limit %q, remaining %q, reset %q, policy %q, together %q; want %d of %d", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"),
+			h.Get("RateLimit-Reset"), h.Get("RateLimit-Policy"), h.Get("RateLimit"), remaining, limit)
 	}
 }
 

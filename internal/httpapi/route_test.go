@@ -35,6 +35,48 @@ func TestRoutes_UnknownAndUncleanPathsAreNotFound(t *testing.T) {
 	c.GET("/api/v1/projects/"+id).Want(t, 200)
 }
 
+// D14: a path that is one slip away from an address is told which; nothing else is.
+func TestRoutes_SlipsAreNamed(t *testing.T) {
+	t.Parallel()
+	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")
+	for path, says := range map[string][]string{
+		"//api/v1/projects":                              {"two slashes", "ask for /api/v1/projects"},
+		"/api/v1//projects":                              {"two slashes", "ask for /api/v1/projects"},
+		"/api/v1/projects/":                              {"ends in a slash", "ask for /api/v1/projects"},
+		"/api/v1/projects//":                             {"two slashes", "ends in a slash", "ask for /api/v1/projects"},
+		"/api/v1/./projects":                             {". or ..", "ask for /api/v1/projects"},
+		"/api/v1/Projects":                               {"lower case", "ask for /api/v1/projects"},
+		"/API/v1/projects":                               {"lower case", "ask for /api/v1/projects"},
+		"/api/v1/projects.json":                          {".json", "ask for /api/v1/projects"},
+		"/api/v1/api/v1/projects":                        {"twice", "ask for /api/v1/projects"},
+		"/api/api/v1/projects":                           {"twice", "ask for /api/v1/projects"},
+		"/api/v1/api/webhooks/subscriptions":             {"twice", "ask for /api/webhooks/subscriptions"},
+		"/v1/projects":                                   {"begins with /api", "ask for /api/v1/projects"},
+		"/projects":                                      {"begins with /api/v1", "ask for /api/v1/projects"},
+		"/api/projects/" + unknownID:                     {"begins with /api/v1", "ask for /api/v1/projects/" + unknownID},
+		"/api/v1/webhooks/subscriptions":                 {"no version", "ask for /api/webhooks/subscriptions"},
+		"/api/v1/webhooks/deliveries/" + unknownID:       {"no version", "ask for /api/webhooks/deliveries/" + unknownID},
+		"/api/v1/webhooks":                               {"no version", "ask for /api/webhooks/subscriptions"},
+		"/api/v1/webhooks/" + unknownID + "/test":        {"ask for /api/webhooks/subscriptions/" + unknownID + "/test"},
+		"//api/v1/webhooks/subscriptions/":               {"two slashes", "no version", "ask for /api/webhooks/subscriptions"},
+		"/webhooks/subscriptions":                        {"begins with /api", "ask for /api/webhooks/subscriptions"},
+		"/api/webhooks":                                  {"ask for /api/webhooks/subscriptions"},
+		"/api/v1/subscriptions/" + unknownID:             {"ask for /api/webhooks/subscriptions/" + unknownID},
+		"/api/v1/keys":                                   {"api-keys", "ask for /api/v1/api-keys"},
+		"/api/v1/nothing":                                {"/docs"},
+		"/api/v2/projects":                               {"/docs"},
+		"/api/v1//nothing/":                              {"/docs", "two in a row"},
+		"/invite//token":                                 {"/docs"},
+		"/api/v1/" + strings.Repeat("/", 5000) + "x":     {"/docs"},
+		"/api/v1/projects/" + unknownID + "/documents/x": {"/docs"},
+	} {
+		got := c.GET(path).WantError(t, 404, "NOT_FOUND", says...)
+		if says[0] == "/docs" && strings.Contains(got.Text(t, "error"), "ask for") {
+			t.Errorf("%.40s: %s", path, got.Body)
+		}
+	}
+}
+
 // D12: segments are percent-decoded once.
 func TestRoutes_DecodeSegmentsOnce(t *testing.T) {
 	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")

@@ -146,7 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		s.serveAPI(x)
 	case !isClean(r.URL):
-		x.fail(notFoundRoute())
+		x.fail(x.noSuchRoute())
 	case path == "/healthz":
 		x.counted = s.counted.probes
 		s.probe(x, func() error { return nil })
@@ -161,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = unhurried{r.Body, x}
 		s.Console.ServeHTTP(x, r)
 	default:
-		x.fail(notFoundRoute())
+		x.fail(x.noSuchRoute())
 	}
 }
 

@@ -130,3 +130,6 @@ func (k NewKey) WithoutSecret() NewKey {
 	k.Secret = nil
 	return k
 }
+
+// LooksLikeKey reports whether s was meant to be a key, whole or not.
+func LooksLikeKey(s string) bool { return strings.HasPrefix(s, keyPrefix) }
