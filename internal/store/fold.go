@@ -13,7 +13,20 @@ func fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
 	}
-	return norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
+	return norm.NFC.String(strings.Map(capitalCherokee, cases.Fold().String(norm.NFD.String(s))))
+}
+
+// capitalCherokee mends what package cases folds wrongly: in Cherokee, whose
+// small letters are the younger ones, Unicode folds to the capitals, and the
+// package folds each of the two to the other.
+func capitalCherokee(r rune) rune {
+	switch {
+	case 0xAB70 <= r && r <= 0xABBF:
+		return r - 0xAB70 + 0x13A0
+	case 0x13F8 <= r && r <= 0x13FD:
+		return r - 8
+	}
+	return r
 }
 
 // Fold returns s as names and addresses are compared.
