@@ -166,7 +166,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		return nil, err
 	}
 	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
-		Admit: shared.people(c.RateLimit)})
+		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
 	counts := tally.New(p.now)
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts,

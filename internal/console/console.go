@@ -49,6 +49,10 @@ type Config struct {
 	// PublicURL is how people reach the service; nil when only the request
 	// tells.
 	PublicURL *url.URL
+	// Address is the beginning of links that a person passes on to another: the
+	// public address, else the one that the program listens on. A request has no
+	// say in it: whoever makes it could lead the other elsewhere.
+	Address string
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
 	TrustedProxy []netip.Prefix
 	// Admit counts a change that somebody makes, under a name of theirs, and

@@ -122,3 +122,21 @@ func TestPath_ThatIsNoTextLeadsNowhere(t *testing.T) {
 		}
 	}
 }
+
+// A link that somebody passes on leads where the operator says, whatever the request names as its host.
+func TestInvite_TheLinkIsNotTheRequests(t *testing.T) {
+	w := newTown(t)
+	w.c.Address = "http://127.0.0.1:8080"
+	r := httptest.NewRequest(http.MethodPost, w.address("/w/{workspace}/members/invite"), strings.NewReader("email=eve@example.com&role=member"))
+	r.Host = "evil.example"
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("X-Forwarded-Host", "evil.example")
+	r.AddCookie(&http.Cookie{Name: "sheaf", Value: w.owner})
+	got := ask(t, w.c, r)
+	if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "<code>http://127.0.0.1:8080/invite/") || strings.Contains(got.Body.String(), "evil") {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if !strings.Contains(got.Body.String(), "--public-url") {
+		t.Error("the page does not say what to do where others come by another address")
+	}
+}

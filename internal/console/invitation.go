@@ -53,6 +53,7 @@ type invitePage struct {
 	Email string
 	Role  sheaf.Role
 	Link  string // shown once
+	Inner bool   // nobody has said how others reach the service
 }
 
 func (c *Console) inviteForm(v *visit) error {
@@ -70,20 +71,9 @@ func (c *Console) invite(v *visit) error {
 	if err != nil {
 		return v.again("invite", p, err)
 	}
-	p.Link = v.origin() + c.base + "/invite/" + i.Token
+	p.Link = c.Address + "/invite/" + i.Token
+	p.Inner = c.PublicURL == nil
 	return v.show(http.StatusOK, "invite", p)
-}
-
-// origin is the scheme and host of links that a person passes on. Only the
-// operator's word or what the browser itself reached counts.
-func (v *visit) origin() string {
-	if u := v.console.PublicURL; u != nil {
-		return u.Scheme + "://" + u.Host
-	}
-	if v.secure() {
-		return "https://" + v.r.Host
-	}
-	return "http://" + v.r.Host
 }
 
 func (c *Console) withdraw(v *visit) error {
