@@ -138,6 +138,24 @@ func keysOf[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
+// An image that moves under its name is another program tomorrow: each is named by its whole version, or by its digest.
+func TestDeploy_ImagesAreOfOneVersion(t *testing.T) {
+	t.Parallel()
+	pinned := regexp.MustCompile(`^(scratch|\S+@sha256:[0-9a-f]{64}|golang:\d+\.\d+\.\d+-\S+|postgres:\d+\.\d+-\S+|redis:\d+\.\d+\.\d+-\S+)$`)
+	images := 0
+	for _, name := range []string{"Dockerfile", "compose.yaml"} {
+		for _, m := range regexp.MustCompile(`(?m)^(?:FROM| +image:) +(\S+)`).FindAllStringSubmatch(deployed(t, name), -1) {
+			images++
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s takes %s, which does not say which one it is", name, m[1])
+			}
+		}
+	}
+	if images != 4 {
+		t.Errorf("%d images were found", images)
+	}
+}
+
 // An alert asks for metrics that exist, and says what to do.
 func TestAlerts_AskForMetricsThatExist(t *testing.T) {
 	t.Parallel()

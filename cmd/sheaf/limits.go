@@ -74,7 +74,8 @@ func (s *sharedLimits) register(r prometheus.Registerer) {
 		return 0
 	})
 	gauge("sheaf_rate_limit_nodes", "How many nodes share the limits, as last seen.", func(st redislimit.State) float64 { return float64(st.Nodes) })
-	gauge("sheaf_rate_limit_losses", "How often Redis was lost since the start.", func(st redislimit.State) float64 { return float64(st.Losses) })
+	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "sheaf_rate_limit_losses_total", Help: "How often Redis was lost since the start."},
+		func() float64 { return float64(s.redis.State().Losses) }))
 }
 
 // run keeps the connection to the others until ctx ends.

@@ -31,7 +31,7 @@ func TestServe_TellsWhetherLimitsAreShared(t *testing.T) {
 	shows("sheaf_rate_limit_alone 1")
 	redis.Restart()
 	shows("sheaf_rate_limit_alone 0")
-	shows("sheaf_rate_limit_losses 1")
+	shows("sheaf_rate_limit_losses_total 1")
 }
 
 func body(t *testing.T, url string) string {

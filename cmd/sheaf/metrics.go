@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +49,8 @@ func (l load) register(r prometheus.Registerer) {
 	counter := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 	}
-	r.MustRegister(l.api.Requests())
+	r.MustRegister(l.api.Requests(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_build_info", Help: "Which program this is.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": builtFrom(), "goversion": runtime.Version()}}, func() float64 { return 1 }))
 	groupMetrics(r, l.store)
 	if _, ok := l.store.LogBytes(); ok {
 		gauge("sheaf_store_log_bytes", "Size of the log beside the SQLite file.", func() float64 {

@@ -81,8 +81,15 @@ func TestMetrics_AreAllDescribed(t *testing.T) {
 	status(t, s.url+"/healthz", "")
 	described := metricsPage(t)
 	exported := map[string]bool{}
-	for _, line := range regexp.MustCompile(`(?m)^# TYPE (sheaf_\S+) `).FindAllStringSubmatch(body(t, "http://"+addr+"/metrics"), -1) {
+	page := body(t, "http://"+addr+"/metrics")
+	if !regexp.MustCompile(`(?m)^sheaf_build_info\{commit="[^"]+",goversion="go[^"]+",version="[^"]+"\} 1$`).MatchString(page) {
+		t.Error("the metrics do not say which program this is")
+	}
+	for _, line := range regexp.MustCompile(`(?m)^# TYPE (sheaf_\S+) (\S+)$`).FindAllStringSubmatch(page, -1) {
 		exported[line[1]] = true
+		if strings.HasSuffix(line[1], "_total") != (line[2] == "counter") {
+			t.Errorf("%s is a %s: counters alone end in _total", line[1], line[2])
+		}
 		if !described[line[1]] {
 			t.Errorf("docs/metrics.md does not describe %s", line[1])
 		}
