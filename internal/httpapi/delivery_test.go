@@ -454,6 +454,42 @@ func TestDelivery_Redeliver(t *testing.T) {
 	})
 }
 
+// D64b: calls made before the attempt has begun ask for one together, and so do those made while it is under way.
+func TestDelivery_RedeliveriesAskedForTogetherAreOne(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		to := receiver(t, a)
+		id := idOf(subscribe(t, c, fields{"url": to.URL}))
+		c.PATCH(at(subscriptions, id), fields{"active": false}).Want(t, 200)
+		newProject(t, c)
+		held := idOf(deliveriesOf(t, c, id, "?state=held")[0])
+		again := func(times int) {
+			for range times {
+				c.POST(at(deliveries, held)+"/redeliver", nil).Want(t, 202)
+			}
+		}
+		begun, going := make(chan struct{}, 10), make(chan struct{})
+		to.Answer(func(sheaftest.Received) sheaftest.Reply {
+			begun <- struct{}{}
+			<-going
+			return sheaftest.Reply{}
+		})
+		again(3) // nobody sends yet
+		a.Deliver(quick)
+		<-begun
+		again(2)
+		close(going)
+		until(t, "both attempts have ended", func() bool {
+			got := delivery(t, c, held)
+			return got["state"] == "delivered" && got["attempt_count"] == 2.0
+		})
+		settled(t, c, id)
+		if n := len(to.Requests()); n != 2 {
+			t.Errorf("%d requests, want 2", n)
+		}
+	})
+}
+
 // D67, D71: hostile endpoints fail with a class, and texts that tell nothing of the inner network.
 func TestDelivery_HostileEndpoints(t *testing.T) {
 	want := map[string]string{"nobody-there": "connection", "endless-headers": "connection", "endless-body": "", "switching-protocols": "status",

@@ -162,3 +162,37 @@ func readRefusal(t *testing.T, framer *http2.Framer, stream uint32) {
 		}
 	}
 }
+
+// D13: a body that has not arrived when its 60 s are over is 400.
+func TestBody_ThatDoesNotArriveIsRefused(t *testing.T) {
+	t.Parallel()
+	for protocol, two := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			a := apitest.SQLite(t)
+			// By the service's clock the request began long ago.
+			a.Clock.Set(time.Now().Add(-time.Hour))
+			key := a.Workspace(sheaf.Pro).Key()
+			server := httptest.NewUnstartedServer(a.Handler)
+			server.EnableHTTP2 = two
+			server.StartTLS()
+			defer server.Close()
+			client := server.Client()
+			client.Timeout = time.Minute
+			answered, done := context.WithCancel(context.Background())
+			defer done()
+			r, _ := http.NewRequest("POST", server.URL+"/api/v1/projects", &hesitant{answered: answered})
+			r.ContentLength = 2000
+			r.Header.Set("Authorization", "Bearer "+key)
+			res, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != 400 || res.Proto != protocol || !bytes.Contains(body, []byte("VALIDATION_ERROR")) || !bytes.Contains(body, []byte("arrive")) {
+				t.Errorf("got %s %d %s, %v", res.Proto, res.StatusCode, body, err)
+			}
+		})
+	}
+}

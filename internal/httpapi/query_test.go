@@ -19,7 +19,7 @@ func TestQuery_LimitAndOffsetAreNeverClamped(t *testing.T) {
 		for _, noun := range lists {
 			for _, bad := range []string{"limit=0", "limit=101", "limit=-1", "limit=1.0", "limit=1e1", "limit=", "limit=%201", "limit=1%20", "limit=+1",
 				"limit=%2B1", "limit=ten", "limit=0x10", "limit=1_0", "limit=99999999999999999999", "limit=%D9%A1", "limit", "limit=null",
-				"offset=-1", "offset=1.5", "offset=", "offset=x", "offset=99999999999999999999999", "offset=-0"} {
+				"offset=-1", "offset=1.5", "offset=", "offset=x", "offset=99999999999999999999999", "offset=9007199254740992", "offset=-0"} {
 				got := c.GET("/api/v1/" + noun + "?" + bad)
 				if got.Status != 400 || got.JSON["code"] != "VALIDATION_ERROR" {
 					t.Errorf("%s?%s: got %d %s", noun, bad, got.Status, got.Body)

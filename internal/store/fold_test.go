@@ -43,7 +43,7 @@ func TestFold_IsFullUnicodeFolding(t *testing.T) {
 }
 
 // foldedSchema is the migration that mends what was folded wrongly.
-const foldedSchema = 6
+const foldedSchema = 8
 
 // What a program of before has stored is found after the migration by either form of a letter.
 func TestMigrate_FoldsAnew(t *testing.T) {

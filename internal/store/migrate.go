@@ -26,7 +26,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 7
+const Latest = 8
 
 // Schema is the state of a database's tables.
 type Schema struct {

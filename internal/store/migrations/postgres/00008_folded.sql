@@ -4,7 +4,7 @@
 -- was found by the other: what is stored is mended here, letter by letter.
 -- A program of before goes on beside it: what it writes meanwhile with such
 -- letters is found again once it is written anew.
-INSERT INTO schema_compat (version, oldest) VALUES (6, 2);
+INSERT INTO schema_compat (version, oldest) VALUES (8, 2);
 
 UPDATE folders
 SET name_folded = translate(name_folded,
