@@ -75,6 +75,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 					}
 					defer res.Body.Close()
 					body, err := io.ReadAll(res.Body)
+					done() // closing waits for whoever reads the request's body
 					if err != nil || res.StatusCode != test.status || res.Proto != protocol || !bytes.Contains(body, []byte(`"code":`)) {
 						t.Errorf("got %s %d %s, %v", res.Proto, res.StatusCode, body, err)
 					}
@@ -190,6 +191,7 @@ func TestBody_ThatDoesNotArriveIsRefused(t *testing.T) {
 			}
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
+			done() // closing waits for whoever reads the request's body
 			if err != nil || res.StatusCode != 400 || res.Proto != protocol || !bytes.Contains(body, []byte("VALIDATION_ERROR")) || !bytes.Contains(body, []byte("arrive")) {
 				t.Errorf("got %s %d %s, %v", res.Proto, res.StatusCode, body, err)
 			}
