@@ -19,6 +19,7 @@ const (
 // The faults that can be planted.
 const (
 	EarlyAnswer = "early-answer" // a write is answered before its commit
+	Uncounted   = "uncounted"    // the bodies of deliveries are neither shared nor counted, and memory seems to be plenty
 	LazySync    = "lazy-sync"    // SQLite's commits are not synced, which its synchronous=NORMAL means
 	StaleLog    = "stale-log"    // pages get their checksum on the way into SQLite's file alone, not into its log
 

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -253,6 +255,9 @@ func (tx *Tx) readBodies(claims []Claim) ([]Claim, error) {
 	for i := range claims {
 		if c := &claims[i]; c.Body == nil {
 			c.Body = bodies[event{c.Workspace, c.number}]
+			if failpoint.Planted(failpoint.Uncounted) {
+				c.Body = bytes.Clone(c.Body)
+			}
 		}
 	}
 	return slices.DeleteFunc(claims, func(c Claim) bool { return c.Body == nil }), nil

@@ -19,6 +19,7 @@ var harnesses = []harness{
 	{pkg: "./test/overload", run: "TestOverload_IsRefusedAtOnceAndLeavesNothingBehind", rows: 1},
 	{pkg: "./test/overload", run: "TestCascade_OthersWriteMeanwhile", rows: 2},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},
+	{pkg: "./test/overload", run: "TestBodies_OfHangingEndpointsKeepWithinTheMemory", rows: 1},
 	{pkg: "./test/access", run: "TestAccess_NoCanaryIsSeen", rows: 1},
 	{pkg: "./test/fuzz", run: "TestFuzz_FindsNothing", rows: 1},
 	{pkg: "./test/planted", run: "TestPlanted_AreCaught", rows: 1},
