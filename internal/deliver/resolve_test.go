@@ -123,6 +123,8 @@ func TestResolver_AsksDNSAlone(t *testing.T) {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, name := range s.asked {
 		if !slices.Contains([]string{"one.example.", "many.example.", "nowhere.example.", "localhost.", "short."}, name) {
 			t.Errorf("the name server was asked for %s", name)

@@ -318,17 +318,29 @@ func (b *tab) click(selector string) {
 	for range 5 {
 		x, y := b.middle(selector)
 		b.do(chromedp.MouseClickXY(x, y))
-		if !opens || b.dialogComes() {
+		if !opens || b.comes("dialog[open]") {
 			return
 		}
 		// A live part was replaced under the pointer: a person clicks again.
 	}
 }
 
-// dialogComes waits a little for the dialog to open.
-func (b *tab) dialogComes() bool {
+// follow clicks a link in a live part, which may be replaced under the pointer, until what it leads to is there.
+func (b *tab) follow(link, leadsTo string) {
+	b.t.Helper()
+	for range 5 {
+		b.click(link)
+		if b.comes(leadsTo) {
+			return
+		}
+	}
+	b.see(leadsTo)
+}
+
+// comes waits a little for an element.
+func (b *tab) comes(selector string) bool {
 	for end := time.Now().Add(patience / 60); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if open, ok := ask[bool](b, "!!document.querySelector('dialog[open]')"); ok && open {
+		if there, ok := ask[bool](b, "!!("+find(selector)+")"); ok && there {
 			return true
 		}
 	}
