@@ -91,6 +91,16 @@ func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	return limits.Pro
 }
 
+// mostTrash returns how many deleted documents a workspace keeps: as many as the
+// largest plan allows records, whatever its plan is, because changing a plan
+// deletes nothing. 0 is any number.
+func mostTrash(most config.MaxRecords) int {
+	if most.Free == 0 || most.Pro == 0 || most.Business == 0 {
+		return 0
+	}
+	return max(most.Free, most.Pro, most.Business)
+}
+
 // maxRecords returns how many records a workspace of a plan may have.
 func maxRecords(most config.MaxRecords) func(sheaf.Plan) int {
 	return func(plan sheaf.Plan) int {

@@ -90,11 +90,19 @@ func (c *repairCommand) repair(ctx context.Context, p *program, settings *config
 
 // examine looks for violations as sheaf doctor does.
 func (c *repairCommand) examine(ctx context.Context, p *program, settings *config.Settings, st *store.Store, tell func(store.Finding)) error {
-	if err := st.Ready(ctx); err != nil {
+	schema, err := st.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if schema.Version < store.Latest {
+		// Of an older program: sheaf migrate would refuse the file before it is
+		// repaired, and the doctor asks for this program's tables.
+		return st.CheckFile(ctx, tell)
+	}
+	if err := schema.Serves(); err != nil {
 		return err
 	}
 	x := store.Examination{Now: p.now(), Retention: settings.Retention}
-	var err error
 	if x.Box, err = p.boxOf(ctx, st, settings, tell); err != nil {
 		return err
 	}

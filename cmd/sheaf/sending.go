@@ -80,6 +80,6 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
 	began := p.now()
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MaxRecords: maxRecords(s.MaxRecords),
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MostTrash: mostTrash(s.MaxRecords),
 		Elapsed: func() time.Duration { return p.now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -223,28 +224,33 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		case room == 0:
 			return nothing, nil
 		case size.Projects > room:
-			return part, w.emptyFolders(id, room)
+			moved, err := w.emptyFolders(id, room)
+			if err == nil && moved == 0 {
+				err = fmt.Errorf("folder %s counts %d projects below it that are not there: see what sheaf doctor says", id, size.Projects)
+			}
+			return part, err
 		}
 		return w.removeFolders(id, room)
 	})
 }
 
-// emptyFolders moves at most so many projects in the tree to the root level.
-func (w *work) emptyFolders(top sheaf.FolderID, most int64) error {
+// emptyFolders moves at most so many projects in the tree to the root level, and
+// returns how many it moved.
+func (w *work) emptyFolders(top sheaf.FolderID, most int64) (moved int64, err error) {
 	filed, err := w.FiledFolders(w.ws.ID, top, most)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, f := range filed {
-		n, err := w.unfileProjects(f, most)
+		n, err := w.unfileProjects(f, most-moved)
 		if err == nil {
 			err = w.CountProjects(w.ws.ID, f, -n)
 		}
-		if most -= n; err != nil || most == 0 {
-			return err
+		if moved += n; err != nil || moved == most {
+			return moved, err
 		}
 	}
-	return nil
+	return moved, nil
 }
 
 // unfileProjects moves at most so many of the folder's own projects to the root

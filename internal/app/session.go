@@ -90,7 +90,7 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 		return user, err
 	}
 	if device, ok := a.knownDevice(user, in.Device); ok {
-		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), knownLine, device)
+		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), knownLine, string(user.ID))
 	}
 	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), strangersLine, in.Address)
 }
@@ -209,10 +209,10 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 		return NewSession{}, err
 	}
 	user := s.User
-	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), knownLine, s.token); err != nil {
+	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), knownLine, string(user.ID)); err != nil {
 		return NewSession{}, err
 	}
-	hash, err := a.hashInLine(password, knownLine, s.token)
+	hash, err := a.hashInLine(password, knownLine, string(user.ID))
 	if err != nil {
 		return NewSession{}, err
 	}

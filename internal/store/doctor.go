@@ -100,6 +100,17 @@ func (s *Store) Doctor(ctx context.Context, x Examination, tell func(Finding)) e
 	return err
 }
 
+// CheckFile asks an SQLite file, whatever its schema, for what SQLite itself
+// promises of it, and tells of what is not so.
+func (s *Store) CheckFile(ctx context.Context, tell func(Finding)) error {
+	snapshot, done, err := s.engine.examiner(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return snapshot(func(r *Reader) error { return (&patient{Reader: r, tell: tell}).run(s.engine.checks()) })
+}
+
 // A check is one promise, and the query that finds what may break it. judge
 // says what is wrong with a row, "" for nothing.
 type check struct {

@@ -56,6 +56,7 @@ type untold struct {
 func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
 
 func (u *untold) add(n Note) {
+	n.Lanes, n.Changed = nil, nil // notices do not name them
 	u.mu.Lock()
 	u.note.add(n)
 	u.mu.Unlock()
@@ -166,12 +167,21 @@ func (e *postgresEngine) tellOthers(ctx context.Context, u *untold, every time.D
 		if _, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, e.neighbours.notice(note)); err != nil && ctx.Err() == nil {
 			e.log.Warn("could not tell other nodes of a change", "error", err)
 			u.add(note)
+			wait(ctx, listenRest)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-rest.C:
 		}
+	}
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

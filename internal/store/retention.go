@@ -23,9 +23,11 @@ func scanDeliveryKey(r *row) deliveryKey {
 }
 
 // DeleteDeliveries removes at most that many deliveries from before a time that
-// are done, with their attempts, and returns how many it removed.
+// are done, with their attempts, and returns how many it removed. They are locked
+// where they are read: to whoever recovers or redelivers one meanwhile it is
+// promised that it will be sent.
 func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, oldDeliveries, scanDeliveryKey, before, most)
+	keys, err := all(&tx.Reader, oldDeliveries+tx.d.skipLocked("deliveries"), scanDeliveryKey, before, most)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +48,7 @@ LIMIT $4`
 // DeleteHeld removes at most that many of the workspace's held deliveries that
 // are from before a time and of events up to a number, and returns how many.
 func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, heldBehind(tx.d), scanDeliveryKey, ws, upTo, before, most)
+	keys, err := all(&tx.Reader, heldBehind(tx.d)+tx.d.skipLocked("d"), scanDeliveryKey, ws, upTo, before, most)
 	if err != nil {
 		return 0, err
 	}

@@ -83,6 +83,11 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	c.wall, c.at = now, at
 	if !s.doubts(v) {
 		next = store.SweepClock{Trusted: later(last.Trusted, now)}
+		if last.Trusted.Sub(now) > leastDoubt {
+			// It was once believed to be later than it is: what was trusted then
+			// must not vouch for the next clock that is ahead.
+			next.Trusted = now
+		}
 	}
 	if found && !set && next.Trusted.Sub(last.Trusted) < noteEvery && next.Ran-last.Ran < noteEvery && next.Ran >= last.Ran {
 		return v, nil

@@ -39,10 +39,10 @@ type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Now   func() time.Time
-	// MaxRecords is how many records a workspace of that plan may have; of its
-	// deleted documents as many are kept. 0 is any number, and so is nil.
-	MaxRecords func(sheaf.Plan) int
-	Retention  time.Duration // of events and deliveries, and of keys that are dead
+	// MostTrash is how many deleted documents of a workspace are kept; 0 is any
+	// number.
+	MostTrash int
+	Retention time.Duration // of events and deliveries, and of keys that are dead
 	// Elapsed is the time since some moment, by a clock that nobody sets.
 	Elapsed func() time.Duration
 }
@@ -127,7 +127,7 @@ func (s *Sweeper) Once(ctx context.Context) error {
 
 // trash removes deleted documents that are too many, the longest deleted first.
 func (s *Sweeper) trash(ctx context.Context) error {
-	if s.MaxRecords == nil {
+	if s.MostTrash == 0 {
 		return nil
 	}
 	var all []sheaf.Workspace
@@ -136,12 +136,11 @@ func (s *Sweeper) trash(ctx context.Context) error {
 		return err
 	})
 	for _, ws := range all {
-		keep := s.MaxRecords(ws.Plan)
 		// It has never made as many.
-		if keep == 0 || ws.LastNumber <= int64(keep) || err != nil {
+		if ws.LastNumber <= int64(s.MostTrash) || err != nil {
 			continue
 		}
-		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, keep, batch) })
+		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, s.MostTrash, batch) })
 	}
 	return err
 }

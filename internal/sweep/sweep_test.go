@@ -289,7 +289,7 @@ func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
 			c.DELETE("/api/v1/documents/"+ids[i]).Want(y.T, 204)
 		}
 		for _, most := range []int{0, 100, 3} {
-			y.s.MaxRecords = func(sheaf.Plan) int { return most }
+			y.s.MostTrash = most
 			y.sweep()
 		}
 		for i, want := range map[int]int{7: 404, 2: 404, 5: 404, 0: 200, 9: 200, 4: 200, 1: 200} {

@@ -154,6 +154,19 @@ func TestRepair_RefusesWhatItCannotVouchFor(t *testing.T) {
 	repair("restore it from a backup")
 }
 
+// A file of an older program is taken before it is migrated: sheaf migrate refuses pages that are not as they were written.
+func TestRepair_TakesAFileOfAnOlderSchema(t *testing.T) {
+	h := newHouse(t, shell, proctest.Binary(t))
+	h.stop()
+	h.run("DELETE FROM schema_compat WHERE version > 4")
+	if got := h.Ask(t, "repair"); got["repaired"] == 0.0 {
+		t.Errorf("repair: %v", got)
+	}
+	if got := h.Ask(t, "repair"); got["repaired"] != 0.0 {
+		t.Errorf("repair once more: %v", got)
+	}
+}
+
 // house is a store with a server, and another program that comes by.
 type house struct {
 	*proctest.Program
