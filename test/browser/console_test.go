@@ -27,10 +27,17 @@ func (b *tab) newFolder(name string) {
 	b.arrive(name)
 }
 
-// arrive waits for the page of that heading.
+// arrive waits for the page of that heading. A link that was clicked and did not lead there is clicked again, as a person
+// would.
 func (b *tab) arrive(heading string) {
 	b.t.Helper()
-	b.until("the page "+heading, "document.querySelector('h1')?.innerText === "+quote(heading)+" && !document.querySelector('dialog[open]') && document.readyState === 'complete'")
+	there := "document.querySelector('h1')?.innerText === " + quote(heading) + " && !document.querySelector('dialog[open]') && document.readyState === 'complete'"
+	link := b.link
+	for n := 0; n < 5 && link != "" && !b.soon(there) && b.soon(find(link)); n++ {
+		b.click(link)
+	}
+	b.link = ""
+	b.until("the page "+heading, there)
 }
 
 func (b *tab) newProject(name, icon string) {

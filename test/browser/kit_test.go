@@ -159,6 +159,9 @@ type tab struct {
 	t   *testing.T
 	ctx context.Context
 	url string // of the service
+	// link is what was clicked last, if it leads to another page: a live part may
+	// have been replaced under the pointer.
+	link string
 }
 
 // newTab opens a window of a person who has never been here.
@@ -315,6 +318,10 @@ func (b *tab) middle(selector string) (x, y float64) {
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	opens, _ := ask[bool](b, "!!(("+find(selector)+")?.closest('a[data-dialog]'))")
+	b.link = ""
+	if leads, _ := ask[bool](b, "!!(("+find(selector)+")?.closest('a[href]:not([data-dialog])'))"); leads {
+		b.link = selector
+	}
 	for range 5 {
 		x, y := b.middle(selector)
 		b.do(chromedp.MouseClickXY(x, y))
@@ -338,9 +345,12 @@ func (b *tab) follow(link, leadsTo string) {
 }
 
 // comes waits a little for an element.
-func (b *tab) comes(selector string) bool {
+func (b *tab) comes(selector string) bool { return b.soon(find(selector)) }
+
+// soon waits a little for an expression to become true.
+func (b *tab) soon(expression string) bool {
 	for end := time.Now().Add(patience / 60); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if there, ok := ask[bool](b, "!!("+find(selector)+")"); ok && there {
+		if yes, ok := ask[bool](b, "!!("+expression+")"); ok && yes {
 			return true
 		}
 	}

@@ -223,7 +223,7 @@ func (l *load) request(target string, in input, about one) *http.Request {
 	case create:
 		req.Header.Set("Idempotency-Key", in.project)
 	case patch:
-		req.Header.Set("If-Match", fmt.Sprintf(`"%d-"`, in.match))
+		req.Header.Set("If-Match", fmt.Sprintf(`"%d-x"`, in.match))
 	}
 	return req
 }
