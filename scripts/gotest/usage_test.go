@@ -6,9 +6,9 @@ import (
 )
 
 func TestUsage_TheMostExpensivePackagesComeFirst(t *testing.T) {
-	notes := "1000000000 500000000 /work/clone/internal/quick\nno note\n62000000000 90400000000 /work/clone/internal/a b\n"
+	notes := "1000000000 500000000 /src/clone/internal/quick\nno note\n62000000000 90400000000 /src/clone/internal/a b\n"
 	var out strings.Builder
-	printUsage(&out, readUsage(strings.NewReader(notes), "/work/clone"))
+	printUsage(&out, readUsage(strings.NewReader(notes), "/src/clone"))
 	const want = `  elapsed  processor  tests of
      1m2s      1m30s  internal/a b
        1s         1s  internal/quick
