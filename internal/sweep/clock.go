@@ -84,15 +84,24 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	if !s.doubts(v) {
 		next = store.SweepClock{Trusted: later(last.Trusted, now)}
 		if last.Trusted.Sub(now) > leastDoubt {
-			// It was once believed to be later than it is: what was trusted then
-			// must not vouch for the next clock that is ahead.
-			next.Trusted = now
+			next = s.behind(last.Trusted, v)
 		}
 	}
 	if found && !set && next.Trusted.Sub(last.Trusted) < noteEvery && next.Ran-last.Ran < noteEvery && next.Ran >= last.Ran {
 		return v, nil
 	}
 	return v, s.note(ctx, next, at)
+}
+
+// behind is what to trust while the clock is before a time that was trusted. A
+// machine without a battery begins like this and is soon set right. But where it
+// runs evenly, the time that was trusted lay in the future, and must not vouch for
+// the next clock that is ahead.
+func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
+	if v.ran < s.Retention/4 {
+		return store.SweepClock{Trusted: trusted, Ran: v.ran}
+	}
+	return store.SweepClock{Trusted: v.now}
 }
 
 // doubts tells whether some chore does not believe the clock.

@@ -156,9 +156,32 @@ func TestClock_BehindIsNoDoubt(t *testing.T) {
 		y.settle()
 		y.setAhead(-365 * day)
 		y.start()
+		y.sweep()
+		y.Clock.Advance(time.Minute)
+		y.sweep()
 		y.setAhead(365 * day)
+		y.want("after a start in the past, set right", true, true)
 		y.Clock.Advance(31 * day)
 		y.want("after a start in the past and 31 days", false, false)
+	})
+}
+
+// A time that lay in the future and was believed once does not vouch for the next clock that is ahead.
+func TestClock_OnceBelievedAheadIsForgotten(t *testing.T) {
+	each(t, func(y *yard) {
+		y.setAhead(3650 * day)
+		y.must(y.Store.Write(context.Background(), func(tx *store.Tx) error {
+			return tx.SetSweepClock(store.SweepClock{Trusted: y.Clock.Now()})
+		}))
+		y.setAhead(-3650 * day)
+		y.settle()
+		y.want("when it is right again", true, true)
+		for range 8 {
+			y.Clock.Advance(day)
+			y.sweep()
+		}
+		y.setAhead(60 * day)
+		y.want("when it is ahead once more", true, false)
 	})
 }
 
