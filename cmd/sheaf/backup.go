@@ -21,14 +21,7 @@ type backupCommand struct {
 
 // Run copies the store as of one moment, also beside a running server.
 func (c *backupCommand) Run(ctx context.Context, p *program) error {
-	settings, err := c.Load(p.env)
-	if err != nil {
-		return err
-	}
-	if err := needFolder(settings, false); err != nil {
-		return err
-	}
-	st, err := openMigrated(ctx, storeOptions(settings))
+	st, err := c.open(ctx, p, false)
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,7 @@ type confirmClockCommand struct {
 // Run says for the operator that this machine's clock is right, so that what is
 // old by it is removed again.
 func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
-	settings, err := c.Load(p.env)
-	if err != nil {
-		return err
-	}
-	if err := needFolder(settings, false); err != nil {
-		return err
-	}
-	st, err := openMigrated(ctx, storeOptions(settings))
+	st, err := c.open(ctx, p, false)
 	if err != nil {
 		return err
 	}

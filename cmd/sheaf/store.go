@@ -15,19 +15,24 @@ import (
 // running server, whose lock they do not take.
 type storeFlags struct{ config.Store }
 
-// operate runs act on the store that the flags name. An empty database is
-// migrated first, so that a script can begin with any command; an older one is
-// not, as a server of that age may be using it. The folder is made for
-// commands that write.
-func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act func(app.Operator) error) error {
+// open opens the store that the flags name. An empty database is migrated first,
+// so that a script can begin with any command; an older one is not, as a server of
+// that age may be using it. The folder is made for commands that write into a new
+// one.
+func (f storeFlags) open(ctx context.Context, p *program, writes bool) (*store.Store, error) {
 	settings, err := f.Load(p.env)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := needFolder(settings, writes); err != nil {
-		return err
+		return nil, err
 	}
-	st, err := openMigrated(ctx, storeOptions(settings))
+	return openMigrated(ctx, storeOptions(settings))
+}
+
+// operate runs act on the store that open opens.
+func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act func(app.Operator) error) error {
+	st, err := f.open(ctx, p, writes)
 	if err != nil {
 		return err
 	}
