@@ -70,15 +70,25 @@ func (c *Client) openTLS(ctx context.Context, network, address string) (net.Conn
 
 // open makes a connection for the attempt in ctx. net/http calls it with a context that neither the request's deadline
 // nor its cancelling reaches, hence the bounds are taken from the attempt. The dial may outlive an attempt which found
-// an idle connection meanwhile, but not that attempt's deadline.
-func (c *Client) open(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
+// an idle connection meanwhile, but not that attempt's deadline. It runs on a goroutine of net/http, which no caller of
+// Attempt could recover: a panic becomes the error *panicked.
+func (c *Client) open(ctx context.Context, network, address string, secure bool) (opened net.Conn, err error) {
 	a := ctx.Value(attemptKey{}).(*attempt)
 	ctx, cancel := context.WithDeadline(a.caller, a.deadline)
 	defer cancel()
+	var raw net.Conn
+	defer func() {
+		if v := recover(); v != nil {
+			opened, err = nil, asPanicked(v)
+			if raw != nil {
+				_ = raw.Close()
+			}
+		}
+	}()
 
 	d := &dial{started: time.Now(), secure: secure}
 	a.dialing(d)
-	raw, err := c.dial(d.trace(ctx), network, address)
+	raw, err = c.dial(d.trace(ctx), network, address)
 	if err != nil {
 		return nil, err
 	}

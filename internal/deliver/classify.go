@@ -39,6 +39,7 @@ const (
 	textBlocked    = "the endpoint's address is not allowed: use a public one, or let the operator allow it with --webhook-allow-cidr"
 	textInvalidURL = "the endpoint's URL is not valid"
 	textNotSent    = "the request could not be sent"
+	textPanicked   = "the service failed while it made the attempt: the operator finds the reason in its log"
 	// A name that leads nowhere and one that leads inside are told alike: else the names inside could be listed.
 	textName        = "the endpoint's host name could not be resolved to an address that deliveries may reach: use a public name, or let the operator allow its address with --webhook-allow-cidr"
 	textRefused     = "the endpoint refused the connection"

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"sync"
@@ -279,16 +280,32 @@ type endpoint struct {
 }
 
 func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
-	e.once.Do(func() { e.secrets, e.headers, e.err = c.Sealed.Open(d.Box, c.Subscription, d.Now()) })
+	e.once.Do(func() {
+		e.err = errNotOpened // stays where Open panics: those who come after must not send unsigned
+		e.secrets, e.headers, e.err = c.Sealed.Open(d.Box, c.Subscription, d.Now())
+	})
 	return e.err
 }
 
-func (d *Deliverer) send(ctx context.Context, c *ready) sheaf.Attempt {
+var errNotOpened = errors.New("opening it panicked before")
+
+// send makes one attempt. A panic in it is logged with its stack and is this attempt's failure alone: it ended the
+// process otherwise, and again at each start, for the delivery would still be the first to be sent.
+func (d *Deliverer) send(ctx context.Context, c *ready) (a sheaf.Attempt) {
+	started := d.Now()
+	defer func() {
+		if v := recover(); v != nil {
+			p := asPanicked(v)
+			d.Log.Error("recovered from a panic in an attempt", "delivery_id", string(c.Delivery), "subscription_id", string(c.Subscription),
+				"event_id", string(c.Event), "attempt", c.Attempts+1, "panic", p.value, "stack", string(p.stack))
+			a = sheaf.Attempt{StartedAt: started, Duration: d.Now().Sub(started), Class: string(ErrorConnection), Error: textPanicked}
+		}
+	}()
 	if err := c.to.open(d, &c.Claim); err != nil {
 		d.Log.Error("could not open a subscription's secret", "subscription_id", string(c.Subscription), "error", err)
 		return sheaf.Attempt{StartedAt: d.Now(), Class: string(ErrorConnection), Error: "the subscription's secret cannot be read: rotate it"}
 	}
-	a := d.Courier.Send(ctx, sheaf.Outgoing{EventID: c.Event, URL: c.URL, Body: c.Body, Secrets: c.to.secrets, Headers: c.to.headers})
+	a = d.Courier.Send(ctx, sheaf.Outgoing{EventID: c.Event, URL: c.URL, Body: c.Body, Secrets: c.to.secrets, Headers: c.to.headers})
 	d.Log.LogAttrs(ctx, slog.LevelInfo, "attempted delivery",
 		slog.String("delivery_id", string(c.Delivery)), slog.String("subscription_id", string(c.Subscription)),
 		slog.String("event_id", string(c.Event)), slog.Int64("attempt", c.Attempts+1), slog.Int("status", a.StatusCode),

@@ -157,6 +157,8 @@ type Timings struct {
 // closed before a single byte of this request had been written to it; if any had, the attempt fails with
 // ErrorConnection.
 //
+// A panic while connecting, which happens on a goroutine of net/http, is raised again here with the stack it had.
+//
 // Clock: time.Now is right here, for an attempt happens in the real time of sockets and context deadlines;
 // testing/synctest replaces all of them together.
 func (c *Client) Attempt(ctx context.Context, r Request) Result {
@@ -170,6 +172,9 @@ func (c *Client) Attempt(ctx context.Context, r Request) Result {
 
 	res := Result{StartedAt: a.started}
 	resp, err := c.roundTrip(a.trace(ctx), a, r)
+	if p, ok := errors.AsType[*panicked](err); ok {
+		panic(p)
+	}
 	if err == nil {
 		res.StatusCode = resp.StatusCode
 		res.ResponseBody, err = readAnswer(resp, r.Redact)

@@ -1,0 +1,26 @@
+package sheaftest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Output keeps what is written to it, a log or what a process prints, and may be read meanwhile. The zero value is empty.
+type Output struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+// Write appends b.
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+// String returns all that was written so far.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
