@@ -73,7 +73,7 @@ func TestFair_FirstAttemptsGoBeforeRetries(t *testing.T) {
 	})
 }
 
-// One endpoint hangs with 500 deliveries waiting beside healthy ones, on real
+// D70: one endpoint hangs with 500 deliveries waiting beside healthy ones, on real
 // time and sockets. How much slower the healthy ones are is printed; that they
 // all arrive while it hangs is asserted.
 func TestFair_OneHungEndpointDelaysNobody(t *testing.T) {

@@ -209,7 +209,7 @@ func TestAttempt_EveryOutcomeBelongsToABehaviour(t *testing.T) {
 	}
 }
 
-// The same receivers on simulated time: the deadline is exact, and nothing else ends an attempt.
+// D67: the same receivers on simulated time: the deadline is exact, and nothing else ends an attempt.
 func TestAttempt_DeadlineIsExact(t *testing.T) {
 	for _, b := range sheaftest.Zoo() {
 		w := zooOutcomes[b.Name]

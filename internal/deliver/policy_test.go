@@ -98,6 +98,7 @@ func TestPolicy_ASuccessBetweenStartsTheCountAnew(t *testing.T) {
 	})
 }
 
+// D68: only deliveries by schedule raise or reset the count.
 func TestPolicy_TestsAndRedeliveriesDoNotCount(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.start()
@@ -151,6 +152,7 @@ func TestPolicy_CountsAcrossRestarts(t *testing.T) {
 	})
 }
 
+// D64b: what recover queues is as good as new.
 func TestPolicy_RecoverRunsTheWholeScheduleAgainAndCounts(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))

@@ -11,7 +11,7 @@ import (
 
 const ms = time.Millisecond
 
-// Each delay counts from the end of the attempt before, however long it took.
+// D68: each delay counts from the end of the attempt before, however long it took.
 func TestSchedule_IsKeptToTheMillisecond(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {

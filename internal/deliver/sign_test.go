@@ -41,6 +41,7 @@ var verifiers = map[string]func(h http.Header, body []byte, secret string) error
 	},
 }
 
+// D66: the libraries that receivers use accept both signatures.
 func TestSign_EveryReceiverVerifies(t *testing.T) {
 	t.Parallel()
 	secret, body := newSecret(t), []byte(signedBody)
@@ -71,6 +72,7 @@ func TestSign_DuringARotationBothSecretsVerify(t *testing.T) {
 	}
 }
 
+// D66: the headers, to the letter.
 func TestSign_Form(t *testing.T) {
 	t.Parallel()
 	newest, old := newSecret(t), newSecret(t)
@@ -105,6 +107,7 @@ func TestSign_WithoutSecretsNobodyAccepts(t *testing.T) {
 	}
 }
 
+// D66: the form of a secret.
 func TestNewSecret_Form(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^whsec_[0-9A-Za-z+/]{56}$`)

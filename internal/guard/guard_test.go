@@ -33,6 +33,7 @@ func TestTables_AreAsLongAsPromised(t *testing.T) {
 	}
 }
 
+// D71: no address that is special, in any form.
 func TestAddress_RefusesEverySpecialOne(t *testing.T) {
 	t.Parallel()
 	g := New(nil)

@@ -191,6 +191,7 @@ func (y *yard) log() (first, last, total, counted int64) {
 	return first, last, total, counted
 }
 
+// D72: events and deliveries go after their time.
 func TestOnce_RemovesWhatIsKeptNoLonger(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()

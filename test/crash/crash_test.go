@@ -34,7 +34,7 @@ const (
 // points are the moments of a server, one after the other; "" is a random one.
 var points = []string{"", failpoint.Begun, failpoint.BeforeCommit, failpoint.AfterCommit, failpoint.BeforeAnswer, failpoint.Claimed, failpoint.Posted}
 
-// Over kills at random and at named moments, what was acknowledged is there, every change has its event, and every
+// D70: over kills at random and at named moments, what was acknowledged is there, every change has its event, and every
 // event reaches the receiver.
 func TestKill_NothingIsLostOrInvented(t *testing.T) {
 	for name, database := range map[string]func(*testing.T) string{
