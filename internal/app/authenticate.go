@@ -19,10 +19,13 @@ func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential
 		return c, err
 	}
 	if !c.Key.Live(a.now()) {
-		return c, unauthorized("the API key is unknown, expired or revoked: create a new one")
+		return c, errNoKey
 	}
 	return c, nil
 }
+
+// errNoKey is what every request with a key that cannot be used is told, whatever the reason is.
+var errNoKey = unauthorized("the API key is unknown, expired or revoked: create a new one")
 
 func unauthorized(text string) error {
 	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
@@ -36,5 +39,5 @@ type KeyUse = store.KeyUse
 
 // TouchKeys writes when keys were used.
 func (a *App) TouchKeys(ctx context.Context, uses []KeyUse) error {
-	return a.store.Write(ctx, func(tx *store.Tx) error { return tx.TouchKeys(uses) })
+	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchKeys(uses) })
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/store"
 )
 
 // A cascade is one request that changes many records: deleting a folder moves
@@ -71,12 +72,15 @@ const (
 //
 // A workspace has one heavy cascade at a time, and between two transactions
 // others write.
-func (a *App) cascade(ctx context.Context, c Caller, act func(w *work, s stage) (progress, error)) error {
+func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *work, s stage) (progress, error)) error {
+	if err := needs(c); err != nil {
+		return err
+	}
 	write := a.store.WriteIn
 	for at := light; ; {
 		var did progress
-		err := doBy(ctx, a, c, write, func(w *work) (err error) {
-			did, err = act(w, at)
+		err := write(ctx, c.Workspace, func(tx *store.Tx) (err error) {
+			did, err = perform(tx, a, c, needs, func(w *work) (progress, error) { return act(w, at) })
 			return err
 		})
 		if err != nil || did == all {
@@ -141,11 +145,5 @@ func (w *work) flush() error {
 	err := w.AppendEvents(&w.ws, w.events, w.app.newID)
 	clear(w.events)
 	w.events = w.events[:0]
-	return err
-}
-
-// doBy is do with another way to write.
-func doBy(ctx context.Context, a *App, c Caller, by writeFunc, act func(w *work) error) error {
-	_, err := writeBy(ctx, a, c, by, func(w *work) (struct{}, error) { return struct{}{}, act(w) })
 	return err
 }

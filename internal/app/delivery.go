@@ -11,10 +11,7 @@ import (
 // Deliveries returns a page of a subscription's deliveries; state "" is every
 // one. An unknown subscription is NotFound.
 func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
-	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
-		return sheaf.Page[sheaf.Delivery]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
 		if _, err := r.Subscription(c.Workspace, id); err != nil {
 			return sheaf.Page[sheaf.Delivery]{}, err
 		}
@@ -24,10 +21,7 @@ func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID,
 
 // Delivery returns one delivery with its attempts, or NotFound.
 func (a *App) Delivery(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.DeliveryDetail, error) {
-	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
-		return sheaf.DeliveryDetail{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (d sheaf.DeliveryDetail, err error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (d sheaf.DeliveryDetail, err error) {
 		if d.Delivery, err = r.Delivery(c.Workspace, id); err != nil {
 			return d, err
 		}
@@ -45,10 +39,7 @@ func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
 // RecoverDeliveries makes the failed and held deliveries of events since then
 // run the whole schedule again, and count. An inactive subscription is Invalid.
 func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return Recovered{}, err
-	}
-	return write(ctx, a, c, func(w *work) (Recovered, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return Recovered{}, err
@@ -64,10 +55,7 @@ func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.Subscrip
 // Redeliver asks for one more attempt of a delivery, also when its subscription
 // is inactive. It counts for nothing.
 func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.Delivery, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return sheaf.Delivery{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Delivery, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Delivery, error) {
 		d, err := w.Delivery(w.ws.ID, id)
 		if err != nil {
 			return d, err
@@ -82,12 +70,7 @@ func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (she
 // EventFates says for each subscription what became of an event, or why it got
 // nothing.
 func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p sheaf.Paging) (sheaf.Page[sheaf.Fate], error) {
-	for _, scope := range []sheaf.Scope{sheaf.EventsRead, sheaf.WebhooksRead} {
-		if err := c.Authorize(scope); err != nil {
-			return sheaf.Page[sheaf.Fate]{}, err
-		}
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead, sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
 		e, err := r.Event(c.Workspace, id)
 		if err != nil {
 			return sheaf.Page[sheaf.Fate]{}, err

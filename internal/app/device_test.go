@@ -128,7 +128,7 @@ func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
 		}
 		n, s := signIn(t, a, in)
 		recognised := func(email, token string) bool {
-			user, err := read(t.Context(), a, Caller{}, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
+			user, err := readUnasked(t.Context(), a, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,20 +9,14 @@ import (
 
 // Documents returns a page of the caller's documents without the deleted.
 func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
-	if err := c.Authorize(sheaf.DocumentsRead); err != nil {
-		return sheaf.Page[sheaf.Document]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
 		return r.Documents(c.Workspace, f)
 	})
 }
 
 // Document returns one document, or NotFound.
 func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
-	if err := c.Authorize(sheaf.DocumentsRead); err != nil {
-		return sheaf.Document{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Document, error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Document, error) {
 		return r.Document(c.Workspace, id)
 	})
 }
@@ -30,13 +24,7 @@ func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (shea
 // CreateDocument adds a document. Its project must exist (NotFound), and the plan
 // have room for it (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
-	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
-		return sheaf.Document{}, err
-	}
-	if err := checkNewDocument(in); err != nil {
-		return sheaf.Document{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), checkNewDocument(in), func(w *work) (sheaf.Document, error) {
 		d := in.Apply(sheaf.Document{})
 		if err := w.projectExists(d.ProjectID); err != nil {
 			return d, err
@@ -70,16 +58,8 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 // UpdateDocument changes the fields that were sent. What changes nothing leaves
 // no trace.
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
-	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
-		return sheaf.Document{}, err
-	}
-	if in.Empty() {
-		return sheaf.Document{}, sheaf.Invalidf("nothing to change: send at least one of title, description, project_id")
-	}
-	if err := in.Check(); err != nil {
-		return sheaf.Document{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
+	fault := checkChange(in.Empty(), "title, description, project_id", in.Check())
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -101,10 +81,7 @@ func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 // DeleteDocument deletes softly: the document is gone from every list and
 // count until it is restored.
 func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
-	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
 			return err
@@ -124,10 +101,7 @@ func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 // When its project is gone meanwhile, it is in none. The plan must have room for
 // it (QUOTA_REACHED).
 func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
-	if err := c.Authorize(sheaf.DocumentsWrite); err != nil {
-		return sheaf.Document{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Document, error) {
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
 		before, err := w.AnyDocument(w.ws.ID, id)
 		if err != nil || before.Deleted == nil {
 			return before, err

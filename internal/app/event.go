@@ -10,10 +10,7 @@ import (
 // Events returns a page of the workspace's log in commit order. An After that
 // the log does not have is NotFound, never an empty page.
 func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.Page[sheaf.Event], error) {
-	if err := c.Authorize(sheaf.EventsRead); err != nil {
-		return sheaf.Page[sheaf.Event]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
 		after, err := position(r, c.Workspace, f.After)
 		if err != nil {
 			return sheaf.Page[sheaf.Event]{}, err
@@ -37,10 +34,7 @@ func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, e
 
 // Event returns one event, or NotFound.
 func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Event, error) {
-	if err := c.Authorize(sheaf.EventsRead); err != nil {
-		return sheaf.Event{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Event, error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (sheaf.Event, error) {
 		return r.Event(c.Workspace, id)
 	})
 }
@@ -53,21 +47,22 @@ type NewEvent struct {
 	User       *sheaf.UserID
 }
 
+func (in NewEvent) check() error {
+	switch {
+	case !in.Type.Known():
+		return sheaf.Invalidf("type %q is unknown: use one of %s", sheaf.Clip(string(in.Type)), sheaf.EventNames(sheaf.EventType.Elsewhere))
+	case !in.Type.Elsewhere():
+		return sheaf.Invalidf("type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
+	case len(in.Payload) > sheaf.MaxPayload:
+		return sheaf.Invalidf("payload has %d bytes, at most %d are allowed: send less, or a link to the rest", len(in.Payload), sheaf.MaxPayload)
+	}
+	return nil
+}
+
 // PublishEvent adds an event of a part that lives elsewhere: media, generation,
 // share. A user who is no member of the workspace is NotFound.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
-	if err := c.Authorize(sheaf.EventsWrite); err != nil {
-		return sheaf.Event{}, err
-	}
-	switch {
-	case !in.Type.Known():
-		return sheaf.Event{}, sheaf.Invalidf("type %q is unknown: use one of %s", sheaf.Clip(string(in.Type)), sheaf.EventNames(sheaf.EventType.Elsewhere))
-	case !in.Type.Elsewhere():
-		return sheaf.Event{}, sheaf.Invalidf("type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
-	case len(in.Payload) > sheaf.MaxPayload:
-		return sheaf.Event{}, sheaf.Invalidf("payload has %d bytes, at most %d are allowed: send less, or a link to the rest", len(in.Payload), sheaf.MaxPayload)
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Event, error) {
+	return write(ctx, a, c, scope(sheaf.EventsWrite), in.check(), func(w *work) (sheaf.Event, error) {
 		user := c.User
 		if in.User != nil {
 			user = *in.User
@@ -84,10 +79,7 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 // FollowEvents returns the position from which to follow the log: after the
 // filter's event, which may be NotFound, or at its end.
 func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (int64, error) {
-	if err := c.Authorize(sheaf.EventsRead); err != nil {
-		return 0, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (int64, error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (int64, error) {
 		if f.After != "" || f.Since != nil {
 			return position(r, c.Workspace, f.After)
 		}
@@ -110,10 +102,7 @@ const tailSize = 16
 
 // EventsAfter returns what the log has behind a position, in commit order.
 func (a *App) EventsAfter(ctx context.Context, c Caller, f sheaf.EventFilter, at int64) (Tail, error) {
-	if err := c.Authorize(sheaf.EventsRead); err != nil {
-		return Tail{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (Tail, error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (Tail, error) {
 		ws, err := r.Workspace(c.Workspace)
 		if err != nil || ws.LastEvent <= at {
 			return Tail{At: at, Last: ws.LastEvent}, err

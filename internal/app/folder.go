@@ -12,20 +12,14 @@ import (
 
 // Folders returns a page of the caller's folders.
 func (a *App) Folders(ctx context.Context, c Caller, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
-	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
-		return sheaf.Page[sheaf.Folder]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) {
 		return r.Folders(c.Workspace, f)
 	})
 }
 
 // Folder returns one folder, or NotFound.
 func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Folder, error) {
-	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
-		return sheaf.Folder{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Folder, error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (sheaf.Folder, error) {
 		return r.Folder(c.Workspace, id)
 	})
 }
@@ -34,15 +28,9 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 // type and not at the deepest level (Invalid); the plan must include the type
 // (PLAN_REQUIRED) and have room for it (QUOTA_REACHED).
 func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Folder{}, err
-	}
-	entity, err := checkNewFolder(in)
-	if err != nil {
-		return sheaf.Folder{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
-		f := in.Apply(sheaf.Folder{EntityType: entity, ParentID: in.ParentID.Pointer(), Color: sheaf.DefaultFolderColor})
+	entity, fault := checkNewFolder(in)
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (f sheaf.Folder, err error) {
+		f = in.Apply(sheaf.Folder{EntityType: entity, ParentID: in.ParentID.Pointer(), Color: sheaf.DefaultFolderColor})
 		if f.Depth, err = w.depthUnder(f.ParentID, entity); err != nil {
 			return f, err
 		}
@@ -99,16 +87,8 @@ func checkDepth(depth int) error {
 // UpdateFolder changes the fields that were sent. What changes nothing leaves
 // no trace.
 func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Folder{}, err
-	}
-	if in.Empty() {
-		return sheaf.Folder{}, sheaf.Invalidf("nothing to change: send at least one of name, color, sort_order")
-	}
-	if err := in.Check(); err != nil {
-		return sheaf.Folder{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
+	fault := checkChange(in.Empty(), "name, color, sort_order", in.Check())
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
 		before, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -137,10 +117,7 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 // MoveFolder puts the folder, and all below it, under another, or with nil at
 // the root level. A cycle, another type and a fourth level are Invalid.
 func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Folder{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Folder, error) {
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Folder, error) {
 		before, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -201,10 +178,7 @@ func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) 
 // root level; no document changes. With more than 10,000 projects these move
 // first, in chunks, and the folder goes with the last.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return err
-	}
-	return a.cascade(ctx, c, func(w *work, at stage) (progress, error) {
+	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return nothing, err

@@ -52,7 +52,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 	newCaller := func() app.Caller {
 		ws, err := a.Operator().CreateWorkspace(ctx, app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
 		must(err)
-		return app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
+		return app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 	}
 	var longest, took, used time.Duration
 	var group, commit atomic.Int64 // the longest of SQLite's

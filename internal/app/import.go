@@ -129,7 +129,7 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 	if err := o.checkBatch(batch); err != nil {
 		return Imported{}, err
 	}
-	out, err := write(ctx, o.app, Caller{Workspace: id}, func(w *work) (Imported, error) {
+	out, err := operate(ctx, o, id, func(w *work) (Imported, error) {
 		owner, err := w.OwnerOf(id)
 		if err != nil {
 			return Imported{}, err
@@ -203,7 +203,7 @@ func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported,
 	if err := r.operator.checkBatch(batch); err != nil {
 		return Imported{}, err
 	}
-	out, err := read(ctx, r.operator.app, Caller{Workspace: r.id}, func(reader *store.Reader) (Imported, error) {
+	out, err := readUnasked(ctx, r.operator.app, func(reader *store.Reader) (Imported, error) {
 		if r.im == nil {
 			ws, err := reader.Workspace(r.id)
 			if err != nil {

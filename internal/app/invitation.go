@@ -29,13 +29,8 @@ type NewInvitation struct {
 // what is no e-mail, and Conflict for a personal workspace, a member, or when
 // maxInvitations to others are open.
 func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
-	if err := c.AuthorizeOwner(); err != nil {
-		return NewInvitation{}, err
-	}
-	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
-		return NewInvitation{}, err
-	}
-	return write(ctx, a, c, func(w *work) (NewInvitation, error) {
+	fault := firstError(checkOperatorText("e-mail", email), checkEmail(email))
+	return write(ctx, a, c, owner, fault, func(w *work) (NewInvitation, error) {
 		if err := w.mayInvite(email); err != nil {
 			return NewInvitation{}, err
 		}
@@ -90,10 +85,7 @@ func conflict(format string, args ...any) error {
 
 // Withdraw ends an open invitation, or returns NotFound.
 func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) error {
-	if err := c.AuthorizeOwner(); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, owner, nil, func(w *work) error {
 		return w.DeleteInvitation(w.ws.ID, id)
 	})
 }
@@ -113,7 +105,7 @@ var errInvitation = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 
 // Offer returns what a link offers, or NotFound. It does not use it.
 func (a *App) Offer(ctx context.Context, token string) (Offer, error) {
-	return read(ctx, a, Caller{}, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
+	return readUnasked(ctx, a, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
 }
 
 func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
@@ -186,7 +178,7 @@ func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 }
 
 func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
-	err = a.store.Write(ctx, func(tx *store.Tx) error {
+	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(o.Workspace.ID)
 		if err != nil {
 			return err

@@ -11,10 +11,7 @@ import (
 
 // Keys returns a page of the workspace's live keys.
 func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sheaf.Key], error) {
-	if err := c.Authorize(sheaf.KeysRead); err != nil {
-		return sheaf.Page[sheaf.Key]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Key], error) {
+	return read(ctx, a, c, scope(sheaf.KeysRead), func(r *store.Reader) (sheaf.Page[sheaf.Key], error) {
 		return r.Keys(c.Workspace, a.now(), p)
 	})
 }
@@ -48,21 +45,8 @@ func (k NewKey) checkExpiry(now time.Time) error {
 // ones there are (KEY_LIMIT_REACHED) and how many are made in an hour
 // (RateLimited).
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
-	if err := c.Authorize(sheaf.KeysWrite); err != nil {
-		return sheaf.NewKey{}, err
-	}
-	if err := in.checkName(); err != nil {
-		return sheaf.NewKey{}, err
-	}
-	for _, s := range in.Scopes {
-		if !c.May(s) {
-			return sheaf.NewKey{}, sheaf.Forbiddenf("scopes: this key lacks %s itself, so it cannot grant it: leave it out, or use a key that has it", s)
-		}
-	}
-	if own := c.Key.ExpiresAt; own != nil && (in.ExpiresAt == nil || in.ExpiresAt.After(*own)) {
-		return sheaf.NewKey{}, sheaf.Forbiddenf("expires_at must not be later than %s, when this key itself expires", own.Format(sheaf.TimeFormat))
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.NewKey, error) {
+	fault := firstError(in.checkName(), in.checkGrant(c))
+	return write(ctx, a, c, scope(sheaf.KeysWrite), fault, func(w *work) (sheaf.NewKey, error) {
 		// Here and not before: a repetition after the key has expired still
 		// gets the first answer.
 		if err := in.checkExpiry(w.now); err != nil {
@@ -70,6 +54,19 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 		}
 		return w.makeKey(c.User, in)
 	})
+}
+
+// checkGrant returns Forbidden unless the caller has all that the key is granted, for as long.
+func (k NewKey) checkGrant(c Caller) error {
+	for _, s := range k.Scopes {
+		if !c.May(s) {
+			return sheaf.Forbiddenf("scopes: this key lacks %s itself, so it cannot grant it: leave it out, or use a key that has it", s)
+		}
+	}
+	if own := c.Key.ExpiresAt; own != nil && (k.ExpiresAt == nil || k.ExpiresAt.After(*own)) {
+		return sheaf.Forbiddenf("expires_at must not be later than %s, when this key itself expires", own.Format(sheaf.TimeFormat))
+	}
+	return nil
 }
 
 // makeKey adds a key within the plan's limits.
@@ -123,10 +120,7 @@ func keyLimitText(p sheaf.Plan, most int) string {
 
 // RevokeKey ends a key at once, or returns NotFound.
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
-	if err := c.Authorize(sheaf.KeysWrite); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
 		return w.RevokeKey(w.ws.ID, id, w.now)
 	})
 }
@@ -140,7 +134,7 @@ type Identity struct {
 // Me returns the key that the caller uses, and its user. The key is read again:
 // the caller's own may have been remembered since before it was last used.
 func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
-	return read(ctx, a, c, func(r *store.Reader) (me Identity, err error) {
+	return read(ctx, a, c, aKey, func(r *store.Reader) (me Identity, err error) {
 		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {
 			return me, err
 		}

@@ -15,10 +15,7 @@ type Members struct {
 
 // Members returns who belongs to the caller's workspace. A key sees nobody.
 func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
-	if c.Role == "" {
-		return Members{}, c.AuthorizeOwner()
-	}
-	return read(ctx, a, c, func(r *store.Reader) (m Members, err error) {
+	return read(ctx, a, c, member, func(r *store.Reader) (m Members, err error) {
 		if m.Members, err = r.Members(c.Workspace); err != nil || c.Role != sheaf.Owner {
 			return m, err
 		}
@@ -32,10 +29,7 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 // It returns NotFound for who is no member, and Conflict when the workspace would
 // be left without an owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
-	if err := c.AuthorizeOwner(); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, owner, nil, func(w *work) error {
 		if err := w.ownerStays(u, role); err != nil {
 			return err
 		}
@@ -61,12 +55,7 @@ func (w *work) takeBack(u sheaf.UserID, role sheaf.Role) error {
 // invitations that they made. Owners may remove anybody, everybody else only
 // themselves. It returns Conflict for the last owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
-	if u != c.User || c.Role == "" {
-		if err := c.AuthorizeOwner(); err != nil {
-			return err
-		}
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, ownerOr(u), nil, func(w *work) error {
 		if err := w.ownerStays(u, ""); err != nil {
 			return err
 		}
@@ -92,13 +81,7 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 // RenameWorkspace changes the workspace's name, which owners may. It returns
 // Invalid for a name that is empty or too long.
 func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error {
-	if err := c.AuthorizeOwner(); err != nil {
-		return err
-	}
-	if err := (NewWorkspace{Name: name}).check(); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, owner, NewWorkspace{Name: name}.check(), func(w *work) error {
 		return w.RenameWorkspace(w.ws.ID, name)
 	})
 }
@@ -106,8 +89,5 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error 
 // ChangePlan changes the workspace's plan, which owners may. What the new plan
 // does not include stays, and is refused when it is used.
 func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan) error {
-	if err := c.AuthorizeOwner(); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error { return w.SetPlan(w.ws.ID, p) })
+	return do(ctx, a, c, owner, nil, func(w *work) error { return w.SetPlan(w.ws.ID, p) })
 }

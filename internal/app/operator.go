@@ -64,7 +64,7 @@ func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWo
 	if err := in.check(); err != nil {
 		return out, err
 	}
-	err := o.app.store.Write(ctx, func(tx *store.Tx) (err error) {
+	err := o.app.writeUnasked(ctx, func(tx *store.Tx) (err error) {
 		owner, known, err := o.app.ownerFor(tx, in.OwnerEmail)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, er
 // SetPlan changes a workspace's plan, or returns NotFound. What the new
 // plan does not include stays, and is refused when it is used.
 func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Plan) (OwnedWorkspace, error) {
-	out, err := write(ctx, o.app, Caller{Workspace: id}, func(w *work) (OwnedWorkspace, error) {
+	out, err := operate(ctx, o, id, func(w *work) (OwnedWorkspace, error) {
 		if err := w.SetPlan(id, p); err != nil {
 			return OwnedWorkspace{}, err
 		}
@@ -119,7 +119,7 @@ func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Pla
 
 // Workspaces returns every workspace, oldest first.
 func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
-	return read(ctx, o.app, Caller{}, func(r *store.Reader) ([]OwnedWorkspace, error) {
+	return readUnasked(ctx, o.app, func(r *store.Reader) ([]OwnedWorkspace, error) {
 		all, err := r.Workspaces()
 		if err != nil {
 			return nil, err

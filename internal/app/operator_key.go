@@ -16,7 +16,7 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 	if err := in.check(o.app.now()); err != nil {
 		return sheaf.NewKey{}, err
 	}
-	k, err := write(ctx, o.app, Caller{Workspace: id}, func(w *work) (sheaf.NewKey, error) {
+	k, err := operate(ctx, o, id, func(w *work) (sheaf.NewKey, error) {
 		owner, err := w.OwnerOf(id)
 		if err != nil {
 			return sheaf.NewKey{}, err
@@ -28,7 +28,7 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 
 // Keys returns the live keys of a workspace, oldest first, or NotFound.
 func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, error) {
-	keys, err := read(ctx, o.app, Caller{}, func(r *store.Reader) ([]sheaf.Key, error) {
+	keys, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.Key, error) {
 		if _, err := r.Workspace(id); err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, 
 // RevokeKey ends a live key of any workspace, or returns NotFound.
 func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (sheaf.Key, error) {
 	var key sheaf.Key
-	err := o.app.store.Write(ctx, func(tx *store.Tx) error {
+	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		ws, k, err := tx.KeyByID(id)
 		if err != nil {
 			return err

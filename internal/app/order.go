@@ -19,6 +19,15 @@ func firstMissing(reference, match error) error {
 	return match
 }
 
+// checkChange returns what is wrong with a change: that it names none of its fields, or the fault
+// of one.
+func checkChange(empty bool, fields string, fault error) error {
+	if empty {
+		return sheaf.Invalidf("nothing to change: send at least one of %s", fields)
+	}
+	return fault
+}
+
 // after returns the transaction's time, and always something later than t: a
 // change raises updated_at also when the clock stands still or goes back.
 func (w *work) after(t time.Time) time.Time {

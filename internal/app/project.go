@@ -10,20 +10,14 @@ import (
 
 // Projects returns a page of the caller's projects.
 func (a *App) Projects(ctx context.Context, c Caller, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
-	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
-		return sheaf.Page[sheaf.Project]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
 		return r.Projects(c.Workspace, f)
 	})
 }
 
 // Project returns one project with its newest documents, or NotFound.
 func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.ProjectDetail, error) {
-	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
-		return sheaf.ProjectDetail{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (d sheaf.ProjectDetail, err error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (d sheaf.ProjectDetail, err error) {
 		if d.Project, err = r.Project(c.Workspace, id); err != nil {
 			return d, err
 		}
@@ -35,13 +29,7 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 // CreateProject adds a project. Its folder must exist (NotFound) and hold
 // projects (Invalid), and the plan have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Project{}, err
-	}
-	if err := checkNewProject(in); err != nil {
-		return sheaf.Project{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkNewProject(in), func(w *work) (sheaf.Project, error) {
 		p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
 		if err := w.mayHoldProjects(p.FolderID); err != nil {
 			return p, err
@@ -87,30 +75,19 @@ func holdsProjects(f sheaf.Folder) error {
 // UpdateProject changes the fields that were sent. What changes nothing leaves
 // no trace.
 func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Project{}, err
-	}
-	if in.Empty() {
-		return sheaf.Project{}, sheaf.Invalidf("nothing to change: send at least one of name, description, icon, color, folder_id, sort_order, visibility")
-	}
-	if err := in.Check(); err != nil {
-		return sheaf.Project{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+	fault := checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility", in.Check())
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Project, error) {
 		return w.changeProject(id, in, match)
 	})
 }
 
 // MoveProject puts the project into a folder, or with nil at the root level.
 func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, folder *sheaf.FolderID, match sheaf.Match) (sheaf.Project, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return sheaf.Project{}, err
-	}
 	in := sheaf.ProjectChange{FolderID: sheaf.Nil[sheaf.FolderID]()}
 	if folder != nil {
 		in.FolderID = sheaf.Some(*folder)
 	}
-	return write(ctx, a, c, func(w *work) (sheaf.Project, error) {
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Project, error) {
 		return w.changeProject(id, in, match)
 	})
 }
@@ -136,10 +113,7 @@ func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match s
 // DeleteProject removes the project for good. Its documents stay, in no project.
 // More than 10,000 of them leave it first, in chunks, and it goes with the last.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return err
-	}
-	return a.cascade(ctx, c, func(w *work, at stage) (progress, error) {
+	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
 		if err != nil {
 			return nothing, err

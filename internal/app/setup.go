@@ -40,7 +40,7 @@ type FirstRun struct {
 // of a database, whatever number of nodes ask, and never when somebody has a
 // password: made is false then.
 func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err error) {
-	err = o.app.store.Write(ctx, func(tx *store.Tx) error {
+	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		first, made = FirstRun{}, false
 		finished, err := tx.AnyPassword()
 		if err != nil || finished {
@@ -78,7 +78,7 @@ func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 
 // SetupPending reports whether nobody has a password yet.
 func (a *App) SetupPending(ctx context.Context) (bool, error) {
-	return read(ctx, a, Caller{}, func(r *store.Reader) (bool, error) {
+	return readUnasked(ctx, a, func(r *store.Reader) (bool, error) {
 		finished, err := r.AnyPassword()
 		return !finished, err
 	})
@@ -89,7 +89,7 @@ func (a *App) SetupPending(ctx context.Context) (bool, error) {
 // user whom the link could let in.
 func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	var link SetupLink
-	err := o.app.store.Write(ctx, func(tx *store.Tx) error {
+	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		finished, err := tx.AnyPassword()
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 // CheckSetupLink returns nil while the link may be used, and else NotFound. It
 // does not use it.
 func (a *App) CheckSetupLink(ctx context.Context, token string) error {
-	open, err := read(ctx, a, Caller{}, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
+	open, err := readUnasked(ctx, a, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
 	if err == nil && !open {
 		err = errSetupLink
 	}
@@ -142,7 +142,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 }
 
 func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error {
-	err := a.store.Write(ctx, func(tx *store.Tx) error {
+	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := a.consumeSetupLink(tx, token); err != nil {
 			return err
 		}

@@ -14,20 +14,14 @@ import (
 
 // Subscriptions returns a page of the caller's webhook subscriptions.
 func (a *App) Subscriptions(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
-	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
-		return sheaf.Page[sheaf.Subscription]{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Page[sheaf.Subscription], error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Subscription], error) {
 		return r.Subscriptions(c.Workspace, p)
 	})
 }
 
 // Subscription returns one subscription, or NotFound.
 func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	if err := c.Authorize(sheaf.WebhooksRead); err != nil {
-		return sheaf.Subscription{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (sheaf.Subscription, error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Subscription, error) {
 		return r.Subscription(c.Workspace, id)
 	})
 }
@@ -36,13 +30,7 @@ func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionI
 // The plan bounds how many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is
 // sent: there is no handshake.
 func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return sheaf.NewSubscription{}, err
-	}
-	if err := a.checkNewSubscription(in); err != nil {
-		return sheaf.NewSubscription{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.NewSubscription, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), a.checkNewSubscription(in), func(w *work) (sheaf.NewSubscription, error) {
 		if err := oneMoreSubscription(w.ws); err != nil {
 			return sheaf.NewSubscription{}, err
 		}
@@ -125,16 +113,8 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 // sends nothing by itself. Another scheme, host or port drops the headers
 // unless new ones are sent with it.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return sheaf.Subscription{}, err
-	}
-	if in.Empty() {
-		return sheaf.Subscription{}, sheaf.Invalidf("nothing to change: send at least one of name, url, events, active, headers")
-	}
-	if err := a.checkSubscription(in); err != nil {
-		return sheaf.Subscription{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.Subscription, error) {
+	fault := checkChange(in.Empty(), "name, url, events, active, headers", a.checkSubscription(in))
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
 		before, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -257,10 +237,7 @@ func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) e
 
 // DeleteSubscription removes it; its deliveries are gone at once.
 func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, match sheaf.Match) error {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return err
-	}
-	return do(ctx, a, c, func(w *work) error {
+	return do(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) error {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return err
@@ -276,10 +253,7 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 // RotateSecret gives the subscription a new secret and returns it, once. The
 // old one signs too for the time of grace.
 func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return sheaf.NewSubscription{}, err
-	}
-	return write(ctx, a, c, func(w *work) (sheaf.NewSubscription, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.NewSubscription, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return sheaf.NewSubscription{}, err
@@ -310,10 +284,7 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 // work can leave it out; nil just waits. Too many at once are RateLimited or
 // Unavailable.
 func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, wait func(send func())) (sheaf.TestResult, error) {
-	if err := c.Authorize(sheaf.WebhooksWrite); err != nil {
-		return sheaf.TestResult{}, err
-	}
-	out, err := read(ctx, a, c, func(r *store.Reader) (sheaf.Outgoing, error) {
+	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (sheaf.Outgoing, error) {
 		return a.testRequest(r, c, id)
 	})
 	if err != nil {

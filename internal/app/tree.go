@@ -23,10 +23,7 @@ type Tree struct {
 // Tree returns the workspace's folders of that type, and with those for
 // projects the projects.
 func (a *App) Tree(ctx context.Context, c Caller, entity sheaf.EntityType) (Tree, error) {
-	if err := c.Authorize(sheaf.ProjectsRead); err != nil {
-		return Tree{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (Tree, error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (Tree, error) {
 		all := sheaf.Paging{Limit: MaxTree}
 		folders, err := r.Folders(c.Workspace, sheaf.FolderFilter{EntityType: entity, Paging: all})
 		if err != nil || entity != sheaf.ProjectFolder {
@@ -50,10 +47,7 @@ type FolderRemoval struct {
 
 // FolderRemoval counts what deleting the folder would do, or returns NotFound.
 func (a *App) FolderRemoval(ctx context.Context, c Caller, id sheaf.FolderID) (FolderRemoval, error) {
-	if err := c.Authorize(sheaf.ProjectsWrite); err != nil {
-		return FolderRemoval{}, err
-	}
-	return read(ctx, a, c, func(r *store.Reader) (out FolderRemoval, err error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsWrite), func(r *store.Reader) (out FolderRemoval, err error) {
 		if out.Folder, err = r.Folder(c.Workspace, id); err != nil {
 			return out, err
 		}

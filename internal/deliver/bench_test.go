@@ -179,7 +179,7 @@ func (s *service) must(err error) {
 func (s *service) workspace() {
 	ws, err := s.app.Operator().CreateWorkspace(s.Context(), app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
 	s.must(err)
-	s.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
+	s.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 }
 
 // subscribe makes subscriptions, each to a path of its own.

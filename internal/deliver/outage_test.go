@@ -108,7 +108,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	a := app.New(app.Config{Store: s, Now: time.Now, Random: rand.Reader, Webhooks: app.Webhooks{Box: box, Guard: g, Send: courier.Send}})
 	ws, err := a.Operator().CreateWorkspace(ctx, app.NewWorkspace{Name: "Acme", Plan: sheaf.Pro})
 	must(err)
-	caller := app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
+	caller := app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 	sub, err := a.CreateSubscription(ctx, caller, sheaf.SubscriptionChange{Name: sheaf.Some("hook"), URL: sheaf.Some(r.url + "/hung"),
 		Events: sheaf.Some([]string{"share.created"})})
 	must(err)

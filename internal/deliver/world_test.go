@@ -122,7 +122,7 @@ func (w *world) newWorkspace() {
 	w.Helper()
 	ws, err := w.app.Operator().CreateWorkspace(w.Context(), app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
 	w.must(err)
-	w.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}
+	w.caller = app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 }
 
 func (w *world) courier() *deliver.Courier { return &deliver.Courier{Client: w.client, Now: time.Now} }

@@ -210,7 +210,7 @@ func TestCascade_EndsBetweenTwoChunks(t *testing.T) {
 				ctx, leave := context.WithCancel(context.Background())
 				meanwhile = leave
 				rules := a.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: leave})
-				err := rules.DeleteFolder(ctx, app.Caller{Workspace: w.ID, User: w.Owner, Key: sheaf.Key{Scopes: sheaf.AllScopes}}, sheaf.FolderID(top), sheaf.Match{})
+				err := rules.DeleteFolder(ctx, app.Caller{Workspace: w.ID, User: w.Owner, Role: sheaf.Owner}, sheaf.FolderID(top), sheaf.Match{})
 				if sheaf.KindOf(err) != sheaf.Unavailable {
 					t.Errorf("the caller who left got %v", err)
 				}

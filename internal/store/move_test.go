@@ -32,7 +32,7 @@ func newTree(t *testing.T, s *store.Store) *tree {
 		t.Fatal(err)
 	}
 	return &tree{t, s, app.New(app.Config{Store: s, Now: time.Now, Random: rand.Reader}),
-		app.Caller{Workspace: w.ID, User: u.ID, Key: sheaf.Key{Scopes: sheaf.AllScopes}, Plan: sheaf.Business}}
+		app.Caller{Workspace: w.ID, User: u.ID, Role: sheaf.Owner, Plan: sheaf.Business}}
 }
 
 func (t *tree) folder(parent *sheaf.FolderID) sheaf.FolderID {

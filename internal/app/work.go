@@ -1,0 +1,118 @@
+package app
+
+import (
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// keepAnswers is for how long a repetition gets the first answer.
+const keepAnswers = 24 * time.Hour
+
+// Once asks that a request has one effect however often it is sent. Seal turns
+// what a method returns into the answer that a repetition gets; it must leave
+// out what is shown once.
+type Once struct {
+	Request
+	Seal func(result any) Answer
+}
+
+// Request names such a request, and Answer what it was answered.
+type (
+	Request = store.Once
+	Answer  = store.Answer
+)
+
+// Replay is the error by which a method says that it was asked before and did
+// nothing now: the answer is the first one.
+type Replay struct{ Answer Answer }
+
+// Error says what the replay is.
+func (*Replay) Error() string { return "the request was answered before" }
+
+// work is one transaction on one workspace, whose row it holds.
+type work struct {
+	*store.Tx
+	app    *App
+	caller Caller
+	now    time.Time
+	ws     sheaf.Workspace
+	events []sheaf.Event
+	before sheaf.Workspace
+}
+
+// perform is what every transaction on a workspace does around its act: it locks the workspace's
+// row, asks the gate again (needs is nil for operators, who are not asked), answers a repetition
+// with what the first was answered, and in the end keeps events, counters and the answer.
+func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work) (T, error)) (out T, err error) {
+	ws, err := tx.LockWorkspace(c.Workspace)
+	if err != nil {
+		return out, err
+	}
+	w := &work{Tx: tx, app: a, caller: c, now: a.now(), ws: ws, before: ws}
+	if needs != nil {
+		if err := w.askAgain(needs); err != nil {
+			return out, err
+		}
+	}
+	if err := w.replay(); err != nil {
+		return out, err
+	}
+	if out, err = act(w); err != nil {
+		return out, err
+	}
+	return out, w.finish(out)
+}
+
+// replay returns a Replay when the request was answered before.
+func (w *work) replay() error {
+	if w.caller.Once == nil {
+		return nil
+	}
+	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-keepAnswers))
+	if found {
+		return &Replay{answer}
+	}
+	return err
+}
+
+// finish keeps the events, the counters and the answer.
+func (w *work) finish(out any) error {
+	if err := w.AppendEvents(&w.ws, w.events, w.app.newID); err != nil {
+		return err
+	}
+	if w.ws != w.before {
+		if err := w.SaveWorkspace(w.ws); err != nil {
+			return err
+		}
+	}
+	if w.caller.Once == nil {
+		return nil
+	}
+	return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)
+}
+
+// emit adds an event about a resource that this transaction changed.
+func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
+	// It follows the clock, so that a version that a failover lost does not come
+	// again for something else.
+	w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())
+	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
+}
+
+func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload []byte) sheaf.Event {
+	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.now,
+		UserID: user, ResourceID: id, Payload: payload}
+	if !w.ws.Personal {
+		e.Workspace = &w.ws.ID
+	}
+	w.events = append(w.events, e.Event())
+	return w.events[len(w.events)-1]
+}
+
+// nextNumber counts a creation.
+func (w *work) nextNumber() int64 {
+	w.ws.LastNumber++
+	return w.ws.LastNumber
+}
