@@ -2,8 +2,10 @@ package archtest
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,4 +54,44 @@ func declaredTests(t *testing.T) map[string]bool {
 		}
 	}
 	return declared
+}
+
+var citedFile = regexp.MustCompile("`([\\w./*-]+\\.go)`")
+
+// A document that names a source file names one that exists, by as much of its path as it gives.
+func TestDocs_NameFilesThatExist(t *testing.T) {
+	files, err := parseTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := []string{root + "/CONTRIBUTING.md", root + "/README.md"}
+	for _, pattern := range []string{"/docs/*.md", "/docs/*/*.md"} {
+		found, err := filepath.Glob(root + pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents found: %v", err)
+		}
+		docs = append(docs, found...)
+	}
+	for _, doc := range docs {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cited := range citedFile.FindAllStringSubmatch(string(text), -1) {
+			if !slices.ContainsFunc(files, func(f file) bool { return endsIn(f.path, cited[1]) }) {
+				t.Errorf("%s names %s, which is no file", filepath.Base(doc), cited[1])
+			}
+		}
+	}
+}
+
+// endsIn tells whether the last elements of a path match a pattern.
+func endsIn(file, pattern string) bool {
+	elements := strings.Split(file, "/")
+	n := strings.Count(pattern, "/") + 1
+	if n > len(elements) {
+		return false
+	}
+	ok, err := path.Match(pattern, strings.Join(elements[len(elements)-n:], "/"))
+	return ok && err == nil
 }

@@ -3,7 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const source = "// Package a is small.\npackage a\n\nimport \"fmt\" // for Println\n\n/* two\nlines */\nconst text = `\n// no comment\n\n`\n\n" +
 	"func one() {}\n\nfunc three() {\n\tfmt.Println(text) // why\n}\n"
