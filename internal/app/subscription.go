@@ -193,19 +193,12 @@ func (w *work) applySubscription(s sheaf.Subscription, in sheaf.SubscriptionChan
 		}
 	}
 	if in.Active.Set && in.Active.Value != s.Active {
-		s = w.switchSubscription(s, in.Active.Value)
+		if in.Active.Value {
+			s.Reactivate()
+		} else {
+			s.Deactivate(sheaf.ByHand, w.now)
+		}
 	}
-	return s
-}
-
-func (w *work) switchSubscription(s sheaf.Subscription, active bool) sheaf.Subscription {
-	s.Active = active
-	if active {
-		s.FailureCount, s.DeactivatedAt, s.DeactivationReason, s.LastError = 0, nil, nil, nil
-		return s
-	}
-	reason := sheaf.ByHand
-	s.DeactivatedAt, s.DeactivationReason = &w.now, &reason
 	return s
 }
 

@@ -22,7 +22,15 @@ type Outcome struct {
 }
 
 // Closes reports whether the delivery has failed for good with this attempt.
-func (o *Outcome) Closes() bool { return !o.Attempt.OK() && o.Retry == nil && !o.ByHand }
+func (o *Outcome) Closes() bool {
+	attempted := o.attempted(true)
+	return attempted.Closes()
+}
+
+// attempted is the outcome as the rules ask for it.
+func (o *Outcome) attempted(active bool) sheaf.Attempted {
+	return sheaf.Attempted{OK: o.Attempt.OK(), Error: o.Attempt.Error, Ended: o.Ended, ByHand: o.ByHand, Active: active, Retry: o.Retry}
+}
 
 // Record writes the outcomes of attempts, and what follows for their
 // subscriptions: a delivered one sets failure_count to 0, a failed one raises
@@ -225,23 +233,15 @@ func settledRow(o *Outcome, state sheaf.DeliveryState, due, finished *time.Time)
 // settleDelivery moves the delivery to the state that follows. again says that
 // somebody asked for one more attempt while this one was under way.
 func (tx *Tx) settleDelivery(o *Outcome, t *target) (again, kept bool, err error) {
-	active := t != nil && t.Active
-	var state sheaf.DeliveryState
-	var due, finished *time.Time
-	switch {
-	case o.Attempt.OK():
-		state, finished = sheaf.Delivered, &o.Ended
-	case o.ByHand:
-		return tx.putBack(o, active)
-	case !active:
-		state = sheaf.Held
-	case o.Retry != nil:
-		state, due = sheaf.Waiting, o.Retry
-		tx.note.due(o.Workspace, o.Subscription)
-	default:
-		state, finished = sheaf.Failed, &o.Ended
+	attempted := o.attempted(t != nil && t.Active)
+	if attempted.ByHand && !attempted.OK {
+		return tx.putBack(o, attempted.Active)
 	}
-	err = tx.settleAll([][]any{settledRow(o, state, due, finished)}, func(_ int, more bool) { again, kept = more, true })
+	next := attempted.Delivery()
+	if next.Due != nil {
+		tx.note.due(o.Workspace, o.Subscription)
+	}
+	err = tx.settleAll([][]any{settledRow(o, next.State, next.Due, next.Finished)}, func(_ int, more bool) { again, kept = more, true })
 	return again, kept, err
 }
 
@@ -279,39 +279,19 @@ func optError(a sheaf.Attempt) any {
 
 // judge applies the failure policy to the subscription.
 func (tx *Tx) judge(o *Outcome, t *target) error {
-	before := t.Subscription
+	attempted := o.attempted(t.Active)
+	changed, deactivated := attempted.Subscription(&t.Subscription)
 	switch {
-	case o.Attempt.OK():
-		t.FailureCount, t.LastError = 0, nil
-	case !t.Active:
-		return nil
-	case o.Closes():
-		t.FailureCount++
-		t.LastError = &o.Attempt.Error
-	default:
-		t.LastError = &o.Attempt.Error
-	}
-	if t.FailureCount < sheaf.MaxFailures || !t.Active {
-		if sameJudgement(&before, &t.Subscription) {
-			return nil
+	case deactivated:
+		o.Deactivated = true
+		if err := tx.UpdateSubscription(t.workspace, t.Subscription); err != nil {
+			return err
 		}
+		return tx.HoldDeliveries(t.workspace, t.ID)
+	case changed:
 		return tx.saveSubscription(t.workspace, t.Subscription)
 	}
-	o.Deactivated = true
-	reason := sheaf.ByFailures
-	t.Active, t.DeactivatedAt, t.DeactivationReason = false, &o.Ended, &reason
-	t.Revision++
-	if o.Ended.After(t.UpdatedAt) {
-		t.UpdatedAt = o.Ended
-	}
-	if err := tx.UpdateSubscription(t.workspace, t.Subscription); err != nil {
-		return err
-	}
-	return tx.HoldDeliveries(t.workspace, t.ID)
-}
-
-func sameJudgement(a, b *sheaf.Subscription) bool {
-	return a.FailureCount == b.FailureCount && sameID(a.LastError, b.LastError)
+	return nil
 }
 
 var insertAttempts = newBulkInsert("attempts", "workspace_id", "delivery_id", "number int", "started_at int", "duration_us int",

@@ -87,11 +87,11 @@ var bugs = []bug{
 		pkg: "./internal/deliver", run: "TestFair_FirstAttemptsGoBeforeRetries",
 	},
 	{
-		name: "store: a success leaves the count of failures",
+		name: "sheaf: a success leaves the count of failures",
 		Fault: plant.Fault{
-			File: "internal/store/record.go",
-			Old:  `t.FailureCount, t.LastError = 0, nil`,
-			New:  `t.LastError = nil`,
+			File: "internal/sheaf/outcome.go",
+			Old:  `s.FailureCount, s.LastError = 0, nil`,
+			New:  `s.LastError = nil`,
 		},
 		pkg: "./internal/deliver", run: "TestPolicy_ASuccessBetween",
 	},
