@@ -15,21 +15,33 @@ var citedTest = regexp.MustCompile("`(Test[A-Z]\\w+)`")
 // A document that names a test as its evidence names one that exists.
 func TestDocs_NameTestsThatExist(t *testing.T) {
 	declared := declaredTests(t)
-	docs, err := filepath.Glob(root + "/docs/*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents found: %v", err)
-	}
-	for _, doc := range docs {
-		text, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, cited := range citedTest.FindAllStringSubmatch(string(text), -1) {
+	for doc, text := range documents(t) {
+		for _, cited := range citedTest.FindAllStringSubmatch(text, -1) {
 			if !declared[cited[1]] {
-				t.Errorf("%s names %s, which is no test", filepath.Base(doc), cited[1])
+				t.Errorf("%s names %s, which is no test", doc, cited[1])
 			}
 		}
 	}
+}
+
+// documents returns the texts that people read, by their paths from the root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no documents in %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[strings.TrimPrefix(filepath.ToSlash(file), root+"/")] = string(text)
+		}
+	}
+	return texts
 }
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -64,22 +76,10 @@ func TestDocs_NameFilesThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := []string{root + "/CONTRIBUTING.md", root + "/README.md"}
-	for _, pattern := range []string{"/docs/*.md", "/docs/*/*.md"} {
-		found, err := filepath.Glob(root + pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no documents found: %v", err)
-		}
-		docs = append(docs, found...)
-	}
-	for _, doc := range docs {
-		text, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, cited := range citedFile.FindAllStringSubmatch(string(text), -1) {
+	for doc, text := range documents(t) {
+		for _, cited := range citedFile.FindAllStringSubmatch(text, -1) {
 			if !slices.ContainsFunc(files, func(f file) bool { return endsIn(f.path, cited[1]) }) {
-				t.Errorf("%s names %s, which is no file", filepath.Base(doc), cited[1])
+				t.Errorf("%s names %s, which is no file", doc, cited[1])
 			}
 		}
 	}
