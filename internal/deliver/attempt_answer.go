@@ -1,11 +1,10 @@
 package deliver
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -82,13 +81,20 @@ type span struct{ from, to int }
 // so many bytes or more, at the very end of the text, where reading stopped or the endpoint did.
 func redacted(text string, secrets []string, beginning int) string {
 	var spans []span
+	plain, at := unescaped(text)
 	for _, secret := range secrets {
 		secret = clean(secret)
 		if len(secret) < minRedact || len(text) < minRedact {
 			continue
 		}
-		for _, s := range spellings(secret, text) {
-			spans = appendSpans(spans, text, s, beginning)
+		spans = appendSpans(spans, text, secret, beginning)
+		if at == nil {
+			continue
+		}
+		mine := len(spans)
+		spans = appendSpans(spans, plain, secret, beginning)
+		for i := mine; i < len(spans); i++ {
+			spans[i] = span{at[spans[i].from], at[spans[i].to]}
 		}
 	}
 	if len(spans) == 0 {
@@ -135,25 +141,49 @@ func appendSpans(spans []span, text, s string, beginning int) []span {
 	return spans
 }
 
-// spellings are the forms of s that text may hold: itself, and what an endpoint that echoes a request as JSON makes of
-// it, which always has a backslash.
-func spellings(s, text string) []string {
-	if !strings.Contains(text, `\`) || !strings.ContainsAny(s, `"\/<>&`) {
-		return []string{s}
+// unescaped returns text as a reader of JSON understands it, and for each of its bytes, and its end, where in text that
+// stands. An endpoint that echoes a request as JSON writes a secret in many ways: "/" as \/ (PHP), "+" as \u002B (.NET),
+// "=" as \u003d (Gson). An escape that the end of the text has cut off is left out, and its place is the end's.
+// Without a backslash, at is nil.
+func unescaped(text string) (plain string, at []int) {
+	if !strings.Contains(text, `\`) {
+		return text, nil
 	}
-	all := []string{s}
-	for _, html := range []bool{false, true} {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(html)
-		if err := enc.Encode(s); err == nil {
-			quoted := strings.TrimSpace(b.String())
-			all = append(all, quoted[1:len(quoted)-1])
+	b := make([]byte, 0, len(text))
+	at = make([]int, 0, len(text)+1)
+	for i := 0; i < len(text); {
+		r, n := unescape(text[i:])
+		if n == 0 {
+			break
+		}
+		b = append(b, r...)
+		for range len(r) {
+			at = append(at, i)
+		}
+		i += n
+	}
+	return string(b), append(at, len(text))
+}
+
+// unescape returns what the beginning of text stands for, one byte or one escape, and how long that is: 0 for a part of
+// an escape. A backslash that begins no escape stands for itself.
+func unescape(text string) (r string, length int) {
+	if text[0] != '\\' {
+		return text[:1], 1
+	}
+	if len(text) == 1 {
+		return "", 0
+	}
+	switch c := text[1]; c {
+	case '"', '\\', '/':
+		return text[1:2], 2
+	case 'u':
+		if len(text) < 6 {
+			return "", 0
+		}
+		if code, err := strconv.ParseUint(text[2:6], 16, 16); err == nil {
+			return string(rune(code)), 6
 		}
 	}
-	for _, s := range all {
-		all = append(all, strings.ReplaceAll(s, "/", `\/`)) // as PHP does
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return text[:1], 1
 }

@@ -261,7 +261,7 @@ func TestAttempt_RequestThatCannotBeSent(t *testing.T) {
 }
 
 func TestAttempt_KeptAnswer(t *testing.T) {
-	secret, header := "whsec_c2VjcmV0c2VjcmV0", `Basic a/b"c`
+	secret, header, signature := "whsec_c2VjcmV0c2VjcmV0", `Basic a/b"c`, "v1,a+b/c<d&e'f="
 	pad := strings.Repeat("x", maxAnswerBody-10)
 	tests := map[string]struct {
 		answer, want string
@@ -271,6 +271,10 @@ func TestAttempt_KeptAnswer(t *testing.T) {
 		"twice, side by side":      {secret + secret, "•••"},
 		"a header as JSON":         {`{"auth":"Basic a/b\"c"}`, `{"auth":"•••"}`},
 		"a header as PHP's JSON":   {`{"auth":"Basic a\/b\"c"}`, `{"auth":"•••"}`},
+		"as .NET's JSON":           {`{"s":"v1,a\u002Bb/c\u003Cd\u0026e\u0027f="}`, `{"s":"•••"}`},
+		"as Gson's JSON":           {`{"s":"v1,a+b/c\u003cd\u0026e\u0027f\u003d"}`, `{"s":"•••"}`},
+		"an escape that is cut":    {`{"s":"v1,a\u00`, `{"s":"•••`},
+		"other escapes":            {`{"a":"\u00e9\n\\","s":"v1,a\u002Bb\/c<d&e'f="}\`, `{"a":"\u00e9\n\\","s":"•••"}\`},
 		"parted by NUL":            {"got whsec_c2Vjcm\x00V0c2VjcmV0", "got •••"},
 		"parted by the cut":        {pad + secret + "more", pad + mask},
 		"parted near its start":    {pad + "........" + secret, pad + "........"},
@@ -285,7 +289,7 @@ func TestAttempt_KeptAnswer(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c, url := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, test.answer) })
-			got := c.Attempt(t.Context(), Request{URL: url, Redact: []string{"", "abc", secret, header, "abcdef", "defgh"}})
+			got := c.Attempt(t.Context(), Request{URL: url, Redact: []string{"", "abc", secret, header, signature, "abcdef", "defgh"}})
 			if got.Class != "" || got.ResponseBody != test.want {
 				t.Errorf("%q: kept …%q, want …%q", got.Class, tail(got.ResponseBody), tail(test.want))
 			}
@@ -299,6 +303,7 @@ func FuzzAnswerText(f *testing.F) {
 	f.Add([]byte("a\x00\xffb secret"), "secret")
 	f.Add(bytes.Repeat([]byte("aaaa"), 10), "aaaaa")
 	f.Add([]byte(`\/a\/b`), "/a/b")
+	f.Add([]byte(`x\u002Ba\ud83d\u0`), "+a\uFFFD")
 	f.Fuzz(func(t *testing.T, b []byte, secret string) {
 		got := answerText(b, []string{secret})
 		if len(got) > maxAnswerBody || strings.ToValidUTF8(got, "") != got || strings.ContainsRune(got, 0) {
