@@ -133,7 +133,7 @@ var errTooManyAddresses = errors.New("the name has too many addresses")
 // addresses would make every delivery a scan of somebody's network. Its resolver takes marked names (resolve.go).
 func guardedDialer(control func(context.Context, string, string, syscall.RawConn) error) *net.Dialer {
 	return &net.Dialer{
-		Resolver: dnsOnly(),
+		Resolver: dnsOnly(new(net.Dialer).DialContext),
 		ControlContext: func(ctx context.Context, network, address string, rc syscall.RawConn) error {
 			if d, ok := ctx.Value(dialKey{}).(*dial); ok && d.tries.Add(1) > maxAddresses {
 				return errTooManyAddresses

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -61,6 +62,8 @@ func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error)
 		return ErrorStatus, statusText(status)
 	case err == nil:
 		return "", ""
+	case errors.Is(err, errStarved):
+		return ErrorCanceled, textOurs
 	case c.cfg.Blocked(err) && a.named(), isUnresolved(err) && ctx.Err() == nil && a.caller.Err() == nil:
 		return ErrorConnection, textName
 	case c.cfg.Blocked(err):
@@ -110,12 +113,16 @@ func classifyDial(err error) (ErrorClass, string) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrorConnection, textRefused
 	}
-	for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
-		if errors.Is(err, ours) {
-			return ErrorCanceled, textOurs // the endpoint is not to blame
-		}
+	if isStarved(err) {
+		return ErrorCanceled, textOurs
 	}
 	return ErrorConnection, textUnreachable
+}
+
+// isStarved reports whether this machine had no file, port or memory to spare: the endpoint is not to blame.
+func isStarved(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL},
+		func(ours error) bool { return errors.Is(err, ours) })
 }
 
 func classifyHandshake(err error) (ErrorClass, string) {

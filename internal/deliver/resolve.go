@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -25,11 +26,17 @@ import (
 // mark is the label. A name of digits and dots alone stays one with it, which Go's resolver takes for no name.
 const mark = ".0."
 
-// dnsOnly returns a resolver of marked names.
-func dnsOnly() *net.Resolver {
-	var d net.Dialer
+// errStarved is the error of a look-up for which this machine had no file or memory. A *net.DNSError keeps the text of
+// its cause, but not the cause, unless that is an error of a context: hence this one is such, too.
+var errStarved = fmt.Errorf("no file or memory to ask for a name: %w", context.Canceled)
+
+// dnsOnly returns a resolver of marked names that reaches name servers by dial.
+func dnsOnly(dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
+		c, err := dial(ctx, network, address)
+		if isStarved(err) {
+			return nil, errStarved
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -139,22 +146,26 @@ func inHosts(file io.Reader, name string) (found []netip.Addr) {
 }
 
 // known returns the addresses of a name for which nobody is asked: localhost and what is below it (RFC 6761), and names
-// that the hosts file gives addresses which the operator allows.
-func known(host string, allowed func(netip.Addr) bool) []netip.Addr {
+// that the hosts file gives addresses which the operator allows. A hosts file that cannot be read is as good as none,
+// unless that is for want of files.
+func known(host string, allowed func(netip.Addr) bool) ([]netip.Addr, error) {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 		if dialled := only(loopback, allowed); len(dialled) > 0 {
-			return dialled
+			return dialled, nil
 		}
-		return loopback // to be refused where it is dialled
+		return loopback, nil // to be refused where it is dialled
 	}
 	file, err := os.Open(hostsFile)
+	if isStarved(err) {
+		return nil, errStarved
+	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer file.Close()
-	return only(inHosts(file, name), allowed)
+	return only(inHosts(file, name), allowed), nil
 }
 
 func only(addresses []netip.Addr, allowed func(netip.Addr) bool) []netip.Addr {
@@ -171,7 +182,10 @@ func dialName(d *net.Dialer, allowed func(netip.Addr) bool) func(ctx context.Con
 		if _, err := netip.ParseAddr(host); err == nil {
 			return d.DialContext(ctx, network, address)
 		}
-		addresses := known(host, allowed)
+		addresses, err := known(host, allowed)
+		if err != nil {
+			return nil, err
+		}
 		if len(addresses) == 0 {
 			return d.DialContext(ctx, network, net.JoinHostPort(marked(host), port))
 		}

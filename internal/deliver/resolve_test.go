@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,11 @@ func startNameServer(t *testing.T, names map[string][]netip.Addr) *nameServer {
 		served.Wait()
 	})
 	return s
+}
+
+// dial reaches it, whatever address is asked for.
+func (s *nameServer) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, s.address)
 }
 
 func (s *nameServer) packets(c net.PacketConn) {
@@ -108,9 +114,7 @@ func TestResolver_AsksDNSAlone(t *testing.T) {
 		many[i] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
 	}
 	s := startNameServer(t, map[string][]netip.Addr{"one.example.": many[:1], "many.example.": many})
-	r := dnsOnly()
-	ask := r.Dial
-	r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return ask(ctx, network, s.address) }
+	r := dnsOnly(s.dial)
 	for name, want := range map[string][]netip.Addr{"one.example": many[:1], "many.example.": many} {
 		got, err := r.LookupNetIP(t.Context(), "ip", marked(name))
 		slices.SortFunc(got, netip.Addr.Compare)
@@ -156,14 +160,29 @@ func TestAttempt_NamesInsideAreToldAsNoNames(t *testing.T) {
 	s := startNameServer(t, map[string][]netip.Addr{"inner.example.": {netip.MustParseAddr("10.0.0.1")}})
 	blocked := errors.New("blocked")
 	d := guardedDialer(func(context.Context, string, string, syscall.RawConn) error { return blocked })
-	ask := d.Resolver.Dial
-	d.Resolver.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return ask(ctx, network, s.address) }
+	d.Resolver = dnsOnly(s.dial)
 	c := NewClient(ClientConfig{Timeout: ampleTimeout, Blocked: func(err error) bool { return errors.Is(err, blocked) },
 		DialContext: dialName(d, func(netip.Addr) bool { return false })})
 	for _, host := range []string{"inner.example", "nowhere.example"} {
 		got := c.Attempt(t.Context(), Request{URL: "https://" + host + "/"})
 		if got.Class != ErrorConnection || got.Error != textName || got.Timings.Connect != 0 || got.Timings.DNS == 0 || got.RemoteAddress != "" {
 			t.Errorf("%s: %s %q %+v", host, got.Class, got.Error, got.Timings)
+		}
+	}
+}
+
+// A name that was not asked for because this process had no file left says nothing about the endpoint: the attempt is
+// not counted.
+func TestAttempt_NoFileForALookUpIsNotTheEndpointsFailure(t *testing.T) {
+	t.Parallel()
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		d := guardedDialer(func(context.Context, string, string, syscall.RawConn) error { return nil })
+		d.Resolver = dnsOnly(func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("socket", errno)}
+		})
+		c := NewClient(ClientConfig{Timeout: ampleTimeout, DialContext: dialName(d, func(netip.Addr) bool { return false })})
+		if got := c.Attempt(t.Context(), Request{URL: "https://hook.example/"}); got.Class != ErrorCanceled || got.Error != textOurs {
+			t.Errorf("%v: %s %q", errno, got.Class, got.Error)
 		}
 	}
 }
