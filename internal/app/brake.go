@@ -146,13 +146,17 @@ func tooManyFailures(wait time.Duration, remedy string) error {
 // begin anew, the others are forgiven this one.
 func (a *App) release(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
-		err := tx.ForgetFailures(all.own[0].name)
+		if err := tx.ForgetFailures(all.own[0].name); err != nil {
+			return err
+		}
 		for _, b := range all.own[1:] {
-			err = firstError(err, tx.ForgiveFailure(b.name))
+			if err := tx.ForgiveFailure(b.name); err != nil {
+				return err
+			}
 		}
 		if all.account != nil {
-			err = firstError(err, tx.ForgiveFailure(all.account.name))
+			return tx.ForgiveFailure(all.account.name)
 		}
-		return err
+		return nil
 	})
 }

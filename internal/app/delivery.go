@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -40,16 +41,59 @@ func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
 // run the whole schedule again, and count. An inactive subscription is Invalid.
 func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
-		s, err := w.LockSubscription(w.ws.ID, id)
-		if err != nil {
+		if err := w.mayRecover(id); err != nil {
 			return Recovered{}, err
-		}
-		if !s.Active {
-			return Recovered{}, sheaf.Invalidf("the subscription is inactive: set active to true first, then recover")
 		}
 		n, err := w.Recover(w.ws.ID, id, since, w.now)
 		return Recovered{n}, err
 	})
+}
+
+// RecoverHeld is RecoverDeliveries since the oldest event that the subscription holds. When it
+// holds none, nothing happens.
+func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
+		if err := w.mayRecover(id); err != nil {
+			return Recovered{}, err
+		}
+		return w.recoverHeld(id)
+	})
+}
+
+// Reactivate turns a subscription active and recovers what it holds, as RecoverHeld does: both, or
+// with an error neither. Otherwise whoever asked for both could be left with a subscription that
+// sends what is new and keeps back what is older.
+func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
+		s, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return Recovered{}, err
+		}
+		if _, err := w.changeSubscription(s, sheaf.SubscriptionChange{Active: sheaf.Some(true)}); err != nil {
+			return Recovered{}, err
+		}
+		return w.recoverHeld(id)
+	})
+}
+
+// mayRecover locks the subscription, and returns Invalid when it is inactive.
+func (w *work) mayRecover(id sheaf.SubscriptionID) error {
+	s, err := w.LockSubscription(w.ws.ID, id)
+	if err == nil && !s.Active {
+		err = sheaf.Invalidf("the subscription is inactive: set active to true first, then recover")
+	}
+	return err
+}
+
+func (w *work) recoverHeld(id sheaf.SubscriptionID) (Recovered, error) {
+	held, err := w.Deliveries(w.ws.ID, id, sheaf.Held, sheaf.Paging{Limit: sheaf.MaxLimit})
+	if err != nil || len(held.Items) == 0 {
+		return Recovered{}, err
+	}
+	// The first in the log is the oldest, unless the clock of another node was behind.
+	oldest := slices.MinFunc(held.Items, func(a, b sheaf.Delivery) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	n, err := w.Recover(w.ws.ID, id, oldest.CreatedAt, w.now)
+	return Recovered{n}, err
 }
 
 // Redeliver asks for one more attempt of a delivery, also when its subscription

@@ -34,7 +34,10 @@ func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange)
 		if f.Depth, err = w.depthUnder(f.ParentID, entity); err != nil {
 			return f, err
 		}
-		if err := firstError(w.ws.Plan.AllowFolders(entity), w.checkRecords()); err != nil {
+		if err := w.ws.Plan.AllowFolders(entity); err != nil {
+			return f, err
+		}
+		if err := w.checkRecords(); err != nil {
 			return f, err
 		}
 		f.ID, f.Number, f.Revision = sheaf.FolderID(a.newID()), w.nextNumber(), 1

@@ -193,9 +193,13 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if err := settled(tx, o, user); err != nil {
 			return err
 		}
-		err = firstError(tx.DeleteInvitation(ws.ID, now.Invitation.ID), tx.DeleteSession(tokenHash(old)),
-			tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now()}))
-		if err != nil {
+		if err := tx.DeleteInvitation(ws.ID, now.Invitation.ID); err != nil {
+			return err
+		}
+		if err := tx.DeleteSession(tokenHash(old)); err != nil {
+			return err
+		}
+		if err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now()}); err != nil {
 			return err
 		}
 		s, err = a.openSession(tx, user)

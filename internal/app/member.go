@@ -40,7 +40,7 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 	})
 }
 
-// takeBack ends what the role does not allow its holder to make.
+// takeBack ends what the role does not allow its holder to make; who has none may make nothing.
 func (w *work) takeBack(u sheaf.UserID, role sheaf.Role) error {
 	if role == sheaf.Owner {
 		return nil
@@ -59,7 +59,10 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 		if err := w.ownerStays(u, ""); err != nil {
 			return err
 		}
-		return firstError(w.DeleteMember(w.ws.ID, u), w.RevokeKeysOf(w.ws.ID, u, w.now), w.DeleteInvitationsBy(w.ws.ID, u))
+		if err := w.DeleteMember(w.ws.ID, u); err != nil {
+			return err
+		}
+		return w.takeBack(u, "")
 	})
 }
 

@@ -74,6 +74,8 @@ func samePassword(tx *store.Tx, user sheaf.User) error {
 	return err
 }
 
+// firstError returns the first of some errors. All of them are made before it is called, so it is
+// for checks alone: a statement must not run after another one of its transaction has failed.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -218,15 +220,21 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	}
 	var out NewSession
 	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
-		now, err := tx.User(user.ID)
-		if err != nil || now.PasswordHash != user.PasswordHash {
-			return firstError(err, errSignIn)
-		}
-		now.PasswordHash = hash
-		if err := firstError(tx.UpdateUser(now), tx.DeleteSessions(now.ID)); err != nil {
+		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		out, err = a.openSession(tx, now)
+		user, err := tx.User(user.ID)
+		if err != nil {
+			return err
+		}
+		user.PasswordHash = hash
+		if err := tx.UpdateUser(user); err != nil {
+			return err
+		}
+		if err := tx.DeleteSessions(user.ID); err != nil {
+			return err
+		}
+		out, err = a.openSession(tx, user)
 		return err
 	})
 	return out, err

@@ -7,9 +7,6 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// keepAnswers is for how long a repetition gets the first answer.
-const keepAnswers = 24 * time.Hour
-
 // Once asks that a request has one effect however often it is sent. Seal turns
 // what a method returns into the answer that a repetition gets; it must leave
 // out what is shown once.
@@ -70,7 +67,7 @@ func (w *work) replay() error {
 	if w.caller.Once == nil {
 		return nil
 	}
-	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-keepAnswers))
+	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-sheaf.AnswersKept))
 	if found {
 		return &Replay{answer}
 	}

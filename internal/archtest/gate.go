@@ -43,6 +43,9 @@ func checkGate(sources map[string]string) ([]string, error) {
 		if f.touches && !slices.Contains(asking, f.name) && !exempt(unasked, f.name) {
 			found = append(found, fmt.Sprintf("%s uses the store itself: go through read, write or cascade, which ask what the caller may do", f))
 		}
+		if f.writesOn {
+			found = append(found, fmt.Sprintf("%s gives firstError what a transaction does: after a statement that failed no other may run; return its error first", f))
+		}
 		if !f.caller {
 			continue
 		}
@@ -64,6 +67,7 @@ type function struct {
 	exported bool
 	caller   bool // it takes a Caller
 	touches  bool // it uses App's field store
+	writesOn bool // it has firstError choose between calls of a transaction, all of which run
 	uses     []types.Object
 }
 
@@ -132,6 +136,9 @@ func readFunction(decl *ast.FuncDecl, info *types.Info, field types.Object) *fun
 		f.caller = f.caller || strings.TrimPrefix(types.ExprString(p.Type), "*") == "Caller"
 	}
 	ast.Inspect(decl, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call.Fun) == "firstError" {
+			f.writesOn = f.writesOn || slices.ContainsFunc(call.Args, ofTransaction)
+		}
 		id, ok := n.(*ast.Ident)
 		if !ok {
 			return true
@@ -145,6 +152,16 @@ func readFunction(decl *ast.FuncDecl, info *types.Info, field types.Object) *fun
 		return true
 	})
 	return f
+}
+
+// ofTransaction reports whether an expression calls a method of a transaction, which app calls tx or w everywhere.
+func ofTransaction(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	of, _, _ := strings.Cut(types.ExprString(call.Fun), ".")
+	return of == "tx" || of == "w" && !strings.Contains(types.ExprString(call.Fun), "w.ws.")
 }
 
 // holders returns a line for each declared type or variable, beside App and the Config that it is made of, that holds a

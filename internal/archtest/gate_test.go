@@ -72,6 +72,9 @@ func readUnasked[T any](a *App, act func() T) T { return a.store.Read(act) }
 		{`func (a *App) Folder(c Caller) { write(a, c, a.later) }; func (a *App) later() { readUnasked(a, func() int { return 1 }) }`, "without asking: *App.later, then readUnasked"},
 		{`func (a *App) Folder(c Caller) { write(a, c, nil); find := readUnasked[int]; find(a, nil) }`, "without asking: readUnasked"},
 		{`func (a *App) Folder(c Caller) {}`, "never asks"},
+		{`func a(w *App) error { return firstError(w.ws.Plan.Allow(), check(w)) }`, ""},
+		{`func a(w *App) error { return firstError(nil, w.DeleteMember()) }`, "gives firstError what a transaction does"},
+		{`func a(w *App) error { return firstError(tx.DeleteMember(), nil) }`, "gives firstError what a transaction does"},
 		{`type cache struct{ of *store.Store }`, "cache holds a store"},
 		{`var all []store.Store`, "all holds a store"},
 	} {

@@ -25,6 +25,12 @@ import (
 
 func newConsole(t *testing.T) (*Console, *app.App) {
 	t.Helper()
+	c, a, _ := newConsoleOver(t)
+	return c, a
+}
+
+func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store) {
+	t.Helper()
 	o := store.Options{Folder: t.TempDir()}
 	if err := store.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -36,7 +42,7 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 	t.Cleanup(func() { st.Close() })
 	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		Webhooks: testWebhooks(t)})
-	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a
+	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a, st
 }
 
 // testWebhooks sends nothing: every endpoint answers 500.
@@ -159,6 +165,22 @@ func TestSearch_LeadsToTheDocumentsProject(t *testing.T) {
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q=docu", w.owner).Body.String()
 	if !strings.Contains(got, `href="`+w.address("/w/{workspace}/projects/{id}")+`"`) || strings.Contains(got, "/0x") {
 		t.Errorf("the results are %s", got)
+	}
+}
+
+// Folders are found as projects and documents are: without regard to case, in every script, and to how accents are
+// composed. ToLower alone knows neither ß and SS nor a letter and its accent.
+func TestSearch_FoldsTheNamesOfFolders(t *testing.T) {
+	w := newTown(t)
+	for name, query := range map[string]string{"Straße nach Süden": "STRASSE NACH SU\u0308DEN", "ΟΔΟΣ": "οδος", "ᏣᎳᎩ": "ꮳꮃꭹ"} {
+		_, err := w.a.CreateFolder(w.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some(name), EntityType: sheaf.Some("project")})
+		w.must(err)
+		_, err = w.a.CreateProject(w.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some(name + "!")})
+		w.must(err)
+		got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q="+url.QueryEscape(query), w.owner, func(r *http.Request) {
+			r.Header.Set("HX-Request", "true")
+		}).Body.String()
+		w.wantIn(got, true, ">"+name+"!<", ">"+name+"<")
 	}
 }
 

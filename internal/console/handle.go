@@ -268,7 +268,7 @@ func (v *visit) again(name string, data any, err error) error {
 	}
 	v.retryAfter(refusal)
 	p := v.page(data)
-	p.Fault = sentence(refusal.Text)
+	p.Fault = sentence(refusal)
 	return v.render(refusal.Kind.Status(), name, p)
 }
 
@@ -299,7 +299,7 @@ func (v *visit) fail(err error) {
 		v.comeAgain()
 		return
 	}
-	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal.Text)})
+	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal)})
 	if err := v.render(refusal.Kind.Status(), "sorry", p); err != nil {
 		v.console.Log.Error("page was not rendered", "error", err)
 		http.Error(v, "Something went wrong on our side.", sheaf.KindOf(err).Status())

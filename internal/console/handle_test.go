@@ -97,6 +97,14 @@ func TestForm_TakesOnlyText(t *testing.T) {
 	}
 }
 
+// What the API says to a key, a page says to a person.
+func TestFail_SpeaksToAPerson(t *testing.T) {
+	w := newTown(t)
+	got := w.ask(http.MethodGet, "/w/"+string(w.caller.Workspace)+"/projects/01a1ddaf-e289-7866-8c99-5e7007eaccda", w.owner).Body.String()
+	w.wantIn(got, true, "Project not found: it does not exist, was deleted, or you have no access to it.")
+	w.wantIn(got, false, "this key")
+}
+
 // What people write is text, and a field of every kind may hold it.
 func TestForm_TakesEveryLanguage(t *testing.T) {
 	w := newTown(t)

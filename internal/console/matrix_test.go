@@ -14,6 +14,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // opens pins who may open each route. A route that is added, or opens to others,
@@ -122,6 +123,7 @@ type town struct {
 	*testing.T
 	c                       *Console
 	a                       *app.App
+	store                   *store.Store
 	owner, member, stranger string // their cookies
 	caller                  app.Caller
 	ids                     map[string]string // of one of each noun, by the path's word
@@ -130,9 +132,9 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	c, a := newConsole(t)
+	c, a, st := newConsoleOver(t)
 	c.Stop() // a stream ends as soon as it has begun
-	w := &town{T: t, c: c, a: a, ids: map[string]string{}}
+	w := &town{T: t, c: c, a: a, store: st, ids: map[string]string{}}
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
 	w.must(a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"))

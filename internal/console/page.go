@@ -295,13 +295,16 @@ func palette(now string) []swatch {
 
 // sentence makes a rule's text, which begins in lower case for the API, one for
 // a page.
-func sentence(s string) string {
+func sentence(e *sheaf.Error) string {
+	s := e.Text
+	if e.Person != "" {
+		s = e.Person
+	}
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
 		return s
 	}
 	s = string(unicode.ToUpper(first)) + s[size:]
-	s = strings.Replace(s, "or this key has no access to it", "or you have no access to it", 1)
 	if !strings.HasSuffix(s, ".") {
 		s += "."
 	}

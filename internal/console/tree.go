@@ -192,15 +192,12 @@ func (v *visit) find(p *searchPage) error {
 	}
 	p.Projects, p.Documents = projects.Items, documents.Items
 	for _, entity := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
-		all, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: entity, Paging: sheaf.Paging{Limit: app.MaxTree}})
+		folders, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: entity, Query: p.Query, Paging: few})
 		if err != nil {
 			return err
 		}
-		for _, f := range all.Items {
-			if len(p.Folders) < shown && strings.Contains(strings.ToLower(f.Name), strings.ToLower(p.Query)) {
-				p.Folders = append(p.Folders, f)
-			}
-		}
+		p.Folders = append(p.Folders, folders.Items...)
 	}
+	p.Folders = p.Folders[:min(len(p.Folders), shown)]
 	return nil
 }

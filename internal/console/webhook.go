@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -229,59 +228,28 @@ func (v *visit) switchWebhook(form string, active bool) error {
 	if err != nil {
 		return err
 	}
-	ctx, a := v.r.Context(), v.console.app
-	since, err := v.oldestHeld(s)
+	if active && v.field("held") != "" {
+		_, err = v.console.app.Reactivate(v.r.Context(), v.caller, s.ID)
+	} else {
+		change := sheaf.SubscriptionChange{Active: sheaf.Some(active)}
+		_, err = v.console.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, sheaf.Match{})
+	}
 	if err != nil {
-		return err
-	}
-	if _, err := a.UpdateSubscription(ctx, v.caller, s.ID, sheaf.SubscriptionChange{Active: sheaf.Some(active)}, sheaf.Match{}); err != nil {
 		return v.again(form, s, err)
-	}
-	if active && v.field("held") != "" && since != nil {
-		if _, err := a.RecoverDeliveries(ctx, v.caller, s.ID, *since); err != nil {
-			return v.again(form, s, err)
-		}
 	}
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
-// recoverWebhook sends what an active webhook still holds: it was reactivated
-// without, or the program ended between the two.
+// recoverWebhook sends what an active webhook still holds: it was reactivated without.
 func (c *Console) recoverWebhook(v *visit) error {
 	s, err := v.webhookOf()
 	if err != nil {
 		return err
 	}
-	since, err := v.oldestHeld(s)
-	if err != nil {
+	if _, err := c.app.RecoverHeld(v.r.Context(), v.caller, s.ID); err != nil {
 		return err
 	}
-	if since != nil {
-		if _, err := c.app.RecoverDeliveries(v.r.Context(), v.caller, s.ID, *since); err != nil {
-			return err
-		}
-	}
 	return v.done(v.at("webhooks", string(s.ID)))
-}
-
-// oldestHeld is when the oldest delivery that is held was made; nil when none
-// is.
-func (v *visit) oldestHeld(s sheaf.Subscription) (*time.Time, error) {
-	if s.HeldCount == 0 {
-		return nil, nil
-	}
-	held, err := v.console.app.Deliveries(v.r.Context(), v.caller, s.ID, sheaf.Held, sheaf.Paging{Limit: sheaf.MaxLimit})
-	if err != nil || len(held.Items) == 0 {
-		return nil, err
-	}
-	// The first in the log, unless the clock of another node was behind.
-	oldest := held.Items[0].CreatedAt
-	for _, d := range held.Items {
-		if d.CreatedAt.Before(oldest) {
-			oldest = d.CreatedAt
-		}
-	}
-	return &oldest, nil
 }
 
 func (c *Console) deleteWebhook(v *visit) error {

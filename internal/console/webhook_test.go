@@ -2,12 +2,15 @@ package console
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 func (w *town) activate(active bool) {
@@ -56,6 +59,44 @@ func TestWebhook_AnActiveOneSendsWhatItHolds(t *testing.T) {
 		t.Errorf("%d are still held", n)
 	}
 	w.wantIn(look(w.owner), false, "/recover", "still held")
+}
+
+// Reactivating and sending what is held is one transaction: whoever asks for both never gets the first alone.
+func TestWebhook_IsReactivatedAndSendsInOneTransaction(t *testing.T) {
+	w := newTown(t)
+	w.activate(false)
+	w.write("Meanwhile")
+	var mu sync.Mutex
+	var commits []store.Note
+	w.store.OnCommit(func(n store.Note) {
+		mu.Lock()
+		defer mu.Unlock()
+		commits = append(commits, n)
+	})
+	reactivate := func(form string) {
+		t.Helper()
+		got := w.ask(http.MethodPost, w.address("/w/{workspace}/webhooks/{id}/reactivate"), w.owner, func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(form))
+		})
+		if got.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	reactivate("held=yes")
+	if n := w.held(); n != 0 {
+		t.Errorf("%d are still held", n)
+	}
+	mu.Lock()
+	if len(commits) != 1 || !commits[0].Subscriptions || !commits[0].Deliveries {
+		t.Errorf("it took %d transactions: %+v", len(commits), commits)
+	}
+	mu.Unlock()
+	w.activate(false)
+	w.write("Again")
+	reactivate("")
+	if n := w.held(); n == 0 {
+		t.Error("what was held was sent, and nobody had asked for it")
+	}
 }
 
 // A member is shown no button that would be refused.

@@ -82,6 +82,9 @@ type Error struct {
 	Kind Kind
 	Code Code
 	Text string
+	// Person is Text for somebody who is signed in to the console, where that speaks of a key;
+	// empty where the two are the same.
+	Person string
 	// RetryAfter is when trying again may help; zero when the edge decides.
 	RetryAfter time.Duration
 	// Cause is logged and never shown; it is set on Unavailable alone.
@@ -116,8 +119,8 @@ func Invalidf(format string, args ...any) *Error {
 // Missing refuses an identifier that leads nowhere, or into another workspace;
 // the text is the same for both.
 func Missing(noun string) *Error {
-	return &Error{Kind: NotFound, Code: CodeNotFound,
-		Text: noun + " not found: it does not exist, was deleted, or this key has no access to it"}
+	gone := noun + " not found: it does not exist, was deleted, or "
+	return &Error{Kind: NotFound, Code: CodeNotFound, Text: gone + "this key has no access to it", Person: gone + "you have no access to it"}
 }
 
 // Forbiddenf refuses for want of a scope or a role.

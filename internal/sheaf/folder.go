@@ -61,6 +61,7 @@ func (f *Folder) Fields(o *Object) {
 type FolderFilter struct {
 	EntityType EntityType
 	Parent     Opt[FolderID] // null: root level
+	Query      string        // is part of the name, folded as all searches are
 	Sort       ProjectSort
 	Paging
 }

@@ -1,5 +1,7 @@
 package sheaf
 
+import "time"
+
 // The bounds of a page.
 const (
 	DefaultLimit = 50
@@ -43,3 +45,7 @@ func (m Match) Check(revision int64) error {
 	return &Error{Kind: PreconditionFailed, Code: CodePreconditionFailed,
 		Text: "If-Match does not match: the resource has changed since you read it; read it again and repeat with its new ETag"}
 }
+
+// AnswersKept is for how long the answer to a request with an Idempotency-Key is kept: a repetition
+// within it gets the same answer, and a later one is a new request.
+const AnswersKept = 24 * time.Hour

@@ -39,6 +39,9 @@ func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page
 		l.where.and("entity_type = ?", f.EntityType)
 	}
 	byFolder(&l.where, "parent_id", f.Parent)
+	if f.Query != "" {
+		l.where.and(r.d.contains("name_folded"), fold(f.Query))
+	}
 	return list(r, l, f.Paging, scanFolder)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
@@ -19,7 +20,7 @@ import (
 const (
 	// shortest is the time that the strictest chores keep, and what counts for
 	// those that remove what has ended.
-	shortest = 24 * time.Hour
+	shortest = sheaf.AnswersKept
 	// leastDoubt is by how much any clock may be ahead.
 	leastDoubt = time.Hour
 	// noteEvery is how often the state of the clock is stored.

@@ -22,8 +22,6 @@ const (
 	every = time.Minute
 	// batch bounds one transaction: a writer waits for one at most.
 	batch = 200
-	// answers is for how long a repeated request gets its first answer.
-	answers = 24 * time.Hour
 	// failures is for how long a failure to sign in may slow the next one down.
 	failures = 2 * time.Hour
 	// charts is for how long minutes are kept: the longest chart is of a day.
@@ -100,7 +98,9 @@ func (s *Sweeper) Once(ctx context.Context) error {
 		keep time.Duration // for how long it keeps
 		do   func(tx *store.Tx, now time.Time) (int64, error)
 	}{
-		{answers, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteAnswers(now.Add(-answers), batch) }},
+		{sheaf.AnswersKept, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteAnswers(now.Add(-sheaf.AnswersKept), batch)
+		}},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteSessionsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
 		{failures, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteFailures(now.Add(-failures), batch) }},

@@ -280,6 +280,11 @@ func searchFolds(f *fixture) {
 	} {
 		f.wantNames("search for "+query, sheaf.ProjectFilter{Query: query}, want...)
 	}
+	f.folder(func(d *sheaf.Folder) { d.Name = "Straße" })
+	f.folder(func(d *sheaf.Folder) { d.Name = "Weg" })
+	if got := f.folders(sheaf.FolderFilter{Query: "STRASSE"}); got.Total != 1 || got.Items[0].Name != "Straße" {
+		f.Errorf("a search of folders found %+v", got)
+	}
 }
 
 func searchLiteral(f *fixture) {
