@@ -1,5 +1,9 @@
-// Package client talks to a Sheaf server: projects, folders, documents, events,
-// API keys and webhooks. It needs nothing but the standard library.
+// Package client talks to a Sheaf server: projects, folders, documents, events, API keys and
+// webhooks. It needs nothing but the standard library.
+//
+// Each noun is a field of [Client] with methods that are named alike: List (one page), All (every
+// record, page after page), Get, Create, Update, Delete. Ids, types of events, scopes and states
+// are plain strings, as the API has them; docs/contract.md of Sheaf says what each may be.
 //
 //	c, err := client.New(client.Config{Server: "https://docs.example.com", Key: key})
 //	if err != nil {
@@ -20,20 +24,19 @@
 //
 // # Repetitions
 //
-// A request that failed in passing is made again, a few times, with growing and
-// randomly varied pauses; a Retry-After that the server sent is honoured.
+// A request that failed in passing is made again, a few times, with growing and randomly varied
+// pauses; a Retry-After that the server sent is honoured.
 //
-//   - 429, which the server sends before it does anything, and a connection that
-//     could not be made: every request.
-//   - 502, 503, 504 and a connection that broke, after which nobody knows whether
-//     the request had its effect: reads; every POST that takes an
-//     Idempotency-Key, for which one is made, so that it has one effect; DELETE,
-//     for which a 404 then means that it is done; and PATCH, which sets the same
-//     values once more. A PATCH with [IfMatch] is not: its own first attempt
-//     would make it look stale. Nor is Subscriptions.Test.
+//   - 429, which the server sends before it does anything, and a connection that could not be made:
+//     every request.
+//   - 502, 503, 504 and a connection that broke, after which nobody knows whether the request had
+//     its effect: reads; every POST that takes an Idempotency-Key, for which one is made, so that
+//     it has one effect; DELETE, for which a 404 then means that it is done; and PATCH, which sets
+//     the same values once more. A PATCH with [IfMatch] is not: its own first attempt would make it
+//     look stale. Nor is Subscriptions.Test.
 //
-// What is shown once, a webhook's secret or an API key, is not in the answer to
-// a repetition: it is nil then, and has to be made anew.
+// What is shown once, a webhook's secret or an API key, is not in the answer to a repetition: it is
+// nil then, and has to be made anew.
 package client
 
 import (
@@ -58,23 +61,22 @@ type Config struct {
 	Server string
 	// Key is the API key.
 	Key string
-	// HTTP makes the requests; nil is a client of its own that heeds the
-	// environment's proxies. Its timeout is not applied to event streams, and
-	// redirects, which the service never sends, are not followed.
+	// HTTP makes the requests; nil is a client of its own that heeds the environment's proxies. Its
+	// timeout is not applied to event streams, and redirects, which the service never sends, are
+	// not followed.
 	HTTP *http.Client
 	// UserAgent is sent with every request; empty is "sheaf-go".
 	UserAgent string
-	// Retries is how often a request is repeated: 0 is DefaultRetries, less
-	// than 0 is never.
+	// Retries is how often a request is repeated: 0 is DefaultRetries, less than 0 is never.
 	Retries int
-	// Timeout bounds one attempt, its answer included: 0 is DefaultTimeout.
-	// Event streams are bounded by their context alone.
+	// Timeout bounds one attempt, its answer included: 0 is DefaultTimeout. Event streams are
+	// bounded by their context alone.
 	Timeout time.Duration
 	// OnRetry, if set, is called before the pause that precedes a repetition.
 	OnRetry func(err error, pause time.Duration)
 }
 
-// Client makes requests with one key. It is safe for concurrent use.
+// Client makes requests with one key. It is safe for concurrent use. Its fields are set by [New].
 type Client struct {
 	Projects      Projects
 	Folders       Folders
@@ -85,9 +87,9 @@ type Client struct {
 	Subscriptions Subscriptions
 	Deliveries    Deliveries
 
-	config Config
-	base   string
-	http   http.Client
+	config Config      // with its defaults filled in
+	base   string      // Config.Server, without a slash at its end
+	http   http.Client // a copy of Config.HTTP, which follows no redirect
 }
 
 // New returns a client. It makes no request; the error is about the config.

@@ -25,12 +25,12 @@ type Delivery struct {
 	SubscriptionID string     `json:"subscription_id"`
 	State          string     `json:"state"`
 	AttemptCount   int        `json:"attempt_count"`
-	NextAttemptAt  *time.Time `json:"next_attempt_at"`
-	LastStatusCode *int       `json:"last_status_code"`
+	NextAttemptAt  *time.Time `json:"next_attempt_at"`  // nil: none is planned
+	LastStatusCode *int       `json:"last_status_code"` // nil: no answer yet
 	LastError      *string    `json:"last_error"`
 	CreatedAt      time.Time  `json:"created_at"`
-	FinishedAt     *time.Time `json:"finished_at"`
-	Attempts       []Attempt  `json:"attempts"` // in the answer of Get alone
+	FinishedAt     *time.Time `json:"finished_at"` // nil: it is neither delivered nor failed
+	Attempts       []Attempt  `json:"attempts"`    // in the answer of Get alone
 }
 
 // Attempt is one request of a delivery.
@@ -46,8 +46,7 @@ type Attempt struct {
 	ResponseBody  string    `json:"response_body"`
 }
 
-// Timings are the phases of an attempt in milliseconds; 0 when one was not
-// reached.
+// Timings are the phases of an attempt in milliseconds; 0 when one was not reached.
 type Timings struct {
 	DNS       float64 `json:"dns_ms"`
 	Connect   float64 `json:"connect_ms"`
@@ -72,7 +71,8 @@ type DeliveryFilter struct {
 	Paging
 }
 
-// Deliveries are the operations on deliveries.
+// Deliveries are the operations on deliveries. Reading needs the scope webhooks:read, Redeliver
+// webhooks:write.
 type Deliveries struct{ c *Client }
 
 const deliveriesPath = "/api/webhooks/deliveries"

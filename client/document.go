@@ -14,7 +14,7 @@ type Document struct {
 	ID          string    `json:"id"`
 	Title       string    `json:"title"`
 	Description *string   `json:"description"`
-	ProjectID   *string   `json:"project_id"`
+	ProjectID   *string   `json:"project_id"` // nil: in no project
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 }
@@ -26,7 +26,8 @@ type NewDocument struct {
 	ProjectID   string `json:"project_id,omitempty"`
 }
 
-// DocumentChange are the fields to change.
+// DocumentChange are the fields to change; those that are left out stay as they are. [Null] clears
+// a description, and takes the document out of its project as ProjectID.
 type DocumentChange struct {
 	Title       Opt[string] `json:"title,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -49,7 +50,8 @@ func (f DocumentFilter) values() url.Values {
 	return q
 }
 
-// Documents are the operations on documents.
+// Documents are the operations on documents. Reading needs the scope documents:read, all others
+// documents:write.
 type Documents struct{ c *Client }
 
 const documentsPath = "/api/v1/documents"

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Code is the stable word of a refusal. It is an error, so that errors.Is tells
-// refusals apart; newer servers may send codes that are not listed here.
+// Code is the stable word of a refusal. It is an error, so that errors.Is tells refusals apart;
+// newer servers may send codes that are not listed here.
 type Code string
 
 // The codes. NotModified is this package's own: the answer to [IfNoneMatch].
@@ -37,8 +37,8 @@ const (
 // Error returns the code itself.
 func (c Code) Error() string { return string(c) }
 
-// Error is an answer that is no success. An answer that the service did not
-// write itself, such as a proxy's, has no code.
+// Error is an answer that is no success. An answer that the service did not write itself, such as a
+// proxy's, has no code.
 type Error struct {
 	Status  int
 	Code    Code
@@ -86,8 +86,8 @@ func refusal(res *http.Response) *Error {
 	return e
 }
 
-// retryAfter reads seconds, or a date that is compared with the answer's own:
-// the clocks need not agree.
+// retryAfter reads seconds, or a date that is compared with the answer's own: the clocks need not
+// agree.
 func retryAfter(h http.Header) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.Atoi(value); err == nil {

@@ -15,14 +15,14 @@ type Event struct {
 	ID           string          `json:"id"`
 	Type         string          `json:"type"`
 	Timestamp    time.Time       `json:"timestamp"`
-	UserID       string          `json:"user_id"`
+	UserID       string          `json:"user_id"`      // who did it
 	WorkspaceID  *string         `json:"workspace_id"` // nil: a personal workspace
 	ResourceType string          `json:"resource_type"`
 	ResourceID   string          `json:"resource_id"`
-	Payload      json.RawMessage `json:"payload"`
+	Payload      json.RawMessage `json:"payload"` // the record, of an update with its "previous" values
 }
 
-// NewEvent is an event that another part of the service reports.
+// NewEvent is an event that another part of your system reports.
 type NewEvent struct {
 	Type       string          `json:"type"` // media.*, generation.* or share.*
 	ResourceID string          `json:"resource_id"`
@@ -48,20 +48,21 @@ func (f EventFilter) values() url.Values {
 	return q
 }
 
-// Events are the operations on events.
+// Events are the operations on events. Reading needs the scope events:read, Publish events:write,
+// and the two with Fates events:read and webhooks:read.
 type Events struct{ c *Client }
 
 const eventsPath = "/api/v1/events"
 
-// List returns one page of the log, in the order of commits. An After that is
-// no longer kept is ErrNotFound: begin with Since.
+// List returns one page of the log, in the order of commits. An After that is no longer kept is
+// ErrNotFound: begin with Since.
 func (s Events) List(ctx context.Context, f EventFilter, opts ...Option) (Page[Event], error) {
 	return list[Event](ctx, s.c, eventsPath, f.values(), opts)
 }
 
-// All returns every event that matches, up to the end of the log. Going on
-// after the last event of each page, it misses and repeats none. Reversed, it
-// goes by offset: events that come meanwhile let it repeat some.
+// All returns every event that matches, up to the end of the log. Going on after the last event of
+// each page, it misses and repeats none. Reversed, it goes by offset: events that come meanwhile
+// let it repeat some.
 func (s Events) All(ctx context.Context, f EventFilter, opts ...Option) iter.Seq2[Event, error] {
 	if f.Desc {
 		return all(f.Paging, func(p Paging) (Page[Event], error) {
@@ -75,6 +76,7 @@ func (s Events) All(ctx context.Context, f EventFilter, opts ...Option) iter.Seq
 	return func(yield func(Event, error) bool) { s.forward(ctx, f, opts, yield) }
 }
 
+// forward hands out the pages of the log, each beginning after the last event of the one before.
 func (s Events) forward(ctx context.Context, f EventFilter, opts []Option, yield func(Event, error) bool) {
 	for {
 		page, err := s.List(ctx, f, opts...)
@@ -105,8 +107,7 @@ func (s Events) Publish(ctx context.Context, in NewEvent, opts ...Option) (Event
 	return send[Event](ctx, s.c, request{method: http.MethodPost, path: eventsPath, body: in}, opts)
 }
 
-// Fates returns one page of what became of an event, subscription by
-// subscription.
+// Fates returns one page of what became of an event, subscription by subscription.
 func (s Events) Fates(ctx context.Context, id string, p Paging, opts ...Option) (Page[Fate], error) {
 	return list[Fate](ctx, s.c, eventsPath+"/"+escape(id)+"/deliveries", p.values(), opts)
 }

@@ -14,8 +14,7 @@ const (
 	BrandingFolder = "branding"
 )
 
-// Folder holds projects or brandings, and folders of its own type, three levels
-// deep.
+// Folder holds projects or brandings, and folders of its own type, three levels deep.
 type Folder struct {
 	Received
 	ID           string    `json:"id"`
@@ -39,7 +38,8 @@ type NewFolder struct {
 	SortOrder  int32  `json:"sort_order,omitempty"`
 }
 
-// FolderChange are the fields to change. A color of null is the default one.
+// FolderChange are the fields to change; those that are left out stay as they are. A color of
+// [Null] is the default one. Move changes the parent, and nothing changes the type.
 type FolderChange struct {
 	Name      Opt[string] `json:"name,omitzero"`
 	Color     Opt[string] `json:"color,omitzero"`
@@ -62,7 +62,9 @@ func (f FolderFilter) values() url.Values {
 	return q
 }
 
-// Folders are the operations on folders.
+// Folders are the operations on folders. Reading needs the scope projects:read, all others
+// projects:write. Making and changing folders needs a plan that includes their type: else
+// ErrPlanRequired.
 type Folders struct{ c *Client }
 
 const foldersPath = "/api/v1/folders"
@@ -95,13 +97,13 @@ func (s Folders) Update(ctx context.Context, id string, change FolderChange, opt
 	return send[Folder](ctx, s.c, request{method: http.MethodPatch, path: foldersPath + "/" + escape(id), body: change}, opts)
 }
 
-// Delete removes the folder and all folders below it. Their projects stay, at
-// the root level.
+// Delete removes the folder and all folders below it. Their projects stay, at the root level.
 func (s Folders) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: foldersPath + "/" + escape(id)}, opts)
 }
 
-// Move puts the folder into another, or with an empty one at the root level.
+// Move puts the folder, with all that is in it, into another, or with an empty id at the root
+// level.
 func (s Folders) Move(ctx context.Context, id, parentID string, opts ...Option) (Folder, error) {
 	return send[Folder](ctx, s.c, request{method: http.MethodPost, path: foldersPath + "/" + escape(id) + "/move",
 		body: map[string]any{"parent_id": nullable(parentID)}}, opts)

@@ -12,26 +12,25 @@ type Key struct {
 	Received
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
-	Prefix     string     `json:"prefix"` // its first characters
+	Prefix     string     `json:"prefix"` // shf_ and six characters more, to know it again by
 	Scopes     []string   `json:"scopes"`
 	UserID     string     `json:"user_id"`
-	ExpiresAt  *time.Time `json:"expires_at"`
-	LastUsedAt *time.Time `json:"last_used_at"`
+	ExpiresAt  *time.Time `json:"expires_at"`   // nil: never
+	LastUsedAt *time.Time `json:"last_used_at"` // to a minute; nil: not yet
 	CreatedAt  time.Time  `json:"created_at"`
-	// Secret is the key itself, in the answer of Create alone. It is nil there
-	// when the first answer was lost: revoke the key and create another.
+	// Secret is the key itself, in the answer of Create alone. It is nil there when the first
+	// answer was lost: revoke the key and create another.
 	Secret *string `json:"key"`
 }
 
-// NewKey is a key to create: with scopes that the client's own key has, and no
-// later expiry.
+// NewKey is a key to create: with scopes that the client's own key has, and no later expiry.
 type NewKey struct {
 	Name      string     `json:"name"`
 	Scopes    []string   `json:"scopes"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// Keys are the operations on API keys.
+// Keys are the operations on API keys. Listing needs the scope keys:read, the others keys:write.
 type Keys struct{ c *Client }
 
 const keysPath = "/api/v1/api-keys"
@@ -46,12 +45,12 @@ func (s Keys) All(ctx context.Context, p Paging, opts ...Option) iter.Seq2[Key, 
 	return all(p, func(p Paging) (Page[Key], error) { return s.List(ctx, p, opts...) })
 }
 
-// Create makes a key.
+// Create makes a key. One more than the plan allows is ErrKeyLimit.
 func (s Keys) Create(ctx context.Context, in NewKey, opts ...Option) (Key, error) {
 	return send[Key](ctx, s.c, request{method: http.MethodPost, path: keysPath, body: in}, opts)
 }
 
-// Revoke ends a key.
+// Revoke ends a key at once, the client's own too.
 func (s Keys) Revoke(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: keysPath + "/" + escape(id)}, opts)
 }

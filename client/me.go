@@ -21,8 +21,8 @@ type Identity struct {
 		Personal bool   `json:"personal"`
 	} `json:"workspace"`
 	Plan string `json:"plan"`
-	// RateLimit is how many requests a minute may have, how many are left, and
-	// after how many seconds one more is.
+	// RateLimit is how many requests a minute may have, how many are left, and after how many
+	// seconds one more is.
 	RateLimit struct {
 		Limit     int `json:"limit"`
 		Remaining int `json:"remaining"`

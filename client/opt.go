@@ -28,16 +28,15 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 // Option changes one request.
 type Option func(*request)
 
-// IfMatch makes a change or deletion happen only while the record is as it was
-// when it had this ETag; otherwise the error is ErrPreconditionFailed.
+// IfMatch makes a change or deletion happen only while the record is as it was when it had this
+// ETag; otherwise the error is ErrPreconditionFailed.
 func IfMatch(etag string) Option { return header("If-Match", etag) }
 
-// IfNoneMatch makes a read fail with ErrNotModified while the record still has
-// this ETag.
+// IfNoneMatch makes a read fail with ErrNotModified while the record still has this ETag.
 func IfNoneMatch(etag string) Option { return header("If-None-Match", etag) }
 
-// IdempotencyKey names a POST, in place of the random name that each gets: a
-// repetition within 24 hours, by another process too, has no second effect.
+// IdempotencyKey names a POST, in place of the random name that each gets: a repetition within 24
+// hours, by another process too, has no second effect.
 func IdempotencyKey(key string) Option { return header("Idempotency-Key", key) }
 
 // RequestID names the request in the server's log: 1 to 128 of A-Za-z0-9._-.

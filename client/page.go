@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// None is the value of a filter for those that have none: projects and folders
-// at the root level, documents in no project.
+// None is the value of a filter for those that have none: projects and folders at the root level,
+// documents in no project.
 const None = "null"
 
 // Paging is which part of a list is asked for, and in which order.
 type Paging struct {
-	// Limit is the size of a page, 1 to 100; 0 leaves it to the server (50).
-	// All reads pages of this size, and 0 is 100 there.
+	// Limit is the size of a page, 1 to 100; 0 leaves it to the server (50). All reads pages of
+	// this size, and 0 is 100 there.
 	Limit int
 	// Offset is how many records to skip.
 	Offset int
@@ -86,8 +86,8 @@ func all[T any](p Paging, read func(Paging) (Page[T], error)) iter.Seq2[T, error
 					return
 				}
 			}
-			// The limit that was used, as the contract says; and a server
-			// that answers with none must not be asked for ever.
+			// The limit that was used, as the contract says; and a server that answers with none
+			// must not be asked for ever.
 			at.Offset += page.Limit
 			if page.Limit <= 0 || at.Offset >= page.Total {
 				return

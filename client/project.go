@@ -18,12 +18,12 @@ type Project struct {
 	Color         *string   `json:"color"`
 	FolderID      *string   `json:"folder_id"` // nil: at the root level
 	SortOrder     int32     `json:"sort_order"`
-	Visibility    string    `json:"visibility"`
+	Visibility    string    `json:"visibility"` // private
 	DocumentCount int       `json:"document_count"`
 	CreatedAt     time.Time `json:"created_at"`
 	UpdatedAt     time.Time `json:"updated_at"`
-	// Documents are those changed last, at most 100, without their ProjectID.
-	// They are in the answer of Get alone.
+	// Documents are those changed last, at most 100, without their ProjectID. They are in the
+	// answer of Get alone.
 	Documents []Document `json:"documents"`
 }
 
@@ -38,7 +38,8 @@ type NewProject struct {
 	Visibility  string `json:"visibility,omitempty"`
 }
 
-// ProjectChange are the fields to change.
+// ProjectChange are the fields to change; those that are left out stay as they are. [Null] clears a
+// description, icon or color, and moves the project to the root level as FolderID.
 type ProjectChange struct {
 	Name        Opt[string] `json:"name,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -65,7 +66,8 @@ func (f ProjectFilter) values() url.Values {
 	return q
 }
 
-// Projects are the operations on projects.
+// Projects are the operations on projects. Reading needs the scope projects:read, all others
+// projects:write.
 type Projects struct{ c *Client }
 
 const projectsPath = "/api/v1/projects"
@@ -75,8 +77,8 @@ func (s Projects) List(ctx context.Context, f ProjectFilter, opts ...Option) (Pa
 	return list[Project](ctx, s.c, projectsPath, f.values(), opts)
 }
 
-// All returns every project that matches, page after page; after an error it
-// ends. Changes made meanwhile may let it miss or repeat some.
+// All returns every project that matches, page after page; after an error it ends. Changes made
+// meanwhile may let it miss or repeat some.
 func (s Projects) All(ctx context.Context, f ProjectFilter, opts ...Option) iter.Seq2[Project, error] {
 	return all(f.Paging, func(p Paging) (Page[Project], error) {
 		f.Paging = p
@@ -89,7 +91,7 @@ func (s Projects) Get(ctx context.Context, id string, opts ...Option) (Project, 
 	return send[Project](ctx, s.c, request{method: http.MethodGet, path: projectsPath + "/" + escape(id)}, opts)
 }
 
-// Create makes a project.
+// Create makes a project. A folder that is not there is ErrNotFound.
 func (s Projects) Create(ctx context.Context, in NewProject, opts ...Option) (Project, error) {
 	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath, body: in}, opts)
 }
@@ -104,7 +106,7 @@ func (s Projects) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: projectsPath + "/" + escape(id)}, opts)
 }
 
-// Move puts the project into a folder, or with an empty one at the root level.
+// Move puts the project into a folder, or with an empty id at the root level.
 func (s Projects) Move(ctx context.Context, id, folderID string, opts ...Option) (Project, error) {
 	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath + "/" + escape(id) + "/move",
 		body: map[string]any{"folder_id": nullable(folderID)}}, opts)

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// request is one operation.
+// request is one operation, as a method of the public types describes it.
 type request struct {
 	method, path string
 	query        url.Values
 	body         any    // nil: none
 	wrap         string // the member of the answer that holds the record
 	header       http.Header
-	anew         bool // a POST that takes no Idempotency-Key
+	unkeyed      bool // a POST that takes no Idempotency-Key, so that repeating it has another effect
 }
 
 // Received is what comes with a record beside its fields.
@@ -30,8 +30,8 @@ type Received struct {
 	raw  json.RawMessage
 }
 
-// Raw returns the record as the server sent it, with fields that this package
-// does not know; nil for a record that is part of another.
+// Raw returns the record as the server sent it, with fields that this package does not know; nil
+// for a record that is part of another.
 func (r *Received) Raw() json.RawMessage { return r.raw }
 
 func (r *Received) receive(raw json.RawMessage, etag string) { r.raw, r.ETag = raw, etag }
@@ -57,6 +57,7 @@ func send[T any](ctx context.Context, c *Client, r request, opts []Option) (T, e
 	return out, nil
 }
 
+// decode reads a record, and keeps its bytes and its ETag where the type embeds [Received].
 func decode[T any](raw json.RawMessage, etag string, out *T) error {
 	if err := json.Unmarshal(raw, out); err != nil {
 		return err
@@ -69,6 +70,7 @@ func decode[T any](raw json.RawMessage, etag string, out *T) error {
 	return nil
 }
 
+// unreadable is the error for an answer of 2xx that is no record: some other program answered.
 func (c *Client) unreadable(err error) error {
 	return fmt.Errorf("the answer of %s is not Sheaf's: %w", c.base, err)
 }
@@ -79,6 +81,7 @@ func (c *Client) exec(ctx context.Context, r request, opts []Option) error {
 	return err
 }
 
+// response is an answer of 2xx, read whole.
 type response struct {
 	header http.Header
 	body   []byte
@@ -107,16 +110,17 @@ func (c *Client) do(ctx context.Context, r request, opts []Option) (*response, e
 	}
 }
 
-// prepare applies the options and encodes the body.
+// prepare applies the options and encodes the body. A POST gets a random Idempotency-Key, so that
+// every attempt of it is the same request; an option may set another.
 func (r *request) prepare(opts []Option) ([]byte, error) {
 	r.header = http.Header{}
-	if r.method == http.MethodPost && !r.anew {
+	if r.method == http.MethodPost && !r.unkeyed {
 		r.header.Set("Idempotency-Key", rand.Text())
 	}
 	for _, o := range opts {
 		o(r)
 	}
-	if r.anew {
+	if r.unkeyed {
 		r.header.Del("Idempotency-Key")
 	}
 	if r.body == nil {
@@ -168,7 +172,7 @@ func (c *Client) open(ctx context.Context, h *http.Client, r request, body []byt
 	req.Header.Set("User-Agent", c.config.UserAgent)
 	res, err := h.Do(req)
 	if err != nil {
-		// Its text repeats the address, query and all.
+		// The text of *url.Error repeats the address, query and all.
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}

@@ -15,13 +15,13 @@ const (
 	firstPause = 250 * time.Millisecond
 	// maxPause bounds the pauses that the server did not ask for.
 	maxPause = 30 * time.Second
-	// maxRetryAfter is the longest pause that is made because the server asks
-	// for it: the rate limit's window is a minute.
+	// maxRetryAfter is the longest pause that is made because the server asks for it: the rate
+	// limit's window is a minute.
 	maxRetryAfter = 2 * time.Minute
 )
 
-// repeatable reports whether the request may be made again after err, and
-// whether the attempt may have had its effect.
+// repeatable reports whether the request may be made again after err, and whether the attempt may
+// have had its effect.
 func (r *request) repeatable(err error) (again, maybe bool) {
 	var e *Error
 	if errors.As(err, &e) {
@@ -43,12 +43,11 @@ func (r *request) repeatable(err error) (again, maybe bool) {
 	return r.harmless(), true
 }
 
-// harmless reports whether a second attempt changes nothing that the first may
-// have done.
+// harmless reports whether a second attempt changes nothing that the first may have done.
 func (r *request) harmless() bool {
 	switch r.method {
 	case http.MethodPost:
-		return !r.anew
+		return !r.unkeyed
 	case http.MethodPatch:
 		return r.header.Get("If-Match") == ""
 	}

@@ -12,8 +12,8 @@ const maxFrame = 8 << 20
 
 var errFrame = errors.New("the stream sent an event larger than 8 MiB")
 
-// frame is one block of a stream of server-sent events; without data it is a
-// sign of life. The type and the id of an event are in its data.
+// frame is one block of a stream of server-sent events; without data it is a sign of life. The type
+// and the id of an event are in its data.
 type frame struct{ data []byte }
 
 // frames reads the blocks of a stream.
@@ -21,7 +21,7 @@ type frames struct{ in *bufio.Reader }
 
 func newFrames(r io.Reader) frames { return frames{bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next whole block; one that the end cuts off is none.
+// next returns the next whole block; one that the end of the stream cuts off does not count.
 func (f frames) next() (frame, error) {
 	var data [][]byte
 	for size := 0; ; {

@@ -12,8 +12,16 @@ import (
 	"time"
 )
 
-// silence is how long a stream may say nothing: the server shows every 15
-// seconds that it lives.
+// How a stream is read: Stream makes a follower, which connects, hands each event to the caller and
+// remembers its id (pass). When a connection ends, it pauses and connects again after that id:
+//
+//	run ─ anchor ─┬─ follow ─ read ─ connect, then pass for each event
+//	              └─ pause, when it ended for a passing reason
+//
+// A connection that says nothing for too long is cut, since what is in between may have died, or
+// hold back what it should pass on; then the log is read up to its end before the next one.
+
+// silence is how long a stream may say nothing: the server shows every 15 seconds that it lives.
 const silence = 45 * time.Second
 
 var (
@@ -22,14 +30,13 @@ var (
 	errClosed  = errors.New("the server closed the stream")
 )
 
-// Stream returns events as they happen: those after f.After, or since f.Since,
-// or else from now on, in the order of commits. It ends with ctx or an error.
+// Stream returns events as they happen: those after f.After, or since f.Since, or else from now on,
+// in the order of commits. It ends with ctx or an error.
 //
-// A broken connection is made anew, as often as needed, and goes on after the
-// last event: none is missed, and none comes twice. While the reader works on
-// an event no more is read, and nothing is lost however long that takes. An
-// event to go on from that is no longer kept is ErrNotFound: what lies between
-// is lost, and the caller decides where to begin.
+// A broken connection is made anew, as often as needed, and goes on after the last event: none is
+// missed, and none comes twice. While the reader works on an event no more is read, and nothing is
+// lost however long that takes. An event to go on from that is no longer kept is ErrNotFound: what
+// lies between is lost, and the caller decides where to begin.
 func (s Events) Stream(ctx context.Context, f EventFilter, opts ...Option) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := &follower{c: s.c, filter: f, opts: opts, yield: yield}
@@ -39,15 +46,17 @@ func (s Events) Stream(ctx context.Context, f EventFilter, opts ...Option) iter.
 	}
 }
 
-// follower is one reader of the stream. filter.After is how far it came.
+// follower is one reader of the stream. filter.After is the last event that the caller had.
 type follower struct {
 	c      *Client
 	filter EventFilter
 	opts   []Option
 	yield  func(Event, error) bool
-	failed int // attempts since the stream last lived
+	failed int // connections in a row that brought nothing; the pauses grow with it
 }
 
+// run reads the stream until ctx ends, the caller has had enough, or the error is one that another
+// connection would meet too.
 func (w *follower) run(ctx context.Context) error {
 	w.filter.Paging = Paging{}
 	if err := w.anchor(ctx); err != nil {
@@ -68,8 +77,8 @@ func (w *follower) run(ctx context.Context) error {
 	}
 }
 
-// anchor turns "from now on" into a place in the log, to which a connection that
-// breaks before the first event can return.
+// anchor turns "from now on" into a place in the log, to which a connection that breaks before the
+// first event can return.
 func (w *follower) anchor(ctx context.Context) error {
 	if w.filter.After != "" || !w.filter.Since.IsZero() {
 		return nil
@@ -86,7 +95,7 @@ func (w *follower) anchor(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether the stream may be had another time.
+// passing reports whether another connection may succeed where this one ended.
 func passing(err error) bool {
 	if errors.Is(err, errStopped) || errors.Is(err, errNotStream) || errors.Is(err, errFrame) {
 		return false
@@ -101,8 +110,7 @@ func (w *follower) follow(ctx context.Context) error {
 	if !errors.Is(err, errSilent) {
 		return err
 	}
-	// Something in between may hold back what it should pass on: what it has
-	// held is in the log.
+	// Something in between may hold back what it should pass on: what it has held is in the log.
 	for e, err := range w.c.Events.All(ctx, w.filter, w.opts...) {
 		if err != nil {
 			return err
@@ -114,6 +122,7 @@ func (w *follower) follow(ctx context.Context) error {
 	return errSilent
 }
 
+// pass hands an event to the caller, and returns errStopped when that was the last it wants.
 func (w *follower) pass(e Event) error {
 	w.failed = 0
 	w.filter.After = e.ID
@@ -123,6 +132,7 @@ func (w *follower) pass(e Event) error {
 	return nil
 }
 
+// read passes on what one connection brings, until it ends.
 func (w *follower) read(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -159,6 +169,7 @@ func (w *follower) read(ctx context.Context) error {
 
 var errNotStream = errors.New("the answer is no event stream of Sheaf's")
 
+// connect opens the stream behind the last event.
 func (w *follower) connect(ctx context.Context) (*http.Response, error) {
 	f := w.filter
 	r := request{method: http.MethodGet, path: eventsPath + "/stream"}
@@ -199,7 +210,7 @@ func whyEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// lively notes that the connection says something.
+// lively is a connection whose bytes, whatever they are, put off the end of its silence.
 type lively struct {
 	io.Reader
 	quiet *time.Timer

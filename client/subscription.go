@@ -21,11 +21,10 @@ type Subscription struct {
 	DeactivatedAt      *time.Time `json:"deactivated_at"`
 	DeactivationReason *string    `json:"deactivation_reason"` // failures or manual
 	LastError          *string    `json:"last_error"`
-	HeldCount          int        `json:"held_count"`
-	HeaderNames        []string   `json:"header_names"`
-	// Secret signs the deliveries. It is in the answers of Create and
-	// RotateSecret alone, and nil there when the first answer was lost: rotate
-	// it then.
+	HeldCount          int        `json:"held_count"`   // deliveries that wait for Recover
+	HeaderNames        []string   `json:"header_names"` // of the headers; their values are not shown
+	// Secret signs the deliveries. It is in the answers of Create and RotateSecret alone, and nil
+	// there when the first answer was lost: rotate it then.
 	Secret *string `json:"secret"`
 }
 
@@ -37,8 +36,8 @@ type NewSubscription struct {
 	Headers map[string]string `json:"headers,omitempty"` // sent with every delivery
 }
 
-// SubscriptionChange are the fields to change. Active(true) is how a
-// deactivated one is used again; Headers replaces them all.
+// SubscriptionChange are the fields to change. Active(true) is how a deactivated one is used again;
+// Headers replaces them all.
 type SubscriptionChange struct {
 	Name    Opt[string]            `json:"name,omitzero"`
 	URL     Opt[string]            `json:"url,omitzero"`
@@ -59,7 +58,8 @@ type TestResult struct {
 	ResponseBody *string `json:"response_body"`
 }
 
-// Subscriptions are the operations on webhook subscriptions.
+// Subscriptions are the operations on webhook subscriptions. Reading needs the scope webhooks:read,
+// all others webhooks:write.
 type Subscriptions struct{ c *Client }
 
 const subscriptionsPath = "/api/webhooks/subscriptions"
@@ -83,7 +83,8 @@ func (s Subscriptions) Get(ctx context.Context, id string, opts ...Option) (Subs
 	return s.send(ctx, http.MethodGet, "/"+escape(id), nil, opts)
 }
 
-// Create makes a subscription, with its secret. It sends nothing to the URL.
+// Create makes a subscription, with its secret. It sends nothing to the URL. One more than the plan
+// allows is ErrSubscriptionLimit.
 func (s Subscriptions) Create(ctx context.Context, in NewSubscription, opts ...Option) (Subscription, error) {
 	return s.send(ctx, http.MethodPost, "", in, opts)
 }
@@ -98,20 +99,20 @@ func (s Subscriptions) Delete(ctx context.Context, id string, opts ...Option) er
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: subscriptionsPath + "/" + escape(id)}, opts)
 }
 
-// Test sends one event of type webhook.test and waits for the answer. It does
-// not count, and is not repeated.
+// Test sends one event of type webhook.test and waits for the answer. It does not count, and is not
+// repeated.
 func (s Subscriptions) Test(ctx context.Context, id string, opts ...Option) (TestResult, error) {
-	return send[TestResult](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/test", anew: true}, opts)
+	return send[TestResult](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/test", unkeyed: true}, opts)
 }
 
-// RotateSecret makes a new secret. The old one signs too for the time of grace,
-// in whole seconds and at most 7 days.
+// RotateSecret makes a new secret. The old one signs too for the time of grace, in whole seconds
+// and at most 7 days.
 func (s Subscriptions) RotateSecret(ctx context.Context, id string, grace time.Duration, opts ...Option) (Subscription, error) {
 	return s.send(ctx, http.MethodPost, "/"+escape(id)+"/rotate-secret", map[string]any{"grace_seconds": int64(grace / time.Second)}, opts)
 }
 
-// Recover sends failed and held deliveries of events since then again, and
-// returns how many there are.
+// Recover sends failed and held deliveries of events since then again, and returns how many there
+// are.
 func (s Subscriptions) Recover(ctx context.Context, id string, since time.Time, opts ...Option) (queued int, err error) {
 	out, err := send[struct{ Queued int }](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/recover",
 		body: map[string]any{"since": since.UTC().Format(timeFormat)}}, opts)

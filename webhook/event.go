@@ -43,14 +43,14 @@ type Event struct {
 	WorkspaceID  *string `json:"workspace_id"`
 	ResourceType string  `json:"resource_type"`
 	ResourceID   string  `json:"resource_id"`
-	// Payload is a JSON object: the resource's fields, and for updates the old
-	// values of the changed ones under "previous".
+	// Payload is a JSON object: the resource's fields, and for updates the old values of the
+	// changed ones under "previous".
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Parse verifies a request as [Verify] does and returns the event in its body.
-// A genuine body that is no event gives ErrBody. Fields it does not know are
-// ignored. The event is the zero Event whenever the error is not nil.
+// Parse verifies a request as [Verify] does and returns the event in its body. A genuine body that
+// is no event gives ErrBody. Fields it does not know are ignored. The event is the zero Event
+// whenever the error is not nil.
 func Parse(secret string, header http.Header, body []byte, opts ...Option) (Event, error) {
 	if err := Verify(secret, header, body, opts...); err != nil {
 		return Event{}, err

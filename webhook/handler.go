@@ -7,18 +7,16 @@ import (
 	"net/http"
 )
 
-// maxBody is the largest body that Handler reads: several times the largest
-// event that the service sends.
+// maxBody is the largest body that Handler reads: several times the largest event that the service
+// sends.
 const maxBody = 1 << 20
 
-// Handler returns a handler that verifies each request and calls fn with its
-// event. It answers 204 when fn returns nil and 500 when it does not, so that
-// the service sends the event again; fn's error is not shown to anybody, so log
-// it in fn. fn is not called for other requests: those with a bad or missing
-// signature or a body that is no event get 400, those over 1 MiB 413, methods
-// other than POST 405, and all get 500 when the secret itself is not usable.
-// fn runs while the service waits, at most ten seconds: hand long work to a queue.
-// Its context is the request's.
+// Handler returns a handler that verifies each request and calls fn with its event. It answers 204
+// when fn returns nil and 500 when it does not, so that the service sends the event again; fn's
+// error is not shown to anybody, so log it in fn. fn is not called for other requests: those with a
+// bad or missing signature or a body that is no event get 400, those over 1 MiB 413, methods other
+// than POST 405, and all get 500 when the secret itself is not usable. fn runs while the service
+// waits, at most ten seconds: hand long work to a queue. Its context is the request's.
 func Handler(secret string, fn func(context.Context, Event) error, opts ...Option) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e, status, err := receive(secret, w, r, opts)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseService reads "t=<seconds>,v1=<hex>[,v1=<hex>…]". The time is returned
-// as it was written, for that is what is signed. Items with other names are
-// left for schemes to come, and a v1 that is not hexadecimal matches nothing.
+// parseService reads "t=<seconds>,v1=<hex>[,v1=<hex>…]". The time is returned as it was written,
+// for that is what is signed. Items with other names are left for schemes to come, and a v1 that is
+// not hexadecimal matches nothing.
 func parseService(value string) (stamp string, signatures [][]byte, err error) {
 	found := false
 	for item := range strings.SplitSeq(value, ",") {

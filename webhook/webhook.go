@@ -1,6 +1,6 @@
-// Package webhook is for programs that receive Sheaf's deliveries. It verifies
-// that a request was sent by the service and not altered, and reads the event
-// in it. It needs nothing but the standard library.
+// Package webhook is for programs that receive Sheaf's deliveries. It verifies that a request was
+// sent by the service and not altered, and reads the event in it. It needs nothing but the standard
+// library.
 //
 // The shortest receiver is [Handler]:
 //
@@ -12,36 +12,31 @@
 //		return nil
 //	}))
 //
-// A server with its own way of reading requests calls [Parse] or [Verify] with
-// the raw body: the bytes as they came, before any decoding.
+// A server with its own way of reading requests calls [Parse] or [Verify] with the raw body: the
+// bytes as they came, before any decoding.
 //
 // # Deliveries
 //
-// A delivery counts as received when the answer is 2xx within ten seconds; any
-// other is repeated, so the same event may come more than once, and events may
-// come in another order than they happened. [Event.ID] is the same on every
-// repetition: remember the ones you have handled.
+// A delivery counts as received when the answer is 2xx within ten seconds; any other is repeated,
+// so the same event may come more than once, and events may come in another order than they
+// happened. [Event.ID] is the same on every repetition: remember the ones you have handled.
 //
 // # Schemes
 //
-// Every delivery is signed twice, with the same secret, and either signature is
-// enough to trust it:
+// Every delivery is signed twice, with the same secret, and either signature is enough to trust it:
 //
-//   - X-Service-Signature: t=<unix seconds>,v1=<hex>, an HMAC-SHA256 of
-//     "<t>.<body>" keyed with the whole secret, whsec_ included. The form, and
-//     the key, are those of Stripe's libraries.
-//   - webhook-id, webhook-timestamp and webhook-signature, as
-//     https://www.standardwebhooks.com says, keyed with the bytes that the
-//     secret's part after whsec_ encodes in base64.
+//   - X-Service-Signature: t=<unix seconds>,v1=<hex>, an HMAC-SHA256 of "<t>.<body>" keyed with the
+//     whole secret, whsec_ included. The form, and the key, are those of Stripe's libraries.
+//   - webhook-id, webhook-timestamp and webhook-signature, as https://www.standardwebhooks.com
+//     says, keyed with the bytes that the secret's part after whsec_ encodes in base64.
 //
-// When a request has any of the three Standard Webhooks headers, that scheme
-// decides alone, and the other signature is not looked at. It signs the id as
-// well, so a webhook-id header in a verified request is always genuine: nobody
-// can take one valid delivery and repeat it under another id by breaking the
-// signature that covers the id. Without these headers the first scheme decides.
+// When a request has any of the three Standard Webhooks headers, that scheme decides alone, and the
+// other signature is not looked at. It signs the id as well, so a webhook-id header in a verified
+// request is always genuine: nobody can take one valid delivery and repeat it under another id by
+// breaking the signature that covers the id. Without these headers the first scheme decides.
 //
-// During a rotation of the secret the service signs with the old and the new
-// one; a receiver that knows either of them accepts the delivery.
+// During a rotation of the secret the service signs with the old and the new one; a receiver that
+// knows either of them accepts the delivery.
 package webhook
 
 import (
@@ -56,12 +51,11 @@ import (
 	"time"
 )
 
-// DefaultTolerance is how far a signature's time may be from the receiver's
-// clock, in either direction, unless [WithTolerance] says otherwise.
+// DefaultTolerance is how far a signature's time may be from the receiver's clock, in either
+// direction, unless [WithTolerance] says otherwise.
 const DefaultTolerance = 300 * time.Second
 
-// DefaultHeader is the name of the first scheme's header, unless
-// [WithHeader] says otherwise.
+// DefaultHeader is the name of the first scheme's header, unless [WithHeader] says otherwise.
 const DefaultHeader = "X-Service-Signature"
 
 // The names of the Standard Webhooks headers.
@@ -77,26 +71,25 @@ var (
 	ErrNoSignature = errors.New("webhook: the request is not signed")
 	// ErrMalformed: a signature header is there but cannot be read.
 	ErrMalformed = errors.New("webhook: the signature header cannot be read")
-	// ErrMismatch: no signature fits the body and the secret. The body was
-	// altered on its way (or decoded and encoded again), the secret is another
-	// subscription's, or the sender is not the service.
+	// ErrMismatch: no signature fits the body and the secret. The body was altered on its way (or
+	// decoded and encoded again), the secret is another subscription's, or the sender is not the
+	// service.
 	ErrMismatch = errors.New("webhook: no signature matches")
-	// ErrTimestamp: the signature is genuine but its time is further from the
-	// clock than the tolerance: a replay, or a clock that is wrong.
+	// ErrTimestamp: the signature is genuine but its time is further from the clock than the
+	// tolerance: a replay, or a clock that is wrong.
 	ErrTimestamp = errors.New("webhook: the signature's time is outside the tolerance")
-	// ErrSecret: the receiver's own secret is empty or not a secret of the
-	// service. No request can be verified until that is corrected.
+	// ErrSecret: the receiver's own secret is empty or not a secret of the service. No request can
+	// be verified until that is corrected.
 	ErrSecret = errors.New("webhook: the receiver's secret is not usable")
 	// ErrBody: the request is genuine but its body is no event.
 	ErrBody = errors.New("webhook: the body is not an event")
 )
 
-// Verify returns nil when header holds a valid signature of body: made with
-// secret (or one given by [WithSecrets]) at a time within the tolerance. Body is
-// the raw request body. The secret is the whole string the service showed,
-// whsec_ included; white space around it is ignored. Otherwise the error is, by
-// errors.Is, ErrNoSignature, ErrMalformed, ErrMismatch, ErrTimestamp or
-// ErrSecret. Signatures are compared in constant time.
+// Verify returns nil when header holds a valid signature of body: made with secret (or one given by
+// [WithSecrets]) at a time within the tolerance. Body is the raw request body. The secret is the
+// whole string the service showed, whsec_ included; white space around it is ignored. Otherwise the
+// error is, by errors.Is, ErrNoSignature, ErrMalformed, ErrMismatch, ErrTimestamp or ErrSecret.
+// Signatures are compared in constant time.
 func Verify(secret string, header http.Header, body []byte, opts ...Option) error {
 	o, err := newOptions(secret, opts)
 	if err != nil {
@@ -108,6 +101,7 @@ func Verify(secret string, header http.Header, body []byte, opts ...Option) erro
 	return o.verifyService(header, body)
 }
 
+// hasStandard tells whether a request has anything of the Standard Webhooks scheme.
 func hasStandard(h http.Header) bool {
 	return len(h.Values(HeaderID))+len(h.Values(HeaderTimestamp))+len(h.Values(HeaderSignature)) > 0
 }
@@ -152,8 +146,8 @@ func (o *options) verifyStandard(h http.Header, body []byte) error {
 	return ErrMismatch
 }
 
-// checkTime runs after the comparison, so that ErrTimestamp always speaks of a
-// time that the service itself has signed.
+// checkTime runs after the comparison, so that ErrTimestamp always speaks of a time that the
+// service itself has signed.
 func (o *options) checkTime(stamp string) error {
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
@@ -175,6 +169,7 @@ func sign(key []byte, prefix string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
+// anyEqual compares in constant time, so that nobody learns a signature byte by byte.
 func anyEqual(given [][]byte, want []byte) bool {
 	for _, g := range given {
 		if hmac.Equal(g, want) {
@@ -184,6 +179,7 @@ func anyEqual(given [][]byte, want []byte) bool {
 	return false
 }
 
+// standardKey is the key of the Standard Webhooks scheme: the bytes behind whsec_, decoded.
 func standardKey(secret string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil || len(key) == 0 {

@@ -15,9 +15,9 @@ const (
 	maxLabelLength = 63
 )
 
-// asciiHost returns host as the HTTP client will look it up: mapped to ASCII as
-// IDNA says (which turns fullwidth and circled digits into digits, and
-// ideographic full stops into dots) and in lower case.
+// asciiHost returns host as the HTTP client will look it up: mapped to ASCII as IDNA says (which
+// turns fullwidth and circled digits into digits, and ideographic full stops into dots) and in
+// lower case.
 func asciiHost(host string) (string, error) {
 	name := host
 	if !isASCII(host) {
@@ -33,12 +33,13 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
+// isASCII tells whether a host needs no mapping.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }
 
-// validName tells whether name, in lower case, could be in DNS. An underscore
-// is no host name by the letter, but such names exist and resolve.
+// validName tells whether name, in lower case, could be in DNS. An underscore is no host name by
+// the letter, but such names exist and resolve.
 func validName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	if len(name) > maxNameLength {
@@ -56,13 +57,14 @@ func notNameRune(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
+// isLocalhost knows the names that RFC 6761 keeps for the machine itself.
 func isLocalhost(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// endsInNumber is the URL standard's test for hosts that must be IPv4
-// addresses: the last label is digits, or 0x and hexadecimal digits.
+// endsInNumber is the URL standard's test for hosts that must be IPv4 addresses: the last label is
+// digits, or 0x and hexadecimal digits.
 func endsInNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -73,9 +75,8 @@ func endsInNumber(name string) bool {
 	return hex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// parseIPv4 is the URL standard's IPv4 parser, as browsers and the C library
-// read addresses: one to four numbers, decimal, octal or hexadecimal, of which
-// the last fills all the bytes that are left.
+// parseIPv4 is the URL standard's IPv4 parser, as browsers and the C library read addresses: one to
+// four numbers, decimal, octal or hexadecimal, of which the last fills all the bytes that are left.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
 	if len(parts) > 4 {
@@ -96,6 +97,7 @@ func parseIPv4(name string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
 }
 
+// parseNumber reads one part of such an address: 0x begins a hexadecimal number, 0 an octal one.
 func parseNumber(s string) (uint64, bool) {
 	base := 10
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {

@@ -14,14 +14,13 @@ import (
 // maxURLLength is the longest url a subscription may have, in code points.
 const maxURLLength = 2048
 
-// CheckURL judges a subscription's url before it is stored. It returns nil, or
-// an error whose text is written for the person who sent the url: it begins
-// with "url", says what is wrong and what to do. The url must be https with a
-// host, without user info or fragment, at most 2048 characters, on a port that
-// is not forbidden. A host that is an address, in any spelling that some program
-// understands, must be one that [Guard.Address] admits, and be written so that
-// it can be dialled; localhost needs loopback to be allowed. Other names are
-// accepted: they are judged by [Guard.Control] each time they are dialled.
+// CheckURL judges a subscription's url before it is stored. It returns nil, or an error whose text
+// is written for the person who sent the url: it begins with "url", says what is wrong and what to
+// do. The url must be https with a host, without user info or fragment, at most 2048 characters, on
+// a port that is not forbidden. A host that is an address, in any spelling that some program
+// understands, must be one that [Guard.Address] admits, and be written so that it can be dialled;
+// localhost needs loopback to be allowed. Other names are accepted: they are judged by
+// [Guard.Control] each time they are dialled.
 func (g *Guard) CheckURL(raw string) error {
 	if err := checkText(raw); err != nil {
 		return err
@@ -64,6 +63,7 @@ func checkText(raw string) error {
 	return nil
 }
 
+// invisible tells whether a reader of the url would not see r.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
 }
@@ -89,8 +89,8 @@ func splitAuthority(raw string) (string, error) {
 	return authority, nil
 }
 
-// splitPort judges the port, if there is one, and returns the host with the
-// brackets of an IPv6 address.
+// splitPort judges the port, if there is one, and returns the host with the brackets of an IPv6
+// address.
 func splitPort(authority string) (string, error) {
 	from := strings.LastIndexByte(authority, ']') + 1
 	colon := strings.IndexByte(authority[from:], ':')
@@ -108,6 +108,8 @@ func splitPort(authority string) (string, error) {
 	return host, nil
 }
 
+// checkHost judges a host as far as that is possible before it is dialled: an address in any
+// spelling, and localhost. Other names are only looked at for their form.
 func (g *Guard) checkHost(host string) error {
 	if strings.ContainsAny(host, "[]") {
 		return g.checkBracketed(host)
@@ -151,6 +153,7 @@ func (g *Guard) checkNumeric(name string) error {
 	return nil
 }
 
+// checkLiteral judges an address that the url itself names.
 func (g *Guard) checkLiteral(ip netip.Addr) error {
 	if g.Address(ip) != nil {
 		return errors.New("url has an address that deliveries may not reach (loopback, private, link-local or otherwise special): use a public host, or ask the operator to allow its range")
@@ -158,6 +161,7 @@ func (g *Guard) checkLiteral(ip netip.Addr) error {
 	return nil
 }
 
+// loopbackAllowed tells whether the operator has opened this machine, of either version of IP.
 func (g *Guard) loopbackAllowed() bool {
 	return g.Allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.Allowed(netip.IPv6Loopback())
 }

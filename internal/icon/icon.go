@@ -1,5 +1,6 @@
-// Package icon holds the catalogue of icons that the service ships for projects, folders and brandings. It only
-// describes them: which icon identifiers a record may store is not its business, any identifier may be stored.
+// Package icon holds the catalogue of icons that the service ships for projects, folders and
+// brandings. It only describes them: which icon identifiers a record may store is not its business,
+// any identifier may be stored.
 //
 // The drawings come from Lucide; see LICENSE.lucide.
 package icon
@@ -43,7 +44,8 @@ var catalogue = sync.OnceValue(func() []Icon {
 	return icons
 })
 
-// All returns the 67 icons, ordered by id, the same in every call. The slice is the caller's to keep and change.
+// All returns the 67 icons, ordered by id, the same in every call. The slice is the caller's to
+// keep and change.
 func All() []Icon {
 	return slices.Clone(catalogue())
 }
@@ -58,7 +60,7 @@ func Lookup(id string) (Icon, bool) {
 	return icons[i], true
 }
 
-// title turns "file-text" into "File text".
+// title is the name that people see: it turns "file-text" into "File text".
 func title(id string) string {
 	words := strings.ReplaceAll(id, "-", " ")
 	return strings.ToUpper(words[:1]) + words[1:]

@@ -20,8 +20,7 @@ func (b *Box) OpenSecret(subscription string, sealed []byte) (string, error) {
 	return string(plain), err
 }
 
-// Headers seals the custom headers of a subscription, as name and value pairs;
-// none is nil.
+// Headers seals the custom headers of a subscription, as name and value pairs; none is nil.
 func (b *Box) Headers(subscription string, pairs [][2]string) []byte {
 	if len(pairs) == 0 {
 		return nil
