@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 )
 
 type doctorCommand struct {
@@ -35,10 +36,10 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	defer st.Close()
 	out := &diagnosis{output: c.output, p: p}
 	out.begin()
-	x := store.Examination{Now: p.now(), Retention: settings.Retention}
+	x := doctor.Examination{Now: p.now(), Retention: settings.Retention}
 	x.Box, err = p.boxOf(ctx, st, settings, out.tell)
 	if err == nil {
-		err = st.Doctor(ctx, x, out.tell)
+		err = doctor.Examine(ctx, st, x, out.tell)
 	}
 	return errors.Join(out.end(err == nil), err, errorIf(out.violations > 0, fmt.Errorf("violations found: %d", out.violations)))
 }
@@ -62,21 +63,21 @@ func openUnchanged(ctx context.Context, s config.StoreSettings) (*store.Store, e
 
 // boxOf returns what opens the secrets of the store, or nil when its master key
 // is not here, which it tells.
-func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings, tell func(store.Finding)) (*seal.Box, error) {
+func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings, tell func(doctor.Finding)) (*seal.Box, error) {
 	kept, known, err := keyCheck(ctx, st)
 	if err != nil || !known {
 		return nil, err
 	}
 	key, from, err := keyAtHand(s)
 	if errors.Is(err, os.ErrNotExist) {
-		tell(store.Finding{Check: "master key", Text: from + " does not exist: whether secrets open was not looked at", Information: true})
+		tell(doctor.Finding{Check: "master key", Text: from + " does not exist: whether secrets open was not looked at", Information: true})
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !hmac.Equal([]byte(kept), []byte(checkValue(key))) {
-		tell(store.Finding{Check: "master key", Text: from + " is another key than the one that the database was made with"})
+		tell(doctor.Finding{Check: "master key", Text: from + " is another key than the one that the database was made with"})
 		return nil, nil
 	}
 	return seal.New(key, p.random)
@@ -103,7 +104,7 @@ func (d *diagnosis) begin() {
 	}
 }
 
-func (d *diagnosis) tell(f store.Finding) {
+func (d *diagnosis) tell(f doctor.Finding) {
 	if !f.Information {
 		d.violations++
 	}

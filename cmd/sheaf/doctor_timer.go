@@ -10,6 +10,7 @@ import (
 
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 )
 
 // maxLoggedViolations bounds the log lines of one look at the stored data.
@@ -22,7 +23,7 @@ type doctorTimer struct {
 	log   *slog.Logger
 	now   func() time.Time
 	every time.Duration
-	x     store.Examination
+	x     doctor.Examination
 
 	violations, last, took prometheus.Gauge
 }
@@ -36,7 +37,7 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, 
 		g.Set(math.NaN()) // until this node has looked
 		return g
 	}
-	return &doctorTimer{store: st, log: log, now: p.now, every: c.DoctorEvery, x: store.Examination{Retention: c.Retention, Box: w.box},
+	return &doctorTimer{store: st, log: log, now: p.now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
 		violations: gauge("sheaf_doctor_violations", "How many violations the last check of the stored data on this node found."),
 		last:       gauge("sheaf_doctor_last_run_timestamp_seconds", "When this node last checked the stored data to the end."),
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
@@ -69,7 +70,7 @@ func (d *doctorTimer) look(ctx context.Context) error {
 	began, found := d.now(), 0
 	x := d.x
 	x.Now = began
-	err := d.store.Doctor(ctx, x, func(f store.Finding) {
+	err := doctor.Examine(ctx, d.store, x, func(f doctor.Finding) {
 		if f.Information {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 )
 
 type repairCommand struct {
@@ -52,10 +53,10 @@ func (c *repairCommand) repair(ctx context.Context, p *program, settings *config
 	}
 	out := &diagnosis{p: p}
 	violations, broken := 0, false // by SQLite's own word
-	tell := func(f store.Finding) {
+	tell := func(f doctor.Finding) {
 		if !f.Information {
 			violations++
-			broken = broken || f.Check == store.FileCheck
+			broken = broken || f.Check == doctor.FileCheck
 		}
 		if !c.JSON {
 			out.tell(f)
@@ -89,7 +90,7 @@ func (c *repairCommand) repair(ctx context.Context, p *program, settings *config
 }
 
 // examine looks for violations as sheaf doctor does.
-func (c *repairCommand) examine(ctx context.Context, p *program, settings *config.Settings, st *store.Store, tell func(store.Finding)) error {
+func (c *repairCommand) examine(ctx context.Context, p *program, settings *config.Settings, st *store.Store, tell func(doctor.Finding)) error {
 	schema, err := st.Schema(ctx)
 	if err != nil {
 		return err
@@ -97,14 +98,14 @@ func (c *repairCommand) examine(ctx context.Context, p *program, settings *confi
 	if schema.Version < store.Latest {
 		// Of an older program: sheaf migrate would refuse the file before it is
 		// repaired, and the doctor asks for this program's tables.
-		return st.CheckFile(ctx, tell)
+		return doctor.CheckFile(ctx, st, tell)
 	}
 	if err := schema.Serves(); err != nil {
 		return err
 	}
-	x := store.Examination{Now: p.now(), Retention: settings.Retention}
+	x := doctor.Examination{Now: p.now(), Retention: settings.Retention}
 	if x.Box, err = p.boxOf(ctx, st, settings, tell); err != nil {
 		return err
 	}
-	return st.Doctor(ctx, x, tell)
+	return doctor.Examine(ctx, st, x, tell)
 }

@@ -69,7 +69,18 @@ func TestCheck_FindsWhatIsForbidden(t *testing.T) {
 		{"internal/store/folder.go", "sheaf.dev/internal/app", "knows no rule"},
 		{"internal/store/store.go", "sheaf.dev/internal/store/migrations", ""},
 		{"internal/store/store.go", "sheaf.dev/internal/store/storetest", "is for tests"},
-		{"internal/store/postgres.go", "github.com/jackc/pgx/v5/pgxpool", ""},
+		{"internal/store/folder.go", "sheaf.dev/internal/store/engine", ""},
+		{"internal/store/folder.go", "sheaf.dev/internal/store/doctor", "knows no rule"},
+		{"internal/store/folder.go", "github.com/jackc/pgx/v5/pgxpool", "ask the store"},
+		{"internal/store/engine/postgres.go", "github.com/jackc/pgx/v5/pgxpool", ""},
+		{"internal/store/engine/postgres.go", "sheaf.dev/internal/store", "knows no noun"},
+		{"internal/store/engine/sqlite.go", "unsafe", "driver's memory"},
+		{"internal/store/engine/checksum/hold.go", "unsafe", ""},
+		{"internal/store/engine/checksum/hold.go", "sheaf.dev/internal/sheaf", "alone with"},
+		{"internal/store/doctor/folder.go", "sheaf.dev/internal/store", ""},
+		{"internal/store/doctor/folder.go", "sheaf.dev/internal/app", "changes nothing"},
+		{"internal/app/folder.go", "sheaf.dev/internal/store/engine", "know no edge"},
+		{"internal/sweep/sweep.go", "sheaf.dev/internal/store/engine", "an edge talks"},
 		{"internal/store/storetest/folder.go", "sheaf.dev/internal/sheaftest/pgtest", ""},
 		{"internal/app/folder.go", "sheaf.dev/internal/store", ""},
 		{"internal/app/folder.go", "sheaf.dev/internal/httpapi", "know no edge"},
@@ -107,6 +118,24 @@ func TestCheck_FindsWhatIsForbidden(t *testing.T) {
 		got := check([]file{{path: test.path, imports: []string{test.imports}}})
 		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
 			t.Errorf("%s imports %s: got %q, want %q", test.path, test.imports, got, test.want)
+		}
+	}
+}
+
+// The engine runs transactions for whatever is stored: it names errors of the vocabulary, and no noun.
+func TestCheck_FindsANounInTheEngine(t *testing.T) {
+	for body, want := range map[string]string{
+		`var k = sheaf.KindOf(nil)`:   "",
+		`var p sheaf.Project`:         "names Project of internal/sheaf",
+		`type f func(sheaf.FolderID)`: "names FolderID of internal/sheaf",
+	} {
+		f, err := parseFile("internal/store/engine/x.go", []byte("package p\nimport \"sheaf.dev/internal/sheaf\"\n"+body+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := check([]file{f})
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
+			t.Errorf("%s: got %q, want %q", body, got, want)
 		}
 	}
 }

@@ -16,7 +16,11 @@ type file struct {
 	path    string
 	imports []string
 	clock   []string // uses of the real clock: "line 12: time.Now"
+	named   []name   // what it names of the module's own packages
 }
+
+// A name is one that a file uses of a package of the module, such as KindOf of internal/sheaf.
+type name struct{ part, name string }
 
 // check returns a line for each violation, saying which rule it breaks and why there is one. Test files are free,
 // except that their package needs a rule.
@@ -36,6 +40,12 @@ func check(files []file) []string {
 				found = append(found, fmt.Sprintf("%s: imports %s: %s", f.path, path, complaint))
 			}
 		}
+		for _, n := range f.named {
+			if allowed, bound := r.names[n.part]; bound && !slices.Contains(allowed, n.name) {
+				found = append(found, fmt.Sprintf("%s: names %s of %s: of that it may name %s only: %s",
+					f.path, n.name, n.part, strings.Join(allowed, ", "), r.why))
+			}
+		}
 		if len(f.clock) > 0 && !exempt(clockExempt, f.path) {
 			found = append(found, fmt.Sprintf("%s: reads the real clock (%s): take the time from the caller, cmd injects it",
 				f.path, strings.Join(f.clock, ", ")))
@@ -52,6 +62,8 @@ func checkImport(r rule, from, path string) string {
 	switch {
 	case matches(drivers, path) && !slices.Contains(driverUsers, r.part):
 		return "only internal/store talks to a database: ask the store"
+	case path == "unsafe" && r.part != unsafeUser:
+		return "only " + unsafeUser + " is alone with the driver's memory"
 	case (path == "math/rand" || path == "math/rand/v2") && !exempt(randExempt, from):
 		return "ids and secrets come from crypto/rand, and other chance from cmd, so that a test can fix it"
 	case r.stdOnly && !isStandard(path):

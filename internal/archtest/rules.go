@@ -3,9 +3,11 @@ package archtest
 // A rule says which other parts of the module a part may import. A part is a folder with all below it, except
 // folders that have a rule of their own. Within a part imports are free.
 type rule struct {
-	part     string
-	may      []string // other parts, by the names of their rules
-	stdOnly  bool     // and nothing from outside the module, the standard library apart
+	part    string
+	may     []string // other parts, by the names of their rules
+	stdOnly bool     // and nothing from outside the module, the standard library apart
+	// names are all that it may name of another part; a part that is not in it is free.
+	names    map[string][]string
 	anything bool
 	why      string
 }
@@ -30,7 +32,13 @@ var rules = []rule{
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
 		may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/failpoint"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
-		may: []string{"internal/sheaf", "internal/seal", "internal/failpoint"}},
+		may: []string{"internal/store/engine", "internal/sheaf", "internal/seal", "internal/failpoint"}},
+	{part: "internal/store/doctor", why: "it asks the stored data, noun by noun, and changes nothing",
+		may: []string{"internal/store", "internal/store/engine", "internal/sheaf", "internal/seal"}},
+	{part: "internal/store/engine", why: "it runs transactions, and knows no noun",
+		may:   []string{"internal/store/engine/checksum", "internal/sheaf", "internal/failpoint"},
+		names: map[string][]string{"internal/sheaf": {"Error", "Kind", "KindOf", "Unavailable", "UnavailableError", "CodeUnavailable"}}},
+	{part: "internal/store/engine/checksum", why: "it is alone with the driver's memory", may: []string{"internal/failpoint"}},
 	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
 
 	{part: "internal/config", why: leaf},
@@ -63,8 +71,11 @@ var forTests = []string{"internal/archtest", "internal/sheaftest", "internal/sto
 var (
 	drivers = []string{"database/sql", "github.com/jackc/pgx", "github.com/pressly/goose", "modernc.org/sqlite",
 		"zombiezen.com/go/sqlite"}
-	driverUsers = []string{"internal/store", "internal/sheaftest"}
+	driverUsers = []string{"internal/store/engine", "internal/store/engine/checksum", "internal/sheaftest"}
 )
+
+// unsafeUser is the part that may import unsafe.
+const unsafeUser = "internal/store/engine/checksum"
 
 // An exemption lets one file, or the files of one part, use the real clock or math/rand.
 type exemption struct{ path, why string }
@@ -75,9 +86,9 @@ var clockExempt = []exemption{
 	{"internal/sheaftest", "it waits for real processes and makes certificates that real TLS judges"},
 	{"internal/deliver/send.go", "an attempt happens in the real time of sockets and deadlines"},
 	{"internal/deliver/attempt_conn.go", "it measures the phases of an attempt, in the real time of sockets"},
-	{"internal/store/slots.go", "how long a place is held decides who waits, and nothing that is stored"},
-	{"internal/store/group.go", "it measures how long the writer's commits take"},
-	{"internal/store/sqlite_writer.go", "a group ends after a while, so that its first member is answered"},
+	{"internal/store/engine/slots.go", "how long a place is held decides who waits, and nothing that is stored"},
+	{"internal/store/engine/sqlite_group.go", "it measures how long the writer's commits take"},
+	{"internal/store/engine/sqlite_writer.go", "a group ends after a while, so that its first member is answered"},
 	{"webhook/options.go", "the default of a receiver, which is not our program; it can give another clock"},
 }
 

@@ -64,7 +64,7 @@ func parseFile(path string, source []byte) (file, error) {
 		return file{}, err
 	}
 	f := file{path: path}
-	clock := ""
+	clock, inner := "", map[string]string{}
 	for _, spec := range syntax.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -74,6 +74,9 @@ func parseFile(path string, source []byte) (file, error) {
 		if imported == "time" {
 			clock = localName(spec)
 		}
+		if folder, ok := inModule(imported); ok && spec.Name == nil {
+			inner[folder[strings.LastIndexByte(folder, '/')+1:]] = folder
+		}
 	}
 	if clock == "." {
 		f.clock = append(f.clock, "time is imported with a dot")
@@ -81,6 +84,11 @@ func parseFile(path string, source []byte) (file, error) {
 	ast.Inspect(syntax, func(n ast.Node) bool {
 		if name, ok := clockUse(n, clock); ok {
 			f.clock = append(f.clock, fmt.Sprintf("line %d: time.%s", set.Position(n.Pos()).Line, name))
+		}
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := selector.X.(*ast.Ident); ok && inner[pkg.Name] != "" {
+				f.named = append(f.named, name{inner[pkg.Name], selector.Sel.Name})
+			}
 		}
 		return true
 	})

@@ -70,7 +70,7 @@ type backupWriter struct {
 }
 
 func (r *Reader) backup(w *backupWriter) error {
-	schema, err := r.schema()
+	schema, err := r.sql.Schema()
 	if err != nil {
 		return err
 	}
@@ -106,25 +106,25 @@ func (r *Reader) backupTable(w *backupWriter, table string) error {
 	if table == "folders" {
 		order = " ORDER BY workspace_id, depth" // parents before their children
 	}
-	return r.conn.query("SELECT "+strings.Join(names, ", ")+" FROM "+table+order, nil, func(row *row) error {
+	return r.each("SELECT "+strings.Join(names, ", ")+" FROM "+table+order, func(r *row) error {
 		w.rows++
-		return w.Encode(row.values(columns))
+		return w.Encode(rowValues(r, columns))
 	})
 }
 
-// values reads a whole row as JSON has it: text, number, null; a blob is base64.
-func (r *row) values(columns []column) []any {
+// rowValues reads a whole row as JSON has it: text, number, null; a blob is base64.
+func rowValues(r *row, columns []column) []any {
 	out := make([]any, len(columns))
 	for i, c := range columns {
 		switch {
-		case r.null():
-			r.next()
+		case r.Null():
+			r.Skip()
 		case c.Blob:
-			out[i] = r.blob()
-		case r.isInt():
-			out[i] = r.int()
+			out[i] = r.Blob()
+		case r.IsInt():
+			out[i] = r.Int()
 		default:
-			out[i] = r.text()
+			out[i] = r.Text()
 		}
 	}
 	return out
@@ -182,14 +182,14 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 		return 0, err
 	}
 	ran := false
-	err = s.engine.writeLong(ctx, func(tx *Tx) error {
+	err = s.engine.WriteLong(ctx, writing(func(tx *Tx) error {
 		if ran {
 			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
 		}
 		ran = true
 		rows, err = tx.restore(lines, head)
 		return err
-	})
+	}))
 	return rows, err
 }
 
@@ -237,7 +237,7 @@ func (tx *Tx) restore(lines *json.Decoder, head BackupHead) (int64, error) {
 
 // restorable returns nil for an empty store of the backup's schema.
 func (tx *Tx) restorable(head BackupHead) error {
-	schema, err := tx.schema()
+	schema, err := tx.sql.Schema()
 	if err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (in *restorer) flush() error {
 	for i, c := range in.table.Columns {
 		names[i] = c.Name
 	}
-	err := in.tx.insertRows("INSERT INTO "+in.table.Table+" ("+strings.Join(names, ", ")+")", len(names), in.batch)
+	err := in.tx.sql.InsertRows("INSERT INTO "+in.table.Table+" ("+strings.Join(names, ", ")+")", len(names), in.batch)
 	in.batch = in.batch[:0]
 	if err != nil {
 		return fmt.Errorf("restore %s: %w", in.table.Table, err)
@@ -371,5 +371,5 @@ func (in *restorer) flush() error {
 }
 
 func (r *Reader) columns(table string) ([]column, error) {
-	return all(r, r.d.tableColumns(), func(w *row) column { return column{w.text(), w.bool()} }, table)
+	return all(r, r.dialect().TableColumns(), func(w *row) column { return column{w.Text(), w.Bool()} }, table)
 }

@@ -10,6 +10,7 @@ import (
 
 	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // Lane is a subscription and how many of its deliveries may be claimed. Retries
@@ -112,8 +113,8 @@ type queue struct {
 	claims         []Claim
 }
 
-var selectEndpoints = newBulk(`
-SELECT active, url, `+sealedColumns+`
+var selectEndpoints = engine.NewBulk(`
+SELECT active, url, `+SealedColumns+`
 FROM subscriptions
 WHERE id = {id}`, "", "id")
 
@@ -125,7 +126,7 @@ func (tx *Tx) queues(lanes []Lane) ([]*queue, error) {
 	}
 	var out []*queue
 	err := tx.run(selectEndpoints, rows, func(i int, r *row) {
-		out = append(out, &queue{Lane: lanes[i], active: r.bool(), url: r.text(), sealed: scanSealed(r)})
+		out = append(out, &queue{Lane: lanes[i], active: r.Bool(), url: r.Text(), sealed: ScanSealed(r)})
 	})
 	return out, err
 }
@@ -181,7 +182,7 @@ const ClaimMost = 512
 // selectQueued reads no more deliveries than are taken. Each one's event is
 // looked up by itself, never joined from end to end. A body that is not small
 // comes as its length, for which no JSON object can be taken.
-var selectQueued = newBulk(fmt.Sprintf(`
+var selectQueued = engine.NewBulk(fmt.Sprintf(`
 SELECT q.workspace_id, q.id, q.event_id, q.event_number, q.attempt_count, q.tries, q.back_state,
   (SELECT CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END
    FROM events e
@@ -193,7 +194,7 @@ FROM (
     AND (d.back_state IS NOT NULL OR {active} = 1)
   ORDER BY d.next_attempt_at
   LIMIT %d{lock}) AS q
-LIMIT {most}`, SmallBody, ClaimMost), dialect{postgres: true}.skipLocked("d"), "subscription", "retry int", "now int", "active int", "most int")
+LIMIT {most}`, SmallBody, ClaimMost), engine.Dialect{Postgres: true}.SkipLocked("d"), "subscription", "retry int", "now int", "active int", "most int")
 
 // queued reads what is due in each queue, at most as many as most says.
 func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue) int, add func(*queue, Claim)) error {
@@ -206,13 +207,13 @@ func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue
 		}
 	}
 	return tx.run(selectQueued, rows, func(i int, r *row) {
-		c := Claim{Workspace: sheaf.WorkspaceID(r.text()), Delivery: sheaf.DeliveryID(r.text()), Event: sheaf.EventID(r.text()),
-			number: r.int(), Attempts: r.int(), Tries: r.int()}
-		c.ByHand = r.optText() != nil
-		if r.null() {
+		c := Claim{Workspace: sheaf.WorkspaceID(r.Text()), Delivery: sheaf.DeliveryID(r.Text()), Event: sheaf.EventID(r.Text()),
+			number: r.Int(), Attempts: r.Int(), Tries: r.Int()}
+		c.ByHand = r.OptText() != nil
+		if r.Null() {
 			return // its event was removed: so will it be
 		}
-		c.Body = r.blob()
+		c.Body = r.Blob()
 		c.Size = int64(len(c.Body))
 		if c.Size > 0 && c.Body[0] != '{' {
 			c.Size, _ = strconv.ParseInt(string(c.Body), 10, 64)
@@ -223,7 +224,7 @@ func (tx *Tx) queued(queues []*queue, retry int, now time.Time, most func(*queue
 	})
 }
 
-var selectBodies = newBulk(`
+var selectBodies = engine.NewBulk(`
 SELECT body
 FROM events
 WHERE workspace_id = {workspace} AND number = {number}`, "", "workspace", "number int")
@@ -249,7 +250,7 @@ func (tx *Tx) readBodies(claims []Claim) ([]Claim, error) {
 	if len(rows) == 0 {
 		return claims, nil
 	}
-	if err := tx.run(selectBodies, rows, func(i int, r *row) { bodies[events[i]] = r.blob() }); err != nil {
+	if err := tx.run(selectBodies, rows, func(i int, r *row) { bodies[events[i]] = r.Blob() }); err != nil {
 		return nil, err
 	}
 	for i := range claims {
@@ -263,7 +264,7 @@ func (tx *Tx) readBodies(claims []Claim) ([]Claim, error) {
 	return slices.DeleteFunc(claims, func(c Claim) bool { return c.Body == nil }), nil
 }
 
-var selectNextDue = newBulk(`
+var selectNextDue = engine.NewBulk(`
 SELECT MIN(next_attempt_at)
 FROM deliveries
 WHERE subscription_id = {subscription} AND state = 'waiting' AND retry = {retry} AND next_attempt_at > {now}`,
@@ -277,14 +278,14 @@ func (tx *Tx) nextDue(queues []*queue, now time.Time, next map[sheaf.Subscriptio
 	}
 	return tx.run(selectNextDue, rows, func(i int, r *row) {
 		id := queues[i/2].Subscription
-		t := r.optTime()
+		t := r.OptTime()
 		if known, found := next[id]; t != nil && (!found || t.Before(known)) {
 			next[id] = *t
 		}
 	})
 }
 
-var leaseClaims = newBulk(`
+var leaseClaims = engine.NewBulk(`
 UPDATE deliveries
 SET state = 'sending', next_attempt_at = NULL, lease_token = {token}, lease_until = {until}
 {rows}
@@ -324,7 +325,7 @@ WHERE state = 'sending' AND lease_until < $1`
 // died. The attempt that it may have made is made again.
 func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
 	lanes, err := all(&tx.Reader, expiredLanes, func(r *row) sheaf.SubscriptionID {
-		return sheaf.SubscriptionID(r.text())
+		return sheaf.SubscriptionID(r.Text())
 	}, before)
 	if err != nil {
 		return 0, err
@@ -363,7 +364,7 @@ WHERE id = $1`
 func (tx *Tx) lockLanes(lanes []sheaf.SubscriptionID) error {
 	slices.Sort(lanes)
 	for _, id := range slices.Compact(lanes) {
-		ws, found, err := one(&tx.Reader, selectLane+tx.d.forUpdate(), (*row).text, id)
+		ws, found, err := one(&tx.Reader, selectLane+tx.dialect().ForUpdate(), (*row).Text, id)
 		if err != nil {
 			return fmt.Errorf("lock subscription %s: %w", id, err)
 		}
@@ -404,7 +405,7 @@ WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = lanes.id)`
 func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	out := map[sheaf.SubscriptionID]time.Time{}
 	err := r.query(waitingLanes, func(w *row) {
-		id, first, retry := sheaf.SubscriptionID(w.text()), w.optTime(), w.optTime()
+		id, first, retry := sheaf.SubscriptionID(w.Text()), w.OptTime(), w.OptTime()
 		if first == nil || retry != nil && retry.Before(*first) {
 			first = retry
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 const deliveryColumns = `id, event_id, event_type, subscription_id, state, attempt_count, next_attempt_at,
@@ -13,9 +14,9 @@ const deliveryColumns = `id, event_id, event_type, subscription_id, state, attem
 
 func scanDelivery(r *row) sheaf.Delivery {
 	d := sheaf.Delivery{
-		ID: sheaf.DeliveryID(r.text()), EventID: sheaf.EventID(r.text()), EventType: sheaf.EventType(r.text()),
-		SubscriptionID: sheaf.SubscriptionID(r.text()), State: sheaf.DeliveryState(r.text()), AttemptCount: r.int(),
-		NextAttemptAt: r.optTime(), LastStatusCode: r.optInt(), LastError: r.optText(), CreatedAt: r.time(), FinishedAt: r.optTime(),
+		ID: sheaf.DeliveryID(r.Text()), EventID: sheaf.EventID(r.Text()), EventType: sheaf.EventType(r.Text()),
+		SubscriptionID: sheaf.SubscriptionID(r.Text()), State: sheaf.DeliveryState(r.Text()), AttemptCount: r.Int(),
+		NextAttemptAt: r.OptTime(), LastStatusCode: r.OptInt(), LastError: r.OptText(), CreatedAt: r.Time(), FinishedAt: r.OptTime(),
 	}
 	if d.State == sheaf.Waiting || d.State == sheaf.Sending {
 		d.FinishedAt = nil // it was finished once, and somebody asked for one more attempt
@@ -23,7 +24,7 @@ func scanDelivery(r *row) sheaf.Delivery {
 	return d
 }
 
-var insertDeliveries = newBulkInsert("deliveries", "workspace_id", "id", "subscription_id", "event_number int", "event_id", "event_type",
+var insertDeliveries = engine.NewBulkInsert("deliveries", "workspace_id", "id", "subscription_id", "event_number int", "event_id", "event_type",
 	"state", "attempt_count int", "tries int", "retry int", "next_attempt_at int", "created_at int")
 
 // enqueue adds a delivery of each event for each subscription that wants it, in
@@ -76,10 +77,10 @@ func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Deli
 // workspace, in the order of their events; state "" is every one.
 func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	l := listing{columns: deliveryColumns, table: "deliveries", order: []string{"event_number"}, total: -1}
-	l.where.and("workspace_id = ?", ws)
-	l.where.and("subscription_id = ?", s)
+	l.where.And("workspace_id = ?", ws)
+	l.where.And("subscription_id = ?", s)
 	if state != "" {
-		l.where.and("state = ?", state)
+		l.where.And("state = ?", state)
 	}
 	return list(r, l, p, scanDelivery)
 }
@@ -105,9 +106,9 @@ const attemptColumns = `number, started_at, duration_us, status_code, error_clas
 
 func scanAttempt(r *row) sheaf.Attempt {
 	return sheaf.Attempt{
-		Number: r.int(), StartedAt: r.time(), Duration: r.micros(), StatusCode: int(r.int()), Class: r.text(), Error: r.text(),
-		RemoteAddress: r.text(), Timings: sheaf.Timings{DNS: r.micros(), Connect: r.micros(), TLS: r.micros(),
-			FirstByte: r.micros(), Body: r.micros()}, ResponseBody: r.text(),
+		Number: r.Int(), StartedAt: r.Time(), Duration: r.Micros(), StatusCode: int(r.Int()), Class: r.Text(), Error: r.Text(),
+		RemoteAddress: r.Text(), Timings: sheaf.Timings{DNS: r.Micros(), Connect: r.Micros(), TLS: r.Micros(),
+			FirstByte: r.Micros(), Body: r.Micros()}, ResponseBody: r.Text(),
 	}
 }
 
@@ -129,9 +130,9 @@ func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.At
 	return newest, err
 }
 
-func holdWaiting(d dialect) string {
+func holdWaiting(d engine.Dialect) string {
 	return `
-UPDATE deliveries ` + d.by("deliveries_waiting") + `
+UPDATE deliveries ` + d.By("deliveries_waiting") + `
 SET state = 'held', next_attempt_at = NULL
 WHERE workspace_id = $1 AND subscription_id = $2 AND state = 'waiting' AND back_state IS NULL`
 }
@@ -139,7 +140,7 @@ WHERE workspace_id = $1 AND subscription_id = $2 AND state = 'waiting' AND back_
 // HoldDeliveries makes the waiting deliveries of a subscription held: it has
 // just become inactive. One that somebody asked for by hand goes on.
 func (tx *Tx) HoldDeliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) error {
-	return tx.exec(holdWaiting(tx.d), ws, s)
+	return tx.exec(holdWaiting(tx.dialect()), ws, s)
 }
 
 const recoverDeliveries = `

@@ -5,19 +5,22 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-const documentColumns = `id, title, description, project_id, created_at, updated_at, number, revision, deleted_at`
+// DocumentColumns are what ScanDocument reads, in its order.
+const DocumentColumns = `id, title, description, project_id, created_at, updated_at, number, revision, deleted_at`
 
-func scanDocument(r *row) sheaf.Document {
+// ScanDocument reads a row of DocumentColumns.
+func ScanDocument(r *row) sheaf.Document {
 	return sheaf.Document{
-		ID: sheaf.DocumentID(r.text()), Title: r.text(), Description: r.optText(), ProjectID: optText[sheaf.ProjectID](r),
-		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(), Deleted: r.optTime(),
+		ID: sheaf.DocumentID(r.Text()), Title: r.Text(), Description: r.OptText(), ProjectID: engine.OptText[sheaf.ProjectID](r),
+		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(), Deleted: r.OptTime(),
 	}
 }
 
 const selectDocument = `
-SELECT ` + documentColumns + `
+SELECT ` + DocumentColumns + `
 FROM documents
 WHERE workspace_id = $1 AND id = $2`
 
@@ -33,7 +36,7 @@ func (r *Reader) Document(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Docu
 
 // AnyDocument is Document, and finds deleted ones too.
 func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Document, error) {
-	d, found, err := one(r, selectDocument, scanDocument, ws, id)
+	d, found, err := one(r, selectDocument, ScanDocument, ws, id)
 	if err == nil && !found {
 		err = sheaf.Missing("document")
 	}
@@ -42,23 +45,23 @@ func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.D
 
 // Documents returns a page of the workspace's documents without the deleted.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
-	l := listing{columns: documentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
-	l.where.and("workspace_id = ?", ws)
-	l.where.and("deleted_at IS NULL")
+	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
+	l.where.And("workspace_id = ?", ws)
+	l.where.And("deleted_at IS NULL")
 	switch {
 	case f.Project.Null:
-		l.where.and("project_id IS NULL")
+		l.where.And("project_id IS NULL")
 	case f.Project.Set:
-		l.where.and("project_id = ?", f.Project.Value)
+		l.where.And("project_id = ?", f.Project.Value)
 	}
 	if f.Query != "" {
-		q := fold(f.Query)
-		l.where.and("("+r.d.contains("title_folded")+" OR "+r.d.contains("description_folded")+")", q, q)
+		q := Fold(f.Query)
+		l.where.And("("+r.dialect().Contains("title_folded")+" OR "+r.dialect().Contains("description_folded")+")", q, q)
 	}
 	if err := r.documentTotal(&l, ws, f); err != nil {
 		return sheaf.Page[sheaf.Document]{}, err
 	}
-	return list(r, l, f.Paging, scanDocument)
+	return list(r, l, f.Paging, ScanDocument)
 }
 
 // documentTotal takes the total from a counter where there is one.
@@ -84,7 +87,7 @@ func documentOrder(s sheaf.DocumentSort) []string {
 }
 
 const selectNewest = `
-SELECT ` + documentColumns + `
+SELECT ` + DocumentColumns + `
 FROM documents
 WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL
 ORDER BY updated_at DESC, number DESC
@@ -92,7 +95,7 @@ LIMIT $3`
 
 // NewestDocuments returns the project's documents, newest change first.
 func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int) ([]sheaf.Document, error) {
-	return all(r, selectNewest, scanDocument, ws, project, most)
+	return all(r, selectNewest, ScanDocument, ws, project, most)
 }
 
 const insertDocument = `
@@ -102,7 +105,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 // InsertDocument adds a document; its project's count rises.
 func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document) error {
-	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert document %s: %w", d.ID, err)
@@ -119,7 +122,7 @@ WHERE workspace_id = $1 AND id = $2`
 // UpdateDocument writes a document's own fields and whether it is deleted; the
 // projects' counts follow.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
-	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Revision, d.UpdatedAt, d.Deleted)
 	if err != nil {
 		return fmt.Errorf("update document %s: %w", d.ID, err)
@@ -145,7 +148,7 @@ func (r *Reader) CountLinked(ws sheaf.WorkspaceID, project sheaf.ProjectID, most
 }
 
 const selectLinked = `
-SELECT ` + documentColumns + `
+SELECT ` + DocumentColumns + `
 FROM documents
 WHERE workspace_id = $1 AND project_id = $2
 ORDER BY updated_at, number
@@ -163,7 +166,7 @@ WHERE workspace_id = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)
 // deleted change beyond that. The project's count is left as it is: see
 // CountDocuments.
 func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time, most int64) ([]sheaf.Document, error) {
-	before, err := all(&tx.Reader, selectLinked, scanDocument, ws, project, most)
+	before, err := all(&tx.Reader, selectLinked, ScanDocument, ws, project, most)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}

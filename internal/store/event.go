@@ -5,16 +5,19 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-const eventColumns = `id, number, type, resource_id, at, body`
+// EventColumns are what ScanEvent reads, in its order.
+const EventColumns = `id, number, type, resource_id, at, body`
 
-func scanEvent(r *row) sheaf.Event {
-	return sheaf.Event{ID: sheaf.EventID(r.text()), Number: r.int(), Type: sheaf.EventType(r.text()),
-		ResourceID: r.text(), At: r.time(), Body: []byte(r.text())}
+// ScanEvent reads a row of EventColumns.
+func ScanEvent(r *row) sheaf.Event {
+	return sheaf.Event{ID: sheaf.EventID(r.Text()), Number: r.Int(), Type: sheaf.EventType(r.Text()),
+		ResourceID: r.Text(), At: r.Time(), Body: []byte(r.Text())}
 }
 
-var insertEvents = newBulkInsert("events", "workspace_id", "number int", "id", "type", "resource_id", "at int", "body")
+var insertEvents = engine.NewBulkInsert("events", "workspace_id", "number int", "id", "type", "resource_id", "at int", "body")
 
 // AppendEvents adds events to the log of a workspace that this transaction
 // locked, numbers them, and adds their deliveries, whose ids newID makes.
@@ -41,13 +44,13 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func(
 }
 
 const selectEvent = `
-SELECT ` + eventColumns + `
+SELECT ` + EventColumns + `
 FROM events
 WHERE workspace_id = $1 AND id = $2`
 
 // Event returns the workspace's event, or NotFound.
 func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, error) {
-	e, found, err := one(r, selectEvent, scanEvent, ws, id)
+	e, found, err := one(r, selectEvent, ScanEvent, ws, id)
 	if err == nil && !found {
 		err = sheaf.Missing("event")
 	}
@@ -57,26 +60,26 @@ func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, err
 // Events returns a page of the workspace's log, in commit order. after is the
 // number behind which it begins.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
-	l := listing{columns: eventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}, total: -1}
+	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}, total: -1}
 	if err := r.eventTotal(&l, ws, f, after); err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
-	return list(r, l, f.Paging, scanEvent)
+	return list(r, l, f.Paging, ScanEvent)
 }
 
-func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w conditions) {
-	w.and("workspace_id = ?", ws)
+func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions) {
+	w.And("workspace_id = ?", ws)
 	if after > 0 {
-		w.and("number > ?", after)
+		w.And("number > ?", after)
 	}
 	if f.Type != "" {
-		w.and("type = ?", f.Type)
+		w.And("type = ?", f.Type)
 	}
 	if f.Resource != "" {
-		w.and("resource_id = ?", f.Resource)
+		w.And("resource_id = ?", f.Resource)
 	}
 	if f.Since != nil {
-		w.and("at >= ?", f.Since)
+		w.And("at >= ?", f.Since)
 	}
 	return w
 }
@@ -84,8 +87,8 @@ func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w cond
 // EventsAfter returns at most that many of the workspace's events behind a
 // number, in commit order.
 func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
-	l := listing{columns: eventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}}
-	return all(r, l.text(false), scanEvent, append(l.where.args, most, 0)...)
+	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}}
+	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
 // eventTotal needs no counting without filters, as the numbers have no gap
@@ -99,7 +102,7 @@ SELECT COALESCE(MIN(number), 1), COALESCE(MAX(number), 0)
 FROM events
 WHERE workspace_id = $1`
 	_, _, err := one(r, ends, func(w *row) bool {
-		first, last := w.int(), w.int()
+		first, last := w.Int(), w.Int()
 		l.total = last - max(first-1, after)
 		return true
 	}, ws)
@@ -108,15 +111,15 @@ WHERE workspace_id = $1`
 
 // OldLogs returns the workspaces that have events from before a time.
 func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, oldLogs(r.d), func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.text()) }, before)
+	return all(r, oldLogs(r.dialect()), func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) }, before)
 }
 
 // oldLogs reads what is old alone: left to itself SQLite reads every event, in
 // the order of workspaces, to have none twice.
-func oldLogs(d dialect) string {
+func oldLogs(d engine.Dialect) string {
 	return `
 SELECT DISTINCT workspace_id
-FROM events ` + d.by("events_by_time") + `
+FROM events ` + d.By("events_by_time") + `
 WHERE at < $1`
 }
 
@@ -140,7 +143,7 @@ func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, needed int64, before time.Time,
 		number int64
 		at     time.Time
 	}
-	oldest, err := all(&tx.Reader, oldestEvents, func(r *row) old { return old{r.int(), r.time()} }, ws, most)
+	oldest, err := all(&tx.Reader, oldestEvents, func(r *row) old { return old{r.Int(), r.Time()} }, ws, most)
 	if err != nil {
 		return 0, err
 	}

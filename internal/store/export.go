@@ -3,7 +3,7 @@ package store
 import "sheaf.dev/internal/sheaf"
 
 const exportFolders = `
-SELECT ` + folderColumns + `
+SELECT ` + FolderColumns + `
 FROM folders
 WHERE workspace_id = $1
 ORDER BY depth, number`
@@ -11,11 +11,11 @@ ORDER BY depth, number`
 // EachFolder calls each for the workspace's folders: parents before their
 // children, and those of one parent in the order of their creation.
 func (r *Reader) EachFolder(ws sheaf.WorkspaceID, each func(sheaf.Folder) error) error {
-	return r.conn.query(exportFolders, []any{ws}, func(w *row) error { return each(scanFolder(w)) })
+	return r.each(exportFolders, func(w *row) error { return each(ScanFolder(w)) }, ws)
 }
 
 const exportProjects = `
-SELECT ` + projectColumns + `
+SELECT ` + ProjectColumns + `
 FROM projects
 WHERE workspace_id = $1
 ORDER BY number`
@@ -23,11 +23,11 @@ ORDER BY number`
 // EachProject calls each for the workspace's projects in the order of their
 // creation.
 func (r *Reader) EachProject(ws sheaf.WorkspaceID, each func(sheaf.Project) error) error {
-	return r.conn.query(exportProjects, []any{ws}, func(w *row) error { return each(scanProject(w)) })
+	return r.each(exportProjects, func(w *row) error { return each(ScanProject(w)) }, ws)
 }
 
 const exportDocuments = `
-SELECT ` + documentColumns + `
+SELECT ` + DocumentColumns + `
 FROM documents
 WHERE workspace_id = $1 AND deleted_at IS NULL
 ORDER BY number`
@@ -35,5 +35,5 @@ ORDER BY number`
 // EachDocument calls each for the workspace's documents, without the deleted,
 // in the order of their creation.
 func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) error) error {
-	return r.conn.query(exportDocuments, []any{ws}, func(w *row) error { return each(scanDocument(w)) })
+	return r.each(exportDocuments, func(w *row) error { return each(ScanDocument(w)) }, ws)
 }

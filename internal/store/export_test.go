@@ -8,7 +8,7 @@ import (
 // Tables returns the names of all tables of a SQLite store.
 func Tables(s *Store) (names []string, err error) {
 	err = s.Read(context.Background(), func(r *Reader) error {
-		names, err = all(r, "SELECT name FROM sqlite_schema WHERE type = 'table'", (*row).text)
+		names, err = all(r, "SELECT name FROM sqlite_schema WHERE type = 'table'", (*row).Text)
 		return err
 	})
 	kept := names[:0]
@@ -24,24 +24,13 @@ func Tables(s *Store) (names []string, err error) {
 func Plan(ctx context.Context, s *Store, sql string) (plan string, err error) {
 	err = s.Read(ctx, func(r *Reader) error {
 		steps, err := all(r, "EXPLAIN QUERY PLAN "+sql, func(w *row) string {
-			w.int()
-			w.int()
-			w.int()
-			return w.text()
+			w.Int()
+			w.Int()
+			w.Int()
+			return w.Text()
 		})
 		plan = strings.Join(steps, "; ")
 		return err
 	})
 	return plan, err
-}
-
-// CheckNames returns the names of the checks of a workspace, and of rows without one.
-func CheckNames() []string {
-	names := []string{"orphan"}
-	for _, c := range workspaceChecks {
-		if !c.information {
-			names = append(names, c.name)
-		}
-	}
-	return names
 }

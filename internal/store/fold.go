@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns s as search and sorting by name see it: without regard to case
+// Fold returns s as search and sorting by name see it: without regard to case
 // and to how accents are composed. It is made here, so that both engines agree.
-func fold(s string) string {
+func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
 	}
@@ -29,14 +29,11 @@ func capitalCherokee(r rune) rune {
 	return r
 }
 
-// Fold returns s as names and addresses are compared.
-func Fold(s string) string { return fold(s) }
-
 func foldOpt(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	f := fold(*s)
+	f := Fold(*s)
 	return &f
 }
 

@@ -17,7 +17,7 @@ func TestFold_IsFullUnicodeFolding(t *testing.T) {
 		"Straße": "strasse", "STRASSE": "strasse", "ẞ": "ss", "ΌΔΟΣ": "όδοσ", "όδος": "όδοσ", "ﬁ": "fi", "ŉ": "ʼn", "ᾳ": "αι", "ᾼ": "αι",
 		"İ": "i\u0307", "ı": "ı", "K": "k", "ſ": "s", "e\u0301": "é", "É": "é", "Ꭰ": "Ꭰ", "ꭰ": "Ꭰ", "Ᏸ": "Ᏸ", "ᏸ": "Ᏸ", "aꮿB": "aᏯb", "𐐀": "𐐨",
 	} {
-		if got := fold(s); got != want {
+		if got := Fold(s); got != want {
 			t.Errorf("%q is folded to %q, want %q", s, got, want)
 		}
 	}
@@ -27,13 +27,13 @@ func TestFold_IsFullUnicodeFolding(t *testing.T) {
 			continue
 		}
 		letters++
-		folded := fold(string(r))
+		folded := Fold(string(r))
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			if got := fold(string(other)); got != folded {
+			if got := Fold(string(other)); got != folded {
 				t.Errorf("%U is folded to %q and %U to %q", r, folded, other, got)
 			}
 		}
-		if again := fold(folded); again != folded {
+		if again := Fold(folded); again != folded {
 			t.Errorf("%U is folded to %q, and that to %q", r, folded, again)
 		}
 	}
@@ -97,8 +97,8 @@ func TestMigrate_FoldsAnew(t *testing.T) {
 					UNION ALL SELECT title, title_folded FROM documents UNION ALL SELECT description, description_folded FROM documents
 					UNION ALL SELECT email, email_folded FROM users WHERE id IN ('u', 'v', 'y', 'z')`, func(w *row) {
 					texts++
-					if shown, folded := w.text(), w.text(); fold(shown) != folded {
-						t.Errorf("%q is stored as %q, want %q", shown, folded, fold(shown))
+					if shown, folded := w.Text(), w.Text(); Fold(shown) != folded {
+						t.Errorf("%q is stored as %q, want %q", shown, folded, Fold(shown))
 					}
 				})
 			})

@@ -4,27 +4,30 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-const folderColumns = `id, name, entity_type, parent_id, color, sort_order, depth, project_count,
+// FolderColumns are what ScanFolder reads, in its order.
+const FolderColumns = `id, name, entity_type, parent_id, color, sort_order, depth, project_count,
   created_at, updated_at, number, revision`
 
-func scanFolder(r *row) sheaf.Folder {
+// ScanFolder reads a row of FolderColumns.
+func ScanFolder(r *row) sheaf.Folder {
 	return sheaf.Folder{
-		ID: sheaf.FolderID(r.text()), Name: r.text(), EntityType: sheaf.EntityType(r.text()), ParentID: optText[sheaf.FolderID](r),
-		Color: r.text(), SortOrder: int32(r.int()), Depth: int(r.int()), ProjectCount: r.int(),
-		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(),
+		ID: sheaf.FolderID(r.Text()), Name: r.Text(), EntityType: sheaf.EntityType(r.Text()), ParentID: engine.OptText[sheaf.FolderID](r),
+		Color: r.Text(), SortOrder: int32(r.Int()), Depth: int(r.Int()), ProjectCount: r.Int(),
+		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
 
 const selectFolder = `
-SELECT ` + folderColumns + `
+SELECT ` + FolderColumns + `
 FROM folders
 WHERE workspace_id = $1 AND id = $2`
 
 // Folder returns the workspace's folder, or NotFound.
 func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, error) {
-	f, found, err := one(r, selectFolder, scanFolder, ws, id)
+	f, found, err := one(r, selectFolder, ScanFolder, ws, id)
 	if err == nil && !found {
 		err = sheaf.Missing("folder")
 	}
@@ -33,20 +36,20 @@ func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, 
 
 // Folders returns a page of the workspace's folders.
 func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
-	l := listing{columns: folderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
-	l.where.and("workspace_id = ?", ws)
+	l := listing{columns: FolderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
+	l.where.And("workspace_id = ?", ws)
 	if f.EntityType != "" {
-		l.where.and("entity_type = ?", f.EntityType)
+		l.where.And("entity_type = ?", f.EntityType)
 	}
 	byFolder(&l.where, "parent_id", f.Parent)
 	if f.Query != "" {
-		l.where.and(r.d.contains("name_folded"), fold(f.Query))
+		l.where.And(r.dialect().Contains("name_folded"), Fold(f.Query))
 	}
-	return list(r, l, f.Paging, scanFolder)
+	return list(r, l, f.Paging, ScanFolder)
 }
 
 const selectChildren = `
-SELECT ` + folderColumns + `
+SELECT ` + FolderColumns + `
 FROM folders
 WHERE workspace_id = $1 AND parent_id = $2
 ORDER BY sort_order, number`
@@ -55,7 +58,7 @@ ORDER BY sort_order, number`
 func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder, error) {
 	tree := []sheaf.Folder{top}
 	for i := 0; i < len(tree); i++ {
-		children, err := all(r, selectChildren, scanFolder, ws, tree[i].ID)
+		children, err := all(r, selectChildren, ScanFolder, ws, tree[i].ID)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +85,7 @@ WHERE ` + inTree
 
 // TreeSize counts the folder, all below it, and their projects.
 func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, error) {
-	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.int(), w.int()} }, ws, top)
+	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.Int(), w.Int()} }, ws, top)
 	return size, err
 }
 
@@ -96,11 +99,11 @@ LIMIT $3`
 // FiledFolders returns at most that many folders of the tree that have projects
 // in them.
 func (r *Reader) FiledFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
-	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return sheaf.FolderID(w.text()) }, ws, top, most)
+	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return sheaf.FolderID(w.Text()) }, ws, top, most)
 }
 
 const selectLowest = `
-SELECT ` + folderColumns + `
+SELECT ` + FolderColumns + `
 FROM folders
 WHERE ` + inTree + `
 ORDER BY depth DESC, number
@@ -109,7 +112,7 @@ LIMIT $3`
 // LowestFolders returns at most that many folders of the tree, the deepest
 // first: none has a folder in it that comes after it.
 func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.Folder, error) {
-	return all(r, selectLowest, scanFolder, ws, top, most)
+	return all(r, selectLowest, ScanFolder, ws, top, most)
 }
 
 const insertFolder = `
@@ -119,7 +122,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // InsertFolder adds a folder.
 func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
-	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, fold(f.Name), f.Color, f.SortOrder, f.Depth,
+	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.Depth,
 		f.ProjectCount, f.Number, f.Revision, f.CreatedAt, f.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert folder %s: %w", f.ID, err)
@@ -134,7 +137,7 @@ WHERE workspace_id = $1 AND id = $2`
 
 // UpdateFolder writes a folder's own fields, and its depth.
 func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
-	err := tx.exec(updateFolder, ws, f.ID, f.ParentID, f.Name, fold(f.Name), f.Color, f.SortOrder, f.Depth, f.Revision, f.UpdatedAt)
+	err := tx.exec(updateFolder, ws, f.ID, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.Depth, f.Revision, f.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("update folder %s: %w", f.ID, err)
 	}

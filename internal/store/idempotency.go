@@ -30,8 +30,8 @@ WHERE workspace_id = $1 AND method = $2 AND path = $3 AND key = $4 AND created_a
 func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (Answer, bool, error) {
 	var hash []byte
 	a, found, err := one(r, selectOnce, func(w *row) Answer {
-		hash = w.blob()
-		return Answer{Status: int(w.int()), Location: w.text(), ETag: w.text(), Body: []byte(w.text())}
+		hash = w.Blob()
+		return Answer{Status: int(w.Int()), Location: w.Text(), ETag: w.Text(), Body: []byte(w.Text())}
 	}, ws, o.Method, o.Path, o.Key, since)
 	if found && !bytes.Equal(hash, o.BodyHash) {
 		return Answer{}, false, &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeIdempotencyConflict,

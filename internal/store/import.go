@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-var foldersByID = newBulk(`
-SELECT `+folderColumns+`
+var foldersByID = engine.NewBulk(`
+SELECT `+FolderColumns+`
 FROM folders
 WHERE workspace_id = {workspace} AND id = {wanted}`, "", "workspace", "wanted")
 
@@ -16,7 +17,7 @@ WHERE workspace_id = {workspace} AND id = {wanted}`, "", "workspace", "wanted")
 func (r *Reader) FoldersByID(ws sheaf.WorkspaceID, ids []sheaf.FolderID) (map[sheaf.FolderID]sheaf.Folder, error) {
 	found := map[sheaf.FolderID]sheaf.Folder{}
 	err := r.run(foldersByID, wanted(ws, ids), func(_ int, w *row) {
-		f := scanFolder(w)
+		f := ScanFolder(w)
 		found[f.ID] = f
 	})
 	return found, err
@@ -38,13 +39,13 @@ var (
 	knownDocuments = newKnown("documents")
 )
 
-func newKnown(table string) *bulk {
-	return newBulk("SELECT id FROM "+table+" WHERE workspace_id = {workspace} AND id = {wanted}", "", "workspace", "wanted")
+func newKnown(table string) *engine.Bulk {
+	return engine.NewBulk("SELECT id FROM "+table+" WHERE workspace_id = {workspace} AND id = {wanted}", "", "workspace", "wanted")
 }
 
-func known[T ~string](r *Reader, b *bulk, ws sheaf.WorkspaceID, ids []T) (map[T]bool, error) {
+func known[T ~string](r *Reader, b *engine.Bulk, ws sheaf.WorkspaceID, ids []T) (map[T]bool, error) {
 	found := map[T]bool{}
-	err := r.run(b, wanted(ws, ids), func(_ int, w *row) { found[T(w.text())] = true })
+	err := r.run(b, wanted(ws, ids), func(_ int, w *row) { found[T(w.Text())] = true })
 	return found, err
 }
 
@@ -79,14 +80,14 @@ WHERE id = $1`
 // false when nobody has.
 func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscription, taken bool, err error) {
 	return one(r, takenSubscription, func(w *row) TakenSubscription {
-		return TakenSubscription{sheaf.WorkspaceID(w.text()), w.bool()}
+		return TakenSubscription{sheaf.WorkspaceID(w.Text()), w.Bool()}
 	}, id)
 }
 
-var insertProjects = newBulkInsert("projects", "workspace_id", "id", "folder_id", "name", "name_folded", "description", "description_folded",
+var insertProjects = engine.NewBulkInsert("projects", "workspace_id", "id", "folder_id", "name", "name_folded", "description", "description_folded",
 	"icon", "color", "sort_order int", "visibility", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
 
-var countAllProjects = newBulk(`
+var countAllProjects = engine.NewBulk(`
 UPDATE folders
 SET project_count = project_count + {more}
 {rows}
@@ -97,7 +98,7 @@ func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) er
 	rows := make([][]any, len(projects))
 	filed := map[sheaf.FolderID]int64{}
 	for i, p := range projects {
-		rows[i] = []any{ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+		rows[i] = []any{ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
 			p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
 		if p.FolderID != nil {
 			filed[*p.FolderID]++
@@ -117,10 +118,10 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 	return rows
 }
 
-var insertDocuments = newBulkInsert("documents", "workspace_id", "id", "project_id", "title", "title_folded", "description", "description_folded",
+var insertDocuments = engine.NewBulkInsert("documents", "workspace_id", "id", "project_id", "title", "title_folded", "description", "description_folded",
 	"number int", "revision int", "created_at int", "updated_at int")
 
-var countAllDocuments = newBulk(`
+var countAllDocuments = engine.NewBulk(`
 UPDATE projects
 SET document_count = document_count + {more}
 {rows}
@@ -131,7 +132,7 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document)
 	rows := make([][]any, len(documents))
 	linked := map[sheaf.ProjectID]int64{}
 	for i, d := range documents {
-		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, fold(d.Title), d.Description, foldOpt(d.Description),
+		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt}
 		if d.ProjectID != nil {
 			linked[*d.ProjectID]++

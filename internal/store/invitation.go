@@ -10,8 +10,8 @@ import (
 const invitationColumns = `id, email, role, invited_by, created_at, expires_at`
 
 func scanInvitation(r *row) sheaf.Invitation {
-	return sheaf.Invitation{ID: sheaf.InvitationID(r.text()), Email: r.text(), Role: sheaf.Role(r.text()),
-		InvitedBy: sheaf.UserID(r.text()), CreatedAt: r.time(), ExpiresAt: r.time()}
+	return sheaf.Invitation{ID: sheaf.InvitationID(r.Text()), Email: r.Text(), Role: sheaf.Role(r.Text()),
+		InvitedBy: sheaf.UserID(r.Text()), CreatedAt: r.Time(), ExpiresAt: r.Time()}
 }
 
 const insertInvitation = `
@@ -21,10 +21,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 // InsertInvitation keeps an invitation, known by the hash of its link, in place
 // of an older one to the same e-mail.
 func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
-	if err := tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND email_folded = $2`, ws, fold(i.Email)); err != nil {
+	if err := tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
 		return err
 	}
-	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
+	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
 	if err != nil {
 		return fmt.Errorf("insert invitation %s: %w", i.ID, err)
 	}
@@ -49,7 +49,7 @@ WHERE workspace_id = $1 AND expires_at > $2 AND email_folded <> $3`
 
 // OtherInvitations counts the workspace's open invitations to anybody else.
 func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.Time) (int64, error) {
-	return r.count(countInvitations, ws, now, fold(email))
+	return r.count(countInvitations, ws, now, Fold(email))
 }
 
 const selectInvitation = `
@@ -61,7 +61,7 @@ WHERE hash = $1 AND expires_at > $2`
 // NotFound.
 func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i sheaf.Invitation, err error) {
 	_, found, err := one(r, selectInvitation, func(w *row) bool {
-		i, ws = scanInvitation(w), sheaf.WorkspaceID(w.text())
+		i, ws = scanInvitation(w), sheaf.WorkspaceID(w.Text())
 		return true
 	}, hash, now)
 	if err == nil && !found {

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number`
 
 func scanKey(r *row) sheaf.Key {
 	return sheaf.Key{
-		ID: sheaf.KeyID(r.text()), Name: r.text(), Prefix: r.text(), Scopes: splitScopes(r.text()), UserID: sheaf.UserID(r.text()),
-		ExpiresAt: r.optTime(), LastUsedAt: r.optTime(), CreatedAt: r.time(), RevokedAt: r.optTime(), Number: r.int(),
+		ID: sheaf.KeyID(r.Text()), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: sheaf.UserID(r.Text()),
+		ExpiresAt: r.OptTime(), LastUsedAt: r.OptTime(), CreatedAt: r.Time(), RevokedAt: r.OptTime(), Number: r.Int(),
 	}
 }
 
@@ -35,8 +36,8 @@ WHERE k.hash = $1 AND k.revoked_at IS NULL`
 
 func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 	c, found, err := one(r, selectCredential, func(w *row) sheaf.Credential {
-		return sheaf.Credential{Key: scanKey(w), Workspace: sheaf.WorkspaceID(w.text()), Name: w.text(),
-			Plan: sheaf.Plan(w.text()), Personal: w.bool(), Version: w.int()}
+		return sheaf.Credential{Key: scanKey(w), Workspace: sheaf.WorkspaceID(w.Text()), Name: w.Text(),
+			Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
 	}, hash[:])
 	if err == nil && !found {
 		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked: create a new one"}
@@ -62,14 +63,14 @@ func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) e
 // LiveKeys counts the keys of the workspace that open something at that time.
 func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 	w := liveKeys(ws, now)
-	return r.count("SELECT COUNT(*) FROM api_keys "+w.sql(), w.args...)
+	return r.count("SELECT COUNT(*) FROM api_keys "+w.SQL(), w.Args...)
 }
 
-func liveKeys(ws sheaf.WorkspaceID, now time.Time) conditions {
-	var w conditions
-	w.and("workspace_id = ?", ws)
-	w.and("revoked_at IS NULL")
-	w.and("(expires_at IS NULL OR expires_at > ?)", now)
+func liveKeys(ws sheaf.WorkspaceID, now time.Time) engine.Conditions {
+	var w engine.Conditions
+	w.And("workspace_id = ?", ws)
+	w.And("revoked_at IS NULL")
+	w.And("(expires_at IS NULL OR expires_at > ?)", now)
 	return w
 }
 
@@ -92,7 +93,7 @@ LIMIT 1 OFFSET $2`
 // NthNewestKey returns when the nth newest key of the workspace was made, dead ones
 // included, if it has as many.
 func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, found bool, err error) {
-	return one(r, nthNewestKey, (*row).time, ws, nth-1)
+	return one(r, nthNewestKey, (*row).Time, ws, nth-1)
 }
 
 const (
@@ -160,7 +161,7 @@ func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) 
 // workspace, or NotFound.
 func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {
 	_, found, err := one(r, `SELECT `+keyColumns+`, workspace_id FROM api_keys WHERE id = $1`, func(w *row) bool {
-		k, ws = scanKey(w), sheaf.WorkspaceID(w.text())
+		k, ws = scanKey(w), sheaf.WorkspaceID(w.Text())
 		return true
 	}, id)
 	if err == nil && !found {

@@ -25,7 +25,7 @@ WHERE workspace_id = $1 AND user_id = $2`
 
 // Role returns what the user is in the workspace, or NotFound.
 func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
-	role, found, err := one(r, selectMembership, (*row).text, ws, u)
+	role, found, err := one(r, selectMembership, (*row).Text, ws, u)
 	if err == nil && !found {
 		err = sheaf.Missing("member")
 	}
@@ -34,7 +34,7 @@ func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) 
 
 // IsMember reports whether the user belongs to the workspace.
 func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
-	_, found, err := one(r, selectMembership, (*row).text, ws, u)
+	_, found, err := one(r, selectMembership, (*row).Text, ws, u)
 	return found, err
 }
 
@@ -49,7 +49,7 @@ ORDER BY m.created_at, u.id`
 // workspace itself is left out.
 func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 	return all(r, selectMembers, func(w *row) sheaf.Membership {
-		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.text()), Since: w.time()}
+		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
 	}, ws)
 }
 
@@ -65,7 +65,7 @@ ORDER BY w.created_at, w.id`
 // left out.
 func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
-		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.text()), Since: w.time()}
+		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
 	}, u)
 }
 

@@ -51,11 +51,11 @@ func (r *Reader) Minutes(ws sheaf.WorkspaceID, since time.Time) ([]sheaf.Minute,
 }
 
 func scanMinute(r *row) sheaf.Minute {
-	m := sheaf.Minute{At: time.Unix(r.int()*60, 0).UTC()}
-	m.Counts = sheaf.Counts{Requests: r.int(), RateLimited: r.int(), Delivered: r.int(), Retried: r.int(), Failed: r.int(),
-		TookSum: r.micros(), TookMax: r.micros()}
+	m := sheaf.Minute{At: time.Unix(r.Int()*60, 0).UTC()}
+	m.Counts = sheaf.Counts{Requests: r.Int(), RateLimited: r.Int(), Delivered: r.Int(), Retried: r.Int(), Failed: r.Int(),
+		TookSum: r.Micros(), TookMax: r.Micros()}
 	for i := range m.Took {
-		m.Took[i] = r.int()
+		m.Took[i] = r.Int()
 	}
 	return m
 }

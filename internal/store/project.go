@@ -5,27 +5,30 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-const projectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, document_count,
+// ProjectColumns are what ScanProject reads, in its order.
+const ProjectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, document_count,
   created_at, updated_at, number, revision`
 
-func scanProject(r *row) sheaf.Project {
+// ScanProject reads a row of ProjectColumns.
+func ScanProject(r *row) sheaf.Project {
 	return sheaf.Project{
-		ID: sheaf.ProjectID(r.text()), Name: r.text(), Description: r.optText(), Icon: r.optText(), Color: r.optText(),
-		FolderID: optText[sheaf.FolderID](r), SortOrder: int32(r.int()), Visibility: r.text(), DocumentCount: r.int(),
-		CreatedAt: r.time(), UpdatedAt: r.time(), Number: r.int(), Revision: r.int(),
+		ID: sheaf.ProjectID(r.Text()), Name: r.Text(), Description: r.OptText(), Icon: r.OptText(), Color: r.OptText(),
+		FolderID: engine.OptText[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), DocumentCount: r.Int(),
+		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
 
 const selectProject = `
-SELECT ` + projectColumns + `
+SELECT ` + ProjectColumns + `
 FROM projects
 WHERE workspace_id = $1 AND id = $2`
 
 // Project returns the workspace's project, or NotFound.
 func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Project, error) {
-	p, found, err := one(r, selectProject, scanProject, ws, id)
+	p, found, err := one(r, selectProject, ScanProject, ws, id)
 	if err == nil && !found {
 		err = sheaf.Missing("project")
 	}
@@ -34,17 +37,17 @@ func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Projec
 
 // Projects returns a page of the workspace's projects.
 func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
-	l := listing{columns: projectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
-	l.where.and("workspace_id = ?", ws)
+	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
+	l.where.And("workspace_id = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	if f.Query != "" {
-		q := fold(f.Query)
-		l.where.and("("+r.d.contains("name_folded")+" OR "+r.d.contains("description_folded")+")", q, q)
+		q := Fold(f.Query)
+		l.where.And("("+r.dialect().Contains("name_folded")+" OR "+r.dialect().Contains("description_folded")+")", q, q)
 	}
 	if err := r.projectTotal(&l, ws, f); err != nil {
 		return sheaf.Page[sheaf.Project]{}, err
 	}
-	return list(r, l, f.Paging, scanProject)
+	return list(r, l, f.Paging, ScanProject)
 }
 
 // projectTotal takes the total from a counter where there is one.
@@ -60,12 +63,12 @@ func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectF
 }
 
 // byFolder adds the filter of a parent: an id, null for the root level, or none.
-func byFolder(w *conditions, column string, parent sheaf.Opt[sheaf.FolderID]) {
+func byFolder(w *engine.Conditions, column string, parent sheaf.Opt[sheaf.FolderID]) {
 	switch {
 	case parent.Null:
-		w.and(column + " IS NULL")
+		w.And(column + " IS NULL")
 	case parent.Set:
-		w.and(column+" = ?", parent.Value)
+		w.And(column+" = ?", parent.Value)
 	}
 }
 
@@ -89,7 +92,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 // InsertProject adds a project; its folder's count rises.
 func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
-	err := tx.exec(insertProject, ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+	err := tx.exec(insertProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
 		p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert project %s: %w", p.ID, err)
@@ -105,7 +108,7 @@ WHERE workspace_id = $1 AND id = $2`
 
 // UpdateProject writes a project's own fields; the folders' counts follow.
 func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
-	err := tx.exec(updateProject, ws, p.ID, p.FolderID, p.Name, fold(p.Name), p.Description, foldOpt(p.Description),
+	err := tx.exec(updateProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
 		p.Icon, p.Color, p.SortOrder, p.Visibility, p.Revision, p.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("update project %s: %w", p.ID, err)
@@ -146,7 +149,7 @@ func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 }
 
 const selectFiled = `
-SELECT ` + projectColumns + `
+SELECT ` + ProjectColumns + `
 FROM projects
 WHERE workspace_id = $1 AND folder_id = $2
 ORDER BY sort_order, number
@@ -162,7 +165,7 @@ WHERE workspace_id = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
 // many, to the root level, and returns them as they were. The folder's count is
 // left as it is: see CountProjects.
 func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, now time.Time, most int64) ([]sheaf.Project, error) {
-	before, err := all(&tx.Reader, selectFiled, scanProject, ws, folder, most)
+	before, err := all(&tx.Reader, selectFiled, ScanProject, ws, folder, most)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ FROM (SELECT 1 FROM deliveries WHERE state = 'held' ORDER BY subscription_id, ev
 // CountQueue counts what is queued at that time, each state up to most: however
 // much waits, it reads no more. The oldest is exact.
 func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
-	err = r.query(countWaiting, func(w *row) { q.Waiting, q.Due = w.int(), w.int() }, most, now)
+	err = r.query(countWaiting, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
 	if err != nil {
 		return q, err
 	}

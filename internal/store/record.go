@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // Outcome is what an attempt came to. Retry is when the next one is due; nil
@@ -105,7 +106,7 @@ type target struct {
 	sheaf.Subscription
 }
 
-var selectFailing = newBulk(`
+var selectFailing = engine.NewBulk(`
 SELECT id
 FROM subscriptions
 WHERE workspace_id = {workspace} AND id = {id} AND (failure_count > 0 OR active = 0)`, "", "workspace", "id")
@@ -136,7 +137,7 @@ func (tx *Tx) lockEndpoints(outcomes []Outcome) (map[sheaf.SubscriptionID]*targe
 	}
 	out := map[sheaf.SubscriptionID]*target{}
 	for _, id := range slices.Sorted(maps.Keys(touched)) {
-		s, found, err := one(&tx.Reader, selectSubscription+tx.d.forUpdate(), scanSubscription, touched[id], id)
+		s, found, err := one(&tx.Reader, selectSubscription+tx.dialect().ForUpdate(), scanSubscription, touched[id], id)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +187,7 @@ func (tx *Tx) sendOnceMore(o *Outcome) error {
 	return tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
 }
 
-var settleDelivery = newBulk(`
+var settleDelivery = engine.NewBulk(`
 UPDATE deliveries
 SET attempt_count = {attempts}, last_status_code = {status}, last_error = {error}, state = {next}, next_attempt_at = {due},
   finished_at = {finished}, tries = {tried}, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
@@ -197,13 +198,13 @@ RETURNING {row}again`, "", "workspace", "id", "token", "attempts int", "status i
 // settleOnly is settleDelivery where nobody asked for one more, and tells by how
 // much it changed. RETURNING is a trigger to SQLite, which keeps a journal of
 // its own for each statement with one: that was half of what recording cost.
-var settleOnly = strings.Replace(settleDelivery.sqlite, "RETURNING again", "  AND again = 0", 1)
+var settleOnly = strings.Replace(settleDelivery.SQLite, "RETURNING again", "  AND again = 0", 1)
 
 // settleAll settles deliveries and calls kept for those whose lease was still
 // ours. again says that somebody asked for one more attempt meanwhile.
 func (tx *Tx) settleAll(rows [][]any, kept func(i int, again bool)) error {
-	if tx.d.postgres {
-		return tx.run(settleDelivery, rows, func(i int, r *row) { kept(i, r.bool()) })
+	if tx.dialect().Postgres {
+		return tx.run(settleDelivery, rows, func(i int, r *row) { kept(i, r.Bool()) })
 	}
 	for i, row := range rows {
 		n, err := tx.changed(settleOnly, row...)
@@ -259,7 +260,7 @@ RETURNING again`
 // inactive meanwhile, it is held as all the others are.
 func (tx *Tx) putBack(o *Outcome, active bool) (again, kept bool, err error) {
 	tx.note.due(o.Workspace, o.Subscription)
-	return one(&tx.Reader, putBack, (*row).bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
+	return one(&tx.Reader, putBack, (*row).Bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
 		optError(o.Attempt), active)
 }
 
@@ -294,7 +295,7 @@ func (tx *Tx) judge(o *Outcome, t *target) error {
 	return nil
 }
 
-var insertAttempts = newBulkInsert("attempts", "workspace_id", "delivery_id", "number int", "started_at int", "duration_us int",
+var insertAttempts = engine.NewBulkInsert("attempts", "workspace_id", "delivery_id", "number int", "started_at int", "duration_us int",
 	"status_code int", "error_class", "error", "remote_address", "dns_us int", "connect_us int", "tls_us int", "first_byte_us int",
 	"body_us int", "response_body")
 

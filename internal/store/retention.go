@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 const oldDeliveries = `
@@ -19,7 +20,7 @@ type deliveryKey struct {
 }
 
 func scanDeliveryKey(r *row) deliveryKey {
-	return deliveryKey{sheaf.WorkspaceID(r.text()), sheaf.DeliveryID(r.text())}
+	return deliveryKey{sheaf.WorkspaceID(r.Text()), sheaf.DeliveryID(r.Text())}
 }
 
 // DeleteDeliveries removes at most that many deliveries from before a time that
@@ -27,7 +28,7 @@ func scanDeliveryKey(r *row) deliveryKey {
 // where they are read: to whoever recovers or redelivers one meanwhile it is
 // promised that it will be sent.
 func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, oldDeliveries+tx.d.skipLocked("deliveries"), scanDeliveryKey, before, most)
+	keys, err := all(&tx.Reader, oldDeliveries+tx.dialect().SkipLocked("deliveries"), scanDeliveryKey, before, most)
 	if err != nil {
 		return 0, err
 	}
@@ -36,11 +37,11 @@ func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
 
 // heldBehind reads what is held alone; left to itself SQLite may read every
 // delivery of a subscription.
-func heldBehind(d dialect) string {
+func heldBehind(d engine.Dialect) string {
 	return `
 SELECT d.workspace_id, d.id
 FROM subscriptions s
-JOIN deliveries d ` + d.by("deliveries_held") + ` ON d.subscription_id = s.id AND d.state = 'held'
+JOIN deliveries d ` + d.By("deliveries_held") + ` ON d.subscription_id = s.id AND d.state = 'held'
 WHERE s.workspace_id = $1 AND d.event_number <= $2 AND d.created_at < $3
 LIMIT $4`
 }
@@ -48,7 +49,7 @@ LIMIT $4`
 // DeleteHeld removes at most that many of the workspace's held deliveries that
 // are from before a time and of events up to a number, and returns how many.
 func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, heldBehind(tx.d)+tx.d.skipLocked("d"), scanDeliveryKey, ws, upTo, before, most)
+	keys, err := all(&tx.Reader, heldBehind(tx.dialect())+tx.dialect().SkipLocked("d"), scanDeliveryKey, ws, upTo, before, most)
 	if err != nil {
 		return 0, err
 	}
@@ -58,17 +59,17 @@ func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, before time.Time, mos
 // unfinished are the queries for the lowest number of an event among the
 // workspace's deliveries that are held, that wait and that are being sent. Each
 // reads the index of that state alone.
-func unfinished(d dialect) []string {
+func unfinished(d engine.Dialect) []string {
 	lowest := func(state string) string {
 		return `
 SELECT MIN(d.event_number)
 FROM subscriptions s
-JOIN deliveries d ` + d.by("deliveries_"+state) + ` ON d.subscription_id = s.id AND d.state = '` + state + `'
+JOIN deliveries d ` + d.By("deliveries_"+state) + ` ON d.subscription_id = s.id AND d.state = '` + state + `'
 WHERE s.workspace_id = $1`
 	}
 	return []string{lowest("held"), lowest("waiting"), `
 SELECT MIN(event_number)
-FROM deliveries ` + d.by("deliveries_sending") + `
+FROM deliveries ` + d.By("deliveries_sending") + `
 WHERE state = 'sending' AND lease_until > 0 AND workspace_id = $1`}
 }
 
@@ -77,12 +78,12 @@ WHERE state = 'sending' AND lease_until > 0 AND workspace_id = $1`}
 func (r *Reader) NeededEvent(ws sheaf.WorkspaceID) (int64, error) {
 	w, err := r.Workspace(ws)
 	needed := w.LastEvent + 1
-	for _, sql := range unfinished(r.d) {
+	for _, sql := range unfinished(r.dialect()) {
 		if err != nil {
 			return 0, err
 		}
 		var lowest *int64
-		if lowest, _, err = one(r, sql, (*row).optInt, ws); lowest != nil {
+		if lowest, _, err = one(r, sql, (*row).OptInt, ws); lowest != nil {
 			needed = min(needed, *lowest)
 		}
 	}
@@ -119,7 +120,7 @@ LIMIT $2`
 // deleted, and returns how many it removed; it has found them all when they are
 // fewer than asked for.
 func (tx *Tx) DeleteOrphans(most int) (int64, error) {
-	id, found, err := one(&tx.Reader, firstDeleted, (*row).text)
+	id, found, err := one(&tx.Reader, firstDeleted, (*row).Text)
 	if err != nil || !found {
 		return 0, err
 	}

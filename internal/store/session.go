@@ -33,7 +33,7 @@ WHERE hash = $1`
 // Session returns the session, whether it has ended or not, or NotFound.
 func (r *Reader) Session(hash []byte) (Session, error) {
 	s, found, err := one(r, selectSession, func(w *row) Session {
-		return Session{Hash: w.blob(), User: sheaf.UserID(w.text()), CreatedAt: w.time(), SeenAt: w.time(), ExpiresAt: w.time()}
+		return Session{Hash: w.Blob(), User: sheaf.UserID(w.Text()), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
 	}, hash)
 	if err == nil && !found {
 		err = sheaf.Missing("session")
@@ -68,7 +68,7 @@ type Failures struct {
 // Failures returns what is known of a name; none is the zero value.
 func (r *Reader) Failures(name string) (Failures, error) {
 	f, _, err := one(r, `SELECT failures, failed_at FROM sign_in_failures WHERE name = $1`, func(w *row) Failures {
-		return Failures{w.int(), w.time()}
+		return Failures{w.Int(), w.Time()}
 	}, name)
 	return f, err
 }
@@ -80,8 +80,8 @@ func (tx *Tx) LockFailures(name string) (Failures, error) {
 	if err != nil {
 		return Failures{}, err
 	}
-	f, _, err := one(&tx.Reader, `SELECT failures, failed_at FROM sign_in_failures WHERE name = $1`+tx.d.forUpdate(), func(w *row) Failures {
-		return Failures{w.int(), w.time()}
+	f, _, err := one(&tx.Reader, `SELECT failures, failed_at FROM sign_in_failures WHERE name = $1`+tx.dialect().ForUpdate(), func(w *row) Failures {
+		return Failures{w.Int(), w.Time()}
 	}, name)
 	return f, err
 }

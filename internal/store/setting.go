@@ -3,12 +3,12 @@ package store
 // Setting returns a value that the program keeps for itself; found is false
 // when there is none.
 func (r *Reader) Setting(name string) (value string, found bool, err error) {
-	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).text, name)
+	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).Text, name)
 }
 
 // LockSetting is Setting, and holds the value until the transaction ends.
 func (tx *Tx) LockSetting(name string) (value string, found bool, err error) {
-	return one(&tx.Reader, `SELECT value FROM settings WHERE name = $1`+tx.d.forUpdate(), (*row).text, name)
+	return one(&tx.Reader, `SELECT value FROM settings WHERE name = $1`+tx.dialect().ForUpdate(), (*row).Text, name)
 }
 
 const insertSetting = `

@@ -1,6 +1,7 @@
-// Package store keeps everything that Sheaf remembers. It is the only room that
-// knows SQL; SQLite and PostgreSQL answer the same texts, and what they disagree
-// on stands in dialect.go.
+// Package store keeps everything that Sheaf remembers, one file a noun. It is the
+// only room that knows SQL, with two below it: engine, which is SQLite and
+// PostgreSQL under one seam, and doctor, which says what must be true of all that
+// is stored.
 //
 // It enforces no rule of the product: callers decide inside one transaction and
 // act in the same. It announces nothing before its commit.
@@ -8,53 +9,31 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // Store is one database, SQLite or PostgreSQL. It is safe for concurrent use.
 type Store struct {
-	engine engine
+	engine engine.Engine
 	log    *slog.Logger
-	reads  *slots
-	writes *slots        // nil: they do not hold connections
-	turns  *slots        // one heavy series of writes a workspace
+	reads  *engine.Slots
+	writes *engine.Slots // nil: they do not hold connections
+	turns  *engine.Slots // one heavy series of writes a workspace
 	heavy  chan struct{} // who writes much, one at a time; nil: nobody waits for it
+
+	// fresh has the keys and versions on SQLite, neighbours the other nodes on
+	// PostgreSQL; the one that is not needed is nil.
+	fresh      *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
+	neighbours *neighbours
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
-}
-
-// engine is what the two databases do differently.
-type engine interface {
-	// read runs fn in one snapshot.
-	read(ctx context.Context, fn func(*Reader) error) error
-	// write runs fn in one transaction, which is durable when it returns nil.
-	write(ctx context.Context, fn func(*Tx) error) error
-	// writeLong is write for what takes as long as it takes, as a restore does or
-	// a cascade.
-	writeLong(ctx context.Context, fn func(*Tx) error) error
-	// credential returns what a key stands for, as of the newest commit.
-	credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error)
-	// watch reports commits of other processes until ctx ends.
-	watch(ctx context.Context, tell func(Note)) error
-	// alone runs fn unless another node runs the chore of that name.
-	alone(ctx context.Context, chore string, fn func(context.Context) error) error
-	schema(ctx context.Context) (Schema, error)
-	// examiner returns a way to read snapshots, each with one call, which the
-	// end of ctx interrupts, and what ends it.
-	examiner(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error)
-	// checks are promises about the database that one engine alone can look at.
-	checks() []check
-	dialect() dialect
-	// connections is how many transactions it runs beside each other.
-	connections() (reads, writes int)
-	close() error
 }
 
 // Note says what a commit changed. Others are told after it, never before.
@@ -119,54 +98,93 @@ type Options struct {
 // Open connects to the database and, unless it is foreign, damaged or newer
 // than this program, returns it. It does not migrate: see Migrate.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o.Log = logOr(o.Log)
-	s := &Store{log: o.Log}
-	var err error
-	if o.DatabaseURL != "" {
-		s.engine, err = openPostgres(ctx, o.DatabaseURL, o.Log, s.announce)
-	} else {
-		s.engine, err = openSQLite(o.Folder, o.Log, s.announce)
+	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.Open(ctx, o) })
+}
+
+func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err != nil {
+	s := &Store{log: o.Log}
+	if o.DatabaseURL == "" {
+		s.fresh = engine.NewFreshness[sheaf.KeyHash](func(c sheaf.Credential) sheaf.WorkspaceID { return c.Workspace })
+	} else {
+		s.neighbours = newNeighbours()
+	}
+	options := o.engine()
+	options.Committing, options.Elsewhere = s.committing, s.elsewhere
+	var err error
+	if s.engine, err = open(options); err != nil {
 		return nil, err
 	}
-	reads, writes := s.engine.connections()
-	s.reads, s.turns = newSlots(reads/2, readTurn), newSlots(1, writeTurn)
+	reads, writes := s.engine.Connections()
+	s.reads, s.turns = engine.NewSlots(reads/2, engine.ReadTurn), engine.NewSlots(1, engine.WriteTurn)
 	if writes > 1 {
-		s.writes = newSlots(writes/4, writeTurn)
+		s.writes = engine.NewSlots(writes/4, engine.WriteTurn)
 	} else {
 		s.heavy = make(chan struct{}, 1)
 	}
 	return s, nil
 }
 
-// logOr returns the log that was given, or one that nobody reads.
-func logOr(log *slog.Logger) *slog.Logger {
-	if log == nil {
-		return slog.New(slog.DiscardHandler)
+// committing gathers what a commit changes; what it returns tells of it, after
+// the commit.
+func (s *Store) committing(notes []any) (settle func(committed bool)) {
+	var note Note
+	touched := map[sheaf.WorkspaceID]int64{}
+	for _, n := range notes {
+		tx := n.(*Tx)
+		note.add(tx.note)
+		maps.Copy(touched, tx.touched)
 	}
-	return log
+	settled := func(bool) {}
+	if s.fresh != nil {
+		settled = s.fresh.Unsettle(touched, note.Credentials)
+	}
+	return func(committed bool) {
+		settled(committed)
+		if !committed {
+			return
+		}
+		s.announce(note)
+		if s.neighbours != nil {
+			s.neighbours.tell(note)
+		}
+	}
+}
+
+// elsewhere is called when another process has committed something.
+func (s *Store) elsewhere() {
+	s.fresh.Forget()
+	s.announce(everything)
 }
 
 // Close waits for the transactions under way and closes the database.
-func (s *Store) Close() error { return s.engine.close() }
+func (s *Store) Close() error { return s.engine.Close() }
 
 // Read runs fn in one snapshot: what it reads belongs together. fn must not
 // keep the Reader.
 func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
-	return s.engine.read(ctx, fn)
+	return s.engine.Read(ctx, reading(fn))
 }
 
 // ReadLong is Read for what takes as long as it takes, such as a backup: on a
 // connection of its own, which the end of ctx interrupts. On SQLite a Read that
 // lasts for half a minute is ended, since the log grows meanwhile.
 func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
-	snapshot, done, err := s.engine.examiner(ctx)
+	snapshot, done, err := s.Snapshots(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	return snapshot(fn)
+}
+
+// Snapshots is ReadLong for several snapshots, each with one call, on one
+// connection, which done closes.
+func (s *Store) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
+	one, done, err := s.engine.Snapshots(ctx)
+	return func(fn func(*Reader) error) error { return one(reading(fn)) }, done, err
 }
 
 // Write runs fn in one transaction and returns nil only when its commit is
@@ -177,40 +195,40 @@ func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 // Once fn has begun, the end of ctx does not stop it: Write returns when the
 // outcome is known.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	return s.engine.write(ctx, fn)
+	return s.engine.Write(ctx, writing(fn))
 }
 
 // ReadIn is Read for a workspace, which holds some of the connections at most.
 func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reader) error) error {
-	leave, err := s.reads.take(ctx, ws)
+	leave, err := s.reads.Take(ctx, string(ws))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.engine.read(ctx, fn)
+	return s.engine.Read(ctx, reading(fn))
 }
 
 // WriteIn is Write for a workspace, which holds some of the connections at most.
 func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
-	return s.writeIn(ctx, ws, s.engine.write, fn)
+	return s.writeIn(ctx, ws, s.engine.Write, fn)
 }
 
-func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*Tx) error) error, fn func(*Tx) error) error {
+func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
-		return write(ctx, fn)
+		return write(ctx, writing(fn))
 	}
-	leave, err := s.writes.take(ctx, ws)
+	leave, err := s.writes.Take(ctx, string(ws))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return write(ctx, fn)
+	return write(ctx, writing(fn))
 }
 
 // TurnOfHeavy waits until no other series of heavy writes of the workspace is
 // under way; the function that it returns ends this one.
 func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
-	return s.turns.take(ctx, ws)
+	return s.turns.Take(ctx, string(ws))
 }
 
 // WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one
@@ -218,9 +236,9 @@ func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave fu
 // writes of others come between any two of them.
 func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
 	if s.heavy == nil {
-		return s.writeIn(ctx, ws, s.engine.writeLong, fn)
+		return s.writeIn(ctx, ws, s.engine.WriteLong, fn)
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, writeTimeout, errQueue)
+	wait, cancel := context.WithTimeoutCause(ctx, engine.WriteTimeout, engine.ErrQueue)
 	defer cancel()
 	select {
 	case s.heavy <- struct{}{}:
@@ -234,16 +252,26 @@ func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(
 // Credential returns what the key with that hash stands for, as of the newest
 // commit, or Unauthorized. It does not look at the key's expiry.
 func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
-	return s.engine.credential(ctx, hash)
+	load := func() (c sheaf.Credential, version int64, err error) {
+		err = s.engine.ReadOne(ctx, reading(func(r *Reader) error {
+			c, err = r.credential(hash)
+			return err
+		}))
+		return c, c.Version, err
+	}
+	if s.fresh == nil {
+		c, _, err := load()
+		return c, err
+	}
+	c, version, err := s.fresh.Value(hash, load)
+	c.Version = version
+	return c, err
 }
-
-// Watch reports to the listeners what other processes commit, until ctx ends.
-func (s *Store) Watch(ctx context.Context) error { return s.engine.watch(ctx, s.announce) }
 
 // Alone runs fn, a chore that one node is enough for, unless another node is at
 // it now; then it returns nil at once.
 func (s *Store) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
-	return s.engine.alone(ctx, chore, fn)
+	return s.engine.Alone(ctx, chore, fn)
 }
 
 // OnCommit adds a listener, which is called after each commit that changed what
@@ -267,30 +295,31 @@ func (s *Store) announce(n Note) {
 
 // Reader reads in one snapshot. Every method that reads a workspace's rows
 // takes the workspace: no row is read without it.
-type Reader struct {
-	conn conn
-	d    dialect
-}
+type Reader struct{ sql *engine.Reader }
 
 // Tx is a Reader that also writes.
 type Tx struct {
 	Reader
+	sql     *engine.Tx
 	note    Note
 	touched map[sheaf.WorkspaceID]int64 // the version each will have
 }
 
+// reading and writing give the closures of callers what the engine gives ours.
+func reading(fn func(*Reader) error) func(*engine.Reader) error {
+	return func(r *engine.Reader) error { return fn(&Reader{r}) }
+}
+
+func writing(fn func(*Tx) error) func(*engine.Tx) error {
+	return func(e *engine.Tx) error {
+		tx := &Tx{Reader: Reader{&e.Reader}, sql: e}
+		e.Note = tx
+		return fn(tx)
+	}
+}
+
 // The errors of a constraint, for the callers that can say what they mean.
 var (
-	ErrDuplicate = errors.New("a row with this key exists")
-	ErrReference = errors.New("a referenced row does not exist, or is still referenced")
+	ErrDuplicate = engine.ErrDuplicate
+	ErrReference = engine.ErrReference
 )
-
-// safely turns a panic in fn into an error, so that it fails alone.
-func safely(fn func(*Tx) error, tx *Tx) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a transaction: %v", p)
-		}
-	}()
-	return fn(tx)
-}

@@ -13,22 +13,23 @@ const subscriptionColumns = `id, name, url, events, active, failure_count, creat
 
 func scanSubscription(r *row) sheaf.Subscription {
 	return sheaf.Subscription{
-		ID: sheaf.SubscriptionID(r.text()), Name: r.text(), URL: r.text(), Events: splitEvents(r.text()), Active: r.bool(),
-		FailureCount: r.int(), CreatedAt: r.time(), UpdatedAt: r.time(), DeactivatedAt: r.optTime(),
-		DeactivationReason: r.optText(), LastError: r.optText(), HeaderNames: splitNames(r.text()),
-		Number: r.int(), Revision: r.int(), SinceEvent: r.int(), EventsSince: r.int(),
+		ID: sheaf.SubscriptionID(r.Text()), Name: r.Text(), URL: r.Text(), Events: splitEvents(r.Text()), Active: r.Bool(),
+		FailureCount: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time(), DeactivatedAt: r.OptTime(),
+		DeactivationReason: r.OptText(), LastError: r.OptText(), HeaderNames: SplitNames(r.Text()),
+		Number: r.Int(), Revision: r.Int(), SinceEvent: r.Int(), EventsSince: r.Int(),
 	}
 }
 
 func splitEvents(s string) []sheaf.EventType {
 	var out []sheaf.EventType
-	for _, name := range splitNames(s) {
+	for _, name := range SplitNames(s) {
 		out = append(out, sheaf.EventType(name))
 	}
 	return out
 }
 
-func splitNames(s string) []string {
+// SplitNames reads a list of names as a column has it.
+func SplitNames(s string) []string {
 	if s == "" {
 		return []string{}
 	}
@@ -70,7 +71,7 @@ func (r *Reader) heldCount(id sheaf.SubscriptionID) (int64, error) { return r.co
 // Subscriptions returns a page of the workspace's subscriptions, oldest first.
 func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
 	l := listing{columns: subscriptionColumns, table: "subscriptions", order: []string{"number"}, total: -1}
-	l.where.and("workspace_id = ?", ws)
+	l.where.And("workspace_id = ?", ws)
 	page, err := list(r, l, p, scanSubscription)
 	for i := range page.Items {
 		if err == nil {
@@ -93,20 +94,22 @@ type Sealed struct {
 	Headers        []byte     // nil: none
 }
 
-const sealedColumns = `secret, old_secret, old_secret_until, headers`
+// SealedColumns are what ScanSealed reads, in its order.
+const SealedColumns = `secret, old_secret, old_secret_until, headers`
 
-func scanSealed(r *row) Sealed {
-	return Sealed{Secret: r.blob(), OldSecret: r.optBlob(), OldSecretUntil: r.optTime(), Headers: r.optBlob()}
+// ScanSealed reads a row of SealedColumns.
+func ScanSealed(r *row) Sealed {
+	return Sealed{Secret: r.Blob(), OldSecret: r.OptBlob(), OldSecretUntil: r.OptTime(), Headers: r.OptBlob()}
 }
 
 const selectSealed = `
-SELECT ` + sealedColumns + `
+SELECT ` + SealedColumns + `
 FROM subscriptions
 WHERE workspace_id = $1 AND id = $2`
 
 // SealedOf returns what is sealed of the workspace's subscription, or NotFound.
 func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed, error) {
-	s, found, err := one(r, selectSealed, scanSealed, ws, id)
+	s, found, err := one(r, selectSealed, ScanSealed, ws, id)
 	if err == nil && !found {
 		err = sheaf.Missing("subscription")
 	}
@@ -198,7 +201,7 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 
 // LockSubscription is Subscription, and holds it until the transaction ends.
 func (tx *Tx) LockSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	if _, _, err := one(&tx.Reader, selectSubscription+tx.d.forUpdate(), scanSubscription, ws, id); err != nil {
+	if _, _, err := one(&tx.Reader, selectSubscription+tx.dialect().ForUpdate(), scanSubscription, ws, id); err != nil {
 		return sheaf.Subscription{}, err
 	}
 	return tx.Subscription(ws, id)

@@ -48,7 +48,7 @@ func (tx *Tx) SetSweepClock(c SweepClock) error {
 // NewestEvent returns the time of the newest event of all workspaces, by its own
 // saying, or nil.
 func (r *Reader) NewestEvent() (*time.Time, error) {
-	at, _, err := one(r, `SELECT MAX(at) FROM events`, (*row).optTime)
+	at, _, err := one(r, `SELECT MAX(at) FROM events`, (*row).OptTime)
 	return at, err
 }
 
@@ -56,15 +56,15 @@ func (r *Reader) NewestEvent() (*time.Time, error) {
 // have been removed for their age: the doctor misses none of them. It belongs
 // into the transaction that removes them.
 func (tx *Tx) NoteSwept(before time.Time) error {
-	swept, err := tx.swept()
+	swept, err := tx.Swept()
 	if err != nil || swept != nil && !swept.Before(before) {
 		return err
 	}
 	return tx.exec(setSetting, sweptSetting, fmt.Sprint(before.UnixMilli()))
 }
 
-// swept returns the time that NoteSwept stored, or nil.
-func (r *Reader) swept() (*time.Time, error) {
+// Swept returns the time that NoteSwept stored, or nil.
+func (r *Reader) Swept() (*time.Time, error) {
 	text, found, err := r.Setting(sweptSetting)
 	if err != nil || !found {
 		return nil, err

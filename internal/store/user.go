@@ -10,7 +10,7 @@ import (
 const userColumns = `id, email, name, password_hash, created_at`
 
 func scanUser(r *row) sheaf.User {
-	return sheaf.User{ID: sheaf.UserID(r.text()), Email: r.optText(), Name: r.text(), PasswordHash: r.text(), CreatedAt: r.time()}
+	return sheaf.User{ID: sheaf.UserID(r.Text()), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time()}
 }
 
 const insertUser = `
@@ -33,7 +33,7 @@ func (r *Reader) User(id sheaf.UserID) (sheaf.User, error) {
 
 // UserByEmail returns the user with that e-mail in any case, or NotFound.
 func (r *Reader) UserByEmail(email string) (sheaf.User, error) {
-	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, fold(email))
+	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, Fold(email))
 }
 
 // Users returns every user, the oldest first.

@@ -7,9 +7,9 @@ const workspaceColumns = `id, name, plan, personal, created_at, version, last_nu
 
 func scanWorkspace(r *row) sheaf.Workspace {
 	return sheaf.Workspace{
-		ID: sheaf.WorkspaceID(r.text()), Name: r.text(), Plan: sheaf.Plan(r.text()), Personal: r.bool(),
-		CreatedAt: r.time(), Version: r.int(), LastNumber: r.int(), LastEvent: r.int(),
-		Projects: r.int(), Documents: r.int(), Subscriptions: r.int(),
+		ID: sheaf.WorkspaceID(r.Text()), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
+		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
+		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(),
 	}
 }
 
@@ -36,7 +36,7 @@ func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, e
 // moves and the numbers of events. Changes of the counters are kept by
 // SaveWorkspace.
 func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
-	return tx.workspace(selectWorkspace+tx.d.forUpdate(), id)
+	return tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
 }
 
 const updateWorkspace = `
@@ -102,7 +102,7 @@ LIMIT 1`
 
 // OwnerOf returns the workspace's first owner, or NotFound.
 func (r *Reader) OwnerOf(id sheaf.WorkspaceID) (sheaf.UserID, error) {
-	u, found, err := one(r, selectOwner, (*row).text, id)
+	u, found, err := one(r, selectOwner, (*row).Text, id)
 	if err == nil && !found {
 		err = sheaf.Missing("workspace")
 	}

@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 )
 
 const day = 24 * time.Hour
@@ -210,7 +211,7 @@ func TestClock_TheDoctorMissesNothing(t *testing.T) {
 		if _, _, total, _ := y.log(); total != 0 {
 			y.Fatalf("%d events are left", total)
 		}
-		err := y.Store.Doctor(context.Background(), store.Examination{Now: y.Clock.Now(), Retention: retention, Box: y.Webhooks.Box}, func(f store.Finding) {
+		err := doctor.Examine(context.Background(), y.Store, doctor.Examination{Now: y.Clock.Now(), Retention: retention, Box: y.Webhooks.Box}, func(f doctor.Finding) {
 			y.Errorf("the doctor tells %s", f)
 		})
 		y.must(err)

@@ -23,6 +23,7 @@ import (
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 	"sheaf.dev/test/lossfs"
 )
 
@@ -219,7 +220,7 @@ func (r *recording) examine(t *testing.T, files map[string][]byte, acknowledged 
 	if err != nil {
 		return err
 	}
-	sick := s.Doctor(context.Background(), store.Examination{Now: time.Now(), Retention: 720 * time.Hour}, func(f store.Finding) {
+	sick := doctor.Examine(context.Background(), s, doctor.Examination{Now: time.Now(), Retention: 720 * time.Hour}, func(f doctor.Finding) {
 		if !f.Information {
 			err = fmt.Errorf("doctor: %s", f)
 		}

@@ -161,11 +161,11 @@ var bugs = []bug{
 	{
 		name: "store: a write that was refused while it waited is done all the same",
 		Fault: plant.Fault{
-			File: "internal/store/sqlite_writer.go",
+			File: "internal/store/engine/sqlite_writer.go",
 			Old:  `return j.taken.CompareAndSwap(false, true)`,
 			New:  `return !j.taken.Swap(true) || true`,
 		},
-		pkg: "./internal/store", run: "TestSQLite_AWriteThatHasNotBegun",
+		pkg: "./internal/store/engine", run: "TestSQLite_AWriteThatHasNotBegun",
 	},
 	{
 		name: "app: a key that was revoked while its body came still acts",
@@ -189,7 +189,7 @@ var bugs = []bug{
 		name: "store: limits are judged before the lock: the workspace is read and not locked",
 		Fault: plant.Fault{
 			File: "internal/store/workspace.go",
-			Old:  `tx.d.forUpdate()`,
+			Old:  `tx.dialect().ForUpdate()`,
 			New:  `""`,
 		},
 		pkg: "./test/race", run: "TestRaces",

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
 )
 
 // Doctor returns what breaks a promise about the stored data, a line each. What exceeds a plan is not among it.
 func (a *API) Doctor() (violations []string) {
 	a.t.Helper()
-	x := store.Examination{Now: a.Clock.Now(), Retention: 720 * time.Hour, Box: a.Webhooks.Box}
-	err := a.Store.Doctor(context.Background(), x, func(f store.Finding) {
+	x := doctor.Examination{Now: a.Clock.Now(), Retention: 720 * time.Hour, Box: a.Webhooks.Box}
+	err := doctor.Examine(context.Background(), a.Store, x, func(f doctor.Finding) {
 		if !f.Information {
 			violations = append(violations, f.String())
 		}

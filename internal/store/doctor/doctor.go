@@ -1,0 +1,272 @@
+// Package doctor knows what must be true of the stored data, and looks whether it is. It only reads. Like the store it
+// has one file a noun; a promise is a check: a query that finds what may break it, and a judgement of each row.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/engine"
+)
+
+// Finding is one thing that the doctor tells.
+type Finding struct {
+	Check     string            // which promise it is about
+	Workspace sheaf.WorkspaceID // empty: it concerns the whole database
+	Text      string            // for a person: what is where, and what was expected
+	// Information says that nothing is broken: a workspace has more than its
+	// plan includes, as it may after a downgrade.
+	Information bool
+}
+
+// String returns the finding as one line.
+func (f Finding) String() string {
+	line := f.Check + ": " + f.Text
+	if f.Workspace != "" {
+		line = f.Check + " in workspace " + string(f.Workspace) + ": " + f.Text
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, line)
+}
+
+// Fields appends the finding as the command line shows it.
+func (f *Finding) Fields(o *sheaf.Object) {
+	o.Text("check", f.Check)
+	o.OptText("workspace_id", optID(f.Workspace))
+	o.Text("text", f.Text)
+	o.Bool("information", f.Information)
+}
+
+func optID(id sheaf.WorkspaceID) *string {
+	if id == "" {
+		return nil
+	}
+	return (*string)(&id)
+}
+
+// FileCheck names the check of an SQLite file by SQLite itself.
+const FileCheck = "file"
+
+// Examination is what the doctor needs to know.
+type Examination struct {
+	Now time.Time
+	// Retention is for how long events are kept. It matters only where none is
+	// left that could tell.
+	Retention time.Duration
+	// Box opens secrets; nil: they are not looked at.
+	Box *seal.Box
+}
+
+// Examine looks for whatever breaks a promise about the stored data, and calls
+// tell for each finding, which must not use the store. It only reads, beside
+// whoever writes: each workspace, and what belongs to none, is looked at in one
+// snapshot of its own. It holds neither the rows nor the findings in memory. An
+// error means that it could not look, not that something is wrong.
+func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Finding)) error {
+	snapshot, done, err := s.Snapshots(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	look := func(at func(*patient) error) error {
+		return snapshot(func(r *store.Reader) error { return examine(r, x, tell, at) })
+	}
+	var ids []sheaf.WorkspaceID
+	err = look(func(p *patient) (err error) {
+		if err := p.run(fileChecks(p.sql.Dialect())); err != nil {
+			return err
+		}
+		if err := p.orphans(); err != nil {
+			return err
+		}
+		ids, err = engine.All(p.sql, `SELECT id FROM workspaces ORDER BY id`, func(w *engine.Row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) })
+		return err
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		err = look(func(p *patient) error { return p.workspace(ids[i]) })
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// examine makes a patient of a snapshot.
+func examine(r *store.Reader, x Examination, tell func(Finding), at func(*patient) error) error {
+	return r.SQL(func(sql *engine.Reader) error {
+		return at(&patient{Reader: r, sql: sql, Examination: x, tell: tell})
+	})
+}
+
+// CheckFile asks an SQLite file, whatever its schema, for what SQLite itself
+// promises of it, and tells of what is not so.
+func CheckFile(ctx context.Context, s *store.Store, tell func(Finding)) error {
+	return s.ReadLong(ctx, func(r *store.Reader) error {
+		return examine(r, Examination{}, tell, func(p *patient) error { return p.run(fileChecks(p.sql.Dialect())) })
+	})
+}
+
+// A check is one promise, and the query that finds what may break it. judge
+// says what is wrong with a row, "" for nothing.
+type check struct {
+	name  string
+	sql   string
+	args  func(p *patient) []any // nil: $1 is the workspace
+	judge func(p *patient, r *engine.Row) string
+	// information marks what is no violation.
+	information bool
+}
+
+// workspaceChecks are all promises about one workspace.
+var workspaceChecks = join(checkWorkspace, checkPlan, checkFolders, checkProjects, checkDocuments, checkEvents,
+	checkSubscriptions, checkDeliveries)
+
+func join(lists ...[]check) (out []check) {
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// tells returns a judge for queries that return only what is wrong: their
+// columns fill the blanks of a sentence.
+func tells(sentence string) func(*patient, *engine.Row) string {
+	blanks := strings.Count(sentence, "%s")
+	return func(_ *patient, r *engine.Row) string {
+		words := make([]any, blanks)
+		for i := range words {
+			words[i] = show(r)
+		}
+		return fmt.Sprintf(sentence, words...)
+	}
+}
+
+// show reads a text or a number for a person.
+func show(r *engine.Row) string {
+	switch {
+	case r.Null():
+		r.Skip()
+		return "none"
+	case r.IsInt():
+		return strconv.FormatInt(r.Int(), 10)
+	}
+	return sheaf.Clip(r.Text())
+}
+
+// patient is what is looked at in one snapshot.
+type patient struct {
+	*store.Reader
+	sql *engine.Reader
+	Examination
+	tell func(Finding)
+
+	ws     sheaf.Workspace
+	oldest oldestEvent
+	// swept is the time before which the sweep may have removed what is old;
+	// nil: it has not said so yet.
+	swept *time.Time
+	// delivered is the time since when no delivery was removed for its age.
+	delivered time.Time
+}
+
+func (p *patient) run(checks []check) error {
+	for _, c := range checks {
+		args := []any{p.ws.ID}
+		if c.args != nil {
+			args = c.args(p)
+		}
+		err := p.sql.Query(c.sql, func(r *engine.Row) {
+			if text := c.judge(p, r); text != "" {
+				p.tell(Finding{Check: c.name, Workspace: p.ws.ID, Text: text, Information: c.information})
+			}
+		}, args...)
+		if err != nil {
+			return fmt.Errorf("check %s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+func noArgs(*patient) []any { return nil }
+
+// workspace runs every check of one workspace.
+func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
+	if p.ws, err = p.Workspace(id); err != nil {
+		return err
+	}
+	if p.oldest, err = p.oldestEvent(); err != nil {
+		return err
+	}
+	if p.swept, err = p.Swept(); err != nil {
+		return err
+	}
+	if p.delivered, err = p.deliveredSince(); err != nil {
+		return err
+	}
+	return p.run(workspaceChecks)
+}
+
+// orphans tells of rows whose workspace or user is not there.
+func (p *patient) orphans() error {
+	type owned struct{ table, column string }
+	columns, err := engine.All(p.sql, ownedColumns(p.sql.Dialect()), func(r *engine.Row) owned { return owned{r.Text(), r.Text()} })
+	if err != nil {
+		return err
+	}
+	owners := map[string]string{"workspace_id": "workspaces", "user_id": "users"}
+	var checks []check
+	for _, o := range columns {
+		checks = append(checks, check{name: "orphan", args: noArgs, sql: fmt.Sprintf(orphans, o.table, o.column, owners[o.column]),
+			judge: tells(o.table + " has %s rows of " + o.column + " %s, which is not there")})
+	}
+	return p.run(checks)
+}
+
+const orphans = `
+SELECT COUNT(*), t.%[2]s
+FROM %[1]s t
+WHERE t.%[2]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s o WHERE o.id = t.%[2]s)
+GROUP BY t.%[2]s`
+
+// ownedColumns lists the columns, of all tables, that name a workspace or a user.
+func ownedColumns(d engine.Dialect) string {
+	if d.Postgres {
+		return `
+SELECT table_name, column_name
+FROM information_schema.columns
+WHERE table_schema = current_schema() AND column_name IN ('workspace_id', 'user_id')`
+	}
+	return `
+SELECT t.name, c.name
+FROM sqlite_schema t
+JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND c.name IN ('workspace_id', 'user_id')`
+}
+
+// fileChecks are promises about SQLite's file itself: it is whole, its indexes
+// agree with their tables, and no row refers to one that is not there.
+// PostgreSQL has no such question.
+func fileChecks(d engine.Dialect) []check {
+	if d.Postgres {
+		return nil
+	}
+	return []check{
+		{name: FileCheck, args: noArgs, sql: `PRAGMA integrity_check`, judge: func(_ *patient, r *engine.Row) string {
+			if text := r.Text(); text != "ok" {
+				return text
+			}
+			return ""
+		}},
+		{name: "reference", args: noArgs, sql: `PRAGMA foreign_key_check`, judge: tells("a row of %s (rowid %s) refers to one of %s that is not there")},
+	}
+}

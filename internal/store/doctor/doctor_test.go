@@ -1,0 +1,503 @@
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/doctor"
+)
+
+// A plant is a violation made by raw SQL in a workspace, which its check and no
+// other must tell of. It has the check's name, and after a colon what tells it
+// from others. {ws} is the workspace.
+type plant struct {
+	check string
+	sql   []string
+	// beside is what, beyond the workspace, tells of it too on SQLite.
+	beside string
+}
+
+var plants = []plant{
+	{check: "plan", sql: []string{`UPDATE workspaces SET plan = 'gold' WHERE id = '{ws}'`}},
+	{check: "owner", sql: []string{`UPDATE members SET role = 'admin' WHERE workspace_id = '{ws}'`}},
+	{check: "role", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ('{ws}', '', '', 1)`,
+		`INSERT INTO members (workspace_id, user_id, role, created_at) VALUES ('{ws}', '{ws}', 'king', 1)`}},
+	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE id = '{ws}'`}},
+	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE id = '{ws}'`}},
+	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE id = '{ws}'`}},
+	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE id = '{ws}'`}},
+
+	{check: "folder parent", beside: "reference", sql: []string{
+		`UPDATE events SET body = replace(body, (SELECT parent_id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf'), 'nowhere')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf')`,
+		`UPDATE folders SET parent_id = 'nowhere' WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+	{check: "folder depth", sql: []string{`UPDATE folders SET depth = 3 WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+	{check: "folder depth: a circle", sql: []string{
+		`UPDATE events SET body = replace(body, '"parent_id":null', '"parent_id":"' || (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf') || '"')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Top')`,
+		`UPDATE folders SET parent_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf') WHERE workspace_id = '{ws}' AND name = 'Top'`}},
+	{check: "folder type", sql: []string{
+		`UPDATE events SET body = replace(body, '"entity_type":"project"', '"entity_type":"branding"')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf')`,
+		`UPDATE folders SET entity_type = 'branding' WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+	{check: "folder count", sql: []string{`UPDATE folders SET project_count = project_count + 1 WHERE workspace_id = '{ws}' AND name = 'Low'`}},
+	{check: "folder search", sql: []string{`UPDATE folders SET name_folded = 'another' WHERE workspace_id = '{ws}' AND name = 'Low'`}},
+	{check: "folder event", sql: []string{`UPDATE folders SET color = '#000001' WHERE workspace_id = '{ws}' AND name = 'Low'`}},
+	{check: "folder lost", sql: []string{`DELETE FROM folders WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+
+	{check: "project folder", sql: []string{
+		`UPDATE events SET body = replace(body, '"folder_id":null', '"folder_id":"' || (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Brand') || '"')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Free')`,
+		`UPDATE folders SET project_count = 1 WHERE workspace_id = '{ws}' AND name = 'Brand'`,
+		`UPDATE projects SET folder_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Brand') WHERE workspace_id = '{ws}' AND name = 'Free'`}},
+	{check: "project count", sql: []string{`UPDATE projects SET document_count = 7 WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
+	{check: "project search", sql: []string{`UPDATE projects SET description_folded = 'another' WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
+	{check: "project event", sql: []string{`UPDATE projects SET icon = 'book' WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
+	{check: "project event: none", sql: []string{
+		`UPDATE events SET resource_id = '{ws}', type = 'media.uploaded', body = replace(replace(body,
+		 '"resource_id":"' || (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Late') || '"', '"resource_id":"{ws}"'), '"type":"project.created"', '"type":"media.uploaded"')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Late')`,
+		`UPDATE deliveries SET event_type = 'media.uploaded' WHERE workspace_id = '{ws}' AND event_number = (SELECT last_event FROM workspaces WHERE id = '{ws}')`}},
+	{check: "project lost", sql: []string{
+		`DELETE FROM projects WHERE workspace_id = '{ws}' AND name = 'Free'`,
+		`UPDATE workspaces SET projects = projects - 1 WHERE id = '{ws}'`}},
+
+	{check: "document project", beside: "reference", sql: []string{
+		`UPDATE events SET body = replace(body, '"project_id":null', '"project_id":"nowhere"')
+		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM documents d WHERE d.workspace_id = '{ws}' AND d.title = 'Loose')`,
+		`UPDATE documents SET project_id = 'nowhere' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
+	{check: "document search", sql: []string{`UPDATE documents SET title_folded = 'another' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
+	{check: "document event", sql: []string{`UPDATE documents SET description = 'x', description_folded = 'x' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
+	{check: "document event: undeleted", sql: []string{
+		`UPDATE documents SET deleted_at = NULL WHERE workspace_id = '{ws}' AND title = 'Gone'`,
+		`UPDATE workspaces SET documents = documents + 1 WHERE id = '{ws}'`}},
+	{check: "document lost", sql: []string{
+		`DELETE FROM documents WHERE workspace_id = '{ws}' AND title = 'Loose'`,
+		`UPDATE workspaces SET documents = documents - 1 WHERE id = '{ws}'`}},
+
+	{check: "event gap", sql: []string{`DELETE FROM events WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
+	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE id = '{ws}'`}},
+	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
+	{check: "event body: another event", sql: []string{`UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
+	{check: "event body: damaged", sql: []string{`UPDATE events SET body = '{"id":' WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
+
+	{check: "subscription state", sql: []string{`UPDATE subscriptions SET deactivated_at = 1 WHERE workspace_id = '{ws}' AND active = 1`}},
+	{check: "subscription deleted", sql: []string{
+		`INSERT INTO deleted_subscriptions (id, workspace_id, deleted_at) SELECT id, workspace_id, 1 FROM subscriptions WHERE workspace_id = '{ws}' AND active = 1`}},
+	{check: "secret", sql: []string{`UPDATE subscriptions SET secret = headers WHERE workspace_id = '{ws}' AND active = 1`}},
+	{check: "secret: old", sql: []string{`UPDATE subscriptions SET old_secret = headers, old_secret_until = 1 WHERE workspace_id = '{ws}' AND active = 1`}},
+	{check: "secret: headers", sql: []string{`UPDATE subscriptions SET header_names = 'X-Other' WHERE workspace_id = '{ws}' AND active = 1`}},
+
+	{check: "delivery twice", sql: []string{
+		`DROP INDEX deliveries_once`,
+		copyHeld("'{ws}'", "subscription_id")}},
+	{check: "delivery state: waits for nothing", sql: []string{`UPDATE deliveries SET state = 'waiting' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'delivered')`}},
+	{check: "delivery state: unknown", sql: []string{`UPDATE deliveries SET state = 'lost' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'delivered')`}},
+	{check: "delivery state: sent by nobody", sql: []string{`UPDATE deliveries SET state = 'sending', lease_until = 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
+	{check: "delivery event", sql: []string{`UPDATE deliveries SET event_id = 'evt_another' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + `)`}},
+	{check: "delivery subscription", sql: []string{copyHeld("'{ws}'", "'nowhere'")}},
+	{check: "delivery held", sql: []string{`UPDATE deliveries SET state = 'waiting', next_attempt_at = 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
+	{check: "delivery attempts", sql: []string{`UPDATE deliveries SET attempt_count = attempt_count + 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'failed')`}},
+	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
+	{check: "attempt", sql: []string{
+		`INSERT INTO attempts (workspace_id, delivery_id, number, started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body)
+		 VALUES ('{ws}', 'nowhere', 1, 1, 1, 200, '', '', '', 0, 0, 0, 0, 0, '')`}},
+
+	{check: "orphan", beside: "reference", sql: []string{
+		`INSERT INTO idempotency_keys (workspace_id, method, path, key, body_hash, status, location, etag, body, created_at)
+		 SELECT 'nowhere', 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE workspace_id = '{ws}'`}},
+}
+
+// anyDelivery is the newest one of the workspace, with what is added to it.
+const anyDelivery = `SELECT MAX(id) FROM deliveries WHERE workspace_id = '{ws}'`
+
+func copyHeld(id, subscription string) string {
+	return `INSERT INTO deliveries (workspace_id, id, subscription_id, event_number, event_id, event_type, state, attempt_count, tries, retry, created_at)
+SELECT workspace_id, ` + id + `, ` + subscription + `, event_number, event_id, event_type, state, attempt_count, tries, retry, created_at
+FROM deliveries
+WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`
+}
+
+// Every check tells of the violation that is planted for it, and no other does.
+func TestDoctor_TellsOfEachViolation(t *testing.T) {
+	t.Parallel()
+	w := newPatients(t)
+	for name, o := range map[string]func(t *testing.T) store.Options{
+		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := o(t)
+			s := open(t, o)
+			if _, err := s.Restore(context.Background(), bytes.NewReader(w.backup)); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.violations(t, s); len(got) > 0 {
+				t.Fatalf("nothing was planted, and the doctor tells: %v", got)
+			}
+			for i, p := range plants {
+				raw(t, o, string(w.ids[i]), p.sql...)
+			}
+			w.compare(t, w.violations(t, s), o.DatabaseURL == "")
+		})
+	}
+}
+
+// A check without a plant might find nothing.
+func TestDoctor_EveryCheckIsPlanted(t *testing.T) {
+	t.Parallel()
+	var planted []string
+	for _, p := range plants {
+		name, _, _ := strings.Cut(p.check, ":")
+		planted = append(planted, name)
+	}
+	for _, name := range doctor.CheckNames() {
+		if !slices.Contains(planted, name) {
+			t.Errorf("no violation is planted for the check %q", name)
+		}
+	}
+}
+
+// patients are workspaces with some of everything in them, the last one healthy.
+type patients struct {
+	api    *apitest.API
+	ids    []sheaf.WorkspaceID
+	backup []byte
+}
+
+func newPatients(t *testing.T) *patients {
+	t.Helper()
+	w := &patients{api: apitest.SQLite(t)}
+	r, err := sheaftest.Receive(w.api.Webhooks.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	r.Answer(func(got sheaftest.Received) sheaftest.Reply {
+		if bytes.Contains(got.Body, []byte(`"name":"Leaf"`)) {
+			return sheaftest.Reply{Status: http.StatusInternalServerError}
+		}
+		return sheaftest.Reply{}
+	})
+	clients := make([]*apitest.Client, len(plants)+1)
+	for i := range clients {
+		ws := w.api.Workspace(sheaf.Business)
+		w.ids, clients[i] = append(w.ids, ws.ID), ws.Client("")
+	}
+	populateAll(t, clients, true, r.URL)
+	stop := w.api.Deliver(sheaf.Schedule{time.Millisecond, time.Millisecond, time.Millisecond})
+	for i, c := range clients {
+		if sends(i) {
+			settled(t, c)
+		}
+	}
+	stop()
+	populateAll(t, clients, false, r.URL)
+	w.api.Clock.Advance(time.Minute) // so that the last delivery is younger than all others
+	for _, c := range clients {
+		c.POST("/api/v1/projects", object{"name": "Late"}).Want(t, 201)
+	}
+	w.backup = backup(t, w.api.Store)
+	return w
+}
+
+// sends reports whether the plant needs deliveries that were sent; in the other workspaces they wait.
+func sends(i int) bool {
+	if i == len(plants) {
+		return true // the healthy one has some of everything
+	}
+	sql := strings.Join(plants[i].sql, "")
+	return strings.Contains(sql, "'delivered'") || strings.Contains(sql, "'failed'")
+}
+
+func populateAll(t *testing.T, clients []*apitest.Client, sending bool, url string) {
+	t.Run("populate", func(t *testing.T) {
+		for i, c := range clients {
+			if sends(i) != sending {
+				continue
+			}
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				populate(t, c, url)
+			})
+		}
+	})
+}
+
+type object map[string]any
+
+// populate makes folders, projects and documents, moved, changed and deleted
+// ones among them, and two subscriptions, one of them inactive.
+func populate(t *testing.T, c *apitest.Client, url string) {
+	id := func(path string, body object) string {
+		return c.POST(path, body).Want(t, 201).Text(t, "id")
+	}
+	wanted := []string{"folder.created", "project.created", "document.created", "document.deleted"}
+	for _, name := range []string{"On", "Off"} {
+		c.POST("/api/webhooks/subscriptions", object{"name": name, "url": url, "events": wanted, "headers": object{"X-Mine": "1"}}).Want(t, 201)
+	}
+	off := c.GET("/api/webhooks/subscriptions").Want(t, 200).IDs(t)[1]
+	c.PATCH("/api/webhooks/subscriptions/"+off, object{"active": false}).Want(t, 200)
+	top := id("/api/v1/folders", object{"name": "Top", "entity_type": "project"})
+	low := id("/api/v1/folders", object{"name": "Low", "entity_type": "project", "parent_id": top})
+	id("/api/v1/folders", object{"name": "Leaf", "entity_type": "project", "parent_id": top})
+	id("/api/v1/folders", object{"name": "Brand", "entity_type": "branding"})
+	filed := id("/api/v1/projects", object{"name": "Filed", "folder_id": low, "description": "ÄÖ \"quoted\" \n"})
+	c.POST("/api/v1/events", object{"type": "media.uploaded", "resource_id": filed, "payload": object{}}).Want(t, 202)
+	id("/api/v1/projects", object{"name": "Free"})
+	doomed := id("/api/v1/projects", object{"name": "Doomed"})
+	id("/api/v1/documents", object{"title": "Loose"})
+	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed}), object{"description": "d"}).Want(t, 200)
+	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
+	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
+	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)
+	c.DELETE("/api/v1/projects/"+doomed).Want(t, 204)
+}
+
+// settled waits until nothing is to be sent any more.
+func settled(t *testing.T, c *apitest.Client) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	on := c.GET("/api/webhooks/subscriptions").Want(t, 200).IDs(t)[0]
+	path := "/api/webhooks/subscriptions/" + on + "/deliveries?state="
+	for end := time.Now().Add(time.Minute); ; <-look.C {
+		if len(c.GET(path+"waiting").Items(t))+len(c.GET(path+"sending").Items(t)) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the deliveries came to no end")
+		}
+	}
+}
+
+// violations returns the names of the checks that tell of something, by
+// workspace.
+func (w *patients) violations(t *testing.T, s *store.Store) map[sheaf.WorkspaceID][]string {
+	t.Helper()
+	found := map[sheaf.WorkspaceID][]string{}
+	x := doctor.Examination{Now: w.api.Clock.Now(), Retention: 720 * time.Hour, Box: w.api.Webhooks.Box}
+	err := doctor.Examine(context.Background(), s, x, func(f doctor.Finding) {
+		if !f.Information && !slices.Contains(found[f.Workspace], f.Check) {
+			found[f.Workspace] = append(found[f.Workspace], f.Check)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func (w *patients) compare(t *testing.T, found map[sheaf.WorkspaceID][]string, sqlite bool) {
+	t.Helper()
+	var beside []string // what concerns no workspace
+	for i, p := range plants {
+		name, _, _ := strings.Cut(p.check, ":")
+		want := []string{name}
+		if name == "orphan" {
+			want, beside = nil, append(beside, name)
+		}
+		if got := found[w.ids[i]]; !slices.Equal(got, want) {
+			t.Errorf("%s was planted, told is %q", p.check, got)
+		}
+		if p.beside != "" && sqlite {
+			beside = append(beside, p.beside)
+		}
+	}
+	if got := found[w.ids[len(plants)]]; got != nil {
+		t.Errorf("of the healthy workspace is told %q", got)
+	}
+	slices.Sort(beside)
+	slices.Sort(found[""])
+	if want := slices.Compact(beside); !slices.Equal(found[""], want) {
+		t.Errorf("of the whole database is told %q, want %q", found[""], want)
+	}
+}
+
+// raw runs statements on the bare database, with nothing that would refuse them.
+func raw(t *testing.T, o store.Options, ws string, statements ...string) {
+	t.Helper()
+	driver, address := "sqlite", filepath.Join(o.Folder, store.FileName)+"?_pragma=busy_timeout(10000)"
+	if o.DatabaseURL != "" {
+		driver, address = "pgx", o.DatabaseURL
+		statements = append([]string{`SET session_replication_role = replica`}, statements...)
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, text := range statements {
+		if _, err := db.Exec(strings.ReplaceAll(text, "{ws}", ws)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
+// An index that lacks a row is found neither by reading nor by quick_check.
+func TestDoctor_TellsOfADamagedFile(t *testing.T) {
+	t.Parallel()
+	o := store.Options{Folder: t.TempDir()}
+	fill(t, open(t, o))
+	raw(t, o, "", `PRAGMA writable_schema = ON`,
+		`CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = 'projects_by_name'`,
+		`DELETE FROM sqlite_schema WHERE name = 'projects_by_name'`)
+	raw(t, o, "", `UPDATE projects SET name_folded = name_folded || '!'`)
+	raw(t, o, "", `PRAGMA writable_schema = ON`,
+		`INSERT INTO sqlite_schema SELECT * FROM hidden`, `DROP TABLE hidden`)
+	var told []string
+	err := doctor.Examine(context.Background(), open(t, o), doctor.Examination{Now: time.Now()}, func(f doctor.Finding) {
+		if f.Check == "file" {
+			told = append(told, f.Text)
+		}
+	})
+	if err != nil || len(told) == 0 || !strings.Contains(strings.Join(told, "\n"), "projects_by_name") {
+		t.Errorf("told is %q, %v, want the index that lacks a row", told, err)
+	}
+}
+
+func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		populate(t, ws.Client(""), "https://hooks.example.com")
+		ws.SetPlan(sheaf.Free)
+		var told []string
+		err := doctor.Examine(context.Background(), a.Store, doctor.Examination{Now: a.Clock.Now()}, func(f doctor.Finding) {
+			if !f.Information {
+				t.Errorf("told is the violation %s", f)
+			}
+			told = append(told, f.Text)
+		})
+		want := []string{"it has 1 live API keys, the free plan includes 0", "it has 2 webhook subscriptions, the free plan includes 0",
+			"it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
+		slices.Sort(want)
+		if slices.Sort(told); err != nil || !slices.Equal(told, want) {
+			t.Errorf("told is %q, %v, want %q", told, err, want)
+		}
+	})
+}
+
+// What was removed for its age is missed by nobody; what was not, is.
+func TestDoctor_KnowsWhatRetentionRemoves(t *testing.T) {
+	t.Parallel()
+	const retention = time.Hour
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		populate(t, c, "https://hooks.example.com")
+		look := func() (told []string) {
+			x := doctor.Examination{Now: a.Clock.Now(), Retention: retention, Box: a.Webhooks.Box}
+			if err := doctor.Examine(context.Background(), a.Store, x, func(f doctor.Finding) { told = append(told, f.String()) }); err != nil {
+				t.Error(err)
+			}
+			return told
+		}
+		a.Clock.Advance(2 * retention)
+		forget(t, a.Store, a.Clock.Now().Add(-retention), false)
+		if told := look(); len(told) > 0 {
+			t.Errorf("everything is old and removed, told is %q", told)
+		}
+		c.POST("/api/v1/projects", object{"name": "New"}).Want(t, 201)
+		if told := look(); len(told) > 0 {
+			t.Errorf("some is old and removed, told is %q", told)
+		}
+		forget(t, a.Store, a.Clock.Now().Add(time.Hour), true) // too early
+		if told := look(); len(told) == 0 {
+			t.Error("the event of a new project was removed, and nothing is told")
+		}
+	})
+}
+
+// forget removes every delivery that is done, and every event that is not needed
+// for one, from before a time; or every event.
+func forget(t *testing.T, s *store.Store, before time.Time, everyEvent bool) {
+	t.Helper()
+	err := s.Write(context.Background(), func(tx *store.Tx) error {
+		if _, err := tx.DeleteDeliveries(before, 1000); err != nil {
+			return err
+		}
+		logs, err := tx.OldLogs(before)
+		for _, ws := range logs {
+			needed, failed := tx.NeededEvent(ws)
+			if everyEvent {
+				needed = math.MaxInt64
+			}
+			_, removing := tx.DeleteEvents(ws, needed, before, 1000)
+			err = errors.Join(err, failed, removing)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The end of its context ends it, also in the middle of a query.
+func TestDoctor_StopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		populate(t, ws.Client(""), "https://hooks.example.com")
+		ws.SetPlan(sheaf.Free) // so that there is something to tell
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		told := 0
+		err := doctor.Examine(ctx, a.Store, doctor.Examination{Now: a.Clock.Now()}, func(doctor.Finding) {
+			told++
+			cancel()
+		})
+		if !errors.Is(err, context.Canceled) || told != 1 {
+			t.Errorf("it told %d findings and returned %v, want 1 and that it was stopped", told, err)
+		}
+		if violations := a.Doctor(); len(violations) > 0 {
+			t.Errorf("the next one tells %q", violations)
+		}
+	})
+}
+
+// Whoever writes meanwhile is not held up, and changes nothing for it.
+func TestDoctor_WhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		ctx, cancel := context.WithCancel(context.Background())
+		var writers sync.WaitGroup
+		for i := range 3 {
+			writers.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					p := c.POST("/api/v1/projects", object{"name": fmt.Sprintf("%d of %d", n, i)}).Want(t, 201).Text(t, "id")
+					c.POST("/api/v1/documents", object{"title": "t", "project_id": p}).Want(t, 201)
+					if n%3 == 0 {
+						c.DELETE("/api/v1/projects/"+p).Want(t, 204)
+					}
+				}
+			})
+		}
+		for range 5 {
+			for _, line := range a.Doctor() {
+				t.Error(line)
+			}
+		}
+		cancel()
+		writers.Wait()
+	})
+}

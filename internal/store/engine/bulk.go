@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bulk is a statement that is run for many rows of arguments. In its text
+// {name} stands for a row's value.
+//
+// SQLite, which is in this process, runs it once for each row. To PostgreSQL,
+// which is a round trip away, a few rows go as that many statements sent
+// together, and more of them as one array a column: a SELECT becomes a LATERAL
+// of the rows, what says {rows} is joined with them there. Such a statement is
+// planned each time, for as large as its tables are by then.
+type Bulk struct {
+	into   string // of an INSERT, what comes before its rows
+	SQLite string // the text for one row, on SQLite
+	one    string // for one row, on PostgreSQL
+	set    string // for an array of each column
+	ints   []bool // which columns are numbers
+}
+
+// bulkFrom is how many rows are more than a few: from there on planning costs
+// less than a statement a row.
+const bulkFrom = 8
+
+// NewBulk makes a bulk; "name int" is a column of numbers, "name" one of texts.
+// {lock} is where PostgreSQL locks the rows of a SELECT, {row} where the
+// columns of an UPDATE's RETURNING begin.
+func NewBulk(text, lock string, columns ...string) *Bulk {
+	b := &Bulk{ints: make([]bool, len(columns))}
+	names, arrays := make([]string, len(columns)), make([]string, len(columns))
+	var sqlite, one, set []string
+	for i, c := range columns {
+		names[i], b.ints[i] = strings.CutSuffix(c, " int")
+		kind := "TEXT"
+		if b.ints[i] {
+			kind = "BIGINT"
+		}
+		arrays[i] = fmt.Sprintf("CAST($%d AS %s[])", i+1, kind)
+		sqlite = append(sqlite, "{"+names[i]+"}", fmt.Sprintf("$%d", i+1))
+		one = append(one, "{"+names[i]+"}", fmt.Sprintf("CAST($%d AS %s)", i+1, kind))
+		set = append(set, "{"+names[i]+"}", "v."+names[i])
+	}
+	rows := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS v (" + strings.Join(names, ", ") + ", n)"
+	b.one = strings.NewReplacer(append(one, "{rows}", "", "{row}", "", "{lock}", lock)...).Replace(text)
+	b.SQLite = strings.NewReplacer(append(sqlite, "{rows}", "", "{row}", "", "{lock}", "")...).Replace(text)
+	b.set = strings.NewReplacer(append(set, "{rows}", "FROM "+rows, "{row}", "v.n, ", "{lock}", lock)...).Replace(text)
+	if !strings.Contains(text, "{rows}") {
+		b.set = "SELECT v.n, q.*\nFROM " + rows + "\nCROSS JOIN LATERAL (" + b.set + ") AS q"
+	}
+	return b
+}
+
+// NewBulkInsert makes the bulk of an INSERT into these columns of a table.
+func NewBulkInsert(table string, columns ...string) *Bulk {
+	names, values := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		names[i], _ = strings.CutSuffix(c, " int")
+		values[i] = "{" + names[i] + "}"
+	}
+	into, list := "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")\n", strings.Join(values, ", ")
+	b := NewBulk(into+"SELECT "+list+"\n{rows}", "", columns...)
+	// To SQLite a SELECT may be many rows, and those it must be able to undo.
+	b.SQLite = NewBulk(into+"VALUES ("+list+")", "", columns...).SQLite
+	b.into = into
+	return b
+}
+
+// InsertMany runs the INSERT b for rows that may be thousands, as those of a
+// cascade are: to SQLite many of them in a statement.
+func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
+	if tx.dialect.Postgres {
+		return tx.Run(b, rows, Nothing)
+	}
+	return tx.InsertRows(b.into, len(b.ints), rows)
+}
+
+// Run runs b for the rows and calls scan for every row that it returns, with
+// the index of the row of arguments that it belongs to.
+func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
+	if c, ok := r.conn.(*postgresConn); ok {
+		return c.run(b, rows, scan)
+	}
+	for i, args := range rows {
+		err := r.conn.query(b.SQLite, args, func(w *Row) error {
+			scan(i, w)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Nothing is the scan of a bulk that returns no rows.
+func Nothing(int, *Row) {}
+
+// arrays turns the rows into one array a column.
+func (b *Bulk) arrays(rows [][]any) []any {
+	out := make([]any, len(b.ints))
+	for i, isInt := range b.ints {
+		if isInt {
+			out[i] = valuesOf[int64](rows, i)
+		} else {
+			out[i] = valuesOf[string](rows, i)
+		}
+	}
+	return out
+}
+
+// valuesOf is column i of the rows; NULL is nil.
+func valuesOf[T any](rows [][]any, i int) []*T {
+	values := make([]T, len(rows))
+	out := make([]*T, len(rows))
+	for at, r := range rows {
+		if v := plain(r[i]); v != nil {
+			values[at] = v.(T)
+			out[at] = &values[at]
+		}
+	}
+	return out
+}
+
+// InsertRows inserts rows of equal width with few statements. Their numbers are
+// fixed, so that the texts, which stay prepared, are few.
+func (tx *Tx) InsertRows(into string, width int, rows [][]any) error {
+	for len(rows) > 0 {
+		n := 1
+		if len(rows) >= 64 {
+			n = 64
+		} else if len(rows) >= 8 {
+			n = 8
+		}
+		if err := tx.Exec(into+" VALUES "+tuples(n, width), slices.Concat(rows[:n]...)...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// tupleTexts keeps what tuples returned: there are three lengths of few widths.
+var tupleTexts sync.Map
+
+// tuples returns "($1,$2),($3,$4)".
+func tuples(n, width int) string {
+	key := [2]int{n, width}
+	if text, ok := tupleTexts.Load(key); ok {
+		return text.(string)
+	}
+	text := newTuples(n, width)
+	tupleTexts.Store(key, text)
+	return text
+}
+
+func newTuples(n, width int) string {
+	var b strings.Builder
+	for i := range n * width {
+		switch {
+		case i%width != 0:
+			b.WriteByte(',')
+		case i > 0:
+			b.WriteString("),(")
+		default:
+			b.WriteByte('(')
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	b.WriteByte(')')
+	return b.String()
+}

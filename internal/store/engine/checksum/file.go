@@ -1,0 +1,249 @@
+package checksum
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// File is an SQLite file, which need not be there yet.
+type File struct{ path string }
+
+// Of returns the file at a path.
+func Of(path string) File { return File{path} }
+
+// Begin makes the first page of an empty file, with room for checksums, which no
+// driver lets one ask for, and with what the pragmas say. It is one transaction;
+// when another process was first, it changes nothing. wait bounds the wait for
+// that one.
+func (f File) Begin(wait time.Duration, pragmas string) error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	db, err := openRaw(tls, f.path)
+	defer lib.Xsqlite3_close(tls, db)
+	if err != nil {
+		return err
+	}
+	lib.Xsqlite3_busy_timeout(tls, db, int32(wait.Milliseconds()))
+	if err := reserveBytes(tls, db); err != nil {
+		return err
+	}
+	return execRaw(tls, db, "BEGIN IMMEDIATE; "+pragmas+"; COMMIT")
+}
+
+// Carries reports whether the file's header says that its pages have checksums.
+func (f File) Carries() (bool, error) {
+	header, err := f.header()
+	return header[20] == Bytes, err
+}
+
+func (f File) header() (header [100]byte, err error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return header, err
+	}
+	defer file.Close()
+	_, err = file.ReadAt(header[:], 0)
+	return header, err
+}
+
+// trusted are the files whose pages are believed by connections that are opened
+// now, by path as SQLite has it; unsound is the page of a file that was last
+// refused.
+var trusted = struct {
+	mu      sync.Mutex // guards both
+	files   map[string]bool
+	unsound map[string]uint32
+}{files: map[string]bool{}, unsound: map[string]uint32{}}
+
+// Trust has every page of the file believed, by connections that are opened
+// meanwhile, until done is called.
+func (f File) Trust() (done func(), err error) {
+	path, err := f.fullPath()
+	if err != nil {
+		return nil, err
+	}
+	trusted.mu.Lock()
+	defer trusted.mu.Unlock()
+	trusted.files[path] = true
+	return func() {
+		trusted.mu.Lock()
+		defer trusted.mu.Unlock()
+		delete(trusted.files, path)
+	}, nil
+}
+
+// IsTrusted reports whether Trust is in force.
+func (f File) IsTrusted() bool {
+	path, err := f.fullPath()
+	return err == nil && isTrusted(path)
+}
+
+func isTrusted(path string) bool {
+	trusted.mu.Lock()
+	defer trusted.mu.Unlock()
+	return trusted.files[path]
+}
+
+// noteUnsound remembers which page was refused, for the text of the error.
+func noteUnsound(path string, number uint32) {
+	trusted.mu.Lock()
+	defer trusted.mu.Unlock()
+	trusted.unsound[path] = number
+}
+
+// Refused returns the page that was last refused, 0 when there is none, and
+// forgets it.
+func (f File) Refused() uint32 {
+	path, err := f.fullPath()
+	if err != nil {
+		return 0
+	}
+	trusted.mu.Lock()
+	defer trusted.mu.Unlock()
+	defer delete(trusted.unsound, path)
+	return trusted.unsound[path]
+}
+
+// fullPath returns the path as SQLite has it.
+func (f File) fullPath() (string, error) {
+	path, err := filepath.Abs(f.path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// IsUnstamped reports whether the first page of a file of that application lacks
+// its checksum. Whatever else may be wrong with it is others' to find.
+func (f File) IsUnstamped(applicationID uint32) bool {
+	header, err := f.header()
+	if err != nil {
+		return false
+	}
+	page := make([]byte, binary.BigEndian.Uint16(header[16:]))
+	if header[20] != Bytes || binary.BigEndian.Uint32(header[68:]) != applicationID || len(page) < SmallestPage {
+		return false
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	_, err = file.ReadAt(page, 0)
+	return err == nil && stampOf(page) == 0
+}
+
+// Unsound returns how many pages have no checksum, or another than they should,
+// and how many pages there are.
+func (h *Hold) Unsound(wait time.Duration) (unsound, all int64, err error) {
+	return h.pages(wait, func([]byte, uint32) (bool, error) { return false, nil })
+}
+
+// Restamp gives every page its checksum, whatever it holds, and returns how many
+// had none, or another.
+func (h *Hold) Restamp(wait time.Duration) (stamped, all int64, err error) {
+	return h.pages(wait, func([]byte, uint32) (bool, error) { return true, nil })
+}
+
+// ErrAltered refuses to adopt a file that has a page with a wrong checksum.
+var ErrAltered = errors.New("it is not as it was written")
+
+// Adopt is Restamp, unless some page has a checksum that is wrong: then the file
+// was not written as a whole by another program, and it returns ErrAltered.
+func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
+	_, _, err = h.pages(wait, func(page []byte, number uint32) (bool, error) {
+		if stampOf(page) != 0 {
+			noteUnsound(h.path, number)
+			return false, ErrAltered
+		}
+		return false, nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return h.Restamp(wait)
+}
+
+// await waits until this process has the lock.
+func (h *Hold) await(limit time.Duration) error {
+	const pause = 10 * time.Millisecond
+	for ; !h.Has(); time.Sleep(pause) {
+		if err := h.Retry(); err != nil {
+			return err
+		}
+		if limit -= pause; limit < 0 {
+			return errors.New("another process uses the database file: stop it first")
+		}
+	}
+	return nil
+}
+
+// pages calls each for the unsound pages of the file, the first one last, and
+// gives those their checksum for which it returns true. The log is left alone:
+// what is in it gets its checksums on the way into the file, which stands still
+// meanwhile.
+func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (restamp bool, err error)) (unsound, all int64, err error) {
+	if err := h.await(wait); err != nil {
+		return 0, 0, err
+	}
+	f := stateOf(h.file)
+	size := f.pageSize
+	if size < SmallestPage {
+		return 0, 0, errors.New("the pages of the file have no checksums")
+	}
+	buffer := h.tls.Alloc(int(size))
+	defer h.tls.Free(int(size))
+	page := unsafe.Slice(at[byte](buffer), size) // #nosec G103 -- SQLite's own memory
+	if all, err = h.size(); err != nil {
+		return 0, 0, err
+	}
+	all /= size
+	for number := all; number >= 1; number-- {
+		offset := (number - 1) * size
+		if rc := f.read(h.tls, h.file, buffer, int32(size), offset); rc != lib.SQLITE_OK {
+			return 0, 0, sqlite.ResultCode(rc).ToError()
+		}
+		if isSound(page, uint32(number)) {
+			continue
+		}
+		unsound++
+		restamp, err := each(page, uint32(number))
+		if err != nil {
+			return 0, 0, err
+		}
+		if !restamp {
+			continue
+		}
+		if number == 1 { // whatever else was stamped is on the disk before it
+			err = h.sync()
+		}
+		stamp(page, uint32(number))
+		rc := f.write(h.tls, h.file, buffer+uintptr(size)-Bytes, Bytes, offset+size-Bytes)
+		if err = errors.Join(err, sqlite.ResultCode(rc).ToError()); err != nil {
+			return 0, 0, err
+		}
+	}
+	return unsound, all, h.sync()
+}
+
+func (h *Hold) size() (int64, error) {
+	size := *(*sizeFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(h.file).methods).FxFileSize)) // #nosec G103 -- SQLite's own memory
+	out := h.tls.Alloc(8)
+	defer h.tls.Free(8)
+	rc := size(h.tls, h.file, out)
+	return *at[int64](out), sqlite.ResultCode(rc).ToError()
+}
+
+func (h *Hold) sync() error {
+	sync := *(*syncFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(h.file).methods).FxSync)) // #nosec G103 -- SQLite's own memory
+	return sqlite.ResultCode(sync(h.tls, h.file, lib.SQLITE_SYNC_FULL)).ToError()
+}

@@ -1,0 +1,148 @@
+package checksum
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+
+	"sheaf.dev/internal/failpoint"
+)
+
+// The log (-wal) is a header and then frames, each a header and a page. SQLite
+// sums up a frame before it writes it, on top of the frame before, and puts the
+// sum into the frame's header. A page gets our checksum as it is written, after
+// that: so the sum must follow. It is made of the words of the page in pairs,
+//
+//	a += x + b
+//	b += y + a
+//
+// and our checksum is the last word: a change of it changes b by as much.
+const (
+	logHeader   = 32
+	frameHeader = 24
+	frameSum    = 16 // where its two words stand in a frame's header
+)
+
+// logOf returns SQLite's record of a log, which stands before its file.
+func logOf(file uintptr) *lib.TWal { return at[lib.TWal](file - unsafe.Sizeof(lib.TWal{})) }
+
+// framed returns the size of the pages in a log, 0 when its database has no
+// checksums.
+func framed(log *lib.TWal) int64 {
+	if size := stateOf(log.FpDbFd).pageSize; size >= SmallestPage && size == int64(log.FszPage) {
+		return size
+	}
+	return 0
+}
+
+func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
+	f, log := stateOf(file), logOf(file)
+	b := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
+	size := framed(log)
+	switch in := (offset - logHeader) % (size + frameHeader); {
+	case size == 0, failpoint.Planted(failpoint.StaleLog):
+	case n == frameHeader && in == 0:
+		f.frame, f.number = offset, binary.BigEndian.Uint32(b)
+	case int64(n) == size && in == frameHeader:
+		if rc := f.stampFrame(tls, file, log, b, offset-frameHeader); rc != lib.SQLITE_OK {
+			return rc
+		}
+	}
+	return f.write(tls, file, buffer, n, offset)
+}
+
+// stampFrame gives a page its checksum, and corrects the frame's sum, on which
+// SQLite builds the next one's, in its memory and in the header at that place of
+// the log.
+func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page []byte, header int64) int32 {
+	appended := f.frame == header
+	f.frame = -1
+	if !appended { // SQLite writes a frame of this transaction anew, without its header
+		var rc int32
+		if f.number, rc = f.word(tls, file, header); rc != lib.SQLITE_OK {
+			return rc
+		}
+	}
+	order := wordsOf(log)
+	last := page[len(page)-Bytes:]
+	before := order.Uint32(last)
+	stamp(page, f.number)
+	if !appended || log.FiReCksum != 0 { // it sums up what it wrote anew, and all after it, when it commits
+		return lib.SQLITE_OK
+	}
+	sum := &log.Fhdr.FaFrameCksum[1]
+	*sum += order.Uint32(last) - before
+	out := tls.Alloc(4)
+	defer tls.Free(4)
+	binary.BigEndian.PutUint32(unsafe.Slice(at[byte](out), 4), *sum) // #nosec G103 -- SQLite's own memory
+	return f.write(tls, file, out, 4, header+frameSum+4)
+}
+
+// readFrame believes a page of the log that has our checksum, or that adds up to
+// the sum of its frame: then another program wrote it, or an older one of ours.
+func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
+	f, log := stateOf(file), logOf(file)
+	rc := f.read(tls, file, buffer, n, offset)
+	size := framed(log)
+	if rc != lib.SQLITE_OK || size == 0 || int64(n) != size || (offset-logHeader)%(size+frameHeader) != frameHeader {
+		return rc
+	}
+	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
+	number, rc := f.word(tls, file, offset-frameHeader)
+	if rc != lib.SQLITE_OK || isSound(page, number) {
+		return rc
+	}
+	return f.addsUp(tls, file, log, page, offset-frameHeader)
+}
+
+// addsUp sums up one frame on top of the sum of the one before.
+func (f *pageFile) addsUp(tls *libc.TLS, file uintptr, log *lib.TWal, page []byte, header int64) int32 {
+	before := header - int64(len(page)) - frameHeader + frameSum
+	if header == logHeader {
+		before = logHeader - 8 // the log's own sum
+	}
+	const room = 8 + frameHeader
+	out := tls.Alloc(room)
+	defer tls.Free(room)
+	if rc := f.read(tls, file, out, 8, before); rc != lib.SQLITE_OK {
+		return rc
+	}
+	if rc := f.read(tls, file, out+8, frameHeader, header); rc != lib.SQLITE_OK {
+		return rc
+	}
+	b := unsafe.Slice(at[byte](out), room) // #nosec G103 -- SQLite's own memory
+	sum := [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+	b = b[8:]
+	sum = addWords(wordsOf(log), addWords(wordsOf(log), sum, b[:8]), page)
+	if sum != [2]uint32{binary.BigEndian.Uint32(b[frameSum:]), binary.BigEndian.Uint32(b[frameSum+4:])} {
+		return int32(Unsound)
+	}
+	return lib.SQLITE_OK
+}
+
+func addWords(order binary.ByteOrder, sum [2]uint32, b []byte) [2]uint32 {
+	for ; len(b) >= 8; b = b[8:] {
+		sum[0] += order.Uint32(b) + sum[1]
+		sum[1] += order.Uint32(b[4:]) + sum[0]
+	}
+	return sum
+}
+
+// wordsOf returns in which order the bytes of a word are summed up: that of the
+// machine which began the log.
+func wordsOf(log *lib.TWal) binary.ByteOrder {
+	if log.Fhdr.FbigEndCksum != 0 {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// word reads one from the log's own headers.
+func (f *pageFile) word(tls *libc.TLS, file uintptr, offset int64) (uint32, int32) {
+	out := tls.Alloc(4)
+	defer tls.Free(4)
+	rc := f.read(tls, file, out, 4, offset)
+	return binary.BigEndian.Uint32(unsafe.Slice(at[byte](out), 4)), rc // #nosec G103 -- SQLite's own memory
+}

@@ -1,0 +1,162 @@
+package checksum
+
+import (
+	"fmt"
+	"sync"
+	"time"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// checkpointLock is the number of SQLite's lock for bringing the log into the
+// file.
+const checkpointLock = 1
+
+// A Hold keeps the lock for bringing the log into the file with this process, for
+// as long as a store has the file open. Other programs then read and write
+// beside us, into the log, and we alone write the file: what they wrote gets its
+// checksum when we bring it over. Between our own connections the lock is passed
+// on in memory.
+type Hold struct {
+	path  string
+	users int // stores of this process
+	tls   *libc.TLS
+	db    uintptr
+	file  uintptr // of the connection that has SQLite's lock; 0: another process has it
+	taken uintptr // the file of our connection that has the lock now
+}
+
+// holds are those of this process by path, as SQLite has it.
+var holds struct {
+	mu sync.Mutex // guards all of it, and every hold
+	by map[string]*Hold
+}
+
+// Hold keeps the lock, now or as soon as Retry finds it free; wait bounds the
+// wait for other connections until the log is open. The database must be in WAL
+// mode.
+func (f File) Hold(wait time.Duration) (*Hold, error) {
+	tls := libc.NewTLS()
+	db, err := openRaw(tls, f.path)
+	if err == nil {
+		lib.Xsqlite3_busy_timeout(tls, db, int32(wait.Milliseconds()))
+		err = execRaw(tls, db, "SELECT 1 FROM sqlite_schema") // opens the log
+	}
+	var file uintptr
+	if err == nil {
+		file, err = fileOf(tls, db)
+	}
+	if err != nil {
+		lib.Xsqlite3_close(tls, db)
+		tls.Close()
+		return nil, err
+	}
+	name := libc.GoString(stateOf(file).name)
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	if h := holds.by[name]; h != nil { // another store of this process has it
+		h.users++
+		lib.Xsqlite3_close(tls, db)
+		tls.Close()
+		return h, nil
+	}
+	h := &Hold{path: name, users: 1, tls: tls, db: db}
+	if holds.by == nil {
+		holds.by = map[string]*Hold{}
+	}
+	holds.by[name] = h
+	h.take(file)
+	return h, nil
+}
+
+// Has reports whether this process has the lock.
+func (h *Hold) Has() bool {
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	return h.file != 0
+}
+
+// Retry takes the lock when another process had it before.
+func (h *Hold) Retry() error {
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	if h.file != 0 || h.users == 0 {
+		return nil
+	}
+	file, err := fileOf(h.tls, h.db)
+	if err == nil {
+		h.take(file)
+	}
+	return err
+}
+
+func (h *Hold) take(file uintptr) {
+	if lockOf(file)(h.tls, file, checkpointLock, 1, lib.SQLITE_SHM_LOCK|lib.SQLITE_SHM_EXCLUSIVE) == lib.SQLITE_OK {
+		h.file = file
+	}
+}
+
+// Release gives the lock back with the last store.
+func (h *Hold) Release() {
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	if h.users--; h.users > 0 {
+		return
+	}
+	if h.file != 0 {
+		lockOf(h.file)(h.tls, h.file, checkpointLock, 1, lib.SQLITE_SHM_UNLOCK|lib.SQLITE_SHM_EXCLUSIVE)
+		h.file = 0
+	}
+	delete(holds.by, h.path)
+	lib.Xsqlite3_close(h.tls, h.db)
+	h.tls.Close()
+}
+
+// lockLog is how SQLite locks the index of the log: as ever, but for the lock
+// that this process holds.
+func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
+	lock := lockOf(file)
+	if first > checkpointLock || first+n <= checkpointLock {
+		return lock(tls, file, first, n, flags)
+	}
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	h := holds.by[libc.GoString(stateOf(file).name)]
+	if h == nil || h.file == 0 {
+		return lock(tls, file, first, n, flags)
+	}
+	locks := flags&lib.SQLITE_SHM_LOCK != 0
+	if locks && h.taken != 0 {
+		return lib.SQLITE_BUSY
+	}
+	if n > 1 { // it recovers the log, for which it locks what comes behind this lock too
+		if rc := lock(tls, file, first+1, n-1, flags); rc != lib.SQLITE_OK {
+			return rc
+		}
+	}
+	switch {
+	case locks:
+		h.taken = file
+	case h.taken == file:
+		h.taken = 0
+	}
+	return lib.SQLITE_OK
+}
+
+// lockOf returns the ordinary file system's locking.
+func lockOf(file uintptr) lockFunc {
+	return *(*lockFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(file).methods).FxShmLock)) // #nosec G103 -- SQLite's own memory
+}
+
+// fileOf returns SQLite's record of a connection's database file.
+func fileOf(tls *libc.TLS, db uintptr) (uintptr, error) {
+	out := tls.Alloc(int(unsafe.Sizeof(db)))
+	defer tls.Free(int(unsafe.Sizeof(db)))
+	if rc := lib.Xsqlite3_file_control(tls, db, 0, lib.SQLITE_FCNTL_FILE_POINTER, out); rc != lib.SQLITE_OK {
+		return 0, fmt.Errorf("find the file of a connection: %w", sqlite.ResultCode(rc).ToError())
+	}
+	return *at[uintptr](out), nil
+}

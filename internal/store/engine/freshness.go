@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"maps"
+	"sync"
+)
+
+// maxFresh bounds what a Freshness keeps; beyond it, it starts anew.
+const maxFresh = 10_000
+
+// Freshness keeps, for SQLite, what every request needs: a value V by its key K,
+// and the version of the space S that the value belongs to. It is exact: during a
+// commit that changes one of them, that one is not known, and whoever asks reads
+// the database.
+type Freshness[K, S comparable, V any] struct {
+	mu         sync.RWMutex // guards all below
+	values     map[K]V
+	versions   map[S]int64 // 0: just changing
+	generation int64       // rises when something was forgotten
+	changing   bool        // a commit changes values now
+	spaceOf    func(V) S
+}
+
+// NewFreshness makes an empty one.
+func NewFreshness[K, S comparable, V any](spaceOf func(V) S) *Freshness[K, S, V] {
+	return &Freshness[K, S, V]{values: map[K]V{}, versions: map[S]int64{}, spaceOf: spaceOf}
+}
+
+// Value returns what is known, or loads it, with the version of its space; 0 is a
+// version that is not known.
+func (f *Freshness[K, S, V]) Value(key K, load func() (V, int64, error)) (V, int64, error) {
+	f.mu.RLock()
+	v, ok := f.values[key]
+	version := f.versions[f.spaceOf(v)]
+	generation := f.generation
+	f.mu.RUnlock()
+	if ok {
+		return v, version, nil
+	}
+	v, version, err := load()
+	if err != nil {
+		return v, 0, err
+	}
+	return v, f.keep(key, v, version, generation), nil
+}
+
+// keep remembers v unless something changed since it was loaded. A version that
+// is known already is newer than the loaded one, or the same.
+func (f *Freshness[K, S, V]) keep(key K, v V, version, generation int64) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.generation != generation || f.changing {
+		return 0
+	}
+	if len(f.values) >= maxFresh {
+		// The versions go too, and the loaded one may be older than they were.
+		f.reset()
+		return 0
+	}
+	f.values[key] = v
+	space := f.spaceOf(v)
+	if _, known := f.versions[space]; !known {
+		f.versions[space] = version
+	}
+	return f.versions[space]
+}
+
+// Unsettle is called before COMMIT; the function that it returns, after. touched
+// has the versions that spaces will have; values says that some value changes.
+func (f *Freshness[K, S, V]) Unsettle(touched map[S]int64, values bool) (settle func(committed bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range touched {
+		f.versions[id] = 0
+	}
+	if values {
+		f.changing = true
+		clear(f.values)
+	}
+	return func(committed bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.changing = false
+		for id, v := range touched {
+			if f.versions[id] = v; !committed {
+				delete(f.versions, id)
+			}
+		}
+		if values || !committed {
+			f.reset()
+		}
+	}
+}
+
+// Forget drops everything: another process has committed something.
+func (f *Freshness[K, S, V]) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reset()
+}
+
+// reset keeps the marks of what is just changing.
+func (f *Freshness[K, S, V]) reset() {
+	f.generation++
+	clear(f.values)
+	maps.DeleteFunc(f.versions, func(_ S, v int64) bool { return v != 0 })
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	_ "modernc.org/sqlite"
+
+	"sheaf.dev/internal/failpoint"
+)
+
+// Schema is the state of a database's tables.
+type Schema struct {
+	Version int64 // the newest migration that was applied; 0: an empty database
+	Oldest  int64 // the oldest program schema that may serve it
+}
+
+// Serves returns an error, for a person, unless a program of that schema can
+// serve it.
+func (s Schema) Serves(program int64) error {
+	switch {
+	case s.Version < program:
+		return fmt.Errorf("the database has schema %d and this program needs %d: run sheaf migrate", s.Version, program)
+	case s.Oldest > program:
+		return fmt.Errorf("the database has schema %d, which needs a newer program than this one (schema %d): upgrade sheaf", s.Version, program)
+	}
+	return nil
+}
+
+// newestSchema reads the table in which each migration says what it is.
+const newestSchema = `
+SELECT version, oldest
+FROM schema_compat
+ORDER BY version DESC
+LIMIT 1`
+
+// Schema returns the state of the tables, which must be there.
+func (r *Reader) Schema() (Schema, error) {
+	s, _, err := One(r, newestSchema, func(w *Row) Schema { return Schema{w.Int(), w.Int()} })
+	return s, err
+}
+
+// Schema implements Engine.
+func (e *SQLite) Schema(ctx context.Context) (s Schema, err error) {
+	err = e.Read(ctx, func(r *Reader) error {
+		n, err := r.Count("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_compat'")
+		if err != nil || n == 0 {
+			return err
+		}
+		s, err = r.Schema()
+		return err
+	})
+	return s, err
+}
+
+// Schema implements Engine.
+func (e *Postgres) Schema(ctx context.Context) (s Schema, err error) {
+	err = e.Read(ctx, func(r *Reader) error {
+		n, err := r.Count("SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_compat' AND schemaname = current_schema()")
+		if err != nil || n == 0 {
+			return err
+		}
+		s, err = r.Schema()
+		return err
+	})
+	return s, err
+}
+
+// Migrate brings the tables to a schema. It runs under a lock: of several that
+// start together one migrates and the others wait. A database that is newer is
+// left alone, and refused unless it names a program of that schema as one that
+// may go on beside it.
+func Migrate(ctx context.Context, o Options, schema int64) error {
+	o = o.withDefaults()
+	if o.DatabaseURL != "" {
+		return migratePostgres(ctx, o, schema)
+	}
+	return migrateSQLite(ctx, o, schema)
+}
+
+func migrateSQLite(ctx context.Context, o Options, schema int64) error {
+	unlock, err := lockFile(filepath.Join(o.Folder, "migrate.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := filepath.Join(o.Folder, FileName)
+	if err := checkFile(path, o.Log); err != nil {
+		return err
+	}
+	if err := claimFile(path); err != nil {
+		return err
+	}
+	address := "file:" + (&url.URL{Path: path}).EscapedPath()
+	db, err := sql.Open("sqlite", address+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	return apply(ctx, db, o.Migrations, schema, goose.DialectSQLite3, "sqlite")
+}
+
+func migratePostgres(ctx context.Context, o Options, schema int64) error {
+	config, err := pgxpool.ParseConfig(o.DatabaseURL) // takes out what only the pool understands
+	if err != nil {
+		return errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+	}
+	db := stdlib.OpenDB(*config.ConnConfig)
+	defer db.Close()
+	if err := db.PingContext(ctx); err != nil {
+		return unreachable(o.DatabaseURL, err)
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return err
+	}
+	return apply(ctx, db, o.Migrations, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
+}
+
+func apply(ctx context.Context, db *sql.DB, migrations fs.FS, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
+	files, err := fs.Sub(migrations, folder)
+	if err != nil {
+		return err
+	}
+	options = append(options, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(dialect, db, files, options...)
+	if err != nil {
+		return err
+	}
+	current, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if current >= schema {
+		return compatible(ctx, db, schema)
+	}
+	for at := current; at < schema; {
+		done, err := p.UpByOne(ctx)
+		failpoint.Pass(failpoint.InMigration)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return compatible(ctx, db, schema) // another that started together has done the rest
+		}
+		if err != nil {
+			return fmt.Errorf("migrate from schema %d to %d: %w", current, schema, err)
+		}
+		at = done.Source.Version
+	}
+	return nil
+}
+
+// compatible returns an error unless a program of that schema may serve the schema.
+func compatible(ctx context.Context, db *sql.DB, program int64) error {
+	var s Schema
+	if err := db.QueryRowContext(ctx, newestSchema).Scan(&s.Version, &s.Oldest); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	return s.Serves(program)
+}
+
+// lockFile waits for an exclusive lock on path.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { f.Close() }, nil
+}

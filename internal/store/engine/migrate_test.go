@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+func TestMigrate_SeveralAtOnce(t *testing.T) {
+	for name, o := range map[string]func(t *testing.T) Options{
+		"SQLite":     func(t *testing.T) Options { return Options{Folder: t.TempDir()} },
+		"PostgreSQL": func(t *testing.T) Options { return Options{DatabaseURL: pgtest.URL(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := o(t)
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if err := ready(openTest(t, o)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestSchema_NewerIsServedWhenItSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, s Engine) {
+		newer := func(version, oldest int) error {
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				return tx.Exec("INSERT INTO schema_compat (version, oldest) VALUES ($1, $2)", version, oldest)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ready(s)
+		}
+		if err := newer(latest+1, latest); err != nil {
+			t.Errorf("a newer schema that allows this program: %v", err)
+		}
+		err := newer(latest+2, latest+1)
+		if err == nil || !strings.Contains(err.Error(), "upgrade sheaf") {
+			t.Errorf("a newer schema that does not: got %v", err)
+		}
+	})
+}
+
+func TestMigrate_NewerSchemaIsLeftAloneAndRefused(t *testing.T) {
+	for name, o := range map[string]func(t *testing.T) (Options, string, string){
+		"SQLite": func(t *testing.T) (Options, string, string) {
+			folder := t.TempDir()
+			return Options{Folder: folder}, "sqlite", filepath.Join(folder, FileName)
+		},
+		"PostgreSQL": func(t *testing.T) (Options, string, string) {
+			url := pgtest.URL(t)
+			return Options{DatabaseURL: url}, "pgx", url
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, driver, address := o(t)
+			if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
+				t.Fatal(err)
+			}
+			db, err := sql.Open(driver, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			apply := func(oldest int) {
+				t.Helper()
+				for _, text := range []string{
+					fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, %s)", latest+1, map[string]string{"sqlite": "1", "pgx": "true"}[driver]),
+					"DELETE FROM schema_compat",
+					fmt.Sprintf("INSERT INTO schema_compat (version, oldest) VALUES (%d, %d)", latest+1, oldest),
+				} {
+					if _, err := db.Exec(text); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			apply(latest)
+			if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
+				t.Errorf("beside a newer program: %v", err)
+			}
+			apply(latest + 1)
+			if err := Migrate(context.Background(), testOptions(o), latest); err == nil || !strings.Contains(err.Error(), "upgrade sheaf") {
+				t.Errorf("got %v, want the line that says to upgrade", err)
+			}
+		})
+	}
+}
+
+func TestSchema_EmptyDatabaseSaysToMigrate(t *testing.T) {
+	for name, o := range map[string]func(t *testing.T) Options{
+		"SQLite":     func(t *testing.T) Options { return Options{Folder: t.TempDir()} },
+		"PostgreSQL": func(t *testing.T) Options { return Options{DatabaseURL: pgtest.URL(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := o(t)
+			s, err := Open(context.Background(), testOptions(o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := ready(s); err == nil || !strings.Contains(err.Error(), "run sheaf migrate") {
+				t.Errorf("got %v, want the line that says to migrate", err)
+			}
+			if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
+				t.Error(err)
+			}
+			if err := ready(s); err != nil {
+				t.Errorf("after the migration: %v", err)
+			}
+		})
+	}
+}
+
+// A first start that dies between goose's own table and ours must not leave a
+// file that looks like another program's.
+func TestMigrate_InterruptedFirstStartGoesOn(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, FileName)
+	if err := claimFile(path); err != nil {
+		t.Fatal(err)
+	}
+	execFile(t, path, "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)")
+	if err := ready(openTest(t, Options{Folder: folder})); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSQLite_FilesAreTheirOwnersAlone(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	for name, migrate := range map[string]bool{"migrated": true, "only opened": false} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			o := Options{Folder: folder}
+			if migrate {
+				if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := Open(context.Background(), testOptions(o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if migrate {
+				put(t, s, "w")
+			}
+			files, err := os.ReadDir(folder)
+			if err != nil || len(files) < 3 {
+				t.Fatalf("got %v, %v, want the file, its log and its index", files, err)
+			}
+			for _, f := range files {
+				info, err := f.Info()
+				if err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s has mode %v, %v, want 0600", f.Name(), info.Mode(), err)
+				}
+			}
+		})
+	}
+}
+
+func TestSQLite_FolderNamesAreTakenAsTheyAre(t *testing.T) {
+	for _, name := range []string{"a b", "50%", "%41", "what?", "x#y", "q&_pragma=synchronous(OFF)", "ü;'"} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), name)
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := ready(openTest(t, Options{Folder: folder})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func ready(s Engine) error {
+	schema, err := s.Schema(context.Background())
+	if err != nil {
+		return err
+	}
+	return schema.Serves(latest)
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// WriteTimeout bounds a whole transaction; no client's leaving does.
+	WriteTimeout = 30 * time.Second
+	// longTimeout bounds a restore.
+	longTimeout = 24 * time.Hour
+	// firstTimeout bounds the first statement on a connection, which waits for
+	// nobody's lock: longer than that, and its server does not answer any more.
+	// Where connecting may take longer, so may that.
+	firstTimeout = 5 * time.Second
+	// connectTimeout bounds the way to one host, unless the URL says otherwise;
+	// pingTimeout bounds the question to an idle connection.
+	connectTimeout = 3 * time.Second
+	pingTimeout    = 2 * time.Second
+	// maxReruns bounds how often a transaction that PostgreSQL undid is tried.
+	maxReruns = 10
+)
+
+// Postgres is one PostgreSQL database, which any number of nodes share.
+type Postgres struct {
+	pool    *pgxpool.Pool
+	size    int32         // how many connections the pool may have
+	first   time.Duration // bounds the first statement on a connection
+	options Options       // who is told
+}
+
+func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
+	url := o.DatabaseURL
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+	}
+	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = 16
+	}
+	// A host that is frozen or cut off refuses nothing: only time tells.
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.PingTimeout = pingTimeout
+	config.ConnConfig.OnNotice = noteWarning
+	// Rows are read in the binary format, which the simple protocol lacks.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("the PostgreSQL address cannot be used: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, unreachable(url, err)
+	}
+	return &Postgres{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), options: o}, nil
+}
+
+// unreachable says where PostgreSQL was looked for, without the password.
+func unreachable(url string, err error) error {
+	where := "the address given"
+	if c, parseErr := pgconn.ParseConfig(url); parseErr == nil {
+		where = c.Host
+	}
+	return fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", where, err)
+}
+
+// Connections implements Engine.
+func (e *Postgres) Connections() (reads, writes int) { return int(e.size), int(e.size) }
+
+var onPostgres = Dialect{Postgres: true}
+
+// Close implements Engine.
+func (e *Postgres) Close() error {
+	e.pool.Close()
+	return nil
+}
+
+// Read implements Engine.
+func (e *Postgres) Read(ctx context.Context, fn func(*Reader) error) error {
+	return e.on(ctx, ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", func(c *postgresConn) error {
+		defer c.c.Exec(c.ctx, "ROLLBACK")
+		return fn(&Reader{conn: c, dialect: onPostgres})
+	})
+}
+
+// on runs fn on a connection of the pool, after begin. Until there is one, the
+// end of wait stops it; from then on, that of ctx. A connection that proves dead
+// at the first statement, as all do after a restart of the server, is replaced:
+// nothing was done on it. Without begin, fn is one statement that only reads.
+func (e *Postgres) on(wait, ctx context.Context, begin string, fn func(*postgresConn) error) error {
+	for dead := int32(0); ; dead++ {
+		c, err := e.pool.Acquire(wait)
+		if err != nil {
+			return sheaf.UnavailableError(err)
+		}
+		again, err := e.use(ctx, c, begin, fn)
+		if !again || dead > e.size {
+			return err
+		}
+	}
+}
+
+// use runs fn on c, and reports whether c was dead before anything was done.
+func (e *Postgres) use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
+	defer c.Release()
+	first, cancel := context.WithTimeout(ctx, e.first)
+	defer cancel()
+	conn := &postgresConn{ctx: first, c: c.Conn()}
+	if begin == "" {
+		err = fn(conn)
+	} else {
+		_, err = conn.exec(begin, nil)
+	}
+	if err != nil {
+		if first.Err() != nil && ctx.Err() == nil {
+			e.pool.Reset() // the others lead to the same server
+		}
+		return conn.c.IsClosed(), err
+	}
+	if begin == "" {
+		return false, nil
+	}
+	conn.ctx = ctx
+	return false, fn(conn)
+}
+
+// Write implements Engine.
+func (e *Postgres) Write(ctx context.Context, fn func(*Tx) error) error {
+	return e.writeWithin(ctx, WriteTimeout, fn)
+}
+
+// WriteLong implements Engine.
+func (e *Postgres) WriteLong(ctx context.Context, fn func(*Tx) error) error {
+	return e.writeWithin(ctx, longTimeout, fn)
+}
+
+func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
+	for n := 1; ; n++ {
+		err := e.once(ctx, limit, fn)
+		if !rerun(err) {
+			return err
+		}
+		if n == maxReruns {
+			return sheaf.UnavailableError(err)
+		}
+	}
+}
+
+// once runs fn in one transaction. From its first statement to the answer of
+// COMMIT no client's leaving can cancel it.
+func (e *Postgres) once(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
+	wait, cancel := context.WithTimeout(ctx, WriteTimeout)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	tx := &Tx{Reader: Reader{dialect: onPostgres}}
+	settle := func(bool) {}
+	err := e.on(wait, ctx, "BEGIN", func(c *postgresConn) error {
+		tx.conn = c
+		failpoint.Pass(failpoint.Begun)
+		if err := safely(fn, tx); err != nil {
+			c.c.Exec(ctx, "ROLLBACK")
+			return err
+		}
+		settle = e.options.Committing([]any{tx.Note})
+		failpoint.Pass(failpoint.BeforeCommit)
+		if failpoint.Planted(failpoint.EarlyAnswer) {
+			c.c.Exec(ctx, "ROLLBACK") // as when the process dies between the answer and the commit
+			return nil
+		}
+		return c.commit()
+	})
+	failpoint.Pass(failpoint.AfterCommit)
+	settle(err == nil)
+	return err
+}
+
+// ReadOne implements Engine.
+func (e *Postgres) ReadOne(ctx context.Context, fn func(*Reader) error) error {
+	return e.on(ctx, ctx, "", func(c *postgresConn) error { return fn(&Reader{conn: c, dialect: onPostgres}) })
+}
+
+// postgresConn is a connection of pgx' native API.
+type postgresConn struct {
+	ctx context.Context
+	c   *pgx.Conn
+}
+
+func (c *postgresConn) query(sql string, args []any, each func(*Row) error) error {
+	rows, err := c.c.Query(c.ctx, sql, plainAll(args)...)
+	if err != nil {
+		return postgresError(err)
+	}
+	defer rows.Close()
+	r := &Row{oids: rows.FieldDescriptions()}
+	for rows.Next() {
+		r.raw, r.at = rows.RawValues(), 0
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+	return postgresError(rows.Err())
+}
+
+func (c *postgresConn) exec(sql string, args []any) (int64, error) {
+	tag, err := c.c.Exec(c.ctx, sql, plainAll(args)...)
+	return tag.RowsAffected(), postgresError(err)
+}
+
+// commit returns nil only when the server said without a warning that the
+// transaction is committed: it answers ROLLBACK to the COMMIT of a failed one,
+// and a warning when somebody cancelled the wait for a synchronous standby,
+// which may then lack it. That is unknown, as is a lost connection.
+func (c *postgresConn) commit() error {
+	data := c.c.PgConn().CustomData()
+	delete(data, warned)
+	tag, err := c.c.Exec(c.ctx, "COMMIT")
+	if err != nil {
+		return postgresError(err)
+	}
+	if w, ok := data[warned]; ok {
+		return sheaf.UnavailableError(fmt.Errorf("commit: the server warned: %v", w))
+	}
+	if tag.String() != "COMMIT" {
+		return fmt.Errorf("commit: the server answered %q", tag.String())
+	}
+	return nil
+}
+
+// warned is where a connection keeps the last warning of its server.
+const warned = "sheaf.warned"
+
+func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		c.CustomData()[warned] = n.Message
+	}
+}
+
+func plainAll(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		out[i] = plain(a)
+	}
+	return out
+}
+
+// isClosed reports whether the connection went away under the statement.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}

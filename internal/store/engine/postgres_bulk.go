@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// bulkMost bounds the rows of one statement, and so the memory that it takes on
+// both sides.
+const bulkMost = 4096
+
+// run runs b for the rows, in as few round trips as possible.
+func (c *postgresConn) run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
+	at := 0
+	for part := range slices.Chunk(rows, bulkMost) {
+		if err := c.runPart(b, part, func(i int, w *Row) { scan(at+i, w) }); err != nil {
+			return err
+		}
+		at += len(part)
+	}
+	return nil
+}
+
+func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
+	if len(rows) < bulkFrom {
+		return c.runEach(b, rows, scan)
+	}
+	args := append([]any{pgx.QueryExecModeCacheDescribe}, b.arrays(rows)...)
+	found, err := c.c.Query(c.ctx, b.set, args...)
+	if err != nil {
+		return postgresError(err)
+	}
+	return scanAll(found, func(r *Row) { scan(int(r.Int())-1, r) })
+}
+
+// runEach sends a statement for each row, all of them together.
+func (c *postgresConn) runEach(b *Bulk, rows [][]any, scan func(i int, w *Row)) (err error) {
+	var batch pgx.Batch
+	for _, args := range rows {
+		batch.Queue(b.one, plainAll(args)...)
+	}
+	results := c.c.SendBatch(c.ctx, &batch)
+	defer func() {
+		if closing := results.Close(); err == nil {
+			err = postgresError(closing)
+		}
+	}()
+	for i := range rows {
+		found, err := results.Query()
+		if err != nil {
+			return postgresError(err)
+		}
+		if err := scanAll(found, func(r *Row) { scan(i, r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanAll(rows pgx.Rows, scan func(*Row)) error {
+	defer rows.Close()
+	r := &Row{oids: rows.FieldDescriptions()}
+	for rows.Next() {
+		r.raw, r.at = rows.RawValues(), 0
+		scan(r)
+	}
+	return postgresError(rows.Err())
+}

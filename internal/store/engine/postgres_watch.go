@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// channel is what nodes tell each other on: where to look again, never what
+	// is there.
+	channel = "sheaf_changed"
+	// listenRest is the pause before a lost connection is opened again. What
+	// is missed meanwhile the polls find.
+	listenRest = 500 * time.Millisecond
+	// silence is after how long without news the server is asked whether it is
+	// still there: one that is frozen or cut off closes no connection.
+	silence = 5 * time.Second
+)
+
+// Notify implements Engine. NOTIFY takes a lock of the whole database at its
+// commit, so it is never in a write's transaction.
+func (e *Postgres) Notify(ctx context.Context, notice string) error {
+	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, notice)
+	return err
+}
+
+// Listen implements Engine. A lost connection is opened again.
+func (e *Postgres) Listen(ctx context.Context, heard func(notice string), missed func()) {
+	for ctx.Err() == nil {
+		if err := e.listen(ctx, heard, missed); err != nil && ctx.Err() == nil {
+			e.options.Log.Warn("lost the connection on which other nodes tell of changes", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRest):
+			missed() // whatever was told meanwhile
+		}
+	}
+}
+
+// listen reports what other nodes tell, on a connection of its own.
+func (e *Postgres) listen(ctx context.Context, heard func(notice string), missed func()) error {
+	c, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	missed()
+	for {
+		n, err := e.next(ctx, c)
+		if err != nil {
+			return err
+		}
+		if n != nil {
+			heard(n.Payload)
+		}
+	}
+}
+
+// next waits for a notification, and returns nil when there was none but the
+// server is still there.
+func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+	wait, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	n, err := c.WaitForNotification(wait)
+	if err == nil || ctx.Err() != nil || wait.Err() == nil {
+		return n, err
+	}
+	ping, cancel := context.WithTimeout(ctx, e.first)
+	defer cancel()
+	return nil, c.Ping(ping)
+}
+
+// Alone runs fn if no other node runs the chore of that name now. Should the
+// connection that holds the lock die, another node may begin beside it: chores
+// are such that this does no harm.
+func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("lock chore %s: %w", chore, postgresError(err))
+	}
+	defer c.Release()
+	key := lockKey(chore)
+	var got bool
+	if err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&got); err != nil || !got {
+		return postgresError(err)
+	}
+	defer c.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
+	return fn(ctx)
+}
+
+func lockKey(chore string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte("sheaf chore " + chore))
+	return int64(h.Sum64())
+}

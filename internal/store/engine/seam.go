@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"zombiezen.com/go/sqlite"
+)
+
+// conn is a connection inside a transaction: the seam under which each engine
+// has its native driver. Parameters are $1, $2, … and bound by ordinal.
+type conn interface {
+	// query calls each for every row; the row is valid during the call.
+	query(sql string, args []any, each func(*Row) error) error
+	// exec returns how many rows it changed.
+	exec(sql string, args []any) (int64, error)
+}
+
+// Row reads the columns of a result from left to right. Only TEXT, BIGINT and
+// BLOB columns exist, so that both engines are read the same way.
+type Row struct {
+	stmt *sqlite.Stmt // SQLite
+	raw  [][]byte     // PostgreSQL, in its binary format
+	oids []pgconn.FieldDescription
+	at   int
+}
+
+// Skip passes over a column, and returns its index.
+func (r *Row) Skip() int {
+	r.at++
+	return r.at - 1
+}
+
+// Null reports whether the next column is NULL.
+func (r *Row) Null() bool {
+	if r.stmt != nil {
+		return r.stmt.ColumnType(r.at) == sqlite.TypeNull
+	}
+	return r.raw[r.at] == nil
+}
+
+// IsInt reports whether the next column is a number, where text and numbers are
+// read alike.
+func (r *Row) IsInt() bool {
+	if r.stmt != nil {
+		return r.stmt.ColumnType(r.at) == sqlite.TypeInteger
+	}
+	return r.oids[r.at].DataTypeOID == pgtype.Int8OID || r.oids[r.at].DataTypeOID == pgtype.Int4OID
+}
+
+// Text reads a text; NULL is empty.
+func (r *Row) Text() string {
+	i := r.Skip()
+	if r.stmt != nil {
+		return r.stmt.ColumnText(i)
+	}
+	return string(r.raw[i])
+}
+
+// Int reads a number; NULL is 0.
+func (r *Row) Int() int64 {
+	i := r.Skip()
+	if r.stmt != nil {
+		return r.stmt.ColumnInt64(i)
+	}
+	if b := r.raw[i]; len(b) == 8 {
+		return int64(binary.BigEndian.Uint64(b))
+	} else if len(b) == 4 {
+		return int64(int32(binary.BigEndian.Uint32(b)))
+	}
+	return 0
+}
+
+// Blob reads bytes.
+func (r *Row) Blob() []byte {
+	i := r.Skip()
+	if r.stmt != nil {
+		b := make([]byte, r.stmt.ColumnLen(i))
+		r.stmt.ColumnBytes(i, b)
+		return b
+	}
+	return append([]byte(nil), r.raw[i]...)
+}
+
+// Bool reads a number: 0 is false.
+func (r *Row) Bool() bool { return r.Int() != 0 }
+
+// Time reads milliseconds since 1970.
+func (r *Row) Time() time.Time { return time.UnixMilli(r.Int()).UTC() }
+
+// OptTime is Time; NULL is nil.
+func (r *Row) OptTime() *time.Time {
+	if r.Null() {
+		r.Skip()
+		return nil
+	}
+	t := r.Time()
+	return &t
+}
+
+// Micros reads microseconds.
+func (r *Row) Micros() time.Duration { return time.Duration(r.Int()) * time.Microsecond }
+
+// OptInt is Int; NULL is nil.
+func (r *Row) OptInt() *int64 {
+	if r.Null() {
+		r.Skip()
+		return nil
+	}
+	n := r.Int()
+	return &n
+}
+
+// OptBlob is Blob; NULL is nil.
+func (r *Row) OptBlob() []byte {
+	if r.Null() {
+		r.Skip()
+		return nil
+	}
+	return r.Blob()
+}
+
+// OptText is Text; NULL is nil.
+func (r *Row) OptText() *string { return OptText[string](r) }
+
+// OptText reads a nullable text, also of a type of its own such as an id.
+func OptText[T ~string](r *Row) *T {
+	if r.Null() {
+		r.Skip()
+		return nil
+	}
+	t := T(r.Text())
+	return &t
+}
+
+// plain returns v as one of nil, string, int64 and []byte, which is all that is
+// ever bound.
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, string, int64, []byte:
+		return v
+	case int:
+		return int64(v)
+	case bool:
+		if v {
+			return int64(1)
+		}
+		return int64(0)
+	case time.Time:
+		return v.UnixMilli()
+	case *time.Time:
+		if v == nil {
+			return nil
+		}
+		return v.UnixMilli()
+	case *string:
+		if v == nil {
+			return nil
+		}
+		return *v
+	}
+	return plainByKind(reflect.ValueOf(v))
+}
+
+func plainByKind(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Int32, reflect.Int, reflect.Int64:
+		return v.Int()
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return plain(v.Elem().Interface())
+	}
+	panic(fmt.Sprintf("store: a %s cannot be bound", v.Type()))
+}
+
+// Reader reads in one snapshot. It is valid inside the closure that got it.
+type Reader struct {
+	conn    conn
+	dialect Dialect
+}
+
+// Dialect returns what the engine of this snapshot does differently.
+func (r *Reader) Dialect() Dialect { return r.dialect }
+
+// Query calls each for every row; the row is valid during the call.
+func (r *Reader) Query(sql string, each func(*Row), args ...any) error {
+	return r.conn.query(sql, args, func(w *Row) error {
+		each(w)
+		return nil
+	})
+}
+
+// Each is Query for what may fail: the first error of each ends it and is
+// returned.
+func (r *Reader) Each(sql string, args []any, each func(*Row) error) error {
+	return r.conn.query(sql, args, each)
+}
+
+// Count reads a single number; no row is 0.
+func (r *Reader) Count(sql string, args ...any) (int64, error) {
+	n, _, err := One(r, sql, (*Row).Int, args...)
+	return n, err
+}
+
+// One reads a single row; found is false when there is none.
+func One[T any](r *Reader, sql string, scan func(*Row) T, args ...any) (v T, found bool, err error) {
+	err = r.conn.query(sql, args, func(w *Row) error {
+		v, found = scan(w), true
+		return nil
+	})
+	return v, found, err
+}
+
+// All reads every row.
+func All[T any](r *Reader, sql string, scan func(*Row) T, args ...any) ([]T, error) {
+	var vs []T
+	err := r.conn.query(sql, args, func(w *Row) error {
+		vs = append(vs, scan(w))
+		return nil
+	})
+	return vs, err
+}
+
+// Tx is a Reader that also writes.
+type Tx struct {
+	Reader
+	// Note is what this transaction tells of itself. The engine does not look at
+	// it: Options.Committing gets it.
+	Note any
+}
+
+// Exec runs a statement.
+func (tx *Tx) Exec(sql string, args ...any) error {
+	_, err := tx.conn.exec(sql, args)
+	return err
+}
+
+// Changed is Exec, and returns how many rows it changed.
+func (tx *Tx) Changed(sql string, args ...any) (int64, error) { return tx.conn.exec(sql, args) }
+
+// Conditions are the parts of a WHERE, joined by AND.
+type Conditions struct {
+	parts []string
+	Args  []any
+}
+
+// And adds a condition; each "?" in it becomes the ordinal of its argument.
+func (c *Conditions) And(cond string, args ...any) {
+	for _, a := range args {
+		c.Args = append(c.Args, a)
+		cond = strings.Replace(cond, "?", "$"+strconv.Itoa(len(c.Args)), 1)
+	}
+	c.parts = append(c.parts, cond)
+}
+
+// SQL returns the WHERE.
+func (c *Conditions) SQL() string { return "WHERE " + strings.Join(c.parts, " AND ") }

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+)
+
+// Snapshots returns a way to read snapshots that takes no connection from
+// anybody, and that the end of ctx interrupts even in the middle of a query.
+func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
+	c, err := openConn(e.path, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.c.SetInterrupt(ctx.Done())
+	return func(fn func(*Reader) error) error {
+		if _, err := c.exec("BEGIN", nil); err != nil {
+			return interrupted(ctx, err)
+		}
+		defer c.c.SetInterrupt(ctx.Done())
+		err := fn(&Reader{conn: c})
+		c.c.SetInterrupt(nil) // or the end would be interrupted too
+		_, ended := c.exec("ROLLBACK", nil)
+		return interrupted(ctx, errors.Join(err, ended))
+	}, func() { c.close() }, nil
+}
+
+// Snapshots implements Engine.
+func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
+	config := e.pool.Config().ConnConfig.Copy()
+	// The default would close the connection, and wait 15 s for the server's part in that.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: firstTimeout}
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, nil, postgresError(err)
+	}
+	conn := &postgresConn{ctx: ctx, c: c}
+	return func(fn func(*Reader) error) error {
+		if _, err := conn.exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil); err != nil {
+			return interrupted(ctx, err)
+		}
+		defer c.Exec(context.WithoutCancel(ctx), "ROLLBACK")
+		return interrupted(ctx, fn(&Reader{conn: conn, dialect: onPostgres}))
+	}, func() { c.Close(context.WithoutCancel(ctx)) }, nil
+}
+
+// interrupted prefers to say that somebody stopped it.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,479 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine/checksum"
+)
+
+const (
+	// FileName is the SQLite file in the data folder.
+	FileName = "sheaf.db"
+	// applicationID marks a file as ours: "SHEA" in its header.
+	applicationID = 0x53484541
+	// checksumForm is the user_version of a file with checksums: it contradicts
+	// the header's count of reserved bytes when one of them is damaged.
+	checksumForm = 1
+	// busyTimeout is how long a transaction waits for another process, such
+	// as the command line beside a server.
+	busyTimeout = 10 * time.Second
+	// watchEvery bounds how late a commit of another process is noticed.
+	watchEvery = 200 * time.Millisecond
+)
+
+// SQLite is one SQLite file: one writer with group commit, and a pool of
+// readers that never wait for it.
+type SQLite struct {
+	path        string
+	log         *slog.Logger
+	writer      *writer
+	checkpoints *checkpointer
+	readers     chan *sqliteConn
+	all         []*sqliteConn // the readers, also while they read
+	size        int
+	trusts      func() // ends the trust in whatever the file has
+	closing     sync.Once
+	closed      chan struct{}
+	watched     chan struct{} // closed when watchReads has ended
+}
+
+func openSQLite(o Options) (*SQLite, error) {
+	path := filepath.Join(o.Folder, FileName)
+	if err := checkFile(path, o.Log); err != nil {
+		return nil, err
+	}
+	if err := claimFile(path); err != nil {
+		return nil, err
+	}
+	w, err := openConn(path, false)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := openConn(path, false)
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	h, err := checksum.Of(path).Hold(busyTimeout)
+	if err != nil {
+		w.close()
+		beside.close()
+		return nil, damaged(path, err)
+	}
+	e := &SQLite{path: path, log: o.Log, size: max(4, 2*runtime.GOMAXPROCS(0)), trusts: func() {}, closed: make(chan struct{}), watched: make(chan struct{})}
+	e.readers = make(chan *sqliteConn, e.size)
+	for range e.size {
+		r, err := openConn(path, true)
+		if err != nil {
+			h.Release()
+			w.close()
+			beside.close()
+			e.closeReaders(len(e.readers))
+			return nil, err
+		}
+		r.leashed()
+		e.all = append(e.all, r)
+		e.readers <- r
+	}
+	e.checkpoints = newCheckpointer(beside, h, o.Log)
+	e.writer = newWriter(w, o, e.checkpoints)
+	go e.watchReads()
+	return e, nil
+}
+
+// checkFile refuses a file that is not ours before anything writes to it, and
+// takes over one of ours that another program wrote as a whole.
+func checkFile(path string, log *slog.Logger) error {
+	if err := checksum.Register(); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if os.IsNotExist(err) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the database file cannot be read: %w", err)
+	}
+	if info.Size() < checksum.SmallestPage { // SQLite would take it for an empty one
+		return damaged(path, errors.New("it is too short"))
+	}
+	if file := checksum.Of(path); !file.IsTrusted() && file.IsUnstamped(applicationID) {
+		if err := adoptFile(path, log); err != nil {
+			return err
+		}
+	}
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return damaged(path, err)
+	}
+	defer c.Close()
+	id, err := readInt(c, "PRAGMA application_id")
+	if err != nil {
+		return damaged(path, err)
+	}
+	tables, err := readInt(c, "SELECT COUNT(*) FROM sqlite_schema")
+	if err != nil {
+		return damaged(path, err)
+	}
+	if id != applicationID && tables > 0 {
+		return fmt.Errorf("%s is the database of another program: choose another folder with --data, or move the file away", path)
+	}
+	return checkWhole(c, path)
+}
+
+// checkWhole looks for damage, after SQLite has taken back what a first start
+// that died half-way had begun: then nothing is left.
+func checkWhole(c *sqlite.Conn, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("the database file cannot be read: %w", err)
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	if err := checkForm(c, path); err != nil {
+		return err
+	}
+	if err := checkSize(c, path, info.Size()); err != nil {
+		return err
+	}
+	return checkPages(c, path, info.Size())
+}
+
+func readInt(c *sqlite.Conn, sql string) (n int64, err error) {
+	err = sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		n = s.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}
+
+// createFile makes the file, unless it is there, its owner's alone: it holds
+// secrets. SQLite gives the log and the index beside it the same mode.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("the database file cannot be opened: %w", err)
+	}
+	return f.Close()
+}
+
+// checkForm refuses a file whose two statements on its checksums differ: with
+// either of them damaged, every page would go unchecked.
+func checkForm(c *sqlite.Conn, path string) error {
+	form, err := readInt(c, "PRAGMA user_version")
+	if err != nil {
+		return damaged(path, err)
+	}
+	carries, err := checksum.Of(path).Carries()
+	if err != nil {
+		return damaged(path, err)
+	}
+	if (form == checksumForm) != carries {
+		return damaged(path, errors.New("its first page says both that there are checksums and that there are none"))
+	}
+	return nil
+}
+
+// claimFile makes the file and marks it as ours before anything else is in it:
+// a first start that dies half-way must not leave what looks like the file of
+// another program.
+func claimFile(path string) error {
+	if err := createFile(path); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, checksumForm)
+		if err := checksum.Of(path).Begin(busyTimeout, pragmas); err != nil {
+			return fmt.Errorf("the database file cannot be written: %w", err)
+		}
+		return nil
+	}
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return damaged(path, err)
+	}
+	defer c.Close()
+	c.SetBusyTimeout(busyTimeout)
+	id, err := readInt(c, "PRAGMA application_id")
+	if err == nil && id != applicationID {
+		err = sqlitex.ExecuteTransient(c, fmt.Sprintf("PRAGMA application_id = %d", applicationID), nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the database file cannot be written: %w", err)
+	}
+	return nil
+}
+
+// checkSize refuses a file that ends within a page, as a copy does that was cut
+// short: SQLite would read zeroes. With a log beside it, that may end it.
+func checkSize(c *sqlite.Conn, path string, size int64) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return nil
+	}
+	page, err := readInt(c, "PRAGMA page_size")
+	if err != nil {
+		return damaged(path, err)
+	}
+	if size%page != 0 {
+		return damaged(path, errors.New("its last page is cut off"))
+	}
+	return nil
+}
+
+// checkPages looks for damage where that takes no noticeable time; larger files
+// are the doctor's.
+func checkPages(c *sqlite.Conn, path string, size int64) error {
+	if size > 16<<20 {
+		return nil
+	}
+	return checkIntegrity(c, path, "PRAGMA quick_check(1)")
+}
+
+// damaged is the refusal of a file. It says what to do where a page is not as we
+// wrote it: nobody but a person knows whether that was another program.
+func damaged(path string, err error) error {
+	if page := checksum.Of(path).Refused(); page != 0 {
+		return fmt.Errorf("page %d of %s is not as sheaf wrote it (%w): if another program, such as sqlite3, wrote to the file while no server ran, run sheaf repair; "+
+			"if none did, the disk has damaged it: restore it from a backup", page, path, err)
+	}
+	return fmt.Errorf("%s is damaged or not a database (%w): restore it from a backup, or move it away to start empty", path, err)
+}
+
+// openConn opens one connection. A reader cannot write.
+func openConn(path string, reader bool) (*sqliteConn, error) {
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+	if err != nil {
+		return nil, damaged(path, err)
+	}
+	c.SetInterrupt(nil)
+	c.SetBusyTimeout(busyTimeout)
+	// FULL: at NORMAL a power cut loses commits that were acknowledged.
+	level := "FULL"
+	if failpoint.Planted(failpoint.LazySync) {
+		level = "NORMAL"
+	}
+	pragmas := []string{"PRAGMA synchronous = " + level, "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
+	if reader {
+		pragmas = append(pragmas, "PRAGMA query_only = ON")
+	}
+	for _, p := range pragmas {
+		if err := sqlitex.ExecuteTransient(c, p, nil); err != nil {
+			c.Close()
+			return nil, damaged(path, err)
+		}
+	}
+	return &sqliteConn{c: c, statements: map[*sqlite.Stmt]statement{}}, nil
+}
+
+// Connections implements Engine.
+func (e *SQLite) Connections() (reads, writes int) { return e.size, 1 }
+
+// Read implements Engine.
+func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
+	// Of two cases that are ready, select takes any.
+	if err := ctx.Err(); err != nil {
+		return sheaf.UnavailableError(err)
+	}
+	c, err := e.reader(ctx)
+	if err != nil {
+		return sheaf.UnavailableError(err)
+	}
+	defer func() { e.readers <- c }()
+	if _, err := c.exec("BEGIN", nil); err != nil {
+		return err
+	}
+	c.leash.begin()
+	defer func() {
+		if c.leash.end() {
+			c.leashed() // or the end would be interrupted too
+			if err != nil {
+				err = errLongRead
+			}
+		}
+		c.exec("ROLLBACK", nil)
+	}()
+	return fn(&Reader{conn: c})
+}
+
+var errReaders = errors.New("no reader was free for too long")
+
+// reader waits for a free connection, and not for ever.
+func (e *SQLite) reader(ctx context.Context) (*sqliteConn, error) {
+	select {
+	case c := <-e.readers:
+		return c, nil
+	case <-e.closed: // nobody puts a reader back any more
+		return nil, errClosed
+	default:
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readWait, errReaders)
+	defer cancel()
+	select {
+	case c := <-e.readers:
+		return c, nil
+	case <-e.closed:
+		return nil, errClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ReadOne implements Engine.
+func (e *SQLite) ReadOne(ctx context.Context, fn func(*Reader) error) error { return e.Read(ctx, fn) }
+
+// Write implements Engine.
+func (e *SQLite) Write(ctx context.Context, fn func(*Tx) error) error { return e.writer.do(ctx, fn) }
+
+// WriteLong implements Engine.
+func (e *SQLite) WriteLong(ctx context.Context, fn func(*Tx) error) error {
+	return e.writer.do(ctx, fn)
+}
+
+// Notify implements Engine: there is no other node.
+func (e *SQLite) Notify(context.Context, string) error { return nil }
+
+// Listen implements Engine: the writer itself notices other processes.
+func (e *SQLite) Listen(ctx context.Context, _ func(string), _ func()) { <-ctx.Done() }
+
+// Alone runs fn: the folder's lock keeps other servers away.
+func (e *SQLite) Alone(ctx context.Context, _ string, fn func(context.Context) error) error {
+	return fn(ctx)
+}
+
+// Close implements Engine.
+func (e *SQLite) Close() error {
+	var err error
+	e.closing.Do(func() {
+		close(e.closed)
+		<-e.watched
+		err = e.writer.close()
+		e.closeReaders(e.size)
+		err = errors.Join(err, e.checkpoints.close()) // last: nobody reads the log any more
+		e.trusts()
+	})
+	return err
+}
+
+func (e *SQLite) closeReaders(n int) {
+	for range n {
+		(<-e.readers).close()
+	}
+}
+
+// sqliteConn is a connection of SQLite's native API.
+type sqliteConn struct {
+	c          *sqlite.Conn
+	statements map[*sqlite.Stmt]statement
+	changed    bool  // rows were written since the writer last looked
+	rows       int   // how many, about, since the last commit
+	leash      leash // of a reader
+}
+
+// statement is what is known of a prepared one.
+type statement struct {
+	ordinals []int // by position
+	writes   bool  // it is no SELECT
+}
+
+func (c *sqliteConn) close() error { return c.c.Close() }
+
+func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error {
+	stmt, writes, err := c.prepare(sql, args)
+	if err != nil {
+		return sqliteError(err)
+	}
+	defer stmt.Reset()
+	var r *Row // one for all rows, and none for a statement without
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return sqliteError(err)
+		}
+		if !more {
+			c.note(writes)
+			return nil
+		}
+		if r == nil {
+			r = &Row{stmt: stmt}
+		}
+		r.at = 0
+		if err := each(r); err != nil {
+			c.note(writes) // before its first row was returned
+			return err
+		}
+	}
+}
+
+// note remembers that rows were written. It is not called for a statement that
+// failed: SQLite has undone what that one wrote.
+func (c *sqliteConn) note(writes bool) {
+	if n := c.c.Changes(); writes && n > 0 {
+		c.changed = true
+		c.rows += n
+	}
+}
+
+func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
+	err := c.query(sql, args, func(*Row) error { return nil })
+	return int64(c.c.Changes()), err
+}
+
+func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, writes bool, err error) {
+	stmt, err = c.c.Prepare(sql)
+	if err != nil {
+		return nil, false, err
+	}
+	s, ok := c.statements[stmt]
+	if !ok {
+		s = statement{readOrdinals(stmt), !strings.HasPrefix(strings.TrimSpace(sql), "SELECT")}
+		c.statements[stmt] = s
+	}
+	for i, n := range s.ordinals {
+		bind(stmt, i+1, plain(args[n-1]))
+	}
+	return stmt, s.writes, nil
+}
+
+// readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered
+// by where it first stands, not by its digit.
+func readOrdinals(stmt *sqlite.Stmt) []int {
+	out := make([]int, stmt.BindParamCount())
+	for i := range out {
+		n, err := strconv.Atoi(stmt.BindParamName(i + 1)[1:])
+		if err != nil {
+			panic("store: a parameter that is not $n")
+		}
+		out[i] = n
+	}
+	return out
+}
+
+func bind(stmt *sqlite.Stmt, at int, v any) {
+	switch v := v.(type) {
+	case nil:
+		stmt.BindNull(at)
+	case string:
+		stmt.BindText(at, v)
+	case int64:
+		stmt.BindInt64(at, v)
+	case []byte:
+		stmt.BindBytes(at, v)
+	}
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// As long as anybody reads the log of SQLite, it is not begun anew: whoever
+// never ends makes it grow for as long as others write.
+const (
+	// watchTick is how often reads and the log are looked at.
+	watchTick = time.Second
+	// readLimit is how many ticks a read may last. What is meant to last longer
+	// uses Snapshots.
+	readLimit = 30
+	// logBound is from how many bytes on the log is told of: four times what the
+	// writer lets it have beside readers that end.
+	logBound = 4 * checkpointLast * 4096
+)
+
+// errLongRead is what a client is told whose read was ended.
+var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
+
+// leash ends the read of one connection that lasts too long.
+type leash struct {
+	mu     sync.Mutex // guards all below
+	age    int        // ticks since the read began, from 1 on; 0: there is none
+	pulled bool
+	pull   chan struct{} // closed: SQLite interrupts whatever the connection does
+}
+
+// leashed readies a connection for its first read, or for another one after it
+// was interrupted.
+func (c *sqliteConn) leashed() {
+	c.leash.mu.Lock()
+	defer c.leash.mu.Unlock()
+	c.leash.pull, c.leash.pulled = make(chan struct{}), false
+	c.c.SetInterrupt(c.leash.pull)
+}
+
+func (l *leash) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.age = 1
+}
+
+// end reports whether the read was interrupted.
+func (l *leash) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.age = 0
+	return l.pulled
+}
+
+// tick lets the read grow older, and interrupts it at its limit.
+func (l *leash) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.age == 0 || l.pulled {
+		return
+	}
+	if l.age++; l.age > readLimit {
+		l.pulled = true
+		close(l.pull)
+	}
+}
+
+// watchReads ends reads that last too long and tells of a log that grows, until
+// the engine is closed.
+func (e *SQLite) watchReads() {
+	defer close(e.watched)
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	for told := int64(0); ; told = e.lookAtLog(told, logBound) {
+		select {
+		case <-tick.C:
+		case <-e.closed:
+			return
+		}
+		e.ageReads()
+	}
+}
+
+func (e *SQLite) ageReads() {
+	for _, c := range e.all {
+		c.leash.tick()
+	}
+}
+
+// lookAtLog tells of a log that has passed the bound, and has it cut off as soon
+// as nobody reads it any more.
+func (e *SQLite) lookAtLog(told, bound int64) int64 {
+	if e.logBytes() > bound {
+		e.checkpoints.wantEmpty()
+	}
+	return e.tellOfLog(told, bound)
+}
+
+// tellOfLog warns when the log has passed the bound, and again whenever it has
+// doubled. It takes and returns the size that was last told.
+func (e *SQLite) tellOfLog(told, bound int64) int64 {
+	size := e.logBytes()
+	switch {
+	case size > bound && size >= 2*told:
+		e.log.Warn("the log of the database grows, because somebody reads it without an end: a backup, an export or the doctor, or another program with a transaction open",
+			"path", e.path+"-wal", "bytes", size)
+		return size
+	case size <= bound && told > 0:
+		e.log.Info("the log of the database is small again", "path", e.path+"-wal", "bytes", size)
+		return 0
+	}
+	return told
+}
+
+// logBytes returns the size of the log, 0 when there is none.
+func (e *SQLite) logBytes() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// LogBytes returns the size of the log beside the file.
+func (e *SQLite) LogBytes() int64 { return e.logBytes() }

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
+
+// A read that never ends is ended, whoever asked for it, and its connection serves the next.
+func TestSQLite_ReadThatLastsIsEnded(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	e := s
+	for range 2 * e.size {
+		done := make(chan error)
+		go func() {
+			done <- s.Read(context.Background(), func(r *Reader) error {
+				_, err := r.Count(endless)
+				return err
+			})
+		}()
+		var err error
+		for ended := false; !ended; runtime.Gosched() {
+			select {
+			case err = <-done:
+				ended = true
+			default:
+				e.ageReads() // a second passes
+			}
+		}
+		if sheaf.KindOf(err) != sheaf.Unavailable || !strings.Contains(err.Error(), "longer than 30 seconds") {
+			t.Fatalf("got %v, want Unavailable and why", err)
+		}
+		if got := things(t, s); got != "w" {
+			t.Errorf("afterwards: %s", got)
+		}
+	}
+	if full, err := stopped(s).empty(); full || err != nil {
+		t.Errorf("somebody still reads the log: %v", err)
+	}
+}
+
+// One that ends in time is left alone, and so is what is meant to last.
+func TestSQLite_ReadsThatEndAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	e := s
+	reads := map[string]func(context.Context, func(*Reader) error) error{"Read": s.Read, "Snapshots": readLong(t, s)}
+	for name, read := range reads {
+		err := read(context.Background(), func(r *Reader) error {
+			for range readLimit - 1 {
+				e.ageReads()
+			}
+			if name == "Snapshots" {
+				e.ageReads()
+				e.ageReads()
+			}
+			_, err := readThings(r)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
+	t.Parallel()
+	var told bytes.Buffer
+	e := &SQLite{path: filepath.Join(t.TempDir(), FileName), log: slog.New(slog.NewTextHandler(&told, nil))}
+	size := e.tellOfLog(0, logBound)
+	if size != 0 || told.Len() > 0 {
+		t.Errorf("a small log was told of: %s", told.String())
+	}
+	for _, c := range []struct {
+		bytes int64
+		lines int // so far
+	}{{logBound, 0}, {logBound + 1, 1}, {logBound + 2, 1}, {2*logBound + 2, 2}, {10, 3}, {10, 3}} {
+		f, err := os.Create(e.path + "-wal")
+		if err == nil {
+			err = errors.Join(f.Truncate(c.bytes), f.Close()) // it takes no room
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		size = e.tellOfLog(size, logBound)
+		if n := strings.Count(told.String(), "\n"); n != c.lines {
+			t.Errorf("at %d bytes %d lines were told, want %d: %s", c.bytes, n, c.lines, told.String())
+		}
+	}
+	if n := e.LogBytes(); n != 10 {
+		t.Errorf("LogBytes: %d", n)
+	}
+}
+
+// A log that grew beside a reader is cut off when the reader has ended, without a stop.
+func TestSQLite_LongLogIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	e := s
+	err := readLong(t, s)(context.Background(), func(r *Reader) error {
+		if _, err := readThings(r); err != nil {
+			return err
+		}
+		if err := s.Write(context.Background(), func(tx *Tx) error { return tx.Exec(written, 100) }); err != nil {
+			return err
+		}
+		e.lookAtLog(0, 1)
+		if e.logBytes() == 0 {
+			t.Error("the log was cut off under its reader")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); e.logBytes() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log still has %d bytes", e.logBytes())
+		}
+	}
+}
+
+// readLong reads on a connection of its own.
+func readLong(t *testing.T, s Engine) func(context.Context, func(*Reader) error) error {
+	return func(ctx context.Context, fn func(*Reader) error) error {
+		snapshot, done, err := s.Snapshots(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		return snapshot(fn)
+	}
+}

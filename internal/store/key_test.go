@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// D55: within 2 s. A busy machine may take longer to look; the pause between two looks is the engine's.
+func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
+	folder := t.TempDir()
+	here, there := openTest(t, Options{Folder: folder}), openTest(t, Options{Folder: folder})
+	put(t, here, testWorkspace("w"))
+	hash := sheaf.KeyHash{1}
+	addKey(t, here, hash)
+	told := make(chan Note, 100)
+	here.OnCommit(func(n Note) { told <- n })
+	if _, err := here.Credential(context.Background(), hash); err != nil {
+		t.Fatal(err)
+	}
+	revoke := func(tx *Tx) error { return tx.RevokeKey("w", "k", time.UnixMilli(5)) }
+	if err := there.Write(context.Background(), revoke); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-told:
+		if !n.Credentials || !n.Deliveries {
+			t.Errorf("told of %+v, want everything", n)
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatal("not noticed")
+	}
+	_, err := here.Credential(context.Background(), hash)
+	if sheaf.KindOf(err) != sheaf.Unauthorized {
+		t.Errorf("got %v, want the revoked key refused", err)
+	}
+}
+
+// A commit that fails tells nobody, and leaves the key and its workspace's version as they were. SQLite can be brought
+// to it by a reference that is checked at the commit alone.
+func TestCredential_AfterACommitThatFails(t *testing.T) {
+	s := openTest(t, Options{Folder: t.TempDir()})
+	put(t, s, testWorkspace("w"))
+	hash := sheaf.KeyHash{1}
+	addKey(t, s, hash)
+	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
+		t.Fatalf("got version %d, %v", c.Version, err)
+	}
+	var told int
+	s.OnCommit(func(Note) { told++ })
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		if err := tx.query("PRAGMA defer_foreign_keys = ON", func(*row) {}); err != nil {
+			return err
+		}
+		w := testWorkspace("w")
+		w.Version = 99
+		return errors.Join(tx.InsertMember(sheaf.Membership{Workspace: w, User: sheaf.User{ID: "nobody"}, Role: sheaf.Member}),
+			tx.SaveWorkspace(w), tx.RevokeKey("w", "k", time.UnixMilli(5)))
+	})
+	if sheaf.KindOf(err) != sheaf.Unavailable || told != 0 {
+		t.Errorf("got %v, told %d", err, told)
+	}
+	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
+		t.Errorf("after the failed commit: version %d, %v", c.Version, err)
+	}
+}
