@@ -20,7 +20,7 @@ import (
 
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/contract"
+	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
 var update = flag.Bool("update", false, "write openapi.json and the Postman collection from openapi.yaml")
@@ -96,7 +96,7 @@ func appendText(b []byte, s string) []byte {
 }
 
 func TestOpenAPI_IsAnOpenAPIDocument(t *testing.T) {
-	if err := contract.Valid(httpapi.OpenAPI()); err != nil {
+	if err := openapitest.Valid(httpapi.OpenAPI()); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/httpapi"
-	"sheaf.dev/internal/sheaftest/contract"
+	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
 // answerWithin is far longer than any answer takes, and shorter than the time that a run of tests has.
@@ -72,17 +72,17 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 	out := &Response{Status: res.StatusCode, Header: res.Header, what: method + " " + path}
 	if out.Body, out.Err = io.ReadAll(res.Body); out.Err == nil {
 		_ = json.Unmarshal(out.Body, &out.JSON) // nil when it is no object
-		c.checkContract(req, out)
+		c.checkDocument(req, out)
 	}
 	return out
 }
 
-// theContract is read once a process.
-var theContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.New(httpapi.OpenAPI()) })
+// theDocument is read once a process.
+var theDocument = sync.OnceValues(func() (*openapitest.Document, error) { return openapitest.New(httpapi.OpenAPI()) })
 
-// checkContract holds the exchange against the OpenAPI document; a body that was streamed is gone.
-func (c *Client) checkContract(req *http.Request, res *Response) {
-	held, err := theContract()
+// checkDocument holds the exchange against the OpenAPI document; a body that was streamed is gone.
+func (c *Client) checkDocument(req *http.Request, res *Response) {
+	held, err := theDocument()
 	if err != nil {
 		c.api.t.Errorf("read the OpenAPI document: %v", err)
 		return
@@ -93,7 +93,7 @@ func (c *Client) checkContract(req *http.Request, res *Response) {
 			sent, _ = io.ReadAll(b) // it is in memory
 		}
 	}
-	if err := held.Check(req, sent, contract.Answer{Status: res.Status, Header: res.Header, Body: res.Body}); err != nil {
+	if err := held.Check(req, sent, openapitest.Answer{Status: res.Status, Header: res.Header, Body: res.Body}); err != nil {
 		c.api.t.Errorf("%s: %v", res.what, err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package contract holds HTTP exchanges against an OpenAPI document. It imports nothing of the program: the validators
+// Package openapitest holds HTTP exchanges against an OpenAPI document. It imports nothing of the program: the validators
 // take the compiler twenty seconds, and a package that imports what is tested is compiled again for every one of its
 // importers' tests.
-package contract
+package openapitest
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 	"github.com/pb33f/libopenapi-validator/errors"
 )
 
-// Contract holds exchanges against one document. It is safe for concurrent use.
-type Contract struct {
+// Document holds exchanges against one document. It is safe for concurrent use.
+type Document struct {
 	requests, responses validator.Validator
 	operations          *http.ServeMux
 	statuses            map[string][]string // by the pattern of an operation
@@ -49,11 +49,11 @@ func Valid(text []byte) error {
 	if len(errs) > 0 {
 		return fmt.Errorf("%v", errs)
 	}
-	return told(v.ValidateDocument())
+	return faultsOf(v.ValidateDocument())
 }
 
 // New reads a document.
-func New(text []byte) (*Contract, error) {
+func New(text []byte) (*Document, error) {
 	document, err := libopenapi.NewDocument(text)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func New(text []byte) (*Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{operations: http.NewServeMux(), statuses: map[string][]string{}}
+	c := &Document{operations: http.NewServeMux(), statuses: map[string][]string{}}
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
 	// Strict: what the document does not name must not be answered, though a client may send it.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
@@ -82,7 +82,7 @@ var beforeOperation = []int{401, 403, 404, 405, 429, 500, 503}
 
 // Check returns how an exchange under /api/ differs from the document. A request that was refused is not held against
 // it, only the answer: tests send all sorts of things on purpose. sent is the request's body, unless it was streamed.
-func (c *Contract) Check(r *http.Request, sent []byte, res Answer) error {
+func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		return nil
 	}
@@ -101,21 +101,21 @@ func (c *Contract) Check(r *http.Request, sent []byte, res Answer) error {
 	}
 	defer c.meet(fmt.Sprint(operation, res.Status))()
 	if streamed := r.Body != nil && r.GetBody == nil; res.Status < 300 && !streamed {
-		if err := told(c.requests.ValidateHttpRequestSync(plain(r, r.URL.Path, sent))); err != nil {
+		if err := faultsOf(c.requests.ValidateHttpRequestSync(plain(r, r.URL.Path, sent))); err != nil {
 			return fmt.Errorf("took a request that the document refuses: %w", err)
 		}
 	}
 	answer := &http.Response{StatusCode: res.Status, Header: res.Header, Request: r, Body: io.NopCloser(bytes.NewReader(res.Body))}
 	// The id may be anything here, a slash too.
 	_, path, _ := strings.Cut(strings.Replace(operation, "{id}", "id", 1), " ")
-	if err := told(c.responses.ValidateHttpResponse(plain(r, path, nil), answer)); err != nil {
+	if err := faultsOf(c.responses.ValidateHttpResponse(plain(r, path, nil), answer)); err != nil {
 		return fmt.Errorf("answered %d %s against the document: %w", res.Status, clip(res.Body), err)
 	}
 	return nil
 }
 
 // meet lets one exchange of a kind be checked alone, and all further ones beside each other.
-func (c *Contract) meet(kind string) (met func()) {
+func (c *Document) meet(kind string) (met func()) {
 	if _, known := c.known.Load(kind); known {
 		return func() {}
 	}
@@ -127,7 +127,7 @@ func (c *Contract) meet(kind string) (met func()) {
 }
 
 // operationOf returns the pattern of the operation that the document has for the request, or "".
-func (c *Contract) operationOf(r *http.Request) string {
+func (c *Document) operationOf(r *http.Request) string {
 	if strings.HasSuffix(r.URL.Path, "/") || strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path+"/", "/./") || strings.Contains(r.URL.Path, "/..") {
 		return ""
 	}
@@ -155,7 +155,7 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 	return out
 }
 
-func told(ok bool, faults []*errors.ValidationError) error {
+func faultsOf(ok bool, faults []*errors.ValidationError) error {
 	if ok {
 		return nil
 	}

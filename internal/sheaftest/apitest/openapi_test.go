@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"sheaf.dev/internal/sheaftest/contract"
+	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
 // A check that lets everything pass would prove nothing.
-func TestContract_FindsWhatTheDocumentDoesNotHave(t *testing.T) {
-	c, err := theContract()
+func TestDocument_FindsWhatTheDocumentDoesNotHave(t *testing.T) {
+	c, err := theDocument()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestContract_FindsWhatTheDocumentDoesNotHave(t *testing.T) {
 			if test.status != 201 {
 				header.Del("Location")
 			}
-			err = c.Check(r, []byte(test.sent), contract.Answer{Status: test.status, Header: header, Body: []byte(test.answer)})
+			err = c.Check(r, []byte(test.sent), openapitest.Answer{Status: test.status, Header: header, Body: []byte(test.answer)})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want it to name %q", err, test.want)
 			}
