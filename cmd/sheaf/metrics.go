@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/store"
@@ -36,9 +37,11 @@ func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus
 
 // load is what clients ask of this process.
 type load struct {
-	api     *httpapi.Server
-	clients *connections
-	store   *store.Store
+	front    *front.Front
+	api      *httpapi.Server
+	requests *obs.Routes
+	clients  *connections
+	store    *store.Store
 }
 
 // register adds what an operator watches to see whether there is room left.
@@ -49,7 +52,7 @@ func (l load) register(r prometheus.Registerer) {
 	counter := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 	}
-	r.MustRegister(l.api.Requests(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_build_info", Help: "Which program this is.",
+	r.MustRegister(l.requests, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_build_info", Help: "Which program this is.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": builtFrom(), "goversion": runtime.Version()}}, func() float64 { return 1 }))
 	groupMetrics(r, l.store)
 	if _, ok := l.store.LogBytes(); ok {
@@ -62,12 +65,12 @@ func (l load) register(r prometheus.Registerer) {
 	counter("sheaf_page_cache_hits_total", "Answers that came from the cache.", func() float64 { return float64(l.api.Load().PageHits) })
 	counter("sheaf_page_cache_misses_total", "Answers of projects, folders and documents that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })
 	gauge("sheaf_page_cache_bytes", "What the cache of answers holds.", func() float64 { return float64(l.api.Load().PageBytes) })
-	gauge("sheaf_requests_working", "Requests in work, those that wait for the store included.", func() float64 { return float64(l.api.Load().Working) })
-	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.api.Load().Bodies) })
-	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.api.Load().Answers) })
-	gauge("sheaf_event_streams", "Open event streams.", func() float64 { return float64(l.api.Load().Streams) })
+	gauge("sheaf_requests_working", "Requests in work, those that wait for the store included.", func() float64 { return float64(l.front.Load().Working) })
+	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.front.Load().Bodies) })
+	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.front.Load().Answers) })
+	gauge("sheaf_event_streams", "Open event streams.", func() float64 { return float64(l.front.Load().Streams) })
 	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.open.Load()) })
-	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.api.Load().Refused) })
+	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.front.Load().Refused) })
 	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.refused.Load()) })
 }
 

@@ -17,6 +17,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/console"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaf"
@@ -144,8 +145,7 @@ func listen(addr, flag string) (net.Listener, error) {
 type server struct {
 	log      *slog.Logger
 	now      func() time.Time
-	api      *httpapi.Server
-	pages    *console.Console
+	front    *front.Front
 	http     *http.Server
 	listener *connections
 	cert     [2]string // files of the certificate and its key; empty: no TLS
@@ -165,18 +165,22 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	if err != nil {
 		return nil, err
 	}
-	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
+	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL,
 		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
-	counts := tally.New(p.now)
+	counts, requests := tally.New(p.now), new(obs.Routes)
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts,
+		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
-		PublicURL: c.PublicURL, TrustedProxy: c.TrustedProxy,
-		Memory: w.memory, Console: pages,
 	})
 	st.OnCommit(wake(api, pages))
+	// The edges side by side. Another is mounted by a line here.
+	entrance := front.New(front.Config{Log: log, Now: p.now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests},
+		front.Mount{Edge: api, Name: "other", Paths: []string{"/"}},
+		front.Mount{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true},
+		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
+	)
 	clients := boundConnections(l)
-	s := &server{log: log, now: p.now, api: api, pages: pages, listener: clients, http: newHTTP(api, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s := &server{log: log, now: p.now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	sender := p.deliverer(c, st, w, counts, log)
 	sweeper := p.sweeper(c, st, log)
 	s.workers = []worker{
@@ -198,7 +202,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, shared.register, doctor.register, load{api, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, shared.register, doctor.register, load{entrance, api, requests, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }
@@ -289,9 +293,8 @@ func (w worker) until(broken, signal context.Context) error {
 // turnAway takes readiness off, and where clients are about, lets them leave
 // before the listener does: every answer now closes its connection.
 func (s *server) turnAway() {
-	s.api.Drain()
-	s.pages.Stop()
-	if s.api.Busy(s.now(), busyWithin) {
+	s.front.Drain()
+	if s.front.Busy(s.now(), busyWithin) {
 		time.Sleep(leaveWithin)
 		s.closeDoor()
 	}

@@ -23,11 +23,13 @@ const (
 var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
 
-	{part: "internal/httpapi", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/strict",
-		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint", "internal/forwarded"}},
-	{part: "internal/console", why: edge, may: []string{"internal/app", "internal/sheaf", "internal/obs", "internal/icon", "internal/forwarded"}},
+	{part: "internal/httpapi", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/strict",
+		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint"}},
+	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
+
+	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/obs", "internal/forwarded"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
 		may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/failpoint"}},

@@ -1,7 +1,7 @@
 // Package console is the web console: pages for a person, rendered here, with
 // htmx and a few small scripts for what a page alone cannot do. It calls the
 // same rules as the API, decides nothing itself, and knows neither the store nor
-// another edge. A key never opens it, and a cookie never opens the API.
+// another edge: what they share is in front. A key never opens it, and a cookie never opens the API.
 //
 // To add a page:
 //
@@ -31,13 +31,12 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -53,8 +52,6 @@ type Config struct {
 	// public address, else the one that the program listens on. A request has no
 	// say in it: whoever makes it could lead the other elsewhere.
 	Address string
-	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
-	TrustedProxy []netip.Prefix
 	// Admit counts a change that somebody makes, under a name of theirs, and
 	// returns how long to wait with it when it is one too many for the plan; 0
 	// lets it pass. Nil lets everything pass.
@@ -64,60 +61,49 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	app     *app.App
-	base    string // of every address: the path of PublicURL
-	files   *files
-	pages   map[string]*template.Template
-	handler http.Handler
-	live    *live
+	app    *app.App
+	base   string // of every address: the path of PublicURL
+	files  *files
+	pages  map[string]*template.Template
+	routes *front.Routes[route]
+	origin *http.CrossOriginProtection // refuses what another site sends
+	live   *live
 }
 
 // New returns the console over the rules.
 func New(config Config) *Console {
-	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive()}
-	guard := http.NewCrossOriginProtection()
+	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive(), origin: http.NewCrossOriginProtection()}
 	if u := config.PublicURL; u != nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
-		if err := guard.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+		if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 			panic("console: " + err.Error()) // the setting was checked
 		}
 	}
-	guard.SetDenyHandler(http.HandlerFunc(c.denyCrossOrigin))
 	c.pages = c.readPages()
-	mux := http.NewServeMux()
-	for path, methods := range c.byPath() {
-		mux.Handle(path, methods)
-	}
-	mux.Handle("/", http.HandlerFunc(c.unknown))
-	c.handler = guard.Handler(mux)
+	c.routes = front.NewRoutes(c.allRoutes(), func(r *route) (string, string) { return r.method, r.path })
 	return c
 }
 
-// prefixes are the paths below which everything is the console's.
-var prefixes = []string{"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
-
-// Handles reports whether the console answers for that path. Others are for
-// whoever mounts it.
-func (c *Console) Handles(path string) bool {
-	switch path {
-	case "/", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account":
-		return true
-	}
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) })
-}
+// Paths lead to the console.
+var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account",
+	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 
 // policy lets a page load what this program serves, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// ServeHTTP answers a request for one of the console's paths.
-func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c.protect(w.Header(), r)
-	c.handler.ServeHTTP(w, r)
+// Serve answers a request for one of the console's paths.
+func (c *Console) Serve(x *front.Exchange) {
+	c.protect(x)
+	v := &visit{Exchange: x, r: x.Request, console: c, began: c.Now()}
+	if err := v.serve(); err != nil {
+		v.fail(err)
+	}
 }
 
 // protect tells the browser what the answer may do, whatever it is.
-func (c *Console) protect(h http.Header, r *http.Request) {
+func (c *Console) protect(x *front.Exchange) {
+	h := x.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer") // the address of a one-time link is a secret
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -125,7 +111,7 @@ func (c *Console) protect(h http.Header, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
-	if c.secure(r) {
+	if c.secure(x) {
 		// Of this host alone: what else its owner serves is not ours to decide.
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
@@ -59,27 +60,22 @@ func testWebhooks(t *testing.T) app.Webhooks {
 		}}
 }
 
-func ask(t *testing.T, c *Console, r *http.Request) *httptest.ResponseRecorder {
+// ask asks for a page. A stream ends as soon as it has begun.
+func ask(t *testing.T, c *Console, r *http.Request, proxies ...netip.Prefix) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	c.ServeHTTP(w, r)
+	f := front.New(front.Config{Log: c.Log, Now: c.Now, TrustedProxy: proxies}, front.Mount{Edge: c, Paths: []string{"/"}})
+	f.Drain()
+	f.ServeHTTP(w, r)
 	return w
 }
 
 func TestConsole_EveryPageIsGuarded(t *testing.T) {
 	c, _ := newConsole(t)
 	for _, path := range []string{"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/account", "/w/x/projects", "/w/nothing/like/it"} {
-		if !c.Handles(path) {
-			t.Errorf("%s is not the console's", path)
-		}
 		h := ask(t, c, httptest.NewRequest(http.MethodGet, path, nil)).Header()
 		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: %v", path, h)
-		}
-	}
-	for _, path := range []string{"/api/v1/me", "/healthz", "/setup", "/docs", "/x"} {
-		if c.Handles(path) {
-			t.Errorf("%s is taken for the console's", path)
 		}
 	}
 }
@@ -217,23 +213,23 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 	if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
 		t.Fatal(err)
 	}
-	proxied := New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now, TrustedProxy: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	proxied := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, test := range map[string]struct {
-		console *Console
+		proxies []netip.Prefix
 		change  func(*http.Request)
 		secure  bool
 	}{
-		"plain":                     {c, func(r *http.Request) {}, false},
-		"TLS":                       {c, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
+		"plain":                     {nil, func(r *http.Request) {}, false},
+		"TLS":                       {nil, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
 		"a proxy that we trust":     {proxied, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, true},
-		"a proxy that we trust not": {c, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, false},
+		"a proxy that we trust not": {nil, func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, false},
 		"a proxy that added https":  {proxied, func(r *http.Request) { r.Header["X-Forwarded-Proto"] = []string{"http", "https"} }, true},
 		"a proxy that added http":   {proxied, func(r *http.Request) { r.Header["X-Forwarded-Proto"] = []string{"https", "http"} }, false},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(url.Values{"email": {"ada@example.com"}, "password": {"long enough"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		test.change(r)
-		w := ask(t, test.console, r)
+		w := ask(t, c, r, test.proxies...)
 		cookies := w.Result().Cookies()
 		if w.Code != http.StatusSeeOther || len(cookies) != 2 {
 			t.Fatalf("%s: %d %v", name, w.Code, cookies)
@@ -251,33 +247,33 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 
 // A browser that came by HTTPS once never tries without. Who has no HTTPS is not locked out.
 func TestConsole_HTTPSStaysWhereTheBrowserHasIt(t *testing.T) {
-	c, a := newConsole(t)
-	with := func(change func(*Config)) *Console {
-		config := Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-		change(&config)
+	c, _ := newConsole(t)
+	public := func(address string) *Console {
+		config := c.Config
+		config.PublicURL, _ = url.Parse(address)
 		return New(config)
 	}
-	proxied := with(func(c *Config) { c.TrustedProxy = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
-	public := func(address string) *Console { return with(func(c *Config) { c.PublicURL, _ = url.Parse(address) }) }
+	proxied := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	forwarded := func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }
 	plain := func(*http.Request) {}
 	for name, test := range map[string]struct {
 		console *Console
+		proxies []netip.Prefix
 		change  func(*http.Request)
 		want    string
 	}{
-		"plain":                     {c, plain, ""},
-		"plain at the public URL":   {public("http://docs.example.com"), plain, ""},
-		"TLS":                       {c, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "max-age=31536000"},
-		"HTTPS at the public URL":   {public("https://docs.example.com"), plain, "max-age=31536000"},
-		"a proxy that we trust":     {proxied, forwarded, "max-age=31536000"},
-		"a proxy with plain HTTP":   {proxied, plain, ""},
-		"a proxy that we trust not": {c, forwarded, ""},
+		"plain":                     {c, nil, plain, ""},
+		"plain at the public URL":   {public("http://docs.example.com"), nil, plain, ""},
+		"TLS":                       {c, nil, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "max-age=31536000"},
+		"HTTPS at the public URL":   {public("https://docs.example.com"), nil, plain, "max-age=31536000"},
+		"a proxy that we trust":     {c, proxied, forwarded, "max-age=31536000"},
+		"a proxy with plain HTTP":   {c, proxied, plain, ""},
+		"a proxy that we trust not": {c, nil, forwarded, ""},
 	} {
 		for _, path := range []string{"/sign-in", "/", "/w/none/x", "/assets/console.css"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			test.change(r)
-			if got := ask(t, test.console, r).Header().Get("Strict-Transport-Security"); got != test.want {
+			if got := ask(t, test.console, r, test.proxies...).Header().Get("Strict-Transport-Security"); got != test.want {
 				t.Errorf("%s: %s says %q, want %q", name, path, got, test.want)
 			}
 		}

@@ -211,7 +211,7 @@ func (c *Console) deleteFolder(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.takeTime()
+	v.TakeTime()
 	if err := c.app.DeleteFolder(v.r.Context(), v.caller, f.ID, sheaf.Match{}); err != nil {
 		return err
 	}

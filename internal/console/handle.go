@@ -3,16 +3,14 @@ package console
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -21,8 +19,8 @@ const maxForm = 64 << 10
 
 // visit is one request, and who makes it.
 type visit struct {
-	http.ResponseWriter
-	r       *http.Request
+	*front.Exchange
+	r       *http.Request // the exchange's
 	console *Console
 	began   time.Time
 	token   string // of the session cookie; empty when there is none
@@ -32,42 +30,26 @@ type visit struct {
 	member  sheaf.Membership
 }
 
-// methods are the routes of one path.
-type methods struct {
-	console *Console
-	routes  map[string]route
-}
-
-func (c *Console) byPath() map[string]methods {
-	out := map[string]methods{}
-	for _, r := range c.routes() {
-		if _, ok := out[r.path]; !ok {
-			out[r.path] = methods{c, map[string]route{}}
+// serve makes the checks that come before the handler, and calls it.
+func (v *visit) serve() error {
+	if v.console.origin.Check(v.r) != nil {
+		return &sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused and nothing was changed."}
+	}
+	route, allow := v.console.routes.Find(v.Exchange)
+	switch {
+	case allow != "":
+		v.Header().Set("Allow", allow)
+		return &sheaf.Error{Kind: sheaf.MethodNotAllowed, Text: "This address does not take " + v.r.Method + " requests."}
+	case route == nil:
+		if err := v.identify(); err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
+			return err
 		}
-		out[r.path].routes[r.method] = r
-		if r.method == http.MethodGet {
-			out[r.path].routes[http.MethodHead] = r
-		}
+		return &sheaf.Error{Kind: sheaf.NotFound, Text: "There is no page at this address."}
 	}
-	return out
+	return v.run(route)
 }
 
-// ServeHTTP makes the checks that come before the handler, calls it, and shows
-// what went wrong.
-func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{ResponseWriter: w, r: r, console: m.console, began: m.console.Now()}
-	route, ok := m.routes[r.Method]
-	if !ok {
-		v.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(m.routes)), ", "))
-		v.fail(&sheaf.Error{Kind: sheaf.MethodNotAllowed, Text: "This address does not take " + r.Method + " requests."})
-		return
-	}
-	if err := v.run(route); err != nil {
-		v.fail(err)
-	}
-}
-
-func (v *visit) run(r route) error {
+func (v *visit) run(r *route) error {
 	// The body is read before it is asked who sends it, so that nobody is let
 	// in on what was true a minute ago.
 	if err := v.readForm(); err != nil {
@@ -84,7 +66,7 @@ func (v *visit) run(r route) error {
 
 // limit returns RateLimited when the person changed too much in the last minute:
 // as much as a key may ask for. Looking is free.
-func (v *visit) limit(r route) error {
+func (v *visit) limit(r *route) error {
 	if v.console.Admit == nil || r.method != http.MethodPost || r.who.level < bySignedIn {
 		return nil
 	}
@@ -100,7 +82,7 @@ func (v *visit) limit(r route) error {
 // readForm reads what a form sends. No request may send more than a form holds,
 // and a body of several parts, which would be kept in files, is never read.
 func (v *visit) readForm() error {
-	v.r.Body = http.MaxBytesReader(v.ResponseWriter, v.r.Body, maxForm)
+	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
 	if v.r.Method == http.MethodPost {
 		if err := v.r.ParseForm(); err != nil {
 			return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
@@ -146,8 +128,8 @@ func (v *visit) admit(who access) error {
 	if v.caller, v.member, err = v.session.Caller(sheaf.WorkspaceID(id)); err != nil {
 		return err
 	}
-	if err := v.enterWorkspace(); err != nil {
-		return err
+	if err := v.EnterWorkspace(id); err != nil {
+		return crowded(err)
 	}
 	if who.level == byOwner {
 		return v.caller.AuthorizeOwner()
@@ -168,21 +150,6 @@ func (v *visit) identify() error {
 }
 
 var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
-
-// unknown answers for the paths of the console that are no route.
-func (c *Console) unknown(w http.ResponseWriter, r *http.Request) {
-	v := &visit{ResponseWriter: w, r: r, console: c}
-	if err := v.identify(); err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
-		v.fail(err)
-		return
-	}
-	v.fail(&sheaf.Error{Kind: sheaf.NotFound, Text: "There is no page at this address."})
-}
-
-func (c *Console) denyCrossOrigin(w http.ResponseWriter, r *http.Request) {
-	v := &visit{ResponseWriter: w, r: r, console: c}
-	v.fail(&sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused and nothing was changed."})
-}
 
 // id returns the identifier in the path; one that cannot be leads nowhere.
 func id[T ~string](v *visit, noun string) (T, error) {
@@ -234,14 +201,6 @@ func (v *visit) at(path ...string) string {
 	return v.console.base + "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
 }
 
-// takeTime lifts the server's own deadlines, which are for requests that end
-// soon: a cascade of a million records takes minutes.
-func (v *visit) takeTime() {
-	c := http.NewResponseController(v.ResponseWriter)
-	_ = c.SetReadDeadline(time.Time{})
-	_ = c.SetWriteDeadline(time.Time{})
-}
-
 // done sends the browser on after a change. The answer to a script cannot be a
 // redirect: it would follow that itself.
 func (v *visit) done(address string) error {
@@ -274,7 +233,7 @@ func (v *visit) again(name string, data any, err error) error {
 
 func (v *visit) retryAfter(e *sheaf.Error) {
 	if e.RetryAfter > 0 {
-		v.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+		v.RetryAfter(e.RetryAfter)
 	}
 }
 

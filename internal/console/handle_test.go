@@ -2,11 +2,16 @@ package console
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"sheaf.dev/internal/front"
 )
 
 // counted counts what is read of it.
@@ -33,7 +38,7 @@ func inParts(method, path string) (*http.Request, *counted) {
 // A form of several parts would be kept in memory and in files, whoever sends it.
 func TestForm_OfSeveralPartsIsNeverRead(t *testing.T) {
 	w := newTown(t)
-	for _, route := range w.c.routes() {
+	for _, route := range w.c.allRoutes() {
 		for _, cookie := range []string{"", w.owner} {
 			if route.method != http.MethodGet && cookie != "" {
 				continue // it would change what the next one needs
@@ -50,13 +55,14 @@ func TestForm_OfSeveralPartsIsNeverRead(t *testing.T) {
 func TestForm_NoMethodSendsMoreThanAFormHolds(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		r, _ := inParts(method, "/sign-in")
-		v := &visit{ResponseWriter: httptest.NewRecorder(), r: r}
-		if err := v.readForm(); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := io.Copy(io.Discard, r.Body); n != maxForm || err == nil {
-			t.Errorf("%s: %d bytes, then %v", method, n, err)
-		}
+		receive(r, func(x *front.Exchange) {
+			if err := (&visit{Exchange: x, r: r}).readForm(); err != nil {
+				t.Error(err)
+			}
+			if n, err := io.Copy(io.Discard, r.Body); n != maxForm || err == nil {
+				t.Errorf("%s: %d bytes, then %v", method, n, err)
+			}
+		})
 	}
 }
 
@@ -79,7 +85,7 @@ func TestForm_TakesOnlyText(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
 	for _, bad := range []string{"a%00b", "%00", "a%ff", "%c3", "%ed%a0%80"} {
-		for _, route := range w.c.routes() {
+		for _, route := range w.c.allRoutes() {
 			address, body := w.address(route.path), "name="+bad
 			if route.method == http.MethodGet {
 				address, body = address+"?q=a&q="+bad, ""
@@ -148,3 +154,15 @@ func TestInvite_TheLinkIsNotTheRequests(t *testing.T) {
 		t.Error("the page does not say what to do where others come by another address")
 	}
 }
+
+// receive lets do have the request as an edge gets it, from a front that trusts these proxies.
+func receive(r *http.Request, do edge, proxies ...netip.Prefix) {
+	front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now, TrustedProxy: proxies},
+		front.Mount{Edge: do, Paths: []string{"/"}}).ServeHTTP(httptest.NewRecorder(), r)
+}
+
+// edge is a function as an edge.
+type edge func(*front.Exchange)
+
+func (do edge) Serve(x *front.Exchange)               { do(x) }
+func (edge) TurnAway(*front.Exchange, *front.Refusal) {}

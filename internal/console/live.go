@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -41,11 +43,9 @@ const (
 
 // live wakes the open pages: those of the workspaces in which something changed.
 type live struct {
-	mu      sync.Mutex // guards all below
-	pages   map[sheaf.WorkspaceID]*openPages
-	last    map[Sign]time.Time // when a sign of this kind came last, in any workspace
-	stopped chan struct{}
-	once    sync.Once
+	mu    sync.Mutex // guards all below
+	pages map[sheaf.WorkspaceID]*openPages
+	last  map[Sign]time.Time // when a sign of this kind came last, in any workspace
 }
 
 // openPages are those of one workspace.
@@ -56,7 +56,7 @@ type openPages struct {
 }
 
 func newLive() *live {
-	return &live{pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}, stopped: make(chan struct{})}
+	return &live{pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}}
 }
 
 // Wake tells the open pages of these workspaces that something of that kind
@@ -88,9 +88,6 @@ func (p *openPages) wake(s Sign) {
 	close(p.woken)
 	p.woken = make(chan struct{})
 }
-
-// Stop ends the streams of open pages; they come back to the next server.
-func (c *Console) Stop() { c.live.once.Do(func() { close(c.live.stopped) }) }
 
 // counts is how many signs of each kind there were whose changes have no number
 // of their own, as events have.
@@ -150,11 +147,11 @@ func (c *Console) follow(v *visit) error {
 		return nil
 	}
 	defer leave()
-	giveBack, err := v.enterStream()
+	leaveStreams, err := v.EnterStream("")
 	if err != nil {
-		return err
+		return tooManyStreams(err)
 	}
-	defer giveBack()
+	defer leaveStreams()
 	at, err := c.app.FollowEvents(v.r.Context(), v.caller, sheaf.EventFilter{})
 	if err != nil {
 		return err
@@ -165,13 +162,26 @@ func (c *Console) follow(v *visit) error {
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
-	f := &follower{v: v, at: at, control: http.NewResponseController(v.ResponseWriter)}
+	f := &follower{v: v, at: at, control: http.NewResponseController(v)}
 	_, f.told = c.live.next(v.caller.Workspace)
 	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
 	f.run(v.r.Context())
 	return nil
+}
+
+// tooManyStreams is the refusal of a stream as an error of ours.
+func tooManyStreams(err error) error {
+	var refusal *front.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	kind := sheaf.Unavailable
+	if refusal.Status == http.StatusTooManyRequests {
+		kind = sheaf.RateLimited
+	}
+	return &sheaf.Error{Kind: kind, RetryAfter: refusal.RetryAfter, Text: refusal.Text}
 }
 
 // comeAgain tells the stream of an open page to ask later: a browser that gets
@@ -224,7 +234,7 @@ func (f *follower) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-f.v.console.live.stopped:
+		case <-f.v.Stopping(): // the page comes back to the next server
 			return
 		case <-woken:
 			rest.Reset(liveRest)

@@ -105,7 +105,7 @@ POST /w/{workspace}/settings/plan: owners
 func TestRoutes_SayWhoOpensThem(t *testing.T) {
 	c, _ := newConsole(t)
 	var got []string
-	for _, r := range c.routes() {
+	for _, r := range c.allRoutes() {
 		who := map[int]string{byAnything: "anything", byAnyone: "anyone", bySignedIn: "signed in", byOwner: "owners", byMember: string(r.who.scope)}[r.who.level]
 		got = append(got, fmt.Sprintf("%s %s: %s", r.method, r.path, who))
 	}
@@ -133,7 +133,6 @@ type town struct {
 func newTown(t *testing.T) *town {
 	t.Helper()
 	c, a, st := newConsoleOver(t)
-	c.Stop() // a stream ends as soon as it has begun
 	w := &town{T: t, c: c, a: a, store: st, ids: map[string]string{}}
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
@@ -230,9 +229,7 @@ func (w *town) ask(method, path, token string, change ...func(*http.Request)) *h
 	for _, c := range change {
 		c(r)
 	}
-	rec := httptest.NewRecorder()
-	w.c.ServeHTTP(rec, r)
-	return rec
+	return ask(w.T, w.c, r)
 }
 
 // everything is what a refused request must not change.
@@ -263,7 +260,7 @@ func (w *town) everything() string {
 func TestAccess_SignedOut(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.who.level <= byAnyone {
 			continue
 		}
@@ -282,7 +279,7 @@ func TestAccess_SignedOut(t *testing.T) {
 func TestAccess_AnotherWorkspace(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.who.level < byMember {
 			continue
 		}
@@ -303,7 +300,7 @@ func TestAccess_AnotherWorkspace(t *testing.T) {
 func TestAccess_WrongRole(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.who.level < byMember {
 			continue
 		}
@@ -322,7 +319,7 @@ func TestAccess_WrongRole(t *testing.T) {
 func TestAccess_AnotherSite(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.method != http.MethodPost {
 			continue
 		}
@@ -344,7 +341,7 @@ func TestAccess_AnotherSite(t *testing.T) {
 // The owner opens every page, so that each refusal above is for who asks.
 func TestAccess_TheOwnerOpensEverything(t *testing.T) {
 	w := newTown(t)
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.method != http.MethodGet || r.who.level < bySignedIn {
 			continue
 		}

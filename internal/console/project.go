@@ -191,7 +191,7 @@ func (c *Console) deleteProject(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.takeTime()
+	v.TakeTime()
 	if err := c.app.DeleteProject(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func post(path string, who access, do func(*visit) error) route {
 	return route{http.MethodPost, path, who, do}
 }
 
-// routes is the whole surface.
-func (c *Console) routes() []route {
+// allRoutes is the whole surface.
+func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsWrite := needs(sheaf.DocumentsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/forwarded"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -22,19 +22,17 @@ func (v *visit) cookieName() string {
 
 // secure reports whether the browser speaks HTTPS: to us, to a proxy that we
 // trust, or to whatever stands at the public address.
-func (c *Console) secure(r *http.Request) bool {
-	if r.TLS != nil || c.PublicURL != nil && c.PublicURL.Scheme == "https" {
-		return true
-	}
-	return forwarded.Of(r, c.TrustedProxy).Proto() == "https"
+func (c *Console) secure(x *front.Exchange) bool {
+	scheme, _ := x.Origin()
+	return scheme == "https" || x.Request.TLS != nil || c.PublicURL != nil && c.PublicURL.Scheme == "https"
 }
 
-func (v *visit) secure() bool { return v.console.secure(v.r) }
+func (v *visit) secure() bool { return v.console.secure(v.Exchange) }
 
 // address is where the person is, as far as we know: an IPv6 network, since one
 // has more addresses than anybody could count.
 func (v *visit) address() string {
-	ip := forwarded.Of(v.r, v.console.TrustedProxy).Client
+	ip := v.Client()
 	if ip.Is6() {
 		network, _ := ip.Prefix(64)
 		return network.String()

@@ -5,11 +5,12 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"testing"
+
+	"sheaf.dev/internal/front"
 )
 
 // The address is what counts failures to sign in: nobody may choose theirs.
 func TestAddress_IsTheLastThatNoTrustedProxyHas(t *testing.T) {
-	c := &Console{Config: Config{TrustedProxy: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
 	for name, test := range map[string]struct {
 		peer  string
 		lines []string
@@ -29,9 +30,10 @@ func TestAddress_IsTheLastThatNoTrustedProxyHas(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", nil)
 		r.RemoteAddr = test.peer
 		r.Header["X-Forwarded-For"] = test.lines
-		v := &visit{r: r, console: c}
-		if got := v.address(); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
+		receive(r, func(x *front.Exchange) {
+			if got := (&visit{Exchange: x}).address(); got != test.want {
+				t.Errorf("%s: %s, want %s", name, got, test.want)
+			}
+		}, netip.MustParsePrefix("192.0.2.0/24"))
 	}
 }

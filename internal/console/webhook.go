@@ -192,8 +192,8 @@ func (c *Console) testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.takeTime() // the endpoint may have longer than the server gives a request
-	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID, v.outside)
+	v.TakeTime() // the endpoint may have longer than the server gives a request
+	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID, v.Outside)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func TestWebhook_IsReactivatedAndSendsInOneTransaction(t *testing.T) {
 func TestPages_ShowAMemberNothingToManage(t *testing.T) {
 	w := newTown(t)
 	w.activate(false)
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.method != http.MethodGet || r.who.level < byMember || strings.HasSuffix(r.path, "/remove") {
 			continue
 		}
@@ -137,7 +137,7 @@ func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
 	full = true
-	for _, r := range w.c.routes() {
+	for _, r := range w.c.allRoutes() {
 		if r.who.level < bySignedIn {
 			continue
 		}

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-	"net/url"
 	"path"
 	"strings"
 
@@ -76,7 +74,7 @@ func unversioned(p string) string {
 // noSuchRoute says that the path leads nowhere, and where it is one slip away
 // from a path that does, which.
 func (x *exchange) noSuchRoute() error {
-	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.astray(x.request.URL.Path)}
+	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.astray(x.Request.URL.Path)}
 }
 
 func (s *Server) astray(asked string) string {
@@ -87,7 +85,7 @@ func (s *Server) astray(asked string) string {
 			if next := slip.mended(at); next != at {
 				at, says = next, append(says, slip.says)
 			}
-			if len(says) > 0 && s.leads(at) {
+			if len(says) > 0 && s.routes.Has(at) {
 				return strings.Join(says, "; ") + ": ask for " + at
 			}
 		}
@@ -97,9 +95,3 @@ func (s *Server) astray(asked string) string {
 
 // maxAstray bounds the paths that are looked at: those of the API are shorter.
 const maxAstray = 256
-
-// leads reports whether there is a route for the path.
-func (s *Server) leads(p string) bool {
-	_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: p}})
-	return strings.HasPrefix(pattern, "/api/")
-}

@@ -12,18 +12,19 @@ import (
 // authenticate finds out whose key the request carries, and whether that
 // workspace has room for one more.
 func (x *exchange) authenticate() error {
-	secret, err := secretOf(x.request.Header)
+	secret, err := secretOf(x.Request.Header)
 	if err != nil {
 		return err
 	}
 	x.secret = secret
-	c, err := x.server.App.Authenticate(x.request.Context(), secret)
+	c, err := x.server.App.Authenticate(x.Request.Context(), secret)
 	if err != nil {
 		return explainKey(secret, err)
 	}
 	x.credential = c
 	x.caller = app.Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan}
-	return x.enterWorkspace()
+	x.Key = string(c.Key.ID)
+	return x.EnterWorkspace(string(c.Workspace))
 }
 
 // secretOf returns the key of an Authorization header: the token of Bearer, or

@@ -35,7 +35,7 @@ type bench struct {
 func newBench(b *testing.B) *bench {
 	lines := obs.NewLines(logFile(b))
 	log := obs.NewLog(lines, false, slog.LevelInfo)
-	a := apitest.SQLite(b, func(c *httpapi.Config) { c.Log, c.Now = log, time.Now })
+	a := apitest.SQLite(b, func(c *apitest.Config) { c.Log, c.Now = log, time.Now })
 	b.Cleanup(func() { lines.Close() })
 	x := &bench{api: a, handler: a.Handler, key: a.Workspace(sheaf.Business).Key()}
 	for range 100 {
@@ -59,7 +59,7 @@ func (x *bench) request(method, path, body string) *http.Request {
 
 func (x *bench) create() *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	x.handler.ServeHTTP(w, x.request("POST", "/api/v1/projects", `{"name":"Quarterly report","description":"What it is about, in a sentence or two.","icon":"book-open"}`))
+	x.api.Front.ServeHTTP(w, x.request("POST", "/api/v1/projects", `{"name":"Quarterly report","description":"What it is about, in a sentence or two.","icon":"book-open"}`))
 	return w
 }
 
@@ -79,7 +79,7 @@ func (x *bench) serve(b *testing.B, r *http.Request, status int, first func()) {
 	for b.Loop() {
 		first()
 		clear(w.header)
-		x.handler.ServeHTTP(w, r)
+		x.api.Front.ServeHTTP(w, r)
 		if w.status != status {
 			b.Fatalf("answered %d", w.status)
 		}
@@ -156,7 +156,7 @@ func benchmarkBesideStreams(b *testing.B, streams int) {
 		r := x.request("GET", "/api/v1/events/stream", "").WithContext(ctx)
 		r.Header.Set("Authorization", "Bearer "+x.api.Workspace(sheaf.Business).Key())
 		w := &listener{sink: sink{header: http.Header{}}, follows: make(chan struct{})}
-		following.Go(func() { x.handler.ServeHTTP(w, r) })
+		following.Go(func() { x.api.Front.ServeHTTP(w, r) })
 		<-w.follows
 	}
 	b.ResetTimer()

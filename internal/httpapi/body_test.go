@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -199,8 +199,8 @@ func bodyOf(size int) string {
 // D13
 func TestBody_TenMiBAreAcceptedAndNotAByteMore(t *testing.T) {
 	const limit = 10 * 1024 * 1024
-	if httpapi.MaxBody != limit {
-		t.Fatalf("the limit is %d", httpapi.MaxBody)
+	if front.MaxBody != limit {
+		t.Fatalf("the limit is %d", front.MaxBody)
 	}
 	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")
 	whole, over := bodyOf(limit), bodyOf(limit+1)
@@ -245,7 +245,7 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			listener := &countedListener{}
-			server := httptest.NewUnstartedServer(a.Handler)
+			server := httptest.NewUnstartedServer(a.Front)
 			listener.Listener, server.Listener = server.Listener, listener
 			server.Start()
 			defer server.Close()
@@ -276,7 +276,7 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
-	server := httptest.NewServer(a.Handler)
+	server := httptest.NewServer(a.Front)
 	defer server.Close()
 	ws := a.Workspace(sheaf.Pro)
 	for name, test := range map[string]struct {

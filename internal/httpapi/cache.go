@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"container/list"
-	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -54,7 +53,7 @@ func newPageCache(most int) *pageCache {
 
 // cacheKey returns false when the answer must not come from the cache.
 func (x *exchange) cacheKey() (pageKey, bool) {
-	v, u := x.credential.Version, x.request.URL
+	v, u := x.credential.Version, x.Request.URL
 	return pageKey{x.credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
 		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
@@ -62,7 +61,7 @@ func (x *exchange) cacheKey() (pageKey, bool) {
 // cached returns the answer to a read that was made before. It needs no route:
 // a path that leads to none has no answer to keep.
 func (s *Server) cached(x *exchange) *answer {
-	if m := x.request.Method; m != http.MethodGet && m != http.MethodHead {
+	if !x.IsRead() {
 		return nil
 	}
 	key, ok := x.cacheKey()
@@ -73,7 +72,7 @@ func (s *Server) cached(x *exchange) *answer {
 	if e == nil || x.authorize(e.route) != nil {
 		return nil // it is refused on the usual way
 	}
-	x.counted = e.route.counted
+	x.Counted = e.route.counted
 	s.cache.hits.Add(1)
 	return e.answer
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -18,7 +17,7 @@ import (
 // chunky makes cascades of more than six records go in chunks of two, where there is one subscription. between is called
 // between two of them.
 func chunky(between func()) apitest.Option {
-	return func(c *httpapi.Config) { c.App = c.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: between}) }
+	return func(c *apitest.Config) { c.App = c.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: between}) }
 }
 
 // hollow makes a workspace with an inactive subscription to everything that a cascade emits, so that its deliveries stay.

@@ -28,7 +28,7 @@ func (s *Server) listDeliveries(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Deliveries(x.request.Context(), x.caller, id, state, p)
+	page, err := s.App.Deliveries(x.Request.Context(), x.caller, id, state, p)
 	return pageOf(page), err
 }
 
@@ -37,7 +37,7 @@ func (s *Server) getDelivery(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := s.App.Delivery(x.request.Context(), x.caller, id)
+	d, err := s.App.Delivery(x.Request.Context(), x.caller, id)
 	return resource(http.StatusOK, wrapped{"delivery", &d}, d.AttemptCount), err
 }
 
@@ -51,7 +51,7 @@ func (s *Server) redeliver(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, redelivered, func(c app.Caller) (sheaf.Delivery, error) {
-		return s.App.Redeliver(x.request.Context(), c, id)
+		return s.App.Redeliver(x.Request.Context(), c, id)
 	})
 }
 
@@ -64,6 +64,6 @@ func (s *Server) listFates(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.EventFates(x.request.Context(), x.caller, id, p)
+	page, err := s.App.EventFates(x.Request.Context(), x.caller, id, p)
 	return pageOf(page), err
 }

@@ -85,18 +85,19 @@ func isDocs(path string) bool {
 
 // serveDocs answers with a file of the reference. Nobody needs a key for it.
 func (x *exchange) serveDocs() {
-	a, ok := docsAssets()[x.request.URL.Path]
+	x.Counted = x.server.docs
+	a, ok := docsAssets()[x.Request.URL.Path]
 	if !ok {
 		x.fail(x.noSuchRoute())
 		return
 	}
-	if !x.isRead() {
+	if !x.IsRead() {
 		x.notAllowed("GET, HEAD")
 		return
 	}
 	h := x.Header()
 	body, tag := a.plain, `"`+a.hash+`"`
-	if acceptsGzip(x.request.Header) {
+	if acceptsGzip(x.Request.Header) {
 		// Other bytes, another strong tag.
 		body, tag = a.gzip, `"`+a.hash+`-gz"`
 		h.Set("Content-Encoding", "gzip")
@@ -106,7 +107,7 @@ func (x *exchange) serveDocs() {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", docsPolicy)
 	h.Set("Referrer-Policy", "no-referrer")
-	if noneMatch(x.request.Header, tag) {
+	if noneMatch(x.Request.Header, tag) {
 		h.Del("Content-Encoding")
 		x.WriteHeader(http.StatusNotModified)
 		return

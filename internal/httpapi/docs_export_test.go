@@ -13,7 +13,7 @@ type Operation struct {
 // Operations returns the whole table.
 func (s *Server) Operations() []Operation {
 	var out []Operation
-	for _, r := range s.routes() {
+	for _, r := range s.allRoutes() {
 		out = append(out, Operation{Route{r.method, r.path, r.need, r.takes != nil}, r.optional, r.once})
 	}
 	return out

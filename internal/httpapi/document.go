@@ -26,7 +26,7 @@ func (s *Server) listDocuments(x *exchange) (answer, error) {
 	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at or title"); err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Documents(x.request.Context(), x.caller, f)
+	page, err := s.App.Documents(x.Request.Context(), x.caller, f)
 	return pageOf(page), err
 }
 
@@ -35,7 +35,7 @@ func (s *Server) getDocument(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := s.App.Document(x.request.Context(), x.caller, id)
+	d, err := s.App.Document(x.Request.Context(), x.caller, id)
 	return shownDocument(d), err
 }
 
@@ -64,7 +64,7 @@ func (s *Server) createDocument(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, createdDocument, func(c app.Caller) (sheaf.Document, error) {
-		return s.App.CreateDocument(x.request.Context(), c, change)
+		return s.App.CreateDocument(x.Request.Context(), c, change)
 	})
 }
 
@@ -77,7 +77,7 @@ func (s *Server) updateDocument(x *exchange, in strict.Object) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := s.App.UpdateDocument(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	d, err := s.App.UpdateDocument(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
 	return shownDocument(d), err
 }
 
@@ -86,7 +86,7 @@ func (s *Server) deleteDocument(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return noContent(s.App.DeleteDocument(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+	return noContent(s.App.DeleteDocument(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
 func (s *Server) restoreDocument(x *exchange) (answer, error) {
@@ -95,6 +95,6 @@ func (s *Server) restoreDocument(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, shownDocument, func(c app.Caller) (sheaf.Document, error) {
-		return s.App.RestoreDocument(x.request.Context(), c, id)
+		return s.App.RestoreDocument(x.Request.Context(), c, id)
 	})
 }

@@ -3,15 +3,14 @@ package httpapi
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"net/http"
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
-
-var errPanic = errors.New("a panic")
 
 // defaultRetry is what a client is told to wait when nothing better is known.
 const defaultRetry = 2 * time.Second
@@ -30,21 +29,17 @@ func (x *exchange) fail(err error) {
 	case sheaf.Unauthorized:
 		x.Header().Set("WWW-Authenticate", x.challenge())
 	case sheaf.Unavailable:
-		if e.Cause != nil { // what the gate refuses is counted
-			x.server.Log.Error("answered that the store is unavailable", "request_id", x.id, "error", err)
+		if e.Cause != nil { // a refusal has none, and is counted
+			x.server.Log.Error("answered that the store is unavailable", "request_id", x.ID, "error", err)
 		}
 		if e.RetryAfter == 0 {
-			x.retryAfter(defaultRetry)
+			x.RetryAfter(defaultRetry)
 		}
 	}
 	if e.RetryAfter > 0 {
-		x.retryAfter(e.RetryAfter)
+		x.RetryAfter(e.RetryAfter)
 	}
 	x.say(answer{status: e.Kind.Status(), body: errorBody(e)})
-}
-
-func (x *exchange) retryAfter(d time.Duration) {
-	x.Header().Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
 }
 
 // explain returns the error that the client is shown.
@@ -57,11 +52,16 @@ func (x *exchange) explain(err error) *sheaf.Error {
 	if errors.As(err, &field) {
 		return sheaf.Invalidf("%s", field.Error())
 	}
-	if !errors.Is(err, errPanic) {
-		x.server.Log.Error("failed with an internal error", "request_id", x.id, "error", err)
+	var refusal *front.Refusal
+	if errors.As(err, &refusal) {
+		kind, code := sheaf.Unavailable, sheaf.CodeUnavailable
+		if refusal.Status == http.StatusTooManyRequests {
+			kind, code = sheaf.RateLimited, sheaf.CodeRateLimited
+		}
+		return &sheaf.Error{Kind: kind, Code: code, RetryAfter: refusal.RetryAfter, Text: refusal.Text}
 	}
-	return &sheaf.Error{Kind: sheaf.Internal, Code: sheaf.CodeInternal,
-		Text: fmt.Sprintf("an unexpected error happened here: repeat the request, and report it with the request id %s if it goes on", x.id)}
+	x.server.Log.Error("failed with an internal error", "request_id", x.ID, "error", err)
+	return &sheaf.Error{Kind: sheaf.Internal, Code: sheaf.CodeInternal, Text: x.Unexpected()}
 }
 
 type errorRecord struct{ *sheaf.Error }
@@ -77,5 +77,5 @@ func errorBody(e *sheaf.Error) []byte { return sheaf.AppendJSON(nil, errorRecord
 func (x *exchange) notAllowed(allow string) {
 	x.Header().Set("Allow", allow)
 	x.fail(&sheaf.Error{Kind: sheaf.MethodNotAllowed, Code: sheaf.CodeMethodNotAllowed,
-		Text: fmt.Sprintf("%s is not possible here: this address takes %s", x.request.Method, allow)})
+		Text: fmt.Sprintf("%s is not possible here: this address takes %s", x.Request.Method, allow)})
 }

@@ -14,7 +14,7 @@ func (s *Server) listEvents(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Events(x.request.Context(), x.caller, f)
+	page, err := s.App.Events(x.Request.Context(), x.caller, f)
 	a := pageOf(page)
 	if f.After != "" {
 		a.page.goOnAfter(page)
@@ -72,7 +72,7 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 }
 
 func (x *exchange) eventID() (sheaf.EventID, error) {
-	id, ok := sheaf.ParseEventID(x.request.PathValue("id"))
+	id, ok := sheaf.ParseEventID(x.Request.PathValue("id"))
 	if !ok {
 		return "", sheaf.Invalidf("id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 	}
@@ -84,7 +84,7 @@ func (s *Server) getEvent(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	e, err := s.App.Event(x.request.Context(), x.caller, id)
+	e, err := s.App.Event(x.Request.Context(), x.caller, id)
 	return answer{status: http.StatusOK, body: e.Body, etag: resourceTag(1, e.Body)}, err
 }
 
@@ -99,7 +99,7 @@ func (s *Server) publishEvent(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, publishedEvent, func(c app.Caller) (sheaf.Event, error) {
-		return s.App.PublishEvent(x.request.Context(), c, event)
+		return s.App.PublishEvent(x.Request.Context(), c, event)
 	})
 }
 

@@ -5,30 +5,22 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 	"sheaf.dev/internal/tally"
 )
 
-// exchange is one request and its answer. It travels through the mux as the
-// ResponseWriter, so that what was learned before the route is known behind it.
+// exchange is one request to the API and its answer, with what was learned of the caller on the way.
 type exchange struct {
-	http.ResponseWriter
-	server  *Server
-	request *http.Request
-	counted *obs.Route // where the request leads, as far as that is known
-	started time.Time
-	id      string
-	status  int
-	passage passage
-	tally   *tally.Counter // of the caller's workspace
+	*front.Exchange
+	server *Server
+	tally  *tally.Counter // of the caller's workspace
 
-	secret     string
+	secret     string // the key as it was sent
 	credential sheaf.Credential
 	caller     app.Caller
 	limit      ratewindow.Decision
@@ -64,45 +56,19 @@ func (a *answer) lengthHeader() []string { return a.headers[1:] }
 // errStreamed is returned by a handler that has answered by itself.
 var errStreamed = errors.New("the answer was streamed")
 
-var errDraining = errors.New("the server is stopping")
-
-// WriteHeader notes the status for the log.
-func (x *exchange) WriteHeader(status int) {
-	if x.status == 0 {
-		x.status = status
-	}
-	if t := x.Header()["Content-Type"]; len(t) == 1 && t[0] == "text/event-stream" {
-		x.pause() // streams, the console's too, are counted by themselves
-	}
-	x.ResponseWriter.WriteHeader(status)
-}
-
-// Write notes the status for the log.
-func (x *exchange) Write(b []byte) (int, error) {
-	if x.status == 0 {
-		x.status = http.StatusOK
-	}
-	if len(b) > quickWrite && x.passage.working {
-		x.pause()
-		defer x.resume()
-	}
-	return x.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
-
 // write sends the answer, and takes what it did not need of the request.
 func (x *exchange) write(a *answer) {
 	x.send(a)
-	x.discard()
+	x.DiscardBody()
 }
 
 // send sends the answer, or 304 when the client has it already.
 func (x *exchange) send(a *answer) {
-	if err := x.holdAnswer(len(a.body)); err != nil {
-		x.fail(err)
-		return
+	if x.IsRead() { // what was written must be told
+		if err := x.HoldAnswer(len(a.body)); err != nil {
+			x.fail(err)
+			return
+		}
 	}
 	h := x.Header()
 	if a.etag != "" {
@@ -115,7 +81,7 @@ func (x *exchange) send(a *answer) {
 		h.Set("Idempotent-Replayed", "true")
 	}
 	x.setLinks(a)
-	if a.etag != "" && a.status == http.StatusOK && x.isRead() && noneMatch(x.request.Header, a.etag) {
+	if a.etag != "" && a.status == http.StatusOK && x.IsRead() && noneMatch(x.Request.Header, a.etag) {
 		x.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -131,13 +97,9 @@ func (x *exchange) send(a *answer) {
 
 var jsonType = []string{"application/json; charset=utf-8"}
 
-func (x *exchange) isRead() bool {
-	return x.request.Method == http.MethodGet || x.request.Method == http.MethodHead
-}
-
 // say writes an answer that no handler returned.
 func (x *exchange) say(a answer) {
-	a.prepare(x.request.URL)
+	a.prepare(x.Request.URL)
 	x.write(&a)
 }
 
@@ -146,6 +108,6 @@ func (x *exchange) base() string {
 	if x.server.base != "" {
 		return x.server.base
 	}
-	scheme, host := x.origin()
+	scheme, host := x.Origin()
 	return scheme + "://" + host
 }

@@ -12,7 +12,7 @@ type Route struct {
 // Routes returns the whole table.
 func (s *Server) Routes() []Route {
 	var out []Route
-	for _, r := range s.routes() {
+	for _, r := range s.allRoutes() {
 		out = append(out, Route{r.method, r.path, r.need, r.takes != nil})
 	}
 	return out
@@ -20,9 +20,6 @@ func (s *Server) Routes() []Route {
 
 // Recheck is how often a stream asks whether its key still opens it.
 const Recheck = recheck
-
-// MaxBody is the largest body that is accepted.
-const MaxBody = maxBody
 
 // ForgetPages empties the cache of answers.
 func (s *Server) ForgetPages() { s.cache.forgetAll() }

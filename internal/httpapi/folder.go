@@ -25,7 +25,7 @@ func (s *Server) listFolders(x *exchange) (answer, error) {
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Folders(x.request.Context(), x.caller, f)
+	page, err := s.App.Folders(x.Request.Context(), x.caller, f)
 	return pageOf(page), err
 }
 
@@ -34,7 +34,7 @@ func (s *Server) getFolder(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	f, err := s.App.Folder(x.request.Context(), x.caller, id)
+	f, err := s.App.Folder(x.Request.Context(), x.caller, id)
 	return shownFolder(f), err
 }
 
@@ -70,7 +70,7 @@ func (s *Server) createFolder(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, createdFolder, func(c app.Caller) (sheaf.Folder, error) {
-		return s.App.CreateFolder(x.request.Context(), c, change)
+		return s.App.CreateFolder(x.Request.Context(), c, change)
 	})
 }
 
@@ -83,7 +83,7 @@ func (s *Server) updateFolder(x *exchange, in strict.Object) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	f, err := s.App.UpdateFolder(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	f, err := s.App.UpdateFolder(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
 	return shownFolder(f), err
 }
 
@@ -92,8 +92,8 @@ func (s *Server) deleteFolder(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	x.takeTime()
-	return noContent(s.App.DeleteFolder(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+	x.TakeTime()
+	return noContent(s.App.DeleteFolder(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
 func (s *Server) moveFolder(x *exchange, in strict.Object) (answer, error) {
@@ -106,6 +106,6 @@ func (s *Server) moveFolder(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, shownFolder, func(c app.Caller) (sheaf.Folder, error) {
-		return s.App.MoveFolder(x.request.Context(), c, id, parent, matchOf(x.request.Header))
+		return s.App.MoveFolder(x.Request.Context(), c, id, parent, matchOf(x.Request.Header))
 	})
 }

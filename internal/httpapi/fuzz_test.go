@@ -32,7 +32,7 @@ func FuzzRequest(f *testing.F) {
 			r.Header.Set("Authorization", "Bearer "+key)
 		}
 		w := httptest.NewRecorder()
-		a.Handler.ServeHTTP(w, r)
+		a.Front.ServeHTTP(w, r)
 		checkFuzzedAnswer(t, r, w)
 	})
 }

@@ -3,33 +3,24 @@ package httpapi
 import (
 	"crypto/sha256"
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
 
-const (
-	// maxBody is the largest body that is accepted; one byte more is 413.
-	maxBody = 10 << 20
-	// bodyTimeout bounds how long a client may take to send one.
-	bodyTimeout = 60 * time.Second
-)
-
-// serveAPI makes the checks that come before the route: who asks, on which
-// plan, and how often. The order of all checks is the contract's.
+// serveAPI makes the checks that come before the route: who asks, on which plan, and how often; finds the route, calls
+// it, and writes its answer or error. The order of all checks is the contract's.
 func (s *Server) serveAPI(x *exchange) {
 	if err := x.authenticate(); err != nil {
 		x.fail(err)
 		return
 	}
-	x.tally = s.usage.note(&x.caller, x.started)
+	x.tally = s.usage.note(&x.caller, x.Started)
 	if err := x.credential.Plan.AllowAPI(); err != nil {
 		x.fail(err)
 		return
@@ -42,50 +33,16 @@ func (s *Server) serveAPI(x *exchange) {
 		x.write(a)
 		return
 	}
-	if !isClean(x.request.URL) {
+	route, allow := s.routes.Find(x.Exchange)
+	switch {
+	case allow != "":
+		x.notAllowed(allow)
+		return
+	case route == nil:
 		x.fail(x.noSuchRoute())
 		return
 	}
-	s.mux.ServeHTTP(x, x.request)
-}
-
-type unknownRoute struct{}
-
-func (unknownRoute) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	x := w.(*exchange)
-	x.fail(x.noSuchRoute())
-}
-
-// methods are the routes of one path.
-type methods map[string]*route
-
-// byPath groups the routes, so that a wrong method is told from a wrong path.
-func byPath(routes []route) map[string]methods {
-	out := map[string]methods{}
-	for i := range routes {
-		r := &routes[i]
-		if out[r.path] == nil {
-			out[r.path] = methods{}
-		}
-		out[r.path][r.method] = r
-		if r.method == http.MethodGet {
-			out[r.path][http.MethodHead] = r
-		}
-	}
-	return out
-}
-
-// ServeHTTP makes the checks that come before the call, makes the call, and
-// writes its answer or error.
-func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := w.(*exchange)
-	x.request = r
-	route, ok := m[r.Method]
-	if !ok {
-		x.notAllowed(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
-		return
-	}
-	x.counted = route.counted
+	x.Counted = route.counted
 	switch a, err := x.run(route); {
 	case err == nil:
 		failpoint.Pass(failpoint.BeforeAnswer)
@@ -105,7 +62,7 @@ func (x *exchange) run(r *route) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.prepare(x.request.URL)
+	a.prepare(x.Request.URL)
 	if !r.cached {
 		return &a, nil
 	}
@@ -135,7 +92,7 @@ func (x *exchange) call(r *route) (answer, error) {
 		}
 	}
 	var err error
-	if x.query, err = strict.ParseQuery(x.request.URL.RawQuery); err != nil {
+	if x.query, err = strict.ParseQuery(x.Request.URL.RawQuery); err != nil {
 		return answer{}, err
 	}
 	if r.once {
@@ -160,33 +117,26 @@ func (x *exchange) call(r *route) (answer, error) {
 }
 
 // readBody reads the whole body, and never past its bound.
-func (x *exchange) readBody() error {
-	tooLarge := &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
-		Text: "the body is larger than 10 MB (10,485,760 bytes): send less at once"}
-	if x.request.ContentLength > maxBody {
-		return tooLarge
+func (x *exchange) readBody() (err error) {
+	if x.body, err = x.ReadBody(); err == nil {
+		return nil
 	}
-	// The connection's deadline is cleared by the server before the next
-	// request; a writer that has none, as in tests, needs none.
-	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(x.started.Add(bodyTimeout))
-	var err error
-	if x.body, err = x.readAll(); err != nil {
-		var over *http.MaxBytesError
-		if errors.As(err, &over) {
-			return tooLarge
-		}
-		if sheaf.KindOf(err) == sheaf.Unavailable {
-			return err
-		}
-		return sheaf.Invalidf("body: it did not arrive whole: send it again")
+	var over *http.MaxBytesError
+	var refusal *front.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return err
+	case errors.As(err, &over):
+		return &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
+			Text: "the body is larger than 10 MB (10,485,760 bytes): send less at once"}
 	}
-	return nil
+	return sheaf.Invalidf("body: it did not arrive whole: send it again")
 }
 
 // checkContentType refuses a body that says it is something else than JSON. A
 // PATCH does what a merge patch of one level does, so it may say that it is one.
 func (x *exchange) checkContentType() error {
-	t := x.request.Header.Get("Content-Type")
+	t := x.Request.Header.Get("Content-Type")
 	if t == "" || len(x.body) == 0 {
 		return nil
 	}
@@ -196,7 +146,7 @@ func (x *exchange) checkContentType() error {
 	case "application/json":
 		return nil
 	case "application/merge-patch+json":
-		if x.request.Method == http.MethodPatch {
+		if x.Request.Method == http.MethodPatch {
 			return nil
 		}
 	}
@@ -205,7 +155,7 @@ func (x *exchange) checkContentType() error {
 
 // readIdempotencyKey notes that the request must have one effect.
 func (x *exchange) readIdempotencyKey() error {
-	values, sent := x.request.Header["Idempotency-Key"]
+	values, sent := x.Request.Header["Idempotency-Key"]
 	if !sent {
 		return nil
 	}
@@ -216,7 +166,7 @@ func (x *exchange) readIdempotencyKey() error {
 	}
 	hash := sha256.Sum256(x.body)
 	// An id in the path is the same in either case.
-	x.caller.Once = &app.Once{Request: app.Request{Method: x.request.Method, Path: strings.ToLower(x.request.URL.Path), Key: key, BodyHash: hash[:]}}
+	x.caller.Once = &app.Once{Request: app.Request{Method: x.Request.Method, Path: strings.ToLower(x.Request.URL.Path), Key: key, BodyHash: hash[:]}}
 	return nil
 }
 
@@ -242,7 +192,7 @@ func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, e
 
 // pathID returns an identifier of the path in lower case.
 func pathID[T ~string](x *exchange) (T, error) {
-	id, ok := sheaf.ParseUUID(x.request.PathValue("id"))
+	id, ok := sheaf.ParseUUID(x.Request.PathValue("id"))
 	if !ok {
 		return "", sheaf.Invalidf("id in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000")
 	}
@@ -294,14 +244,6 @@ func (x *exchange) search() (string, error) {
 func resource(status int, r sheaf.Record, revision int64) answer {
 	body := sheaf.AppendJSON(nil, r)
 	return answer{status: status, body: body, etag: resourceTag(revision, body)}
-}
-
-// takeTime lifts the server's own deadlines, which are for requests that end
-// soon: a cascade of a million records takes minutes.
-func (x *exchange) takeTime() {
-	c := http.NewResponseController(x.ResponseWriter)
-	_ = c.SetReadDeadline(time.Time{})
-	_ = c.SetWriteDeadline(time.Time{})
 }
 
 // noContent is the answer to a deletion.

@@ -56,7 +56,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 			// Whoever waits for the body does so by the service's clock: for an hour.
 			a.Clock.Set(time.Now().Add(time.Hour))
 			ws := a.Workspace(sheaf.Pro)
-			server := httptest.NewUnstartedServer(a.Handler)
+			server := httptest.NewUnstartedServer(a.Front)
 			server.EnableHTTP2 = two
 			server.StartTLS()
 			defer server.Close()
@@ -90,7 +90,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 func TestBody_ThatIsRefusedDoesNotHideTheAnswerOverHTTP2(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
-	server := httptest.NewUnstartedServer(a.Handler)
+	server := httptest.NewUnstartedServer(a.Front)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
@@ -174,7 +174,7 @@ func TestBody_ThatDoesNotArriveIsRefused(t *testing.T) {
 			// By the service's clock the request began long ago.
 			a.Clock.Set(time.Now().Add(-time.Hour))
 			key := a.Workspace(sheaf.Pro).Key()
-			server := httptest.NewUnstartedServer(a.Handler)
+			server := httptest.NewUnstartedServer(a.Front)
 			server.EnableHTTP2 = two
 			server.StartTLS()
 			defer server.Close()

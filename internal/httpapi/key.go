@@ -14,7 +14,7 @@ func (s *Server) listKeys(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Keys(x.request.Context(), x.caller, p)
+	page, err := s.App.Keys(x.Request.Context(), x.caller, p)
 	return pageOf(page), err
 }
 
@@ -28,7 +28,7 @@ func (s *Server) createKey(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, createdKey, func(c app.Caller) (sheaf.NewKey, error) {
-		return s.App.CreateKey(x.request.Context(), c, key)
+		return s.App.CreateKey(x.Request.Context(), c, key)
 	})
 }
 
@@ -71,7 +71,7 @@ func (s *Server) revokeKey(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return noContent(s.App.RevokeKey(x.request.Context(), x.caller, id))
+	return noContent(s.App.RevokeKey(x.Request.Context(), x.caller, id))
 }
 
 // identity is the answer of GET /api/v1/me.
@@ -98,6 +98,6 @@ func (r rateLimit) Fields(o *sheaf.Object) {
 }
 
 func (s *Server) me(x *exchange) (answer, error) {
-	me, err := s.App.Me(x.request.Context(), x.caller)
+	me, err := s.App.Me(x.Request.Context(), x.caller)
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &identity{x, me})}, err
 }

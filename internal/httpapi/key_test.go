@@ -388,7 +388,7 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 	}
 	defer s.Close()
 	rules := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")})
-	node := httpapi.New(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
+	node := apitest.Serve(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
 	ws := a.Workspace(sheaf.Pro)
 	secret, k := ws.NewKey(nil)
 	c := a.Client(secret)

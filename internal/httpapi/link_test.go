@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -134,10 +133,10 @@ func TestLink_FollowsTheEventsAfterOne(t *testing.T) {
 // D17: the links begin as the client came, unless a trusted proxy or the operator says otherwise.
 func TestLink_BeginsWithTheAddressOfTheService(t *testing.T) {
 	public := func(address string) apitest.Option {
-		return func(c *httpapi.Config) { c.PublicURL, _ = url.Parse(address) }
+		return func(c *apitest.Config) { c.PublicURL, _ = url.Parse(address) }
 	}
 	trust := func(cidr string) apitest.Option {
-		return func(c *httpapi.Config) { c.TrustedProxy = []netip.Prefix{netip.MustParsePrefix(cidr)} }
+		return func(c *apitest.Config) { c.TrustedProxy = []netip.Prefix{netip.MustParsePrefix(cidr)} }
 	}
 	forwarded := []string{"Host: inner:8080", "X-Forwarded-Proto: https", "X-Forwarded-Host: docs.example.com"}
 	for name, test := range map[string]struct {
@@ -183,7 +182,7 @@ func TestLink_IsAbsoluteWithoutAHost(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]apitest.Option{
 		"":                          nil,
-		"https://sheaf.example.com": {func(c *httpapi.Config) { c.PublicURL, _ = url.Parse("https://sheaf.example.com") }},
+		"https://sheaf.example.com": {func(c *apitest.Config) { c.PublicURL, _ = url.Parse("https://sheaf.example.com") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/tally"
@@ -46,5 +45,5 @@ func TestMinutes_CountEveryRequest(t *testing.T) {
 		if _, err := a.App.Minutes(t.Context(), app.Caller{Workspace: ws.ID}, morning); sheaf.KindOf(err) != sheaf.Forbidden {
 			t.Errorf("who has no scope gets %v", err)
 		}
-	}, apitest.PlanLimits, func(c *httpapi.Config) { c.Tally = tally.New(time.Now) })
+	}, apitest.PlanLimits, func(c *apitest.Config) { c.Tally = tally.New(time.Now) })
 }

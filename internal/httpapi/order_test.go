@@ -3,7 +3,7 @@ package httpapi_test
 import (
 	"testing"
 
-	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -54,11 +54,11 @@ const orderLimit = 40 // more than a test makes with any other key
 
 // D11: of several faults the first in the order is answered.
 func TestOrderOfChecks(t *testing.T) {
-	limit := func(c *httpapi.Config) { c.RateLimit = func(sheaf.Plan) int { return orderLimit } }
+	limit := func(c *apitest.Config) { c.RateLimit = func(sheaf.Plan) int { return orderLimit } }
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()
 		w := newWorld(t, a)
-		huge := bodyOf(httpapi.MaxBody + 1)
+		huge := bodyOf(front.MaxBody + 1)
 		const stale, used = `If-Match: "99-x"`, "Idempotency-Key: used"
 		projects, project, gone := "/api/v1/projects", "/api/v1/projects/"+w.project, "/api/v1/projects/"+w.gone
 		for _, test := range []struct {
@@ -148,7 +148,7 @@ func TestOutsideOfTheAPI(t *testing.T) {
 		c.GET(path).WantError(t, 404, "NOT_FOUND")
 		c.POST(path, "{}").WantError(t, 404, "NOT_FOUND")
 	}
-	a.Handler.Drain()
+	a.Front.Drain()
 	if got := c.GET("/readyz").WantError(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}

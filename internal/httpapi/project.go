@@ -27,7 +27,7 @@ func (s *Server) listProjects(x *exchange) (answer, error) {
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Projects(x.request.Context(), x.caller, f)
+	page, err := s.App.Projects(x.Request.Context(), x.caller, f)
 	return pageOf(page), err
 }
 
@@ -36,7 +36,7 @@ func (s *Server) getProject(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := s.App.Project(x.request.Context(), x.caller, id)
+	p, err := s.App.Project(x.Request.Context(), x.caller, id)
 	return resource(http.StatusOK, &p, p.Revision), err
 }
 
@@ -78,7 +78,7 @@ func (s *Server) createProject(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, createdProject, func(c app.Caller) (sheaf.Project, error) {
-		return s.App.CreateProject(x.request.Context(), c, change)
+		return s.App.CreateProject(x.Request.Context(), c, change)
 	})
 }
 
@@ -91,7 +91,7 @@ func (s *Server) updateProject(x *exchange, in strict.Object) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := s.App.UpdateProject(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	p, err := s.App.UpdateProject(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
 	return shownProject(p), err
 }
 
@@ -100,8 +100,8 @@ func (s *Server) deleteProject(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	x.takeTime()
-	return noContent(s.App.DeleteProject(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+	x.TakeTime()
+	return noContent(s.App.DeleteProject(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
 func (s *Server) moveProject(x *exchange, in strict.Object) (answer, error) {
@@ -114,7 +114,7 @@ func (s *Server) moveProject(x *exchange, in strict.Object) (answer, error) {
 		return answer{}, err
 	}
 	return once(x, shownProject, func(c app.Caller) (sheaf.Project, error) {
-		return s.App.MoveProject(x.request.Context(), c, id, folder, matchOf(x.request.Header))
+		return s.App.MoveProject(x.Request.Context(), c, id, folder, matchOf(x.Request.Header))
 	})
 }
 

@@ -34,7 +34,7 @@ func (x *exchange) admit() error {
 	plan := x.credential.Plan
 	limit := x.server.RateLimit(plan)
 	workspace := ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}
-	x.limit = x.server.Limiter.Admit(x.request.Context(), string(x.credential.Key.ID), limit, workspace, x.started)
+	x.limit = x.server.Limiter.Admit(x.Request.Context(), string(x.credential.Key.ID), limit, workspace, x.Started)
 	if limit == 0 {
 		return nil
 	}

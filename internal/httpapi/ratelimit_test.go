@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -169,7 +168,7 @@ func TestRateLimit_AChainOfKeysMeetsTheCeiling(t *testing.T) {
 		a.Workspace(sheaf.Pro).Client("").GET(me).Want(t, 200)
 		a.Clock.Advance(61 * time.Second)
 		wantLimit(t, c.GET(me).Want(t, 200), limit, limit-1)
-	}, func(c *httpapi.Config) { c.RateLimit = func(sheaf.Plan) int { return limit } })
+	}, func(c *apitest.Config) { c.RateLimit = func(sheaf.Plan) int { return limit } })
 }
 
 // D52a, D54: me tells the same as the headers.

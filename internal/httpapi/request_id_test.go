@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -85,7 +85,7 @@ func TestLog_HasNoSecrets(t *testing.T) {
 
 // D12, D18: a panic is a 500 in the one shape, which names the request and nothing else.
 func TestPanic_IsAnInternalErrorInTheOneShape(t *testing.T) {
-	a := apitest.SQLite(t, func(c *httpapi.Config) { c.RateLimit = func(sheaf.Plan) int { panic("the secret reason") } })
+	a := apitest.SQLite(t, func(c *apitest.Config) { c.RateLimit = func(sheaf.Plan) int { panic("the secret reason") } })
 	c := a.Workspace(sheaf.Pro).Client("")
 	got := c.GET("/api/v1/projects", "X-Request-Id: mine").WantError(t, 500, "INTERNAL_ERROR", "mine")
 	if strings.Contains(string(got.Body), "secret") || got.Header.Get("X-Request-Id") != "mine" {
@@ -113,7 +113,7 @@ func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		server := a.Server.Config.Handler
-		broken := httpapi.New(httpapi.Config{App: app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: failing{}}), Log: a.Handler.Log,
+		broken := apitest.Serve(httpapi.Config{App: app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: failing{}}), Log: a.Handler.Log,
 			Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
 		a.Server.Config.Handler = broken
 		c.POST("/api/v1/projects", `{"name":"a"}`).WantError(t, 500, "INTERNAL_ERROR")
@@ -128,20 +128,20 @@ func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
 // halfway writes the beginning of an answer and panics.
 type halfway struct{}
 
-func (halfway) Handles(path string) bool { return path == "/halfway" }
+func (halfway) TurnAway(*front.Exchange, *front.Refusal) {}
 
-func (halfway) Crowded(http.ResponseWriter, *http.Request, time.Duration) {}
-
-func (halfway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	_, _ = io.WriteString(w, `{"data":[`)
-	_ = http.NewResponseController(w).Flush()
+func (halfway) Serve(x *front.Exchange) {
+	_, _ = io.WriteString(x, `{"data":[`)
+	_ = http.NewResponseController(x).Flush()
 	panic("halfway")
 }
 
 // D12: an answer that has begun cannot become an error: it is cut off, and no client takes it for whole.
 func TestPanic_HalfwayCutsTheAnswerOff(t *testing.T) {
-	a := apitest.SQLite(t, func(c *httpapi.Config) { c.Console = halfway{} })
-	server := httptest.NewUnstartedServer(a.Handler)
+	a := apitest.SQLite(t, func(c *apitest.Config) {
+		c.Beside = []front.Mount{{Edge: halfway{}, Name: "halfway", Paths: []string{"/halfway"}}}
+	})
+	server := httptest.NewUnstartedServer(a.Front)
 	server.Start()
 	defer server.Close()
 	res, err := server.Client().Get(server.URL + "/halfway")

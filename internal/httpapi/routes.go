@@ -64,8 +64,8 @@ func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error))
 	return route{method: http.MethodDelete, path: path, need: need, do: do}
 }
 
-// routes is the whole surface.
-func (s *Server) routes() []route {
+// allRoutes is the whole surface.
+func (s *Server) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)

@@ -3,12 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -26,110 +24,74 @@ const (
 	streamEnd = 500 * time.Millisecond
 	// maxBehind is how far a reader may fall behind once it had caught up.
 	maxBehind = 1000
-
-	// streamRetry is when a refused reader may find a place.
-	streamRetry = 10 * time.Second
-
-	streamsPerKey       = 5
-	streamsPerWorkspace = 50
-	// maxStreams bounds them all: each holds a connection and asks the store.
-	maxStreams = 2000
 )
 
-// streams wakes the readers of the log and bounds how many there are.
-type streams struct {
-	mu      sync.Mutex                          // guards all below
-	woken   map[sheaf.WorkspaceID]chan struct{} // of those whose readers wait
-	open    map[string]int                      // by key and by workspace
-	all     int
-	beat    time.Duration
-	stopped chan struct{}
-	once    sync.Once
+// readers wakes those who follow a log, workspace by workspace: a write would otherwise cost a look for every reader of
+// the service.
+type readers struct {
+	mu   sync.Mutex                    // guards in
+	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
+	beat time.Duration                 // heartbeat; tests have another
 }
 
-func newStreams() *streams {
-	return &streams{woken: map[sheaf.WorkspaceID]chan struct{}{}, open: map[string]int{}, beat: heartbeat, stopped: make(chan struct{})}
+// logEnd is where the readers of one workspace wait.
+type logEnd struct {
+	grown   chan struct{} // closed, and made anew, when the log has grown
+	readers int
 }
 
-func (s *streams) size() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all
-}
+func newReaders() *readers { return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, beat: heartbeat} }
 
-// wake lets the readers of these workspaces look at their logs. The others sleep
-// on: a write would otherwise cost a look for every reader of the service.
-func (s *streams) wake(in sheaf.WorkspaceSet) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if in.All {
-		for _, woken := range s.woken {
-			close(woken)
+// join counts a reader, until leave is called.
+func (r *readers) join(ws sheaf.WorkspaceID) (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := r.in[ws]
+	if end == nil {
+		end = &logEnd{grown: make(chan struct{})}
+		r.in[ws] = end
+	}
+	end.readers++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if end.readers--; end.readers == 0 {
+			delete(r.in, ws)
 		}
-		clear(s.woken)
+	}
+}
+
+// grows returns what is closed when the log has grown. The caller has joined.
+func (r *readers) grows(ws sheaf.WorkspaceID) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.in[ws].grown
+}
+
+// wake lets the readers of these workspaces look at their logs. The others sleep on.
+func (r *readers) wake(in sheaf.WorkspaceSet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in.All {
+		for _, end := range r.in {
+			end.wake()
+		}
 		return
 	}
 	for ws := range in.IDs {
-		if woken := s.woken[ws]; woken != nil {
-			close(woken)
-			delete(s.woken, ws)
+		if end := r.in[ws]; end != nil {
+			end.wake()
 		}
 	}
 }
 
-// next returns what is closed when the workspace's log has grown. The caller has
-// entered.
-func (s *streams) next(ws sheaf.WorkspaceID) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	woken := s.woken[ws]
-	if woken == nil {
-		woken = make(chan struct{})
-		s.woken[ws] = woken
-	}
-	return woken
+func (e *logEnd) wake() {
+	close(e.grown)
+	e.grown = make(chan struct{})
 }
-
-// stop ends every stream.
-func (s *streams) stop() { s.once.Do(func() { close(s.stopped) }) }
-
-// enter counts a reader; the function that it returns counts it out. An open
-// page of the console is one without a key.
-func (s *streams) enter(c *app.Caller) (leave func(), err error) {
-	key, ws := "key "+string(c.Key.ID), "workspace "+string(c.Workspace)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.Key.ID != "" && s.open[key] >= streamsPerKey || s.open[ws] >= streamsPerWorkspace {
-		return nil, &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Second,
-			Text: fmt.Sprintf("too many open streams: %d for each key and %d for each workspace; close one, or retry after 1 seconds", streamsPerKey, streamsPerWorkspace)}
-	}
-	if s.all >= maxStreams {
-		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: streamRetry,
-			Text: "the service has as many open streams as it can serve: try again later, or read GET /api/v1/events"}
-	}
-	s.all++
-	s.open[key]++
-	s.open[ws]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		for _, name := range []string{key, ws} {
-			if s.open[name]--; s.open[name] == 0 {
-				delete(s.open, name)
-			}
-		}
-		if s.open[ws] == 0 {
-			delete(s.woken, c.Workspace)
-		}
-	}, nil
-}
-
-// EnterStream counts a stream of the console among those of its workspace.
-func (x *exchange) EnterStream() (leave func(), err error) { return x.server.streams.enter(&x.caller) }
 
 // Wake tells the streams of these workspaces that their log has grown.
-func (s *Server) Wake(in sheaf.WorkspaceSet) { s.streams.wake(in) }
+func (s *Server) Wake(in sheaf.WorkspaceSet) { s.readers.wake(in) }
 
 // streamEvents follows the log as server-sent events. It answers by itself.
 func (s *Server) streamEvents(x *exchange) (answer, error) {
@@ -139,28 +101,29 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	}
 	// A browser that connects again repeats the address it was opened with, and
 	// after in it: how far it came stands in the header.
-	if last := x.request.Header.Get("Last-Event-ID"); last != "" {
+	if last := x.Request.Header.Get("Last-Event-ID"); last != "" {
 		var ok bool
 		if f.After, ok = sheaf.ParseEventID(last); !ok {
 			return answer{}, sheaf.Invalidf("Last-Event-ID must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 		}
 	}
-	leave, err := s.streams.enter(&x.caller)
+	leave, err := x.EnterStream(string(x.caller.Key.ID))
 	if err != nil {
 		return answer{}, err
 	}
 	defer leave()
-	start, err := s.App.FollowEvents(x.request.Context(), x.caller, f)
+	start, err := s.App.FollowEvents(x.Request.Context(), x.caller, f)
 	if err != nil {
 		return answer{}, err
 	}
-	if x.request.Method == http.MethodHead {
+	if x.Request.Method == http.MethodHead {
 		x.Header().Set("Content-Type", "text/event-stream")
 		return answer{status: http.StatusOK}, nil
 	}
 	st := &stream{x: x, filter: f, at: start, resumes: f.After != "" || f.Since != nil,
-		control: http.NewResponseController(x.ResponseWriter)}
-	st.run(x.request.Context())
+		control: http.NewResponseController(x)}
+	defer s.readers.join(x.caller.Workspace)()
+	st.run(x.Request.Context())
 	return answer{}, errStreamed
 }
 
@@ -200,7 +163,7 @@ func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-st.x.server.streams.stopped:
+		case <-st.x.Stopping():
 		case <-check.C:
 			if st.allowed(ctx) {
 				continue
@@ -214,21 +177,21 @@ func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
 
 // follow writes the log as it grows, until ctx ends or the reader is gone.
 func (st *stream) follow(ctx context.Context) {
-	beat, look := time.NewTicker(st.x.server.streams.beat), time.NewTicker(lookAgain)
+	beat, look := time.NewTicker(st.x.server.readers.beat), time.NewTicker(lookAgain)
 	defer beat.Stop()
 	defer look.Stop()
 	if st.send(ctx, []byte(": following\n\n")) != nil {
 		return
 	}
 	for {
-		woken := st.x.server.streams.next(st.x.caller.Workspace)
+		grown := st.x.server.readers.grows(st.x.caller.Workspace)
 		if !st.forward(ctx) {
 			return
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-woken:
+		case <-grown:
 		case <-look.C:
 		case <-beat.C:
 			if st.send(ctx, []byte(": still here\n\n")) != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -326,9 +327,9 @@ func TestStream_Bounds(t *testing.T) {
 	a := apitest.SQLite(t, apitest.PlanLimits)
 	ws, other := a.Workspace(sheaf.Business), a.Workspace(sheaf.Pro)
 	var last *follower
-	for range httpapi.StreamsPerWorkspace / httpapi.StreamsPerKey {
+	for range front.StreamsPerWorkspace / front.StreamsPerKey {
 		key := ws.Key()
-		for range httpapi.StreamsPerKey {
+		for range front.StreamsPerKey {
 			last = follow(t, a, key, "")
 		}
 		r := a.Client(key).GET(stream).WantError(t, 429, "RATE_LIMITED", "5", "50", "1 seconds")

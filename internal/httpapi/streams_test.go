@@ -3,23 +3,17 @@ package httpapi
 import (
 	"testing"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
 // D63b: a commit wakes the readers of its own workspace. One that woke them all would cost, with 2,000 readers, twenty
 // times the processor time of the write.
-func TestStreams_WakeThoseOfTheWorkspace(t *testing.T) {
-	s := newStreams()
-	here, there := app.Caller{Workspace: "here"}, app.Caller{Workspace: "there"}
-	for _, c := range []*app.Caller{&here, &here, &there} {
-		leave, err := s.enter(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer leave()
+func TestReaders_WakeThoseOfTheWorkspace(t *testing.T) {
+	s := newReaders()
+	for _, ws := range []sheaf.WorkspaceID{"here", "here", "there"} {
+		defer s.join(ws)()
 	}
-	first, second, other := s.next("here"), s.next("here"), s.next("there")
+	first, second, other := s.grows("here"), s.grows("here"), s.grows("there")
 	var changed sheaf.WorkspaceSet
 	changed.Add("here")
 	changed.Add("nobody reads")
@@ -27,7 +21,7 @@ func TestStreams_WakeThoseOfTheWorkspace(t *testing.T) {
 	if !closed(first) || !closed(second) || closed(other) {
 		t.Errorf("after a change here: here %v and %v, there %v", closed(first), closed(second), closed(other))
 	}
-	if closed(s.next("here")) {
+	if closed(s.grows("here")) {
 		t.Error("the next change here was told before it came")
 	}
 	s.wake(sheaf.WorkspaceSet{All: true})
@@ -36,16 +30,16 @@ func TestStreams_WakeThoseOfTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestStreams_ForgetAWorkspaceWithItsLastReader(t *testing.T) {
-	s := newStreams()
-	leave, err := s.enter(&app.Caller{Workspace: "w"})
-	if err != nil {
-		t.Fatal(err)
+func TestReaders_ForgetAWorkspaceWithItsLastReader(t *testing.T) {
+	s := newReaders()
+	first, second := s.join("w"), s.join("w")
+	first()
+	if len(s.in) != 1 {
+		t.Error("forgotten though somebody reads")
 	}
-	s.next("w")
-	leave()
-	if len(s.woken)+len(s.open) > 0 {
-		t.Errorf("kept of a workspace that nobody reads: %v, %v", s.woken, s.open)
+	second()
+	if len(s.in) > 0 {
+		t.Errorf("kept of a workspace that nobody reads: %v", s.in)
 	}
 }
 

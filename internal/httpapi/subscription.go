@@ -22,7 +22,7 @@ func (s *Server) listSubscriptions(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Subscriptions(x.request.Context(), x.caller, p)
+	page, err := s.App.Subscriptions(x.Request.Context(), x.caller, p)
 	return pageOf(page), err
 }
 
@@ -31,7 +31,7 @@ func (s *Server) getSubscription(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	sub, err := s.App.Subscription(x.request.Context(), x.caller, id)
+	sub, err := s.App.Subscription(x.Request.Context(), x.caller, id)
 	return shownSubscription(sub), err
 }
 
@@ -76,7 +76,7 @@ func (s *Server) createSubscription(x *exchange, in strict.Object) (answer, erro
 		return answer{}, err
 	}
 	return once(x, createdSubscription, func(c app.Caller) (sheaf.NewSubscription, error) {
-		return s.App.CreateSubscription(x.request.Context(), c, change)
+		return s.App.CreateSubscription(x.Request.Context(), c, change)
 	})
 }
 
@@ -92,7 +92,7 @@ func (s *Server) updateSubscription(x *exchange, in strict.Object) (answer, erro
 	if change.Active, err = in.Bool("active"); err != nil {
 		return answer{}, err
 	}
-	sub, err := s.App.UpdateSubscription(x.request.Context(), x.caller, id, change, matchOf(x.request.Header))
+	sub, err := s.App.UpdateSubscription(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
 	return shownSubscription(sub), err
 }
 
@@ -101,7 +101,7 @@ func (s *Server) deleteSubscription(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return noContent(s.App.DeleteSubscription(x.request.Context(), x.caller, id, matchOf(x.request.Header)))
+	return noContent(s.App.DeleteSubscription(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
 func (s *Server) testSubscription(x *exchange) (answer, error) {
@@ -109,8 +109,8 @@ func (s *Server) testSubscription(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	x.takeTime() // the endpoint may have longer than the server gives a request
-	result, err := s.App.TestSubscription(x.request.Context(), x.caller, id, x.Outside)
+	x.TakeTime() // the endpoint may have longer than the server gives a request
+	result, err := s.App.TestSubscription(x.Request.Context(), x.caller, id, x.Outside)
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &result)}, err
 }
 
@@ -128,7 +128,7 @@ func (s *Server) rotateSecret(x *exchange, in strict.Object) (answer, error) {
 		grace = time.Duration(seconds.Value) * time.Second
 	}
 	return once(x, rotatedSubscription, func(c app.Caller) (sheaf.NewSubscription, error) {
-		return s.App.RotateSecret(x.request.Context(), c, id, grace)
+		return s.App.RotateSecret(x.Request.Context(), c, id, grace)
 	})
 }
 
@@ -149,6 +149,6 @@ func (s *Server) recoverDeliveries(x *exchange, in strict.Object) (answer, error
 		return answer{}, sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z")
 	}
 	return once(x, queued, func(c app.Caller) (app.Recovered, error) {
-		return s.App.RecoverDeliveries(x.request.Context(), c, id, *since)
+		return s.App.RecoverDeliveries(x.Request.Context(), c, id, *since)
 	})
 }

@@ -4,12 +4,10 @@ import "time"
 
 // The bounds of the event stream.
 const (
-	Heartbeat           = heartbeat
-	StreamWrite         = streamWrite
-	MaxBehind           = maxBehind
-	StreamsPerKey       = streamsPerKey
-	StreamsPerWorkspace = streamsPerWorkspace
+	Heartbeat   = heartbeat
+	StreamWrite = streamWrite
+	MaxBehind   = maxBehind
 )
 
 // BeatEvery makes streams that are opened from now on show life so often.
-func (s *Server) BeatEvery(d time.Duration) { s.streams.beat = d }
+func (s *Server) BeatEvery(d time.Duration) { s.readers.beat = d }

@@ -176,8 +176,8 @@ func sending(t testing.TB, a *apitest.API, g *guard.Guard, send func(context.Con
 	t.Helper()
 	rules := app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: rand.Reader, Webhooks: app.Webhooks{
 		Box: a.Webhooks.Box, Guard: g, SignatureHeader: "X-Service-Signature", Send: send}})
-	h := httpapi.New(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
-	s := httptest.NewServer(h)
+	f := apitest.Serve(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
+	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
-	return &apitest.API{Server: s, Handler: h, App: rules, Store: a.Store, Clock: a.Clock, Webhooks: a.Webhooks}
+	return &apitest.API{Server: s, Front: f, App: rules, Store: a.Store, Clock: a.Clock, Webhooks: a.Webhooks}
 }

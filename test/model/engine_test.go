@@ -45,7 +45,7 @@ var strangers = []struct{ symbol, path, body string }{
 }
 
 func newEngine(t testing.TB, name string, api *apitest.API) *engine {
-	e := &engine{name: name, api: api, handler: api.Handler, strangers: map[string]string{}}
+	e := &engine{name: name, api: api, handler: api.Front, strangers: map[string]string{}}
 	key := api.Workspace("business").Key()
 	for _, s := range strangers {
 		r := httptest.NewRequest("POST", s.path, strings.NewReader(s.body))

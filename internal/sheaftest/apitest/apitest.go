@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
@@ -23,7 +25,8 @@ import (
 // API is a running service of one test.
 type API struct {
 	Server  *httptest.Server
-	Handler *httpapi.Server
+	Front   *front.Front    // serves what Handler and other edges answer
+	Handler *httpapi.Server // the API
 	App     *app.App
 	Store   *store.Store
 	Options store.Options // by which Store was opened
@@ -39,16 +42,25 @@ type API struct {
 	log   logBuffer
 }
 
-// Option changes how the API is set up, before it starts.
-type Option func(*httpapi.Config)
+// Config is how the service is set up.
+type Config struct {
+	httpapi.Config
+	Memory       int64
+	TrustedProxy []netip.Prefix
+	// Beside are edges that are mounted beside the API.
+	Beside []front.Mount
+}
+
+// Option changes how the service is set up, before it starts.
+type Option func(*Config)
 
 // PlanLimits puts the contract's rate limits in force, which are lifted otherwise.
-func PlanLimits(c *httpapi.Config) {
+func PlanLimits(c *Config) {
 	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
 }
 
 // Quiet drops the log lines of requests, of which a long run has too many to keep.
-func Quiet(c *httpapi.Config) { c.Log = slog.New(slog.DiscardHandler) }
+func Quiet(c *Config) { c.Log = slog.New(slog.DiscardHandler) }
 
 // Each runs the test on either engine, as parallel subtests: on SQLite as one process, on PostgreSQL as two nodes behind
 // a balancer. What one node on PostgreSQL would show, each of the two shows. Without PostgreSQL those on it are skipped,
@@ -100,7 +112,7 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 			}
 		})
 	}
-	a.Store, a.App, a.Handler = a.nodes[0].store, a.nodes[0].app, a.nodes[0].handler
+	a.Store, a.App, a.Front, a.Handler = a.nodes[0].store, a.nodes[0].app, a.nodes[0].front, a.nodes[0].handler
 	if count > 1 {
 		t.Cleanup(a.watch())
 	}

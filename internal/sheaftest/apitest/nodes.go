@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/console"
 	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
@@ -22,6 +24,7 @@ import (
 type node struct {
 	store   *store.Store
 	app     *app.App
+	front   *front.Front
 	handler *httpapi.Server
 }
 
@@ -45,17 +48,33 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	n := &node{store: s}
 	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules(),
 		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }})
-	c := httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}
+	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}}
 	for _, change := range options {
 		change(&c)
 	}
-	n.handler = httpapi.New(c)
+	n.handler = httpapi.New(c.Config)
+	n.front = c.mount(n.handler)
 	s.OnCommit(func(note store.Note) {
 		if note.Events {
 			n.handler.Wake(note.Workspaces)
 		}
 	})
 	return n
+}
+
+// mount returns the API behind a front, as the program has it.
+func (c Config) mount(api *httpapi.Server) *front.Front {
+	return front.New(front.Config{Log: c.Log, Now: c.Now, Memory: c.Memory, TrustedProxy: c.TrustedProxy, Requests: c.Requests}, append([]front.Mount{
+		{Edge: api, Name: "other", Paths: []string{"/"}},
+		{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true}}, c.Beside...)...)
+}
+
+// Serve returns another API behind a front of its own.
+func Serve(c httpapi.Config) *front.Front { return Config{Config: c}.mount(httpapi.New(c)) }
+
+// WithConsole mounts the console beside the API.
+func WithConsole(c *Config) {
+	c.Beside = append(c.Beside, front.Mount{Edge: console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now}), Name: "console", Paths: console.Paths})
 }
 
 // watch lets the nodes tell each other of their commits. The function that it returns ends that.
@@ -83,7 +102,7 @@ type balancer struct {
 
 // ServeHTTP lets the next node answer.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b.nodes[b.next.Add(1)%uint64(len(b.nodes))].handler.ServeHTTP(w, r)
+	b.nodes[b.next.Add(1)%uint64(len(b.nodes))].front.ServeHTTP(w, r)
 }
 
 // sharedWindow is the rate limit of several nodes in one process.
@@ -97,7 +116,7 @@ func (s sharedWindow) Admit(_ context.Context, key string, limit int, in ratewin
 // Drain does on every node what the program does when it is told to stop.
 func (a *API) Drain() {
 	for _, n := range a.nodes {
-		n.handler.Drain()
+		n.front.Drain()
 	}
 }
 

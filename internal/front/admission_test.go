@@ -1,39 +1,36 @@
-package httpapi_test
+package front_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/guard"
-	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// becomes waits until the gate counts what is wanted.
-func becomes(t *testing.T, a *apitest.API, what string, want int64, get func(httpapi.Load) int64) {
+// becomes waits until the front counts what is wanted.
+func becomes(t *testing.T, a *apitest.API, what string, want int64, get func(front.Load) int64) {
 	t.Helper()
 	var got int64
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if got = get(a.Handler.Load()); got == want {
+		if got = get(a.Front.Load()); got == want {
 			return
 		}
 	}
 	t.Fatalf("%s: %d, want %d", what, got, want)
 }
 
-func workingOf(l httpapi.Load) int64 { return l.Working }
-func bodiesOf(l httpapi.Load) int64  { return l.Bodies }
-func answersOf(l httpapi.Load) int64 { return l.Answers }
+func workingOf(l front.Load) int64 { return l.Working }
+func bodiesOf(l front.Load) int64  { return l.Bodies }
+func answersOf(l front.Load) int64 { return l.Answers }
 
 // wantNoRoom checks a refusal for want of room.
 func wantNoRoom(t *testing.T, got *apitest.Response) {
@@ -44,20 +41,20 @@ func wantNoRoom(t *testing.T, got *apitest.Response) {
 	}
 }
 
-func TestGate_RefusesWhatIsTooMuchAndNothingAfter(t *testing.T) {
+func TestAdmission_RefusesWhatIsTooMuchAndNothingAfter(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Business).Client("")
-	a.Handler.Crowd(httpapi.MaxWorking)
+	a.Front.Crowd(front.MaxWorking)
 	wantNoRoom(t, c.POST("/api/v1/projects", map[string]any{"name": "x"}))
 	wantNoRoom(t, c.GET("/api/v1/projects"))
 	for _, probe := range []string{"/healthz", "/readyz"} {
 		a.Client("").GET(probe).Want(t, 200)
 	}
-	a.Handler.Crowd(-1)
+	a.Front.Crowd(-1)
 	c.POST("/api/v1/projects", map[string]any{"name": "x"}).Want(t, 201)
-	a.Handler.Crowd(1 - httpapi.MaxWorking)
-	if n := a.Handler.Load().Refused; n != 2 {
+	a.Front.Crowd(1 - front.MaxWorking)
+	if n := a.Front.Load().Refused; n != 2 {
 		t.Errorf("%d were counted as refused, want 2", n)
 	}
 	if strings.Contains(a.Log(), `"level":"ERROR"`) {
@@ -66,102 +63,33 @@ func TestGate_RefusesWhatIsTooMuchAndNothingAfter(t *testing.T) {
 	becomes(t, a, "in work", 0, workingOf)
 }
 
-func TestGate_AWorkspaceLeavesRoomForOthers(t *testing.T) {
+func TestAdmission_AWorkspaceLeavesRoomForOthers(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	one, other := a.Workspace(sheaf.Business), a.Workspace(sheaf.Business)
-	a.Handler.CrowdWorkspace(one.ID, httpapi.WorkspaceWorking)
+	a.Front.CrowdWorkspace(string(one.ID), front.WorkspaceWorking)
 	wantNoRoom(t, one.Client("").GET("/api/v1/me"))
 	other.Client("").GET("/api/v1/me").Want(t, 200)
-	a.Handler.CrowdWorkspace(one.ID, -httpapi.WorkspaceWorking)
+	a.Front.CrowdWorkspace(string(one.ID), -front.WorkspaceWorking)
 	one.Client("").GET("/api/v1/me").Want(t, 200)
 }
 
 // However many workspaces have filled their shares, nobody else's is touched; and nothing is kept of who has left.
-func TestGate_SharesAreExact(t *testing.T) {
+func TestAdmission_SharesAreExact(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Business).Client("")
 	crowd := func(n int64) {
 		for i := range 5000 {
-			a.Handler.CrowdWorkspace(sheaf.WorkspaceID(fmt.Sprint("stranger ", i)), n)
+			a.Front.CrowdWorkspace(fmt.Sprint("stranger ", i), n)
 		}
 	}
-	crowd(httpapi.WorkspaceWorking)
+	crowd(front.WorkspaceWorking)
 	c.GET("/api/v1/me").Want(t, 200)
-	crowd(-httpapi.WorkspaceWorking)
+	crowd(-front.WorkspaceWorking)
 	becomes(t, a, "in work", 0, workingOf)
-	if n := a.Handler.Shares(); n != 0 {
+	if n := a.Front.Shares(); n != 0 {
 		t.Errorf("the shares of %d workspaces are kept though none has a request", n)
-	}
-}
-
-// Tests whose endpoints hang hold no place among the requests in work, are bounded for a subscription and a workspace,
-// and leave a third workspace all that it asks for.
-func TestGate_HangingTestsTakeNothingFromOthers(t *testing.T) {
-	t.Parallel()
-	made := apitest.SQLite(t)
-	const hangs = "https://hangs.example/"
-	arrived, hanging := make(chan struct{}, 1000), make(chan struct{})
-	release := sync.OnceFunc(func() { close(hanging) })
-	defer release()
-	a := sending(t, made, guard.New(nil), func(_ context.Context, out sheaf.Outgoing) sheaf.Attempt {
-		if out.URL == hangs {
-			arrived <- struct{}{}
-			<-hanging
-		}
-		return sheaf.Attempt{StatusCode: 200}
-	})
-	const keys, calls, perWorkspace = 3, 60, 8
-	var answers [2]map[int]int
-	var mu sync.Mutex // guards answers
-	var asking sync.WaitGroup
-	for i := range answers {
-		answers[i] = map[int]int{}
-		ws := made.Workspace(sheaf.Business)
-		var ids []string
-		for range 20 {
-			ids = append(ids, idOf(subscribe(t, ws.Client(""), fields{"url": hangs})))
-		}
-		for range keys {
-			key := ws.Key()
-			for n := range calls {
-				asking.Go(func() {
-					r := a.Client(key).POST(at(subscriptions, ids[n%len(ids)])+"/test", nil)
-					mu.Lock()
-					defer mu.Unlock()
-					answers[i][r.Status]++
-					if r.Status == 429 && (r.JSON["code"] != "RATE_LIMITED" || r.Header.Get("Retry-After") != "1") {
-						t.Errorf("refused with %s", r.Body)
-					}
-				})
-			}
-		}
-	}
-	for range len(answers) * perWorkspace {
-		<-arrived
-	}
-	refused := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return answers[0][429] + answers[1][429]
-	}
-	for refused() < len(answers)*(keys*calls-perWorkspace) {
-		time.Sleep(time.Millisecond)
-	}
-	becomes(t, a, "in work, though tests wait for their endpoints", 0, workingOf)
-	third := a.Client(made.Workspace(sheaf.Business).Key())
-	for range 59 {
-		third.GET("/api/v1/projects").Want(t, 200)
-	}
-	mine := idOf(subscribe(t, third, fields{}))
-	third.POST(at(subscriptions, mine)+"/test", nil).Want(t, 200)
-	release()
-	asking.Wait()
-	for i, got := range answers {
-		if got[200] != perWorkspace || got[429] != keys*calls-perWorkspace {
-			t.Errorf("workspace %d: answers %v, want %d of 200 and the rest 429", i, got, perWorkspace)
-		}
 	}
 }
 
@@ -183,61 +111,61 @@ func begin(t *testing.T, a *apitest.API, key string, size int) (c net.Conn, stat
 	return c, status
 }
 
-func TestGate_LargeBodiesHaveABudget(t *testing.T) {
+func TestAdmission_LargeBodiesHaveABudget(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	ws, other := a.Workspace(sheaf.Business), a.Workspace(sheaf.Business)
 	key := ws.Key()
 	var open []net.Conn
-	for i := range httpapi.MaxBodies / 4 / httpapi.MaxBody {
-		c, status := begin(t, a, key, httpapi.MaxBody)
+	for i := range front.MaxBodies / 4 / front.MaxBody {
+		c, status := begin(t, a, key, front.MaxBody)
 		if status != 100 {
 			t.Fatalf("body %d: %d", i, status)
 		}
 		open = append(open, c)
 	}
 	becomes(t, a, "in work, though they wait for their bodies", 0, workingOf)
-	if _, status := begin(t, a, key, httpapi.MaxBody); status != 503 {
+	if _, status := begin(t, a, key, front.MaxBody); status != 503 {
 		t.Errorf("a body beyond the workspace's share: %d, want 503", status)
 	}
 	wantNoRoom(t, ws.Client(key).Do("POST", "/api/v1/projects", io.MultiReader(strings.NewReader(`{"name":"chunked",`),
-		strings.NewReader(strings.Repeat(" ", httpapi.MaxBody-64)), strings.NewReader(`"x":1}`))))
+		strings.NewReader(strings.Repeat(" ", front.MaxBody-64)), strings.NewReader(`"x":1}`))))
 	ws.Client(key).POST("/api/v1/projects", map[string]any{"name": "small"}).Want(t, 201)
-	if _, status := begin(t, a, other.Key(), httpapi.MaxBody); status != 100 {
+	if _, status := begin(t, a, other.Key(), front.MaxBody); status != 100 {
 		t.Errorf("a body of another workspace: %d", status)
 	}
 	for _, c := range open {
 		c.Close()
 	}
-	becomes(t, a, "bytes of bodies", httpapi.MaxBody, bodiesOf)
-	ws.Client(key).POST("/api/v1/projects", `{"name":"whole","x":"`+strings.Repeat("y", httpapi.MaxBody-100)+`"}`).Want(t, 201)
-	becomes(t, a, "bytes of bodies", httpapi.MaxBody, bodiesOf)
+	becomes(t, a, "bytes of bodies", front.MaxBody, bodiesOf)
+	ws.Client(key).POST("/api/v1/projects", `{"name":"whole","x":"`+strings.Repeat("y", front.MaxBody-100)+`"}`).Want(t, 201)
+	becomes(t, a, "bytes of bodies", front.MaxBody, bodiesOf)
 }
 
-func TestGate_AllBodiesTogetherHaveABudget(t *testing.T) {
+func TestAdmission_AllBodiesTogetherHaveABudget(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	var status, n int
 	for status = 100; status == 100; n++ {
-		_, status = begin(t, a, a.Workspace(sheaf.Business).Key(), httpapi.MaxBody)
+		_, status = begin(t, a, a.Workspace(sheaf.Business).Key(), front.MaxBody)
 	}
-	if want := httpapi.MaxBodies/httpapi.MaxBody + 1; status != 503 || n != want {
+	if want := front.MaxBodies/front.MaxBody + 1; status != 503 || n != want {
 		t.Errorf("body %d was answered with %d, want 503 for the %d.", n, status, want)
 	}
 }
 
-func TestGate_LargeAnswersHaveABudget(t *testing.T) {
+func TestAdmission_LargeAnswersHaveABudget(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	ws := a.Workspace(sheaf.Business)
 	c := ws.Client("")
 	payload := map[string]any{"text": strings.Repeat("x", 200_000)}
 	for range 80 {
-		c.POST("/api/v1/events", map[string]any{"type": "media.uploaded", "resource_id": sheaf.NewUUID(time.Now(), gateZeros{}), "payload": payload}).Want(t, 202)
+		c.POST("/api/v1/events", map[string]any{"type": "media.uploaded", "resource_id": sheaf.NewUUID(time.Now(), zeros{}), "payload": payload}).Want(t, 202)
 	}
 	key := ws.Key()
 	one := sizeOf(t, a, key)
-	for held := one; held < httpapi.MaxAnswers/4; held += one {
+	for held := one; held < front.MaxAnswers/4; held += one {
 		unread(t, a, key)
 		becomes(t, a, "bytes of answers that wait", held, answersOf)
 	}
@@ -271,9 +199,9 @@ func sizeOf(t *testing.T, a *apitest.API, key string) int64 {
 	return n
 }
 
-type gateZeros struct{}
+type zeros struct{}
 
-func (gateZeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // unread asks for a large page and does not take it.
 func unread(t *testing.T, a *apitest.API, key string) {
@@ -287,7 +215,7 @@ func unread(t *testing.T, a *apitest.API, key string) {
 	fmt.Fprintf(c, "GET /api/v1/events?limit=80 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key)
 }
 
-func TestGate_StreamsAreCountedByThemselves(t *testing.T) {
+func TestAdmission_StreamsAreCountedByThemselves(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Business).Client("")
@@ -302,13 +230,13 @@ func TestGate_StreamsAreCountedByThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if l := a.Handler.Load(); l.Streams != 1 || l.Working != 0 {
+	if l := a.Front.Load(); l.Streams != 1 || l.Working != 0 {
 		t.Errorf("%+v with a stream open", l)
 	}
-	a.Handler.CrowdStreams(httpapi.MaxStreams - 1)
+	a.Front.CrowdStreams(front.MaxStreams - 1)
 	c.GET("/api/v1/events/stream").WantError(t, 503, "UNAVAILABLE", "streams")
-	a.Handler.CrowdStreams(1 - httpapi.MaxStreams)
+	a.Front.CrowdStreams(1 - front.MaxStreams)
 	res.Body.Close()
-	becomes(t, a, "streams", 0, func(l httpapi.Load) int64 { return int64(l.Streams) })
+	becomes(t, a, "streams", 0, func(l front.Load) int64 { return int64(l.Streams) })
 	becomes(t, a, "in work", 0, workingOf)
 }

@@ -1,4 +1,4 @@
-package httpapi_test
+package front_test
 
 import (
 	"context"
@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/console"
-	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -27,9 +26,7 @@ type person struct {
 // newPerson starts a service with a console, and signs in the owner of a workspace.
 func newPerson(t *testing.T) *person {
 	t.Helper()
-	a := apitest.SQLite(t, func(c *httpapi.Config) {
-		c.Console = console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now})
-	})
+	a := apitest.SQLite(t, apitest.WithConsole)
 	ws := a.Workspace(sheaf.Business, func(in *app.NewWorkspace) { in.OwnerEmail = "ada@example.com" })
 	if _, err := a.App.Operator().SetPassword(t.Context(), "ada@example.com", "long enough"); err != nil {
 		t.Fatal(err)
@@ -51,14 +48,14 @@ func (p *person) asks(path string) *http.Request {
 // opens asks for a page and takes it.
 func (p *person) opens(path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	p.api.Handler.ServeHTTP(w, p.asks(path))
+	p.api.Front.ServeHTTP(w, p.asks(path))
 	return w
 }
 
 // largePage makes an event whose page is large, and returns the page's path.
 func (p *person) largePage(t *testing.T) string {
 	t.Helper()
-	p.ws.Client("").POST("/api/v1/events", map[string]any{"type": "media.uploaded", "resource_id": sheaf.NewUUID(time.Now(), gateZeros{}),
+	p.ws.Client("").POST("/api/v1/events", map[string]any{"type": "media.uploaded", "resource_id": sheaf.NewUUID(time.Now(), zeros{}),
 		"payload": map[string]any{"text": strings.Repeat("x", 200_000)}}).Want(t, 202)
 	return "/events/" + p.ws.Client("").GET("/api/v1/events?limit=1").Want(t, 200).IDs(t)[0]
 }
@@ -80,7 +77,7 @@ func (w *notReading) Write(b []byte) (int, error) {
 func TestConsole_LargePagesTakeFromTheBudgetOfAnswers(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	path, gate := p.largePage(t), p.api.Handler
+	path, gate := p.largePage(t), p.api.Front
 	slow := &notReading{ResponseRecorder: httptest.NewRecorder(), asked: make(chan struct{}), take: make(chan struct{})}
 	var reading sync.WaitGroup
 	reading.Go(func() { gate.ServeHTTP(slow, p.asks(path)) })
@@ -89,8 +86,8 @@ func TestConsole_LargePagesTakeFromTheBudgetOfAnswers(t *testing.T) {
 	if l := gate.Load(); l.Answers < 200_000 || l.Working != 0 {
 		t.Errorf("%+v while a page waits for its reader", l)
 	}
-	crowd := httpapi.MaxAnswers/4 - held
-	gate.CrowdAnswers(p.ws.ID, crowd)
+	crowd := front.MaxAnswers/4 - held
+	gate.CrowdAnswers(string(p.ws.ID), crowd)
 	wantCrowdedPage(t, p.opens(path))
 	if got := p.opens("/keys"); got.Code != http.StatusOK {
 		t.Errorf("a small page: %d", got.Code)
@@ -103,7 +100,7 @@ func TestConsole_LargePagesTakeFromTheBudgetOfAnswers(t *testing.T) {
 	if got := p.opens(path); got.Code != http.StatusOK {
 		t.Errorf("a large page once there is room: %d", got.Code)
 	}
-	gate.CrowdAnswers(p.ws.ID, -crowd)
+	gate.CrowdAnswers(string(p.ws.ID), -crowd)
 	if l := gate.Load(); l.Answers != 0 || l.Working != 0 {
 		t.Errorf("%+v in the end", l)
 	}
@@ -121,8 +118,8 @@ func wantCrowdedPage(t *testing.T, got *httptest.ResponseRecorder) {
 func TestConsole_APersonIsTurnedAwayWithAPage(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	gate := p.api.Handler
-	gate.Crowd(httpapi.MaxWorking)
+	gate := p.api.Front
+	gate.Crowd(front.MaxWorking)
 	for _, path := range []string{"/sign-in", "/", "/w/" + string(p.ws.ID) + "/keys", "/assets/console.css"} {
 		w := httptest.NewRecorder()
 		gate.ServeHTTP(&placeless{w, t, gate}, httptest.NewRequest(http.MethodGet, path, nil))
@@ -146,7 +143,7 @@ func TestConsole_APersonIsTurnedAwayWithAPage(t *testing.T) {
 	for _, path := range []string{"/api/v1/projects", "/api", "/docs", "/none", "/w//x", "/setup"} {
 		wantNoRoom(t, p.ws.Client("").GET(path))
 	}
-	gate.Crowd(-httpapi.MaxWorking)
+	gate.Crowd(-front.MaxWorking)
 	becomes(t, p.api, "in work", 0, workingOf)
 	if got := p.opens("/keys"); got.Code != http.StatusOK {
 		t.Errorf("a page once there is room: %d", got.Code)
@@ -157,12 +154,12 @@ func TestConsole_APersonIsTurnedAwayWithAPage(t *testing.T) {
 type placeless struct {
 	*httptest.ResponseRecorder
 	t    *testing.T
-	gate *httpapi.Server
+	gate *front.Front
 }
 
 func (w *placeless) Write(b []byte) (int, error) {
-	if n := w.gate.Load().Working; n != httpapi.MaxWorking {
-		w.t.Errorf("%d requests are in work while one is turned away, want %d", n, httpapi.MaxWorking)
+	if n := w.gate.Load().Working; n != front.MaxWorking {
+		w.t.Errorf("%d requests are in work while one is turned away, want %d", n, front.MaxWorking)
 	}
 	return w.ResponseRecorder.Write(b)
 }
@@ -170,9 +167,9 @@ func (w *placeless) Write(b []byte) (int, error) {
 func TestConsole_PagesHaveTheWorkspacesPlaces(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	p.api.Handler.CrowdWorkspace(p.ws.ID, httpapi.WorkspaceWorking)
+	p.api.Front.CrowdWorkspace(string(p.ws.ID), front.WorkspaceWorking)
 	wantCrowdedPage(t, p.opens("/keys"))
-	p.api.Handler.CrowdWorkspace(p.ws.ID, -1)
+	p.api.Front.CrowdWorkspace(string(p.ws.ID), -1)
 	for range 2 { // a place that was refused, or is no longer needed, is given back
 		if got := p.opens("/keys"); got.Code != http.StatusOK {
 			t.Errorf("got %d with one place left", got.Code)
@@ -211,18 +208,18 @@ func TestConsole_OpenPagesAreStreamsOfTheWorkspace(t *testing.T) {
 		_, begins := openStream(ctx, t, p.api, "/w/"+string(p.ws.ID)+"/live", func(r *http.Request) { r.AddCookie(p.cookie) })
 		return begins
 	}
-	const pages = 2 * httpapi.StreamsPerKey // they have no key, and so no bound of one
+	const pages = 2 * front.StreamsPerKey // they have no key, and so no bound of one
 	for range pages {
 		if got := page(); got != "retry: 2000" {
 			t.Fatalf("a page's stream begins with %q", got)
 		}
 	}
 	var key string
-	for i := range httpapi.StreamsPerWorkspace - pages {
-		if i%httpapi.StreamsPerKey == 0 {
+	for i := range front.StreamsPerWorkspace - pages {
+		if i%front.StreamsPerKey == 0 {
 			key = p.ws.Key()
 		}
-		if got, _ := openStream(ctx, t, p.api, stream, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }); got != 200 {
+		if got, _ := openStream(ctx, t, p.api, "/api/v1/events/stream", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }); got != 200 {
 			t.Fatalf("stream %d: %d", i, got)
 		}
 	}
@@ -232,11 +229,11 @@ func TestConsole_OpenPagesAreStreamsOfTheWorkspace(t *testing.T) {
 	if got := p.opens("/live"); got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") == "" {
 		t.Errorf("who is no browser gets %d", got.Code)
 	}
-	p.ws.Client("").GET(stream).WantError(t, 429, "RATE_LIMITED", "streams")
-	if l := p.api.Handler.Load(); l.Streams != httpapi.StreamsPerWorkspace {
-		t.Errorf("%d streams are counted, want %d", l.Streams, httpapi.StreamsPerWorkspace)
+	p.ws.Client("").GET("/api/v1/events/stream").WantError(t, 429, "RATE_LIMITED", "streams")
+	if l := p.api.Front.Load(); l.Streams != front.StreamsPerWorkspace {
+		t.Errorf("%d streams are counted, want %d", l.Streams, front.StreamsPerWorkspace)
 	}
 	cancel()
-	becomes(t, p.api, "streams", 0, func(l httpapi.Load) int64 { return int64(l.Streams) })
+	becomes(t, p.api, "streams", 0, func(l front.Load) int64 { return int64(l.Streams) })
 	becomes(t, p.api, "in work", 0, workingOf)
 }

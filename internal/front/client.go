@@ -1,0 +1,51 @@
+package front
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+
+	"sheaf.dev/internal/forwarded"
+)
+
+// Client is where the request comes from: the peer, or what trusted proxies say of it. It is the zero value when the peer
+// has no address.
+func (x *Exchange) Client() netip.Addr { return forwarded.Of(x.Request, x.front.TrustedProxy).Client }
+
+// Origin is the scheme and host under which the client reached the service. A proxy's word counts only when the proxy is
+// trusted. A client of HTTP/1.0 need not say which host it asks: then it is the address that it connected to.
+func (x *Exchange) Origin() (scheme, host string) {
+	scheme, host = "http", x.Request.Host
+	if x.Request.TLS != nil {
+		scheme = "https"
+	}
+	if host == "" {
+		if local, ok := x.Request.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+			host = local.String()
+		}
+	}
+	if len(x.front.TrustedProxy) == 0 {
+		return scheme, host
+	}
+	said := forwarded.Of(x.Request, x.front.TrustedProxy)
+	if p := said.Proto(); p == "http" || p == "https" {
+		scheme = p
+	}
+	if h := said.Host(); isHost(h) {
+		host = h
+	}
+	return scheme, host
+}
+
+// isHost reports whether h can stand in a URL and a header.
+func isHost(h string) bool {
+	if h == "" || len(h) > 255 {
+		return false
+	}
+	for _, c := range []byte(h) {
+		if !(c == '.' || c == '-' || c == ':' || c == '[' || c == ']' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return true
+}

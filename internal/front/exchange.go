@@ -1,0 +1,87 @@
+package front
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"sheaf.dev/internal/obs"
+)
+
+// Exchange is one request and its answer. It is the ResponseWriter of the request, and has the methods by which an edge
+// asks for room: see admission.go. It belongs to the goroutine that serves the request, until that has ended.
+type Exchange struct {
+	Request *http.Request
+	ID      string // the request's id, which the answer has already
+	Started time.Time
+	// Counted is the route under which the metrics count the request. An edge that has several sets it.
+	Counted *obs.Route
+	// Key is the id of the API key, for the log; empty where the edge found none.
+	Key string
+
+	front    *Front
+	w        http.ResponseWriter // the server's own
+	idHeader [1]string           // backs the header X-Request-Id
+	status   int                 // that was sent; 0 before
+	bodyRead bool                // somebody took the body, or what came of it
+
+	// What the request holds, and of whose share.
+	workspace   string // empty until EnterWorkspace
+	working     bool   // it is counted among the requests in work
+	inShare     bool   // and in those of its workspace
+	bodyBytes   int64
+	answerBytes int64
+}
+
+// Header returns the header of the answer.
+func (x *Exchange) Header() http.Header { return x.w.Header() }
+
+// WriteHeader sends the status.
+func (x *Exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	x.w.WriteHeader(status)
+}
+
+// quickWrite is what fits into the buffer of the connection, so that writing it waits for nobody.
+const quickWrite = 2 << 10
+
+// Write sends a part of the body. While it waits for the client, the request holds no place.
+func (x *Exchange) Write(b []byte) (n int, err error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	if len(b) <= quickWrite {
+		return x.w.Write(b)
+	}
+	x.Outside(func() { n, err = x.w.Write(b) })
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.w }
+
+// IsRead reports whether the request is a GET or a HEAD, which changes nothing.
+func (x *Exchange) IsRead() bool {
+	return x.Request.Method == http.MethodGet || x.Request.Method == http.MethodHead
+}
+
+// RetryAfter tells the client how long to wait, in whole seconds.
+func (x *Exchange) RetryAfter(d time.Duration) {
+	x.Header().Set("Retry-After", strconv.Itoa(Seconds(d)))
+}
+
+// Seconds is how many seconds a header says for a duration: never too few.
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// TakeTime lifts the deadlines of the server, which are for requests that end soon: a cascade of a million records takes
+// minutes, and a stream has no end.
+func (x *Exchange) TakeTime() {
+	c := http.NewResponseController(x.w)
+	_ = c.SetReadDeadline(time.Time{}) // a writer that has no deadlines, as in tests, needs none lifted
+	_ = c.SetWriteDeadline(time.Time{})
+}
+
+// Stopping is closed when the service begins to stop: streams end then, and readiness is off.
+func (x *Exchange) Stopping() <-chan struct{} { return x.front.stopping }

@@ -1,0 +1,271 @@
+// Package front is what every HTTP edge needs and none owns: the request's id, its line in the log, panics, the bounds on
+// what requests may hold of the process, the finding of a route by path and method, and the client's address.
+//
+// cmd/sheaf mounts the edges on it side by side, each with its paths. They know the front and not each other:
+//
+//	http.Server ── Front ─┬─ httpapi.Server   /            whatever is nobody else's
+//	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
+//	                      └─ console.Console  /w/ …
+//
+// To mount another edge: give it the two methods of Edge, and name it with its paths where cmd/sheaf makes the Front.
+// Serve gets an Exchange: the request, the way to answer it, and the methods by which a request asks for room.
+//
+// The front knows nothing of keys, plans or pages. A workspace and a key are strings to it, by which it shares out.
+package front
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sheaf.dev/internal/obs"
+)
+
+// Edge is a part of the service that answers requests: the API, the console, and what is mounted beside them. It is used
+// by many requests at once.
+type Edge interface {
+	// Serve answers the request. When it panics before it has begun to, the front answers 500 in JSON; afterwards, the
+	// front cuts the connection, so that no client takes the answer for whole.
+	Serve(x *Exchange)
+	// TurnAway answers, instead of Serve, a request that there is no room for. It reads neither the body nor the store.
+	TurnAway(x *Exchange, why *Refusal)
+}
+
+// Mount is an edge and the paths that lead to it.
+type Mount struct {
+	Edge Edge
+	// Name is the route under which the metrics count a request, unless the edge sets Exchange.Counted to a better one.
+	Name string
+	// Paths are written as net/http does: "/account" is that path alone, "/w/" everything below it, "/{$}" the root
+	// alone. The first mount that fits is taken. "/" is everything; one mount has it, and gets unclean paths too.
+	Paths []string
+	// Unbounded edges are asked however much there is to do: a probe must be told the truth when it matters.
+	Unbounded bool
+}
+
+// Config is what the front needs.
+type Config struct {
+	Log *slog.Logger
+	Now func() time.Time
+	// Memory is how many bytes the process may use; 0 is plenty.
+	Memory int64
+	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
+	TrustedProxy []netip.Prefix
+	// Requests counts the requests by route, for the metrics; nil counts them where nobody looks.
+	Requests *obs.Routes
+}
+
+// Front is the service as an http.Handler. It is safe for concurrent use.
+type Front struct {
+	Config
+	mounts   []mount
+	rest     *mount // has "/"
+	idPrefix string // of the request ids that this process makes
+	lastID   atomic.Uint64
+	lastAt   atomic.Int64 // when the newest request came, in nanoseconds
+	stopping chan struct{}
+	stop     sync.Once // closes stopping
+
+	working atomic.Int64  // requests in work
+	refused atomic.Uint64 // requests, bodies and answers that there was no room for
+	shares  shares
+	bodies  *budget
+	answers *budget
+	streams streams
+}
+
+type mount struct {
+	Mount
+	counted *obs.Route
+}
+
+// New returns a front with these edges behind it, of which one has the path "/".
+func New(c Config, mounts ...Mount) *Front {
+	if c.Requests == nil {
+		c.Requests = new(obs.Routes)
+	}
+	var random [6]byte
+	rand.Read(random[:])
+	bodies, answers := budgetsFor(c.Memory)
+	f := &Front{Config: c, stopping: make(chan struct{}), shares: shares{by: map[string]int64{}}, bodies: bodies, answers: answers,
+		streams:  streams{open: map[string]int{}},
+		idPrefix: "r" + hex.EncodeToString(random[:]) + "-"} // "12e-5" would read as a number
+	for _, m := range mounts {
+		f.mounts = append(f.mounts, mount{m, c.Requests.Route(m.Name, "any")})
+	}
+	for i := range f.mounts {
+		if f.mounts[i].fits("/any path") {
+			f.rest = &f.mounts[i]
+		}
+	}
+	if f.rest == nil {
+		panic(`front: no edge is mounted on "/"`)
+	}
+	return f
+}
+
+// ServeHTTP answers every request: with its id, a line in the log, and JSON also when the edge panics.
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m := f.mountOf(r.URL)
+	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, w: w}
+	x.idHeader[0] = x.ID
+	h := w.Header()
+	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], nosniff
+	f.lastAt.Store(x.Started.UnixNano())
+	if f.isStopping() {
+		h["Connection"] = []string{"close"} // so that no client sends its next request on it, in vain
+	}
+	defer x.finish()
+	if !m.Unbounded {
+		if refusal := x.enter(); refusal != nil {
+			x.pause() // whoever is turned away holds no place while he is told
+			m.Edge.TurnAway(x, refusal)
+			return
+		}
+	}
+	m.Edge.Serve(x)
+}
+
+// nosniff keeps a browser from taking an answer for something else than it says.
+var nosniff = []string{"nosniff"}
+
+// mountOf returns the first mount that the path fits. An unclean path fits none but "/".
+func (f *Front) mountOf(u *url.URL) *mount {
+	for i := range f.mounts {
+		if m := &f.mounts[i]; m != f.rest && m.fits(u.Path) && isClean(u) {
+			return m
+		}
+	}
+	return f.rest
+}
+
+func (m *mount) fits(path string) bool {
+	for _, p := range m.Paths {
+		switch {
+		case p == "/{$}":
+			if path == "/" {
+				return true
+			}
+		case p[len(p)-1] == '/':
+			if strings.HasPrefix(path, p) {
+				return true
+			}
+		case p == path:
+			return true
+		}
+	}
+	return false
+}
+
+// finish gives back what the request held, turns a panic into a 500, counts the request and writes its log line.
+func (x *Exchange) finish() {
+	x.leave()
+	f := x.front
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		f.Log.Error("recovered from a panic", "request_id", x.ID, "panic", p, "stack", string(debug.Stack()))
+		if x.status != 0 {
+			panic(http.ErrAbortHandler) // the answer has begun: cut it off
+		}
+		x.answerPanic()
+	}
+	now := f.Now()
+	took := now.Sub(x.Started)
+	x.Counted.Served(x.status, took)
+	obs.LogRequest(f.Log, &obs.Request{At: now, Method: x.Request.Method, Path: loggedPath(x.Request.URL.Path), Status: x.status,
+		Duration: took, ID: x.ID, Key: x.Key})
+}
+
+// Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which the log has it.
+func (x *Exchange) Unexpected() string {
+	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
+}
+
+// answerPanic answers in the shape of the API's errors, whichever edge it was: its own code may be what failed.
+func (x *Exchange) answerPanic() {
+	body := `{"error":"` + x.Unexpected() + `","code":"INTERNAL_ERROR"}` // an id needs no escapes
+	x.Header().Set("Content-Type", "application/json; charset=utf-8")
+	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(http.StatusInternalServerError)
+	_, _ = x.Write([]byte(body))
+	x.DiscardBody()
+}
+
+// loggedPath leaves out the tokens of one-time links, and bounds what a client can put into the log.
+func loggedPath(path string) string {
+	for _, link := range []string{"/setup/", "/invite/"} {
+		if rest, ok := strings.CutPrefix(path, link); ok && rest != "" {
+			return link + "redacted"
+		}
+	}
+	if len(path) > maxLoggedPath {
+		return path[:maxLoggedPath] + "…"
+	}
+	return path
+}
+
+const maxLoggedPath = 256
+
+// requestID returns the id that the client gave, if it can stand in a header and a log, or a new one.
+func (f *Front) requestID(r *http.Request) string {
+	if ids := r.Header["X-Request-Id"]; len(ids) > 0 && isRequestID(ids[0]) {
+		return ids[0]
+	}
+	var b [32]byte
+	return string(strconv.AppendUint(append(b[:0], f.idPrefix...), f.lastID.Add(1), 10))
+}
+
+func isRequestID(id string) bool {
+	if len(id) == 0 || len(id) > 128 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if !(c == '.' || c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// Drain begins the stop: every answer closes its connection, readiness is off, and the streams of all edges end. It may
+// be called again.
+func (f *Front) Drain() { f.stop.Do(func() { close(f.stopping) }) }
+
+func (f *Front) isStopping() bool {
+	select {
+	case <-f.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// Busy reports whether a request came within the time before now.
+func (f *Front) Busy(now time.Time, within time.Duration) bool {
+	return now.Sub(time.Unix(0, f.lastAt.Load())) < within
+}
+
+// Load is what requests hold of the process at the moment, for the metrics.
+type Load struct {
+	Working int64  // requests in work
+	Refused uint64 // for want of room, since the start
+	Bodies  int64  // bytes of bodies
+	Answers int64  // bytes of answers that were not taken yet
+	Streams int
+}
+
+// Load returns what requests hold at the moment.
+func (f *Front) Load() Load {
+	return Load{Working: f.working.Load(), Refused: f.refused.Load(), Bodies: f.bodies.size(), Answers: f.answers.size(), Streams: f.streams.size()}
+}
