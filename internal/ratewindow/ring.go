@@ -24,11 +24,11 @@ func (r *ring) newest() int64 {
 	return r.at(len(r.times) - 1) // the place before first
 }
 
-// push adds a time, which is not before any other. The ring grows by doubling, but not beyond limit, which is larger
-// than the number of times in it.
+// push adds a time, which is not before any other. The ring grows by doubling, but not beyond limit, unless it holds as
+// many already.
 func (r *ring) push(at int64, limit int) {
 	if r.n == len(r.times) {
-		r.grow(min(max(2*r.n, 4), limit))
+		r.grow(max(min(max(2*r.n, 4), limit), r.n+1))
 	}
 	i := r.first + r.n
 	if i >= len(r.times) {
@@ -45,13 +45,20 @@ func (r *ring) grow(size int) {
 	r.times, r.first = times, 0
 }
 
-// expire removes the times whose slots are free at now.
-func (r *ring) expire(now int64) {
-	for r.n > 0 && r.times[r.first]+held <= now {
-		r.first++
-		if r.first == len(r.times) {
-			r.first = 0
-		}
-		r.n--
+// until counts the times that are not after t.
+func (r *ring) until(t int64) int {
+	n := 0
+	for n < r.n && r.at(n) <= t {
+		n++
+	}
+	return n
+}
+
+// drop removes the n oldest times.
+func (r *ring) drop(n int) {
+	r.n -= n
+	r.first += n
+	if r.first >= len(r.times) {
+		r.first -= len(r.times)
 	}
 }

@@ -1,6 +1,13 @@
 // Package ratewindow is the exact sliding window behind the rate limit: in no 60 seconds are more requests of one key
-// admitted than its limit, nor more of a group of keys than its ceiling. It keeps the admission times of the last 60 seconds, in this process alone; a new Window
-// begins empty. It must not read the clock, start goroutines, or know what a key or a plan is.
+// admitted than its limit, nor more of a group of keys than its ceiling. It keeps the admission times of the last 60
+// seconds, in this process alone; a new Window begins empty. It must not read the clock, start goroutines, or know what
+// a key or a plan is.
+//
+// A key has a ring of times, the oldest first. A request is admitted while the ring has fewer times than the limit; the
+// slot of the oldest frees when it is a minute old:
+//
+//	limit 4, now 75 s:   [ 12 s  41 s  58 s  74 s ]   12 s is more than 60 s ago: one slot is free, the request takes it
+//	         now 76 s:   [ 41 s  58 s  74 s  75 s ]   full: the next slot frees at 101 s, Retry-After is 26
 package ratewindow
 
 import (
@@ -13,12 +20,9 @@ import (
 )
 
 const (
-	// held is how long an admission occupies its slot: 60 seconds and an instant, so that even a closed interval of
-	// 60 seconds, both ends included, holds no more than the limit.
-	held = int64(60*time.Second) + 1
-
 	second = int64(time.Second)
 
+	// shards is into how many parts the keys are divided, each with its lock, so that cores do not wait for each other.
 	shards = 64
 )
 
@@ -62,8 +66,11 @@ func (d Decision) Within(group Decision) Decision {
 // reading, as time.Now does, and setting the wall clock has no effect.
 //
 // A key costs eight bytes for each admission of a busy minute, twice as much while it grows, never more than for its
-// largest limit, and is forgotten some time after the last of them has expired.
+// largest limit and what was admitted early, and is forgotten some time after the last of them has expired.
 type Window struct {
+	// held is how long an admission occupies its slot: the window's length and an instant, so that even a closed interval
+	// of 60 seconds, both ends included, holds no more than the limit.
+	held   int64
 	seed   maphash.Seed
 	origin atomic.Pointer[time.Time] // the first now; times are kept as nanoseconds since
 	shards [shards]shard
@@ -72,6 +79,7 @@ type Window struct {
 // shard is a part of the keys. Its list is in the order of the latest admissions, the longest idle key first.
 type shard struct {
 	mu   sync.Mutex // guards all below, and the keys
+	held int64      // the Window's
 	now  int64      // the latest time seen
 	keys map[string]*key
 	idle list
@@ -83,14 +91,17 @@ type shard struct {
 type key struct {
 	name       string
 	admissions ring
-	prev, next *key
+	prev, next *key // its neighbours in the shard's list
 }
 
-// New returns an empty Window.
-func New() *Window {
-	w := &Window{seed: maphash.MakeSeed()}
+// New returns an empty Window of a minute.
+func New() *Window { return NewOf(time.Minute) }
+
+// NewOf returns an empty Window of another length: all that is said of 60 seconds then holds for that.
+func NewOf(length time.Duration) *Window {
+	w := &Window{held: int64(length) + 1, seed: maphash.MakeSeed()}
 	for i := range w.shards {
-		w.shards[i].keys = make(map[string]*key)
+		w.shards[i].held, w.shards[i].keys = w.held, make(map[string]*key)
 	}
 	return w
 }
@@ -105,7 +116,13 @@ func (w *Window) Admit(name string, limit int, now time.Time) Decision {
 // AdmitIn is Admit for a key of a group: a request is admitted when the key and the group both have a slot, and then
 // takes one of each; a refused one takes none.
 func (w *Window) AdmitIn(name string, limit int, in Group, now time.Time) Decision {
-	return w.decide(name, limit, in, now, true)
+	return w.decide(name, limit, in, now, 0, true)
+}
+
+// AdmitEarly is AdmitIn for a caller whose slots another clock frees: one that frees within early counts as free. Then
+// at most limit requests are admitted in 60 seconds less early.
+func (w *Window) AdmitEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
+	return w.decide(name, limit, in, now, early, true)
 }
 
 // Peek says what Admit would say of a request now, with Remaining as it is before that request. It counts nothing.
@@ -115,11 +132,16 @@ func (w *Window) Peek(name string, limit int, now time.Time) Decision {
 
 // PeekIn is Peek for a key of a group.
 func (w *Window) PeekIn(name string, limit int, in Group, now time.Time) Decision {
-	return w.decide(name, limit, in, now, false)
+	return w.decide(name, limit, in, now, 0, false)
+}
+
+// PeekEarly says what AdmitEarly would. A refusal says after how many seconds a slot is free without being early.
+func (w *Window) PeekEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
+	return w.decide(name, limit, in, now, early, false)
 }
 
 // decide holds the shards of the key and of the group, so that nobody takes a slot of either meanwhile.
-func (w *Window) decide(name string, limit int, in Group, now time.Time, count bool) Decision {
+func (w *Window) decide(name string, limit int, in Group, now time.Time, early time.Duration, count bool) Decision {
 	if limit <= 0 {
 		return Decision{Admitted: true}
 	}
@@ -131,9 +153,9 @@ func (w *Window) decide(name string, limit int, in Group, now time.Time, count b
 	}
 	w.lock(own, group)
 	defer w.unlock(own, group)
-	d := w.shards[own].peek(name, limit, at)
+	d := w.shards[own].peek(name, limit, at, early)
 	if in.Ceiling > 0 {
-		d = d.Within(w.shards[group].peek(in.Name, in.Ceiling, at))
+		d = d.Within(w.shards[group].peek(in.Name, in.Ceiling, at, early))
 	}
 	if !d.Admitted || !count {
 		return d
@@ -208,17 +230,22 @@ func (s *shard) advance(at int64) int64 {
 	return s.now
 }
 
-// peek says what count would, before it.
-func (s *shard) peek(name string, limit int, at int64) Decision {
+// peek says whether there is a slot, now or early, and changes nothing.
+func (s *shard) peek(name string, limit int, at int64, early time.Duration) Decision {
 	s.advance(at)
 	k := s.find(name)
 	if k == nil {
 		return Decision{Admitted: true, Limit: limit, Remaining: limit}
 	}
-	if k.admissions.n >= limit {
-		return refused(k, limit, at)
+	taken := k.admissions.n
+	if taken >= limit && early > 0 {
+		taken -= k.admissions.until(s.now + int64(early) - s.held)
 	}
-	return decision(k, limit, at, true)
+	d := s.decision(k, limit, at, taken < limit)
+	if !d.Admitted {
+		d.RetryAfter = d.Reset
+	}
+	return d
 }
 
 // count takes a slot, which there must be.
@@ -231,14 +258,14 @@ func (s *shard) count(name string, limit int, at int64) Decision {
 	}
 	k.admissions.push(clamped, limit)
 	s.idle.moveToBack(k)
-	return decision(k, limit, at, true)
+	return s.decision(k, limit, at, true)
 }
 
 // find returns a key without its expired admissions, or nil if it never had any or has none left and was forgotten.
 func (s *shard) find(name string) *key {
 	k := s.keys[name]
 	if k != nil {
-		k.admissions.expire(s.now)
+		k.admissions.drop(k.admissions.until(s.now - s.held))
 	}
 	return k
 }
@@ -255,7 +282,7 @@ func (s *shard) insert(name string) *key {
 func (s *shard) forget(most int) {
 	for range most {
 		k := s.idle.front
-		if k == nil || k.admissions.newest()+held > s.now {
+		if k == nil || k.admissions.newest()+s.held > s.now {
 			return
 		}
 		s.idle.remove(k)
@@ -263,19 +290,13 @@ func (s *shard) forget(most int) {
 	}
 }
 
-func refused(k *key, limit int, at int64) Decision {
-	d := decision(k, limit, at, false)
-	d.RetryAfter = d.Reset
-	return d
-}
-
 // decision reads the state of a key whose expired admissions are gone. Seconds count from the caller's own now: if it
 // lies behind the shard's, the wait is longer by as much.
-func decision(k *key, limit int, at int64, admitted bool) Decision {
+func (s *shard) decision(k *key, limit int, at int64, admitted bool) Decision {
 	d := Decision{Admitted: admitted, Limit: limit, Remaining: max(limit-k.admissions.n, 0)}
 	if d.Remaining == 0 {
 		// After a plan has shrunk there may be more admissions than the limit: all but limit-1 have to expire.
-		frees := k.admissions.at(k.admissions.n-limit) + held
+		frees := k.admissions.at(k.admissions.n-limit) + s.held
 		d.Reset = int((frees - at + second - 1) / second)
 	}
 	return d

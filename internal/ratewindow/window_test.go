@@ -49,6 +49,22 @@ func TestAdmit_BothEndsOfAMinuteCount(t *testing.T) {
 	}
 }
 
+// What frees within the tolerance counts as free, for the key and for its group, and is counted all the same: in 60
+// seconds less the tolerance there are never more than the limit.
+func TestAdmitEarly_TakesASlotThatIsAboutToFree(t *testing.T) {
+	t.Parallel()
+	w, in := ratewindow.New(), ratewindow.Group{Name: "g", Ceiling: 2}
+	const early = 500 * time.Millisecond
+	w.AdmitIn("k", 2, in, at(0))
+	w.AdmitIn("k", 2, in, at(time.Second))
+	want(t, w.PeekEarly("k", 2, in, at(59*time.Second), early), ratewindow.Decision{Limit: 2, Reset: 2, RetryAfter: 2})
+	want(t, w.AdmitIn("k", 2, in, at(59600*time.Millisecond)), ratewindow.Decision{Limit: 2, Reset: 1, RetryAfter: 1})
+	want(t, w.AdmitEarly("k", 2, in, at(59600*time.Millisecond), early), ratewindow.Decision{Admitted: true, Limit: 2, Reset: 2})
+	want(t, w.AdmitEarly("k", 2, in, at(59700*time.Millisecond), early), ratewindow.Decision{Limit: 2, Reset: 2, RetryAfter: 2})
+	want(t, w.AdmitEarly("k", 2, in, at(60600*time.Millisecond), early), ratewindow.Decision{Admitted: true, Limit: 2, Reset: 60})
+	want(t, w.Peek("g", 2, at(60600*time.Millisecond)), ratewindow.Decision{Limit: 2, Reset: 60, RetryAfter: 60})
+}
+
 func TestAdmit_SlidesAndIsNoBucket(t *testing.T) {
 	t.Parallel()
 	w := ratewindow.New()

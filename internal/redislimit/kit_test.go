@@ -1,12 +1,12 @@
 package redislimit
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
@@ -25,37 +26,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// logged is a log to read while it is written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *logged) count(message string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Count(l.text.Bytes(), []byte(message))
-}
-
 var none ratewindow.Group // a request of a key alone
 
 // node is a Limiter with what a test wants to know of it.
 type node struct {
 	*Limiter
-	log *logged
+	log *sheaftest.Output
 }
+
+// said is how often the log has a message.
+func (n *node) said(message string) int { return strings.Count(n.log.String(), message) }
 
 var names atomic.Int64
 
@@ -75,7 +55,7 @@ func newNode(t testing.TB, url string, window time.Duration) *node {
 // newNodeWithin returns a node with that budget.
 func newNodeWithin(t testing.TB, url string, window, budget time.Duration) *node {
 	t.Helper()
-	n := &node{log: &logged{}}
+	n := &node{log: new(sheaftest.Output)}
 	var err error
 	n.Limiter, err = newLimiter(Config{
 		URL:    url,
@@ -138,6 +118,7 @@ func cluster(t testing.TB, s *redistest.Server, size int, window, budget time.Du
 type flood struct {
 	stop    chan struct{}
 	clients sync.WaitGroup
+	refused atomic.Int64
 
 	mu       sync.Mutex // guards admitted
 	admitted []span     // in the order of the answers
@@ -160,7 +141,8 @@ func startFlood(nodes []*node, limit int) *flood {
 					f.admitted = append(f.admitted, span{asked, time.Now()})
 					f.mu.Unlock()
 				} else {
-					time.Sleep(time.Millisecond) // a client that is refused does not spin
+					f.refused.Add(1)
+					time.Sleep(time.Millisecond) // the pace of a client that is refused
 				}
 			}
 		})

@@ -9,12 +9,20 @@
 //   - Without Redis: each node admits at most max(1, N/k) in 60 seconds, its own admissions of before included, where k
 //     is how many nodes it last saw, 1 if it has never reached Redis. The minute in which Redis is lost, or in which
 //     the nodes return one after the other, holds at most 2N: N by Redis, N/k by each other node alone.
-//   - On return the node tells Redis what it admitted meanwhile before it asks again. So it does, within a second, when
-//     Redis has lost its data (a restart, FLUSHALL, an older replica): until then up to N more are admitted over all
-//     nodes, so at most 2N in that minute, but never more than N in 59.5 seconds by one node, whatever Redis says.
-//   - A request whose answer was lost on the way may count twice: then less is admitted, never more.
-//   - If Redis evicts keys for want of memory, or its clock jumps ahead, that bound of each node is all that holds. A
-//     clock that is set back only holds slots for longer, by a minute at most.
+//   - When Redis has lost its data (a restart, FLUSHALL, an older replica), which a node notices within a second, it asks
+//     Redis and keeps to its share beside it for a minute: then Redis knows of every admission that counts. That minute
+//     too holds at most 2N.
+//   - A request whose answer was lost on the way counts in Redis and may be admitted alone: then less is admitted later,
+//     never more.
+//   - Whatever Redis says, one node admits no more than N in 59.5 seconds. If Redis evicts keys for want of memory, or
+//     its clock jumps ahead, that is all that holds. A clock that is set back only holds slots for longer, by a minute at
+//     most.
+//
+// How a request is decided:
+//
+//	Redis is lost            the node's own window, with its share of the limit
+//	Redis has lost its data  the node's own window, with its share of the limit, and then Redis
+//	else                     the node's own window, with the whole limit and half a second early, and then Redis
 //
 // The package must not know what a key or a plan is.
 package redislimit
@@ -31,14 +39,16 @@ import (
 )
 
 const (
-	budget = 250 * time.Millisecond // a busy machine stalls for 100 ms now and then
+	budget = 250 * time.Millisecond // of one question to Redis; a busy machine stalls for 100 ms now and then
 
 	beatEvery = time.Second
-	aliveFor  = 5 * time.Second // after its last beat
-	keptFor   = 3 * time.Minute // a beat; longer than any admission, see forgot
+	aliveFor  = 5 * time.Second // a node counts as alive after its last beat
+	keptFor   = 3 * time.Minute // Redis remembers a beat; longer than any admission, see sync
 
+	// While Redis is lost, Run tries to reach it after the first of these, and then after twice as long each time, up to
+	// the last. Once it was there for stableAfter, it begins anew.
 	firstProbe, lastProbe = 100 * time.Millisecond, time.Second
-	stableAfter           = 10 * time.Second // the next loss is probed quickly again
+	stableAfter           = 10 * time.Second
 
 	sweepEvery = time.Minute
 )
@@ -62,8 +72,8 @@ type State struct {
 	Since time.Time
 	// Nodes is how many nodes were last seen, this one included; at least 1.
 	Nodes int
-	// Losses is how often Redis was lost, Restored how often it had lost its data and was told again.
-	Losses, Restored uint64
+	// Losses is how often Redis was lost.
+	Losses uint64
 }
 
 // Limiter admits requests by key, over all nodes. Its methods may be called concurrently.
@@ -71,22 +81,17 @@ type Limiter struct {
 	Config
 	window time.Duration // a minute, except in tests
 	budget time.Duration // of one question to Redis
-	origin time.Time
 
-	// local has all admissions of this node, and decides alone without Redis. guard has the same for a little less than
-	// a minute, and may veto what Redis admits: without the difference, the time that passes between Redis' answer and
-	// its arrival would make it veto what is right.
-	local, guard *ratewindow.Window
-	journal      journal
+	// local has all admissions of this node. Without Redis it decides alone; with it, it may veto what Redis admits.
+	local *ratewindow.Window
 
-	server atomic.Pointer[server] // nil while degraded
+	server atomic.Pointer[server] // nil while Redis is lost
 	lost   chan struct{}          // wakes Run
 
-	mu       sync.Mutex // guards all below
-	state    State
-	lastBeat int64 // by Redis' clock, 0 before the first
-
-	decided func(admission) // a test's signal: Redis has answered
+	mu          sync.Mutex // guards all below
+	state       State
+	lastBeat    int64     // by Redis' clock, 0 before the first
+	sharesUntil time.Time // until then Redis, which lost its data, does not know of every admission that counts
 }
 
 // New returns a Limiter, whose Run keeps it going. The error is for the person who gave the URL. That Redis cannot be
@@ -100,17 +105,8 @@ func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
 	if c.NodeID == "" || c.Log == nil || c.Now == nil {
 		return nil, errors.New("redislimit: NodeID, Log and Now must be given")
 	}
-	l := &Limiter{
-		Config:  c,
-		window:  window,
-		budget:  budget,
-		origin:  c.Now(),
-		local:   ratewindow.New(),
-		guard:   ratewindow.New(),
-		journal: journal{window: window},
-		lost:    make(chan struct{}, 1),
-	}
-	l.state = State{Nodes: 1, Since: l.origin}
+	l := &Limiter{Config: c, window: window, budget: budget, local: ratewindow.NewOf(window), lost: make(chan struct{}, 1)}
+	l.state = State{Nodes: 1, Since: c.Now()}
 	if err := l.reach(); err != nil {
 		l.lose(nil, err)
 	}
@@ -128,26 +124,46 @@ func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.
 	if server == nil {
 		return l.admitAlone(key, limit, in, now)
 	}
-	if d := l.guard.PeekIn(key, limit, in, l.guardTime(now)); !d.Admitted {
-		return l.refuse(key, limit, in, now, d) // Redis knows it too, or has lost its data
+	if l.sharing(now) {
+		return l.admitSharing(server, key, limit, in, now)
 	}
-	a, err := server.admit(key, limit, in)
+	// The local window hears of an admission later than Redis made it, by as long as the answer took: to the instant it
+	// would refuse what is right. A request that it refuses even so, Redis would refuse too, or has lost its data.
+	early := l.window / 120
+	if d := l.local.PeekEarly(key, limit, in, now, early); !d.Admitted {
+		return d
+	}
+	a, err := server.ask(key, limit, in)
 	if err != nil {
 		l.lose(server, err)
 		return l.admitAlone(key, limit, in, l.Now())
 	}
-	if l.decided != nil {
-		l.decided(a)
-	}
 	if a.admitted {
-		now = l.Now()
-		if d := l.remember(key, limit, in, now, a.at); !d.Admitted {
-			return l.refuse(key, limit, in, now, d)
+		if d := l.local.AdmitEarly(key, limit, in, l.Now(), early); !d.Admitted {
+			return d // others took the last slots since it was peeked at
 		}
 	}
 	return a.decision(limit, in)
 }
 
+// admitSharing decides by this node's share of the limits, and then by Redis.
+func (l *Limiter) admitSharing(server *server, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	d := l.admitAlone(key, limit, in, now)
+	if !d.Admitted {
+		return d
+	}
+	a, err := server.ask(key, limit, in)
+	switch {
+	case err != nil:
+		l.lose(server, err)
+		return d
+	case !a.admitted:
+		return a.decision(limit, in)
+	}
+	return d.Within(a.decision(limit, in))
+}
+
+// decision says of a request what ratewindow would.
 func (a admission) decision(limit int, in ratewindow.Group) ratewindow.Decision {
 	d := a.key.decision(a.admitted, limit)
 	if in.Ceiling > 0 {
@@ -156,7 +172,7 @@ func (a admission) decision(limit int, in ratewindow.Group) ratewindow.Decision 
 	return d
 }
 
-// decision rounds as ratewindow does. A window that has slots left did not refuse the request: another one did.
+// decision says of one window what ratewindow would, and rounds as it does. A window that has slots left did not refuse the request: another one did.
 func (f fill) decision(admitted bool, limit int) ratewindow.Decision {
 	d := ratewindow.Decision{Admitted: admitted || f.count < limit, Limit: limit, Remaining: max(limit-f.count, 0)}
 	if d.Remaining == 0 {
@@ -168,56 +184,26 @@ func (f fill) decision(admitted bool, limit int) ratewindow.Decision {
 	return d
 }
 
-// remember counts on this node what Redis has admitted, and returns the guard's word on it.
-func (l *Limiter) remember(key string, limit int, in ratewindow.Group, now time.Time, redis int64) ratewindow.Decision {
-	d := l.guard.AdmitIn(key, limit, in, l.guardTime(now))
-	if d.Admitted {
-		l.local.AdmitIn(key, limit, in, l.localTime(now))
-		l.journal.add(key, in, now, redis)
-	}
-	return d
-}
-
-// refuse turns the guard's veto into an answer for the whole minute.
-func (l *Limiter) refuse(key string, limit int, in ratewindow.Group, now time.Time, veto ratewindow.Decision) ratewindow.Decision {
-	if d := l.local.PeekIn(key, limit, in, l.localTime(now)); !d.Admitted {
-		return d
-	}
-	return veto
-}
-
 // admitAlone decides without Redis, within this node's share of the limits.
 func (l *Limiter) admitAlone(key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	share := in
+	limit, in = l.share(limit, in)
+	return l.local.AdmitIn(key, limit, in, now)
+}
+
+// share is what this node may admit without knowing of the others.
+func (l *Limiter) share(limit int, in ratewindow.Group) (int, ratewindow.Group) {
+	nodes := l.State().Nodes
 	if in.Ceiling > 0 {
-		share.Ceiling = max(1, in.Ceiling/l.nodes())
+		in.Ceiling = max(1, in.Ceiling/nodes)
 	}
-	d := l.local.AdmitIn(key, max(1, limit/l.nodes()), share, l.localTime(now))
-	if d.Admitted {
-		l.guard.AdmitIn(key, limit, in, l.guardTime(now))
-		l.journal.add(key, in, now, 0)
-	}
-	return d
+	return max(1, limit/nodes), in
 }
 
-// localTime is the time for the local window, which thinks in minutes: a test's window is stretched to one.
-func (l *Limiter) localTime(now time.Time) time.Time {
-	if l.window == time.Minute {
-		return now
-	}
-	return l.origin.Add(now.Sub(l.origin) * (time.Minute / l.window))
-}
-
-// guardTime runs faster by a 119th, so that what the guard takes for a minute is 59.5 seconds.
-func (l *Limiter) guardTime(now time.Time) time.Time {
-	now = l.localTime(now)
-	return now.Add(now.Sub(l.origin) / 119)
-}
-
-func (l *Limiter) nodes() int {
+// sharing tells whether Redis has lost its data within the last minute.
+func (l *Limiter) sharing(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state.Nodes
+	return now.Before(l.sharesUntil)
 }
 
 // State returns the present state.

@@ -31,8 +31,7 @@ func (l *Limiter) Run(ctx context.Context) error {
 		}
 		if now := l.Now(); now.Sub(swept) > sweepEvery {
 			swept = now
-			l.local.Sweep(l.localTime(now))
-			l.guard.Sweep(l.guardTime(now))
+			l.local.Sweep(now)
 		}
 	}
 }
@@ -49,8 +48,7 @@ func (l *Limiter) runOnce() {
 	}
 }
 
-// reach connects to Redis, tells it what was admitted without it, and asks it from now on. What is admitted alone
-// while it is being told is told at the next beat.
+// reach connects to Redis, and asks it from now on.
 func (l *Limiter) reach() error {
 	server, err := connect(l.URL, l.budget, l.window)
 	if err != nil {
@@ -70,44 +68,28 @@ func (l *Limiter) reach() error {
 	return nil
 }
 
-// sync beats once, and tells Redis the admissions that it has not heard of, or has lost.
+// sync beats once, and learns how many nodes there are and whether Redis has lost its data.
+//
+// It has when it knows of an older beat of this node than the last, or of none. A beat is kept for so long that none of
+// the admissions before it counts any more when it is dropped.
 func (l *Limiter) sync(server *server) error {
 	b, err := server.beat(l.NodeID, aliveFor, keptFor)
 	if err != nil {
 		return err
 	}
-	forgot := l.forgot(b)
-	if err := l.tell(server, forgot, b); err != nil {
-		return err
-	}
+	now := l.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lastBeat = b.at
-	if l.state.Degraded || l.Now().Sub(l.state.Since) < aliveFor {
+	if l.state.Degraded || now.Sub(l.state.Since) < aliveFor {
 		l.state.Nodes = max(l.state.Nodes, b.nodes) // the others may not be back yet
 	} else {
 		l.state.Nodes = max(1, b.nodes)
 	}
-	if forgot {
-		l.state.Restored++
-		l.Log.Warn("told Redis again what was admitted, since it had lost its data", "nodes", b.nodes)
+	if b.last < l.lastBeat {
+		l.sharesUntil = now.Add(l.window)
+		l.Log.Warn("Redis has lost its data, limits requests by this node's share too for a minute", "nodes", l.state.Nodes)
 	}
-	return nil
-}
-
-// forgot tells whether Redis has lost data since this node's last beat: it then knows of an older one or of none. A
-// beat is kept for so long that none of the admissions before it counts any more when it is dropped.
-func (l *Limiter) forgot(b beat) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return b.last < l.lastBeat
-}
-
-func (l *Limiter) tell(server *server, all bool, b beat) error {
-	if err := server.merge(l.journal.times(all, l.Now(), b.at)); err != nil {
-		return err
-	}
-	l.journal.told()
+	l.lastBeat = b.at
 	return nil
 }
 

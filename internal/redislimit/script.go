@@ -13,31 +13,25 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
-// luaCalm makes times of a key that lie ahead of the clock, which then was set back, count as of now. Their slots are
-// held for longer than a minute, but not until the clock has caught up. It returns how many times there are.
-const luaCalm = `
+// luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long an admission holds
+// its slot in microseconds, the keys' life in milliseconds, and the limit of each. It returns whether it was admitted
+// by all of them, which is when it takes a slot of each; then, for each, how many admissions there are with it and after
+// how many microseconds one more slot frees (0 while some are free).
+//
+// Times that lie ahead of the clock, which then was set back, count as of now: their slots are held for longer than a
+// minute, but not until the clock has caught up.
+//
+// The expired ones are counted by doubling steps, then halving ones: nothing in the common case that the oldest is
+// alive, and some twenty looks when five hundred expire at once.
+const luaAdmit = `
+local held = tonumber(ARGV[1])
 local function text(at) return string.format('%.0f', at) end
-local function calm(key)
+local function slide(key)
 	local n = redis.call('LLEN', key)
 	for i = 1, n do
 		if tonumber(redis.call('LINDEX', key, -i)) <= now then break end
 		redis.call('LSET', key, -i, text(now))
 	end
-	return n
-end
-`
-
-// luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long an admission holds
-// its slot in microseconds, the keys' life in milliseconds, and the limit of each. It returns whether it was admitted
-// by all of them, which is when it takes a slot of each, and now; then, for each, how many admissions there are with it
-// and after how many microseconds one more slot frees (0 while some are free).
-//
-// The expired ones are counted by doubling steps, then halving ones: nothing in the common case that the oldest is
-// alive, and some twenty looks when five hundred expire at once.
-const luaAdmit = luaCalm + `
-local held = tonumber(ARGV[1])
-local function slide(key)
-	local n = calm(key)
 	local gone, step = 0, 1
 	local function expired(count)
 		return count <= n and redis.call('LINDEX', key, count - 1) + held <= now
@@ -58,7 +52,7 @@ for i, key in ipairs(KEYS) do
 	counts[i] = slide(key)
 	if counts[i] >= tonumber(ARGV[2 + i]) then admitted = 0 end
 end
-local reply = {admitted, now}
+local reply = {admitted}
 for i, key in ipairs(KEYS) do
 	local n, limit, wait = counts[i] + admitted, tonumber(ARGV[2 + i]), 0
 	if admitted == 1 then
@@ -70,32 +64,6 @@ for i, key in ipairs(KEYS) do
 	reply[#reply + 1] = wait
 end
 return reply
-`
-
-// luaMerge adds admissions that Redis may have forgotten or never heard of: ARGV is as above without the limit, then
-// their times. A time that is there already is the same admission, so that merging twice changes nothing.
-const luaMerge = luaCalm + `
-calm(KEYS[1])
-local held = tonumber(ARGV[1])
-local seen, times = {}, {}
-for _, at in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
-	seen[at] = true
-	times[#times + 1] = tonumber(at)
-end
-for i = 3, #ARGV do
-	if not seen[ARGV[i]] then times[#times + 1] = math.min(tonumber(ARGV[i]), now) end
-end
-table.sort(times)
-local alive = {}
-for _, at in ipairs(times) do
-	if at + held > now then alive[#alive + 1] = text(at) end
-end
-redis.call('DEL', KEYS[1])
-for i = 1, #alive, 500 do
-	redis.call('RPUSH', KEYS[1], unpack(alive, i, math.min(i + 499, #alive)))
-end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return {now}
 `
 
 // luaBeat notes that a node is alive: ARGV is its name, for how long a beat proves life, and for how long it is kept,
@@ -110,7 +78,6 @@ return {tonumber(last or 0), redis.call('ZCOUNT', KEYS[1], string.format('%.0f',
 
 var (
 	admitScript = redis.NewScript(-1, luaClock+luaAdmit) // the number of keys comes first
-	mergeScript = redis.NewScript(1, luaClock+luaMerge)
 	beatScript  = redis.NewScript(1, luaClock+luaBeat)
 	leaveScript = redis.NewScript(1, "return {redis.call('ZREM', KEYS[1], ARGV[1])}")
 )

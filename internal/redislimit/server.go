@@ -27,9 +27,8 @@ type server struct {
 // admission is what Redis says of one request.
 type admission struct {
 	admitted bool
-	at       int64 // Redis' time, in microseconds
 	key      fill
-	group    fill // if it has one
+	group    fill // the zero value if the request has no group
 }
 
 // fill is the state of one window.
@@ -41,8 +40,8 @@ type fill struct {
 // beat is what Redis says of the nodes.
 type beat struct {
 	last  int64 // the node's previous beat, 0 if Redis knows of none
-	nodes int
-	at    int64
+	nodes int   // how many are alive
+	at    int64 // Redis' time, in microseconds
 }
 
 // connect returns a Redis that can be asked, until close.
@@ -77,13 +76,14 @@ func checkURL(address string) error {
 	return nil
 }
 
-func (s *server) admit(key string, limit int, in ratewindow.Group) (admission, error) {
+// ask has Redis decide on a request, and count it if it is admitted.
+func (s *server) ask(key string, limit int, in ratewindow.Group) (admission, error) {
 	args := []any{1, keyPrefix + key, s.held, s.life(), limit}
 	if in.Ceiling > 0 {
 		args = []any{2, keyPrefix + key, keyPrefix + in.Name, s.held, s.life(), limit, in.Ceiling}
 	}
 	r, err := s.pipe.run(admitScript, args...)
-	if err == nil && len(r) != len(args)-1 {
+	if err == nil && len(r) != len(args)-2 {
 		err = fmt.Errorf("%d values in the reply", len(r))
 	}
 	if err != nil {
@@ -94,9 +94,9 @@ func (s *server) admit(key string, limit int, in ratewindow.Group) (admission, e
 
 // newAdmission reads the script's reply.
 func newAdmission(r []int64) admission {
-	a := admission{admitted: r[0] == 1, at: r[1], key: newFill(r[2:])}
-	if len(r) > 4 {
-		a.group = newFill(r[4:])
+	a := admission{admitted: r[0] == 1, key: newFill(r[1:])}
+	if len(r) > 3 {
+		a.group = newFill(r[3:])
 	}
 	return a
 }
@@ -106,6 +106,7 @@ func newFill(r []int64) fill { return fill{int(r[0]), time.Duration(r[1]) * time
 // life is how long a key outlives its last admission, in milliseconds.
 func (s *server) life() int64 { return s.held/1000 + 1 }
 
+// beat notes that the node is alive.
 func (s *server) beat(node string, alive, kept time.Duration) (beat, error) {
 	r, err := s.pipe.run(beatScript, nodesKey, node, alive.Microseconds(), kept.Microseconds())
 	if err != nil {
@@ -121,18 +122,4 @@ func (s *server) beat(node string, alive, kept time.Duration) (beat, error) {
 func (s *server) leave(node string) error {
 	_, err := s.pipe.run(leaveScript, nodesKey, node)
 	return err
-}
-
-// merge adds admissions, by key, unless they are there.
-func (s *server) merge(times map[string][]int64) error {
-	for key, at := range times {
-		args := []any{keyPrefix + key, s.held, s.life()}
-		for _, t := range at {
-			args = append(args, t)
-		}
-		if _, err := s.pipe.run(mergeScript, args...); err != nil {
-			return fmt.Errorf("merge admissions: %w", err)
-		}
-	}
-	return nil
 }

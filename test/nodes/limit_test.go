@@ -245,6 +245,9 @@ func TestLimit_AChainOfKeysOverNodes(t *testing.T) {
 	figure(t, "N = %d, 25 keys: a chain of keys over 3 nodes had %d requests admitted", limit, len(all))
 }
 
+// lostData is what a node says when Redis has.
+const lostData = "Redis has lost its data"
+
 // Redis stopped, frozen, flushed: never unlimited, never an error, and exact again when it returns.
 func TestLimit_WithoutRedis(t *testing.T) {
 	t.Parallel()
@@ -277,11 +280,27 @@ func TestLimit_WithoutRedis(t *testing.T) {
 			t.Errorf("%s: all nodes admit %d, want %d", when, got, limit)
 		}
 	}
+	// shares is what holds for a minute after Redis has lost its data.
+	shares := func(when string) {
+		t.Helper()
+		var got int
+		if l.connected(func(key string) { got = burst(key, l.nodes[0]) }); got != limit/3 {
+			t.Errorf("%s: one node admits %d, want its share %d", when, got, limit/3)
+		}
+		if l.connected(func(key string) { got = burst(key, l.nodes...) }); got != limit {
+			t.Errorf("%s: all nodes admit %d, want %d", when, got, limit)
+		}
+		if long {
+			time.Sleep(window + 2*time.Second) // the minute itself
+			exact("a minute " + when)
+		}
+	}
 	exact("at first")
 	outages := []struct {
 		name        string
 		begin, ends func()
-	}{{"stopped", l.redis.Stop, l.redis.Restart}, {"frozen", l.redis.Freeze, l.redis.Thaw}}
+		after       func(when string)
+	}{{"frozen", l.redis.Freeze, l.redis.Thaw, exact}, {"stopped", l.redis.Stop, l.redis.Restart, shares}}
 	for _, outage := range outages {
 		lost, reached := l.count("lost Redis"), l.count("reached Redis again")
 		outage.begin()
@@ -294,17 +313,19 @@ func TestLimit_WithoutRedis(t *testing.T) {
 		}
 		outage.ends()
 		says("reached Redis again", reached)
-		exact("after it was " + outage.name)
+		outage.after("after it was " + outage.name)
 	}
 	var before, after int
 	l.connected(func(key string) {
 		before = burst(key, l.nodes...)
+		noticed := l.count(lostData)
 		l.redis.Flush()
 		after = burst(key, l.nodes...)
+		says(lostData, noticed)
 	})
 	if before != limit || after > limit {
 		t.Errorf("flushed: %d before and %d after in one minute, want %d and no more than that", before, after, limit)
 	}
-	exact("after it was flushed")
-	figure(t, "N = %d on 3 nodes: Redis stopped and frozen: %d by each node; flushed: %d more in that minute; exact again each time", limit, limit/3, after)
+	shares("after it was flushed")
+	figure(t, "N = %d on 3 nodes: Redis stopped and frozen: %d by each node; flushed: %d more in that minute; exact again each time, after a loss of data a minute later", limit, limit/3, after)
 }
