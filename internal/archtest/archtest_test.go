@@ -22,7 +22,8 @@ func TestModule_KeepsTheRules(t *testing.T) {
 	}
 }
 
-// An exemption outlives its reason unless somebody looks: one whose file no longer needs it must go.
+// An exemption outlives its reason unless somebody looks: one whose file no longer needs it must
+// go.
 func TestModule_NeedsItsExemptions(t *testing.T) {
 	files, err := parseTree(root)
 	if err != nil {
@@ -122,7 +123,8 @@ func TestCheck_FindsWhatIsForbidden(t *testing.T) {
 	}
 }
 
-// The engine runs transactions for whatever is stored: it names errors of the vocabulary, and no noun.
+// The engine runs transactions for whatever is stored: it names errors of the vocabulary, and no
+// noun.
 func TestCheck_FindsANounInTheEngine(t *testing.T) {
 	for body, want := range map[string]string{
 		`var k = sheaf.KindOf(nil)`:   "",
@@ -166,7 +168,8 @@ func TestCheck_FindsTheRealClock(t *testing.T) {
 	}
 }
 
-// A goroutine without an owner that waits for it is a defect wherever it happens: every package's tests look for one.
+// A goroutine without an owner that waits for it is a defect wherever it happens: every package's
+// tests look for one.
 func TestTests_LookForLeaksInEveryPackage(t *testing.T) {
 	files, err := parseTree(root)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package archtest holds the rules of who may import whom, and who may read the clock, as a test. It reads the
-// module's source and changes nothing.
+// Package archtest holds the rules of who may import whom, and who may read the clock, as a test.
+// It reads the module's source and changes nothing.
 package archtest
 
 import (
@@ -22,8 +22,8 @@ type file struct {
 // A name is one that a file uses of a package of the module, such as KindOf of internal/sheaf.
 type name struct{ part, name string }
 
-// check returns a line for each violation, saying which rule it breaks and why there is one. Test files are free,
-// except that their package needs a rule.
+// check returns a line for each violation, saying which rule it breaks and why there is one. Test
+// files are free, except that their package needs a rule.
 func check(files []file) []string {
 	var found []string
 	for _, f := range files {
@@ -111,10 +111,12 @@ func inModule(path string) (folder string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
+// exempt tells whether an exemption covers the file.
 func exempt(list []exemption, path string) bool {
 	return slices.ContainsFunc(list, func(e exemption) bool { return covers(e.path, path) })
 }
 
+// matches tells whether an import is one of the modules, or a package of one.
 func matches(prefixes []string, path string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return covers(p, path) })
 }
@@ -124,7 +126,8 @@ func covers(prefix, path string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
-// isStandard tells whether an import comes from the standard library, whose paths begin without a domain.
+// isStandard tells whether an import comes from the standard library, whose paths begin without a
+// domain.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

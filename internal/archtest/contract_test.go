@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// contractPage is what Sheaf promises to its users. Its rules have numbers, D1 and so on, by which tests and comments
-// refer to them.
+// contractPage is what Sheaf promises to its users. Its rules have numbers, D1 and so on, by which
+// tests and comments refer to them.
 const contractPage = "docs/contract.md"
 
 var (
@@ -25,7 +25,8 @@ var (
 	testTarget = regexp.MustCompile("(?m)^\\[`(Test\\w+)`\\]: (\\S+)$")
 )
 
-// A contractTest is a test function as the contract sees it: where it stands, and which rules its comments name.
+// A contractTest is a test function as the contract sees it: where it stands, and which rules its
+// comments name.
 type contractTest struct {
 	path  string
 	rules []string
@@ -103,7 +104,8 @@ func checkReference(rule, name string, targets map[string]string, repo repositor
 	return ""
 }
 
-// readRepository collects the tests, and every number that a comment in Go or a page of the documentation names.
+// readRepository collects the tests, and every number that a comment in Go or a page of the
+// documentation names.
 func readRepository(t *testing.T) repository {
 	t.Helper()
 	repo := repository{tests: map[string][]contractTest{}, named: map[string]string{}}
@@ -152,7 +154,8 @@ func (r repository) name(place, text string) (numbers []string) {
 	return numbers
 }
 
-// add keeps the numbers and tests of a Go file. A test names the rules of the comment above it and of those inside.
+// add keeps the numbers and tests of a Go file. A test names the rules of the comment above it and
+// of those inside.
 func (r repository) add(path string, source []byte) error {
 	set := token.NewFileSet()
 	syntax, err := parser.ParseFile(set, path, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -180,7 +183,8 @@ func (r repository) add(path string, source []byte) error {
 	return nil
 }
 
-// Every rule of the contract has tests that exist and name it, and no number is used whose rule is not on the page.
+// Every rule of the contract has tests that exist and name it, and no number is used whose rule is
+// not on the page.
 func TestContract_EveryRuleHasATest(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, contractPage))
 	if err != nil {

@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// The rules about internal/app's gate. A method that acts for a Caller gets to the store only through a function that
-// asks what this caller may do; whoever adds a method cannot leave that out.
+// The rules about internal/app's gate. A method that acts for a Caller gets to the store only
+// through a function that asks what this caller may do; whoever adds a method cannot leave that
+// out.
 //
-// It is shown by the shape of the source. App's field store is used in the functions of the two lists alone, and from
-// no function that takes a Caller can one of the second list be reached. The types of other packages are not looked at,
-// so the check takes milliseconds.
+// It is shown by the shape of the source. App's field store is used in the functions of the two
+// lists alone, and from no function that takes a Caller can one of the second list be reached. The
+// types of other packages are not looked at, so the check takes milliseconds.
 
 // asking are the ways to the store that ask first.
 var asking = []string{"read", "write", "cascade"}
@@ -154,7 +155,8 @@ func readFunction(decl *ast.FuncDecl, info *types.Info, field types.Object) *fun
 	return f
 }
 
-// ofTransaction reports whether an expression calls a method of a transaction, which app calls tx or w everywhere.
+// ofTransaction reports whether an expression calls a method of a transaction, which app calls tx
+// or w everywhere.
 func ofTransaction(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -164,8 +166,8 @@ func ofTransaction(e ast.Expr) bool {
 	return of == "tx" || of == "w" && !strings.Contains(types.ExprString(call.Fun), "w.ws.")
 }
 
-// holders returns a line for each declared type or variable, beside App and the Config that it is made of, that holds a
-// store: nobody looks where that is used.
+// holders returns a line for each declared type or variable, beside App and the Config that it is
+// made of, that holds a store: nobody looks where that is used.
 func holders(d ast.Decl) []string {
 	var found []string
 	for _, spec := range d.(*ast.GenDecl).Specs {

@@ -1,25 +1,26 @@
 package archtest
 
-// A rule says which other parts of the module a part may import. A part is a folder with all below it, except
-// folders that have a rule of their own. Within a part imports are free.
+// A rule says which other parts of the module a part may import. A part is a folder with all below
+// it, except folders that have a rule of their own. Within a part imports are free.
 type rule struct {
 	part    string
 	may     []string // other parts, by the names of their rules
 	stdOnly bool     // and nothing from outside the module, the standard library apart
 	// names are all that it may name of another part; a part that is not in it is free.
 	names    map[string][]string
-	anything bool
-	why      string
+	anything bool   // of the module, but for what is for tests
+	why      string // told to whoever breaks the rule
 }
 
+// The reasons that several parts share.
 const (
 	leaf = "it is a leaf, known by those above it and knowing none of them"
 	edge = "an edge talks to the layers below it, never to another edge"
 	kit  = "it is for tests alone"
 )
 
-// rules has a line for every part of the module. A new package gets its line here first: that is the moment to ask
-// where it belongs.
+// rules has a line for every part of the module. A new package gets its line here first: that is
+// the moment to ask where it belongs.
 var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
 

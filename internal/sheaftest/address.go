@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// ForbiddenAddresses returns addresses, as literals of netip, that no delivery may reach unless the operator allows it:
-// of every special block its ends and some between, and every form in which IPv6 carries IPv4.
+// ForbiddenAddresses returns addresses, as literals of netip, that no delivery may reach unless the
+// operator allows it: of every special block its ends and some between, and every form in which
+// IPv6 carries IPv4.
 func ForbiddenAddresses() []string { return slices.Clone(forbiddenAddresses) }
 
-// ForbiddenHosts returns what may not stand as the host of a subscription's url, with a port where it matters: special
-// addresses in every spelling, local names, and forms that two programs read in two ways.
+// ForbiddenHosts returns what may not stand as the host of a subscription's url, with a port where
+// it matters: special addresses in every spelling, local names, and forms that two programs read in
+// two ways.
 func ForbiddenHosts() []string { return slices.Clone(forbiddenHosts) }
 
 var forbiddenAddresses = strings.Fields(`

@@ -24,8 +24,9 @@ func (f Finding) String() string {
 	return f.Check + " in workspace " + *f.Workspace + ": " + f.Text
 }
 
-// Doctor runs `sheaf doctor --json` with further arguments, such as "--data", folder, and returns the violations that
-// it told. An error means that it could not look, or that its output and its exit code do not agree.
+// Doctor runs `sheaf doctor --json` with further arguments, such as "--data", folder, and returns
+// the violations that it told. An error means that it could not look, or that its output and its
+// exit code do not agree.
 func Doctor(binary string, args ...string) (violations []Finding, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(binary, append([]string{"doctor", "--json"}, args...)...)

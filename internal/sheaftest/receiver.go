@@ -32,14 +32,14 @@ type Reply struct {
 	Body   string
 }
 
-// Receiver is a well-behaved webhook endpoint that remembers what it got and answers as told, 200 at first. It is safe
-// for concurrent use.
+// Receiver is a well-behaved webhook endpoint that remembers what it got and answers as told, 200
+// at first. It is safe for concurrent use.
 type Receiver struct {
 	// URL is where it receives, https://127.0.0.1:port/hook.
 	URL string
 
 	server *http.Server
-	served sync.WaitGroup
+	served sync.WaitGroup // the server's goroutine, which Close waits for
 
 	mu     sync.Mutex // guards what follows
 	got    []Received
@@ -47,7 +47,8 @@ type Receiver struct {
 	more   chan struct{} // closed when got grows
 }
 
-// Receive starts a Receiver on loopback, with a certificate of ca for 127.0.0.1 and localhost. Close ends it.
+// Receive starts a Receiver on loopback, with a certificate of ca for 127.0.0.1 and localhost.
+// Close ends it.
 func Receive(ca *CA) (*Receiver, error) {
 	cert, err := ca.Issue(CertOptions{Hosts: []string{"127.0.0.1", "localhost"}})
 	if err != nil {
@@ -71,7 +72,8 @@ func (r *Receiver) Close() {
 	r.served.Wait()
 }
 
-// Answer makes it answer otherwise from now on. The function runs while the sender waits, and may block.
+// Answer makes it answer otherwise from now on. The function runs while the sender waits, and may
+// block.
 func (r *Receiver) Answer(answer func(Received) Reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,6 +127,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, reply.Body)
 }
 
+// remember numbers and keeps a request, wakes whoever awaits one, and returns how to answer it.
 func (r *Receiver) remember(got Received) (Received, func(Received) Reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

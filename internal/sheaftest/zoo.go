@@ -1,5 +1,5 @@
-// Package sheaftest is the test kit: what several packages' tests, and the programs that try Sheaf out, need to stand
-// in for the world outside. The product must not import it.
+// Package sheaftest is the test kit: what several packages' tests, and the programs that try Sheaf
+// out, need to stand in for the world outside. The product must not import it.
 package sheaftest
 
 import (
@@ -16,16 +16,17 @@ import (
 	"time"
 )
 
-// Behaviour is one way in which a webhook endpoint can be hostile or broken, under a name that does not change.
+// Behaviour is one way in which a webhook endpoint can be hostile or broken, under a name that does
+// not change.
 type Behaviour struct {
 	Name string
 	// Does says what it does to a sender, for a person.
 	Does string
-	// Serve treats one connection and returns when it is done with it or ctx has ended; the connection is closed
-	// afterwards. A connection that ends makes it return too.
+	// Serve treats one connection and returns when it is done with it or ctx has ended; the
+	// connection is closed afterwards. A connection that ends makes it return too.
 	Serve func(ctx context.Context, c net.Conn)
-	// Raw means that Serve takes the place of the TLS handshake. Otherwise it gets the connection inside TLS, where
-	// there is TLS.
+	// Raw means that Serve takes the place of the TLS handshake. Otherwise it gets the connection
+	// inside TLS, where there is TLS.
 	Raw bool
 	// TLS changes the endpoint's TLS configuration before it listens.
 	TLS func(*tls.Config, *CA) error
@@ -40,6 +41,7 @@ func Zoo() []Behaviour {
 	return all
 }
 
+// ok is a whole answer that a sender takes for success.
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 // dripEvery is the pace of the behaviours that drip.
@@ -141,6 +143,7 @@ var badTLS = []Behaviour{
 // A step does something to a connection and reports whether the next one follows.
 type step func(ctx context.Context, c net.Conn) bool
 
+// steps makes a behaviour of steps, one after the other.
 func steps(all ...step) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		for _, do := range all {
@@ -167,6 +170,7 @@ func hello(_ context.Context, c net.Conn) bool {
 	return err == nil
 }
 
+// say sends a text once.
 func say(text string) step {
 	return func(_ context.Context, c net.Conn) bool {
 		_, err := io.WriteString(c, text)
@@ -236,8 +240,10 @@ var bomb = sync.OnceValue(func() string {
 	return b.String()
 })
 
+// gzipBomb sends such bombs without end.
 func gzipBomb(ctx context.Context, c net.Conn) bool { return flood(bomb())(ctx, c) }
 
+// certificate makes an endpoint use another certificate than a right one.
 func certificate(change func(*CertOptions)) func(*tls.Config, *CA) error {
 	return func(cfg *tls.Config, ca *CA) error {
 		o := CertOptions{Hosts: []string{"127.0.0.1", "localhost"}}

@@ -57,8 +57,8 @@ func (e *Endpoint) Stats() Stats {
 // Name is its behaviour's.
 func (e *Endpoint) Name() string { return e.behave.Name }
 
-// Listen serves b over TLS on address, with a certificate of ca for 127.0.0.1 and localhost unless b says otherwise.
-// Every connection is treated alone. Close ends it.
+// Listen serves b over TLS on address, with a certificate of ca for 127.0.0.1 and localhost unless
+// b says otherwise. Every connection is treated alone. Close ends it.
 func (b Behaviour) Listen(address string, ca *CA) (*Endpoint, error) {
 	cert, err := ca.Issue(CertOptions{Hosts: []string{"127.0.0.1", "localhost"}})
 	if err != nil {
@@ -140,7 +140,8 @@ func (e *Endpoint) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// watch calls gone when the sender has closed its end, which also a behaviour that reads nothing must notice.
+// watch calls gone when the sender has closed its end, which also a behaviour that reads nothing
+// must notice.
 func watch(ctx context.Context, c net.Conn, gone func()) {
 	tick := time.NewTicker(dripEvery)
 	defer tick.Stop()
@@ -195,7 +196,8 @@ func (ca *CA) WriteFile(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o644)
 }
 
-// CertOptions describe a server's certificate. Times that are zero mean now, give or take some hours.
+// CertOptions describe a server's certificate. Times that are zero mean now, give or take some
+// hours.
 type CertOptions struct {
 	Hosts      []string // names and addresses
 	NotBefore  time.Time

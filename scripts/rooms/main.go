@@ -1,6 +1,6 @@
-// Command rooms prints the size of the program, package by package, as the table of docs/architecture.md: lines
-// of code, functions, the share of comments, and how long functions are. With a commit as argument it shows that commit beside
-// the working tree:
+// Command rooms prints the size of the program, package by package, as the table of
+// docs/architecture.md: lines of code, functions, the share of comments, and how long functions
+// are. With a commit as argument it shows that commit beside the working tree:
 //
 //	go run ./scripts/rooms
 //	go run ./scripts/rooms ca3b548

@@ -18,7 +18,8 @@ func printOne(w io.Writer, rooms map[string]*room) {
 	fmt.Fprintf(w, "| **all** | %s |\n", strings.Join(cells(all(rooms)), " | "))
 }
 
-// printBoth prints a table of two states. A room that only one of them has shows a dash for the other.
+// printBoth prints a table of two states. A room that only one of them has shows a dash for the
+// other.
 func printBoth(w io.Writer, before, after map[string]*room) {
 	fmt.Fprintln(w, "| Package | Lines of code | Functions | Comments | Median | 90 % |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|")

@@ -1,9 +1,9 @@
-// Package apitest is the kit for tests of the whole API: a real HTTP server over a real store, with a clock that the
-// test moves, and a small client. Nothing is shared between two test functions, so that they run beside each other.
+// Package apitest is the kit for tests of the whole API: a real HTTP server over a real store, with
+// a clock that the test moves, and a small client. Nothing is shared between two test functions, so
+// that they run beside each other.
 package apitest
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -19,6 +19,7 @@ import (
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/store"
 )
 
@@ -33,13 +34,13 @@ type API struct {
 	Clock   *Clock
 	// Webhooks is what sends: deliveries go out once Deliver was called.
 	Webhooks *Webhooks
-	// MaxRecords is how many records a workspace of any plan may have; 0, as at
-	// first, is any number.
+	// MaxRecords is how many records a workspace of any plan may have; 0, as at first, is any
+	// number.
 	MaxRecords atomic.Int64
 
 	t     testing.TB
 	nodes []*node // all that serve; one, or two
-	log   logBuffer
+	log   sheaftest.Output
 }
 
 // Config is how the service is set up.
@@ -62,9 +63,9 @@ func PlanLimits(c *Config) {
 // Quiet drops the log lines of requests, of which a long run has too many to keep.
 func Quiet(c *Config) { c.Log = slog.New(slog.DiscardHandler) }
 
-// Each runs the test on either engine, as parallel subtests: on SQLite as one process, on PostgreSQL as two nodes behind
-// a balancer. What one node on PostgreSQL would show, each of the two shows. Without PostgreSQL those on it are skipped,
-// except under ./scripts/test.
+// Each runs the test on either engine, as parallel subtests: on SQLite as one process, on
+// PostgreSQL as two nodes behind a balancer. What one node on PostgreSQL would show, each of the
+// two shows. Without PostgreSQL those on it are skipped, except under ./scripts/test.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -74,6 +75,7 @@ func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	}
 }
 
+// variants are the ways in which Each runs a test.
 var variants = []struct {
 	name  string
 	start func(testing.TB, ...Option) *API
@@ -97,6 +99,8 @@ func Open(t testing.TB, o store.Options, options ...Option) *API {
 	return openNodes(t, o, 1, options)
 }
 
+// openNodes starts so many nodes on one store, which share the clock, what sends, and the window of
+// the rate limit, and one server before them.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock)}
@@ -117,7 +121,8 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 		t.Cleanup(a.watch())
 	}
 	a.Server = httptest.NewServer(a.Clock.translate(&balancer{nodes: a.nodes}))
-	// Tests ask from many goroutines at once: without this, all but two would connect anew for every request.
+	// Tests ask from many goroutines at once: without this, all but two would connect anew for
+	// every request.
 	a.Server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 128
 	t.Cleanup(a.Server.Close)
 	return a
@@ -146,7 +151,8 @@ func (a *API) WriteUsage() {
 	}
 }
 
-// Clock is the time that the API sees: the real one, until the test moves it. It is safe for concurrent use.
+// Clock is the time that the API sees: the real one, until the test moves it. It is safe for
+// concurrent use.
 type Clock struct {
 	mu     sync.Mutex // guards both
 	still  time.Time  // zero while it goes on
@@ -160,6 +166,7 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
+// now is Now for who holds the lock.
 func (c *Clock) now() time.Time {
 	if !c.still.IsZero() {
 		return c.still
@@ -188,6 +195,7 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
+// moved tells whether the test has touched the clock.
 func (c *Clock) moved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,11 +212,13 @@ func (c *Clock) translate(h http.Handler) http.Handler {
 	})
 }
 
+// movedWriter is a connection whose deadlines are told by a clock that the test has moved.
 type movedWriter struct {
 	http.ResponseWriter
 	clock *Clock
 }
 
+// SetReadDeadline sets the deadline as far ahead in real time as it is by the test's clock.
 func (w *movedWriter) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
@@ -218,22 +228,3 @@ func (w *movedWriter) SetReadDeadline(t time.Time) error {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *movedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-type logBuffer struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-// Write appends a line.
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String returns all lines.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}

@@ -29,7 +29,8 @@ func TestEach_ServesTheAPIOnEitherEngineAndOnTwoNodes(t *testing.T) {
 	})
 }
 
-// A body must arrive also when the test has put the clock back: the deadline of its socket is in real time.
+// A body must arrive also when the test has put the clock back: the deadline of its socket is in
+// real time.
 func TestClock_InThePastStillTakesBodies(t *testing.T) {
 	a := apitest.SQLite(t)
 	a.Clock.Set(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))

@@ -15,11 +15,13 @@ import (
 	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
-// answerWithin is far longer than any answer takes, and shorter than the time that a run of tests has.
+// answerWithin is far longer than any answer takes, and shorter than the time that a run of tests
+// has.
 const answerWithin = 5 * time.Minute
 
-// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself, except when request
-// and answer are not as the OpenAPI document has them: what went wrong with a request is reported by its Response.
+// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself,
+// except when request and answer are not as the OpenAPI document has them: what went wrong with a
+// request is reported by its Response.
 type Client struct {
 	api    *API
 	header http.Header
@@ -34,7 +36,8 @@ func (a *API) Client(key string) *Client {
 	return c
 }
 
-// GET asks for a path, which may have a query. Headers are lines such as "If-Match: *"; they replace the client's own.
+// GET asks for a path, which may have a query. Headers are lines such as "If-Match: *"; they
+// replace the client's own.
 func (c *Client) GET(path string, headers ...string) *Response {
 	return c.Do(http.MethodGet, path, nil, headers...)
 }
@@ -54,8 +57,9 @@ func (c *Client) DELETE(path string, headers ...string) *Response {
 	return c.Do(http.MethodDelete, path, nil, headers...)
 }
 
-// Do makes one request. The body is nil, a string or bytes sent as they are, a reader sent in chunks, or anything else
-// as JSON. A body is announced as application/json unless a header says otherwise. No redirect is followed.
+// Do makes one request. The body is nil, a string or bytes sent as they are, a reader sent in
+// chunks, or anything else as JSON. A body is announced as application/json unless a header says
+// otherwise. No redirect is followed.
 func (c *Client) Do(method, path string, body any, headers ...string) *Response {
 	req, err := c.request(method, path, body, headers)
 	if err != nil {
@@ -77,7 +81,7 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 	return out
 }
 
-// theDocument is read once a process.
+// theDocument is the API's OpenAPI document, read once a process.
 var theDocument = sync.OnceValues(func() (*openapitest.Document, error) { return openapitest.New(httpapi.OpenAPI()) })
 
 // checkDocument holds the exchange against the OpenAPI document; a body that was streamed is gone.
@@ -98,6 +102,8 @@ func (c *Client) checkDocument(req *http.Request, res *Response) {
 	}
 }
 
+// request makes the request. A header of the caller's replaces the client's own; one that is named
+// twice is sent twice.
 func (c *Client) request(method, path string, body any, headers []string) (*http.Request, error) {
 	content, err := reader(body)
 	if err != nil {
@@ -125,6 +131,7 @@ func (c *Client) request(method, path string, body any, headers []string) (*http
 	return req, nil
 }
 
+// reader is a body as Do takes it. A reader's own type is hidden, so that its length is unknown.
 func reader(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:
@@ -143,7 +150,8 @@ func reader(body any) (io.Reader, error) {
 	return &buf, err
 }
 
-// Response is the answer to one request, read whole. Its methods that take a test end it when the answer is another.
+// Response is the answer to one request, read whole. Its methods that take a test end it when the
+// answer is another.
 type Response struct {
 	Status int
 	Header http.Header
@@ -151,7 +159,7 @@ type Response struct {
 	JSON   map[string]any // nil when the body is no JSON object
 	Err    error          // the request did not come to an answer
 
-	what string
+	what string // the request, for a person
 }
 
 // Want ends the test unless the answer has the status. It returns the answer.
@@ -166,8 +174,8 @@ func (r *Response) Want(t testing.TB, status int) *Response {
 	return r
 }
 
-// WantError ends the test unless the answer is an error of the one shape, with the status, the code, and each of the
-// parts in its text. It returns the answer.
+// WantError ends the test unless the answer is an error of the one shape, with the status, the
+// code, and each of the parts in its text. It returns the answer.
 func (r *Response) WantError(t testing.TB, status int, code string, parts ...string) *Response {
 	t.Helper()
 	r.Want(t, status)
@@ -222,6 +230,7 @@ func (r *Response) IDs(t testing.TB) []string {
 	return ids
 }
 
+// clip is as much of a body as a failure shows.
 func clip(b []byte) string {
 	if len(b) > 500 {
 		return string(b[:500]) + "…"

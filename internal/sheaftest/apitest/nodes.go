@@ -28,9 +28,10 @@ type node struct {
 	handler *httpapi.Server
 }
 
-// Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that gives them the requests in
-// turn: what one has answered, the other is asked about. They tell each other of commits as in the program, each
-// delivers, and they share the rate limit, through one window where the program takes Redis.
+// Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that gives them
+// the requests in turn: what one has answered, the other is asked about. They tell each other of
+// commits as in the program, each delivers, and they share the rate limit, through one window where
+// the program takes Redis.
 //
 // Handler, App and Store are those of the first.
 func Nodes(t testing.TB, options ...Option) *API {
@@ -130,8 +131,8 @@ func (a *API) CloseStores() {
 	}
 }
 
-// Deliver starts sending on every node, with the delays of that schedule, and stops when the test ends or stop is
-// called.
+// Deliver starts sending on every node, with the delays of that schedule, and stops when the test
+// ends or stop is called.
 func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

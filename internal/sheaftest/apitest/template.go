@@ -30,6 +30,7 @@ var sqliteFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(folder, store.FileName))
 })
 
+// sqliteFolder returns a data folder of the test's own, with such a database.
 func sqliteFolder(t testing.TB) string {
 	t.Helper()
 	file, err := sqliteFile()

@@ -14,17 +14,18 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// Webhooks is what an API sends with. Its guard lets loopback through, where the receivers of tests are, and nothing
-// else that is special; it trusts the certificates of CA.
+// Webhooks is what an API sends with. Its guard lets loopback through, where the receivers of tests
+// are, and nothing else that is special; it trusts the certificates of CA.
 type Webhooks struct {
 	CA      *sheaftest.CA
 	Box     *seal.Box
 	Guard   *guard.Guard
 	Client  *deliver.Client
 	Courier *deliver.Courier
-	Timeout time.Duration
+	Timeout time.Duration // of an attempt
 }
 
+// newWebhooks makes an authority and a master key of the test's own.
 func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	t.Helper()
 	key := make([]byte, 32)
@@ -47,6 +48,7 @@ func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	return w
 }
 
+// rules is the part of it that the app needs.
 func (w *Webhooks) rules() app.Webhooks {
 	return app.Webhooks{Box: w.Box, Guard: w.Guard, SignatureHeader: "X-Service-Signature", Send: w.Courier.Send}
 }

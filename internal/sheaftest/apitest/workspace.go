@@ -42,7 +42,8 @@ func (w *Workspace) SetPlan(p sheaf.Plan) {
 	}
 }
 
-// Key makes a key with the scopes, or with all of them when none is named. It passes by the plan's limit of keys.
+// Key makes a key with the scopes, or with all of them when none is named. It passes by the plan's
+// limit of keys.
 func (w *Workspace) Key(scopes ...sheaf.Scope) string {
 	w.api.t.Helper()
 	secret, _ := w.NewKey(func(k *sheaf.Key) {
@@ -53,7 +54,8 @@ func (w *Workspace) Key(scopes ...sheaf.Scope) string {
 	return secret
 }
 
-// NewKey makes a key that change may alter first, and returns its secret too. It passes by every rule.
+// NewKey makes a key that change may alter first, and returns its secret too. It passes by every
+// rule.
 func (w *Workspace) NewKey(change func(*sheaf.Key)) (secret string, k sheaf.Key) {
 	w.api.t.Helper()
 	now := w.api.Clock.Now().UTC().Truncate(time.Millisecond)

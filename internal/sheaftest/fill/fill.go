@@ -54,7 +54,8 @@ func Projects(s *store.Store, ws sheaf.WorkspaceID, folder sheaf.FolderID, n int
 	return nil
 }
 
-// Folder is Projects for a program that does not run, in its data folder or its database, and the workspace of a key.
+// Folder is Projects for a program that does not run, in its data folder or its database, and the
+// workspace of a key.
 func Folder(data, database, key, folder string, n int) error {
 	s, err := store.Open(context.Background(), store.Options{Folder: data, DatabaseURL: database})
 	if err != nil {

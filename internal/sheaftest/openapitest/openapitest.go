@@ -1,6 +1,6 @@
-// Package openapitest holds HTTP exchanges against an OpenAPI document. It imports nothing of the program: the validators
-// take the compiler twenty seconds, and a package that imports what is tested is compiled again for every one of its
-// importers' tests.
+// Package openapitest holds HTTP exchanges against an OpenAPI document. It imports nothing of the
+// program: the validators take the compiler twenty seconds, and a package that imports what is
+// tested is compiled again for every one of its importers' tests.
 package openapitest
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/pb33f/libopenapi-validator/errors"
 )
 
-// Document holds exchanges against one document. It is safe for concurrent use.
+// Document is an OpenAPI document that exchanges are held against. It is safe for concurrent use.
 type Document struct {
-	requests, responses validator.Validator
-	operations          *http.ServeMux
+	requests, responses validator.Validator // of what clients send, and of what is answered
+	operations          *http.ServeMux      // finds an operation, and serves nothing
 	statuses            map[string][]string // by the pattern of an operation
 
-	// The validators render a schema when they first meet it, and cannot do that twice at once. known has the
-	// operations and statuses that they have met.
+	// The validators render a schema when they first meet it, and cannot do that twice at once.
+	// known has the operations and statuses that they have met.
 	first sync.Mutex
 	known sync.Map
 }
@@ -77,11 +77,13 @@ func New(text []byte) (*Document, error) {
 	return c, nil
 }
 
-// Undocumented answers: what is refused before an operation is found.
+// beforeOperation are the statuses that an address may have which the document does not: what is
+// refused before an operation is found.
 var beforeOperation = []int{401, 403, 404, 405, 429, 500, 503}
 
-// Check returns how an exchange under /api/ differs from the document. A request that was refused is not held against
-// it, only the answer: tests send all sorts of things on purpose. sent is the request's body, unless it was streamed.
+// Check returns how an exchange under /api/ differs from the document. A request that was refused
+// is not held against it, only the answer: tests send all sorts of things on purpose. sent is the
+// request's body, unless it was streamed.
 func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		return nil
@@ -99,7 +101,7 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	if r.Method == http.MethodHead {
 		return nil // GET is held against the document, and HEAD against GET
 	}
-	defer c.meet(fmt.Sprint(operation, res.Status))()
+	defer c.alone(fmt.Sprint(operation, res.Status))()
 	if streamed := r.Body != nil && r.GetBody == nil; res.Status < 300 && !streamed {
 		if err := faultsOf(c.requests.ValidateHttpRequestSync(plain(r, r.URL.Path, sent))); err != nil {
 			return fmt.Errorf("took a request that the document refuses: %w", err)
@@ -114,8 +116,9 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	return nil
 }
 
-// meet lets one exchange of a kind be checked alone, and all further ones beside each other.
-func (c *Document) meet(kind string) (met func()) {
+// alone lets the first exchange of a kind be checked while no other first one is, and all further
+// ones beside each other. The function that it returns ends the check.
+func (c *Document) alone(kind string) (done func()) {
 	if _, known := c.known.Load(kind); known {
 		return func() {}
 	}
@@ -135,7 +138,8 @@ func (c *Document) operationOf(r *http.Request) string {
 	return pattern
 }
 
-// plain is the request as the validator can read it: decoded once, each parameter once, as the last one counts.
+// plain is the request as the validator can read it: decoded once, each parameter once, as the last
+// one counts.
 func plain(r *http.Request, path string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	out.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: path}
@@ -155,6 +159,7 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 	return out
 }
 
+// faultsOf joins what a validator found into one error.
 func faultsOf(ok bool, faults []*errors.ValidationError) error {
 	if ok {
 		return nil
@@ -175,13 +180,15 @@ func faultsOf(ok bool, faults []*errors.ValidationError) error {
 	return fmt.Errorf("%s", b.String())
 }
 
-// unreadable reports a fault that is the validator's own. A payload that another part sent is kept as it is: it may have
-// numbers that no float has, and fields that no document names, which strict mode refuses though the schema is open.
+// unreadable reports a fault that is the validator's own. A payload that another part sent is kept
+// as it is: it may have numbers that no float has, and fields that no document names, which strict
+// mode refuses though the schema is open.
 func unreadable(f *errors.ValidationError) bool {
 	return strings.Contains(f.Reason, "cannot unmarshal number") ||
 		strings.Contains(f.Message, ".payload.") && strings.HasSuffix(f.Reason, "Declared properties: []")
 }
 
+// clip is as much of a body as an error shows.
 func clip(b []byte) string {
 	if len(b) > 500 {
 		return string(b[:500]) + "…"

@@ -33,8 +33,9 @@ const (
 // superuser is the role every URL of a cluster names.
 const superuser = "postgres"
 
-// settings make a cluster quick to start and cheap to run beside others. Writes are not flushed to the disk, which
-// only a power cut would show: what was committed still survives Stop in every Mode.
+// settings make a cluster quick to start and cheap to run beside others. Writes are not flushed to
+// the disk, which only a power cut would show: what was committed still survives Stop in every
+// Mode.
 var settings = []string{
 	"fsync=off",
 	"full_page_writes=off",
@@ -46,8 +47,8 @@ var settings = []string{
 	"logging_collector=off",
 }
 
-// endServer stops the server and waits for its end. That is seen in the pid file, which the server removes last: the
-// process itself may stay as a zombie where nobody collects orphans.
+// endServer stops the server and waits for its end. That is seen in the pid file, which the server
+// removes last: the process itself may stay as a zombie where nobody collects orphans.
 const endServer = `
 	kill -QUIT "$server"
 	tries=0
@@ -63,14 +64,14 @@ type Cluster struct {
 	dir      string // ours alone: data, the unix socket, the server's log
 	password string
 	port     string
-	attr     *syscall.SysProcAttr
-	reaper   *reaper.Reaper
-	server   int   // process id, 0 while stopped
-	frozen   []int // process ids
+	attr     *syscall.SysProcAttr // as whom its processes run, in a session of their own
+	reaper   *reaper.Reaper       // ends the server when this process is gone
+	server   int                  // process id, 0 while stopped
+	frozen   []int                // process ids that Freeze has stopped
 }
 
-// Start returns a running cluster of the test's own, which goes away when the test ends. Without PostgreSQL the test
-// is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
+// Start returns a running cluster of the test's own, which goes away when the test ends. Without
+// PostgreSQL the test is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := Launch()
@@ -85,8 +86,8 @@ func Start(t testing.TB) *Cluster {
 	return c
 }
 
-// Launch returns a running cluster outside of any test. It lives until Close, or until this process ends in whatever
-// way. The error is ErrNotInstalled when the machine has no PostgreSQL.
+// Launch returns a running cluster outside of any test. It lives until Close, or until this process
+// ends in whatever way. The error is ErrNotInstalled when the machine has no PostgreSQL.
 func Launch() (*Cluster, error) {
 	bin, err := findBinaries()
 	if err != nil {
@@ -104,7 +105,8 @@ func Launch() (*Cluster, error) {
 		bin:      bin,
 		dir:      dir,
 		password: rand.Text(),
-		// A session of its own keeps a Ctrl-C in the terminal away: the reaper decides when the server stops.
+		// A session of its own keeps a Ctrl-C in the terminal away: the reaper decides when the
+		// server stops.
 		attr: &syscall.SysProcAttr{Credential: owner, Setsid: true},
 	}
 	if err := c.create(); err != nil {
@@ -141,8 +143,8 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 	return err
 }
 
-// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same over Restart. Who uses
-// it is patient: a server that does not answer has much else to do.
+// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same
+// over Restart. Who uses it is patient: a server that does not answer has much else to do.
 func (c *Cluster) URL() string {
 	return fmt.Sprintf("%s&connect_timeout=%.0f", c.ImpatientURL(), timeout.Seconds())
 }
@@ -165,7 +167,8 @@ func (c *Cluster) SocketURL() string {
 	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
 }
 
-// Stop ends the server and returns when it is gone: its port refuses connections. A stopped cluster stays stopped.
+// Stop ends the server and returns when it is gone: its port refuses connections. A stopped cluster
+// stays stopped.
 func (c *Cluster) Stop(mode Mode) error {
 	if c.server == 0 {
 		return nil
@@ -177,11 +180,12 @@ func (c *Cluster) Stop(mode Mode) error {
 	if _, err := c.collect(0); err != nil {
 		return err
 	}
-	return c.deaf()
+	return c.awaitPortClosed()
 }
 
-// deaf waits until nobody listens on the port: a process that a killed server had just forked may still do.
-func (c *Cluster) deaf() error {
+// awaitPortClosed returns when nobody listens on the port any more: a process that a killed server
+// had just forked may still do.
+func (c *Cluster) awaitPortClosed() error {
 	deadline := time.Now().Add(timeout)
 	for {
 		conn, err := net.Dial("tcp", c.address())
@@ -198,9 +202,9 @@ func (c *Cluster) deaf() error {
 	}
 }
 
-// collect asks for the server's end, with the options of wait4, and tells whether it has come. It is not os/exec that
-// waits, since that takes a goroutine for as long as the server runs, which would be a leak to the tests that look
-// for leaks.
+// collect asks for the server's end, with the options of wait4, and tells whether it has come. It
+// is not os/exec that waits, since that takes a goroutine for as long as the server runs, which
+// would be a leak to the tests that look for leaks.
 func (c *Cluster) collect(options int) (ended bool, err error) {
 	pid, err := syscall.Wait4(c.server, nil, options, nil)
 	for errors.Is(err, syscall.EINTR) {
@@ -217,8 +221,8 @@ func (c *Cluster) collect(options int) (ended bool, err error) {
 	return true, nil
 }
 
-// Restart stops the server if it runs, starts it on the same address with the same data, and returns when it takes
-// connections.
+// Restart stops the server if it runs, starts it on the same address with the same data, and
+// returns when it takes connections.
 func (c *Cluster) Restart() error {
 	if err := c.Stop(Fast); err != nil {
 		return err
@@ -272,8 +276,10 @@ func (c *Cluster) ready(ctx context.Context) error {
 	}
 }
 
+// ping connects once.
 func (c *Cluster) ping(ctx context.Context) error {
-	// Over the socket in our own folder, so that it cannot be another server that answers on the port.
+	// Over the socket in our own folder, so that it cannot be another server that answers on the
+	// port.
 	conn, err := pgx.Connect(ctx, c.SocketURL())
 	if err != nil {
 		return err
@@ -281,7 +287,8 @@ func (c *Cluster) ping(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// orphaned tells whether the last start failed because processes of a killed server still hold its memory.
+// orphaned tells whether the last start failed because processes of a killed server still hold its
+// memory.
 func (c *Cluster) orphaned() bool {
 	log, _ := os.ReadFile(c.logFile())
 	return bytes.Contains(log, []byte("pre-existing shared memory block"))
@@ -302,8 +309,8 @@ func (c *Cluster) Close() error {
 	return errors.Join(err, c.reaper.Finish())
 }
 
-// initdb makes the data folder. Its collation is deliberately not C: a query that sorts text by our order has to say
-// COLLATE "C", and a test finds out when it does not.
+// initdb makes the data folder. Its collation is deliberately not C: a query that sorts text by our
+// order has to say COLLATE "C", and a test finds out when it does not.
 func (c *Cluster) initdb() error {
 	password := filepath.Join(c.dir, "password")
 	if err := os.WriteFile(password, []byte(c.password+"\n"), 0o644); err != nil { // the folder is 0700

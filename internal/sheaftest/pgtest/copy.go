@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Copies hands out copies of one prepared database, which is far quicker than to prepare each. Its zero value with
-// Prepare set is ready; it is meant for a package variable.
+// Copies hands out copies of one prepared database, which is far quicker than to prepare each. Its
+// zero value with Prepare set is ready; it is meant for a package variable.
 type Copies struct {
 	// Prepare fills the empty database at the URL, and leaves no connection open.
 	Prepare func(url string) error
@@ -19,7 +19,8 @@ type Copies struct {
 	err      error
 }
 
-// URL returns the URL of a prepared database of the test's own, dropped when the test ends; it skips as URL does.
+// URL returns the URL of a prepared database of the test's own, dropped when the test ends; it
+// skips as URL does.
 func (c *Copies) URL(t testing.TB) string {
 	t.Helper()
 	server, err := shared()

@@ -31,7 +31,8 @@ func findBinaries() (string, error) {
 	return firstComplete(dirs)
 }
 
-// firstComplete returns the first folder that holds a server: the client's packages install parts of it.
+// firstComplete returns the first folder that holds a server: the client's packages install parts
+// of it.
 func firstComplete(dirs []string) (string, error) {
 	for _, dir := range dirs {
 		_, noInit := exec.LookPath(filepath.Join(dir, "initdb"))
@@ -49,8 +50,8 @@ func majorOf(dir string) int {
 	return n
 }
 
-// serverOwner returns the user to run the server as: nil for our own, and another one if we are root, as which
-// PostgreSQL refuses to run.
+// serverOwner returns the user to run the server as: nil for our own, and another one if we are
+// root, as which PostgreSQL refuses to run.
 func serverOwner() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

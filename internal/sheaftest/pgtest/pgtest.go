@@ -1,8 +1,10 @@
-// Package pgtest gives tests a real PostgreSQL: a database of their own on a cluster shared by the whole run, or a
-// throwaway cluster they may stop and kill. It starts the installed binaries and never touches a cluster that was
-// already running on the machine, except the one named by SHEAF_TEST_POSTGRES_URL.
+// Package pgtest gives tests a real PostgreSQL: a database of their own on a cluster shared by the
+// whole run, or a throwaway cluster they may stop and kill. It starts the installed binaries and
+// never touches a cluster that was already running on the machine, except the one named by
+// SHEAF_TEST_POSTGRES_URL.
 //
-// A test package needs no TestMain: whatever way the process ends, its cluster is stopped and its files removed.
+// A test package needs no TestMain: whatever way the process ends, its cluster is stopped and its
+// files removed.
 package pgtest
 
 import (
@@ -25,12 +27,13 @@ import (
 // EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
 const EnvURL = "SHEAF_TEST_POSTGRES_URL"
 
-// timeout bounds every single act on a cluster: far beyond what any of them takes on a busy machine.
+// timeout bounds every single act on a cluster: far beyond what any of them takes on a busy
+// machine.
 const timeout = 5 * time.Minute
 
-// URL returns the URL of a new, empty database, which is dropped when the test ends, open connections or not. The
-// first call in a process starts a cluster, unless SHEAF_TEST_POSTGRES_URL names one. Without PostgreSQL the test is
-// skipped, or fails if SHEAF_TEST_REQUIRE is 1.
+// URL returns the URL of a new, empty database, which is dropped when the test ends, open
+// connections or not. The first call in a process starts a cluster, unless SHEAF_TEST_POSTGRES_URL
+// names one. Without PostgreSQL the test is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
 func URL(t testing.TB) string {
 	t.Helper()
 	server, err := shared()
@@ -70,7 +73,8 @@ var shared = sync.OnceValues(func() (string, error) {
 	return c.URL(), nil
 })
 
-// unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a failure.
+// unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a
+// failure.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) {

@@ -18,9 +18,9 @@ import (
 // standbyName is what the primary knows its standby by.
 const standbyName = "sheaf_standby"
 
-// Standby returns a copy of the running cluster that follows it by streaming replication, and makes it synchronous:
-// from now on no COMMIT of the primary returns before the standby has it, or somebody cancels the wait. It goes away
-// when the test ends.
+// Standby returns a copy of the running cluster that follows it by streaming replication, and makes
+// it synchronous: from now on no COMMIT of the primary returns before the standby has it, or
+// somebody cancels the wait. It goes away when the test ends.
 func (c *Cluster) Standby(t testing.TB) *Cluster {
 	t.Helper()
 	s, err := c.launchStandby()
@@ -43,6 +43,7 @@ func (c *Cluster) Standby(t testing.TB) *Cluster {
 	return s
 }
 
+// launchStandby starts a copy of the cluster that follows it.
 func (c *Cluster) launchStandby() (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "sheaf-pg-")
 	if err != nil {
@@ -81,6 +82,7 @@ func (c *Cluster) awaitStandby() error {
 	return errors.New("the standby did not become synchronous")
 }
 
+// count runs a query that returns one number.
 func (c *Cluster) count(query string) (n int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -101,8 +103,8 @@ func (c *Cluster) Promote() error {
 	return err
 }
 
-// Freeze stops the clockwork of the server and of all that it has forked: connections are accepted by the kernel, and
-// nobody answers on any. Stop ends a frozen server too.
+// Freeze stops the clockwork of the server and of all that it has forked: connections are accepted
+// by the kernel, and nobody answers on any. Stop ends a frozen server too.
 func (c *Cluster) Freeze() error {
 	// The parent first, so that it forks no more.
 	if err := syscall.Kill(c.server, syscall.SIGSTOP); err != nil {

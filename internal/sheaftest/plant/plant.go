@@ -1,5 +1,5 @@
-// Package plant builds the program with one fault in it, to see whether the tests notice. Nothing is written into the
-// tree: the go command reads another file in a file's place.
+// Package plant builds the program with one fault in it, to see whether the tests notice. Nothing
+// is written into the tree: the go command reads another file in a file's place.
 package plant
 
 import (
@@ -16,7 +16,8 @@ type Fault struct {
 	Old, New string
 }
 
-// Source returns the file with the fault in it, or an error when the file has changed so much that it has no place.
+// Source returns the file with the fault in it, or an error when the file has changed so much that
+// it has no place.
 func (f Fault) Source(root string) ([]byte, error) {
 	source, err := os.ReadFile(filepath.Join(root, f.File))
 	if err != nil {
@@ -28,7 +29,8 @@ func (f Fault) Source(root string) ([]byte, error) {
 	return bytes.Replace(source, []byte(f.Old), []byte(f.New), 1), nil
 }
 
-// Overlay writes what the fault needs into folder and returns the flag that makes `go build` and `go test` see it.
+// Overlay writes what the fault needs into folder and returns the flag that makes `go build` and
+// `go test` see it.
 func (f Fault) Overlay(root, folder string) (flag string, err error) {
 	source, err := f.Source(root)
 	if err != nil {

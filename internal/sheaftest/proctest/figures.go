@@ -15,6 +15,7 @@ func PeakMemory(pid int) (int64, error) { return statusBytes(pid, "VmHWM:") }
 // Memory returns the bytes that the process has resident.
 func Memory(pid int) (int64, error) { return statusBytes(pid, "VmRSS:") }
 
+// statusBytes reads a line of /proc/PID/status that has kilobytes.
 func statusBytes(pid int, name string) (int64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

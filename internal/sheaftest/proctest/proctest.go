@@ -1,5 +1,5 @@
-// Package proctest runs the program as it is built for users, in a process of its own, and looks at it from outside:
-// its answers, its memory, its metrics, its end.
+// Package proctest runs the program as it is built for users, in a process of its own, and looks at
+// it from outside: its answers, its memory, its metrics, its end.
 package proctest
 
 import (
@@ -32,7 +32,8 @@ type built struct {
 	err    error
 }
 
-// EnvBinary and EnvFailpoints name programs that were built before: scripts/test builds them once for all packages.
+// EnvBinary and EnvFailpoints name programs that were built before: scripts/test builds them once
+// for all packages.
 const (
 	EnvBinary     = "SHEAF_TEST_BINARY"
 	EnvFailpoints = "SHEAF_TEST_FAILPOINTS"
@@ -55,7 +56,8 @@ func Exit(code int) {
 	os.Exit(code)
 }
 
-// Binary returns the path of the program as users build it. The package's TestMain must end by Exit.
+// Binary returns the path of the program as users build it. The package's TestMain must end by
+// Exit.
 func Binary(t testing.TB) string {
 	t.Helper()
 	return plain.path(t)
@@ -67,8 +69,8 @@ func Failpoints(t testing.TB) string {
 	return failpoints.path(t)
 }
 
-// path is never of a file that this process wrote: a child that is forked meanwhile would keep it open for writing,
-// and then nobody can execute it.
+// path is never of a file that this process wrote: a child that is forked meanwhile would keep it
+// open for writing, and then nobody can execute it.
 func (b *built) path(t testing.TB) string {
 	t.Helper()
 	if before := os.Getenv(b.env); before != "" {
@@ -81,6 +83,7 @@ func (b *built) path(t testing.TB) string {
 	return filepath.Join(b.folder, "sheaf")
 }
 
+// build compiles the program; path calls it once.
 func (b *built) build() {
 	if b.folder, b.err = os.MkdirTemp("", "sheaf-program-"); b.err != nil {
 		return
@@ -99,7 +102,8 @@ type Program struct {
 	Database     string   // URL of PostgreSQL; empty: SQLite in the data folder
 	Env          []string // of every process, beside the test's own
 	Prefix       []string // a command that runs the program, such as one that limits it
-	// Log takes what servers write on standard error, where it is set. It is complete when they have ended.
+	// Log takes what servers write on standard error, where it is set. It is complete when they
+	// have ended.
 	Log io.Writer
 }
 
@@ -117,7 +121,7 @@ func (p *Program) Flags() []string {
 	return []string{"--data", p.Data, "--database-url", p.Database}
 }
 
-// Command is one of the program's, on its store.
+// Command is a command line of the program, on its store.
 func (p *Program) Command(args ...string) *exec.Cmd {
 	line := slices.Concat(p.Prefix, []string{p.Binary}, args, p.Flags())
 	cmd := exec.Command(line[0], line[1:]...)
@@ -159,8 +163,8 @@ type Server struct {
 	err error // of its end
 }
 
-// Start serves the store on a free port of loopback, with no first run and no rate limit, and returns when it
-// listens. The process ends with the test.
+// Start serves the store on a free port of loopback, with no first run and no rate limit, and
+// returns when it listens. The process ends with the test.
 func (p *Program) Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := p.Launch(t, args...)
@@ -233,7 +237,8 @@ func (s *Server) Kill() {
 	<-s.Ended
 }
 
-// Terminate asks it to stop, as an operator does, and returns when it is gone, with the error of its end.
+// Terminate asks it to stop, as an operator does, and returns when it is gone, with the error of
+// its end.
 func (s *Server) Terminate() error {
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -273,7 +278,8 @@ func Call(client *http.Client, url, key, method, path string, body, answer any) 
 	return res.StatusCode, err
 }
 
-// Eventually asks until done says so, and fails the test when that takes longer than anything should.
+// Eventually asks until done says so, and fails the test when that takes longer than anything
+// should.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {

@@ -1,5 +1,6 @@
-// Package proof is what the harnesses of `make proof` share: how long each of them runs, and the row that it adds to
-// the table. A harness is an ordinary test: in ./scripts/test it runs in its quick form.
+// Package proof is what the harnesses of `make proof` share: how long each of them runs, and the
+// row that it adds to the table. A harness is an ordinary test: in ./scripts/test it runs in its
+// quick form.
 package proof
 
 import (
@@ -13,7 +14,8 @@ import (
 	"time"
 )
 
-// EnvLevel chooses the form: nothing is quick, "proof" or "long". EnvRows names the file that rows are appended to.
+// EnvLevel chooses the form: nothing is quick, "proof" or "long". EnvRows names the file that rows
+// are appended to.
 const (
 	EnvLevel = "SHEAF_PROOF"
 	EnvRows  = "SHEAF_PROOF_ROWS"
@@ -33,8 +35,8 @@ func Rounds(quick, proof, long int) int {
 	}
 }
 
-// Tries is how often a control may be tried whose fault shows only when chance has it, such as a kill in the middle of
-// a client's request.
+// Tries is how often a control may be tried whose fault shows only when chance has it, such as a
+// kill in the middle of a client's request.
 const Tries = 10
 
 // Catches reports whether a try notices the planted fault.
@@ -49,11 +51,13 @@ func Catches(try func() bool) bool {
 
 // A Row is what one harness found. It holds only when nothing was lost and the control was caught.
 type Row struct {
-	// Name says what was tried, such as "kill -9, SQLite". Rows of the table are in the order of their names' harness.
+	// Name says what was tried, such as "kill -9, SQLite". Rows of the table are in the order of
+	// their names' harness.
 	Name string
 	// Figures are the counts, in the order of printing.
 	Figures []Figure
-	// Lost counts what broke a promise: acknowledged and gone, seen and not allowed, reached and forbidden.
+	// Lost counts what broke a promise: acknowledged and gone, seen and not allowed, reached and
+	// forbidden.
 	Lost int
 	// Control says which fault was planted, and Caught whether this same harness noticed it.
 	Control string
@@ -79,7 +83,8 @@ func (r Row) String() string {
 
 var appending sync.Mutex // one row at a time; several processes append with one write each
 
-// Report logs the row, adds it to the table if one is made, and fails the test unless the row holds.
+// Report logs the row, adds it to the table if one is made, and fails the test unless the row
+// holds.
 func (r Row) Report(t testing.TB) {
 	t.Helper()
 	t.Log(r)
@@ -96,6 +101,7 @@ func (r Row) Report(t testing.TB) {
 	}
 }
 
+// appendTo writes the row as one line of JSON; durations become texts.
 func (r Row) appendTo(file string) error {
 	r.Figures = slices.Clone(r.Figures)
 	for i, f := range r.Figures {

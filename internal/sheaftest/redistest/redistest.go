@@ -1,7 +1,9 @@
-// Package redistest gives tests a real Redis of their own, which they may stop, freeze and flush. It starts the
-// installed redis-server on loopback, without persistence, and never touches one that was already running.
+// Package redistest gives tests a real Redis of their own, which they may stop, freeze and flush.
+// It starts the installed redis-server on loopback, without persistence, and never touches one that
+// was already running.
 //
-// A test package needs no TestMain: whatever way the process ends, its servers are killed and their files removed.
+// A test package needs no TestMain: whatever way the process ends, its servers are killed and their
+// files removed.
 package redistest
 
 import (
@@ -35,20 +37,20 @@ const endServer = `kill -KILL "$server"`
 // session keeps a Ctrl-C in the terminal away: the reaper decides when the server stops.
 var session = &syscall.SysProcAttr{Setsid: true}
 
-// A Server is a Redis of the test's own. Its methods are for one goroutine at a time, and fail the test when they
-// cannot do what they say.
+// A Server is a Redis of the test's own. Its methods are for one goroutine at a time, and fail the
+// test when they cannot do what they say.
 type Server struct {
 	t        testing.TB
 	program  string
 	dir      string // ours alone: the unix socket, the server's log
 	password string
 	port     string
-	reaper   *reaper.Reaper
-	pid      int // 0 while stopped
+	reaper   *reaper.Reaper // ends the server when this process is gone
+	pid      int            // 0 while stopped
 }
 
-// Start returns a running, empty server, which goes away when the test ends. Without Redis the test is skipped, or
-// fails if SHEAF_TEST_REQUIRE is 1.
+// Start returns a running, empty server, which goes away when the test ends. Without Redis the test
+// is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s, err := launch()
@@ -64,7 +66,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// unavailable ends the test: Redis not being installed is a reason to skip, anything else is a failure.
+// unavailable ends the test: Redis not being installed is a reason to skip, anything else is a
+// failure.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) {
@@ -73,6 +76,7 @@ func unavailable(t testing.TB, err error) {
 	t.Fatal(err)
 }
 
+// launch starts a server outside of any test.
 func launch() (*Server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -92,8 +96,8 @@ func launch() (*Server, error) {
 	return s, nil
 }
 
-// findPort starts the server for the first time. Another process may take the free port before the server does: then
-// take another.
+// findPort starts the server for the first time. Another process may take the free port before the
+// server does: then take another.
 func (s *Server) findPort() (err error) {
 	for range 5 {
 		if s.port, err = sheaftest.FreePort(); err != nil {
@@ -106,12 +110,14 @@ func (s *Server) findPort() (err error) {
 	return err
 }
 
-// URL returns the server's address as --redis-url takes it, with a password. It stays the same over Restart.
+// URL returns the server's address as --redis-url takes it, with a password. It stays the same over
+// Restart.
 func (s *Server) URL() string {
 	return (&url.URL{Scheme: "redis", User: url.UserPassword("", s.password), Host: s.address(), Path: "/0"}).String()
 }
 
-// Stop kills the server and returns when it is gone: its port refuses connections and its data is lost.
+// Stop kills the server and returns when it is gone: its port refuses connections and its data is
+// lost.
 func (s *Server) Stop() {
 	s.t.Helper()
 	if err := s.stop(); err != nil {
@@ -119,7 +125,8 @@ func (s *Server) Stop() {
 	}
 }
 
-// Restart stops the server if it runs, starts it, empty, on the same address, and returns when it takes connections.
+// Restart stops the server if it runs, starts it, empty, on the same address, and returns when it
+// takes connections.
 func (s *Server) Restart() {
 	s.t.Helper()
 	if err := errors.Join(s.stop(), s.start()); err != nil {
@@ -127,7 +134,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// Freeze stops the server's clockwork: connections are accepted by the kernel, and nobody answers on them.
+// Freeze stops the server's clockwork: connections are accepted by the kernel, and nobody answers
+// on them.
 func (s *Server) Freeze() {
 	s.t.Helper()
 	err := syscall.Kill(s.pid, syscall.SIGSTOP)
@@ -163,7 +171,8 @@ func (s *Server) Do(command string, args ...any) any {
 	return reply
 }
 
-// do goes over the socket in our own folder, so that it cannot be another server that answers on the port.
+// do goes over the socket in our own folder, so that it cannot be another server that answers on
+// the port.
 func (s *Server) do(command string, args ...any) (any, error) {
 	conn, err := redis.Dial("unix", s.socket(), redis.DialPassword(s.password), redis.DialReadTimeout(timeout))
 	if err != nil {
@@ -213,6 +222,7 @@ func (s *Server) ready() error {
 	}
 }
 
+// stop kills the server, if it runs, and returns when it is gone.
 func (s *Server) stop() error {
 	if s.pid == 0 {
 		return nil
@@ -223,8 +233,9 @@ func (s *Server) stop() error {
 	return errors.Join(s.wait(0), os.Remove(s.socket()))
 }
 
-// wait asks wait4, with its options, for a change of the server. It is not os/exec that waits, since that takes a
-// goroutine for as long as the server runs, which would be a leak to the tests that look for leaks.
+// wait asks wait4, with its options, for a change of the server. It is not os/exec that waits,
+// since that takes a goroutine for as long as the server runs, which would be a leak to the tests
+// that look for leaks.
 func (s *Server) wait(options int) error {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(s.pid, &status, options, nil)
