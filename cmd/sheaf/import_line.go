@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -70,20 +69,22 @@ var kindFields = map[string][]string{
 // parseLine reads one line. Its error is for a person, and begins as one that
 // follows the line's number does.
 func parseLine(line []byte) (importLine, error) {
+	if len(bytes.Trim(line, " \t\r")) == 0 {
+		return importLine{}, errors.New("is empty: every line is one JSON object")
+	}
 	o, err := strict.ParseObject(line)
 	if err != nil {
 		return importLine{}, lineError(err)
 	}
-	f := &lineFields{o: o}
-	out := importLine{kind: f.required("kind")}
-	if f.err == nil {
-		f.err = knownFields(out.kind, o.Names())
+	f := o.Fields()
+	out := importLine{kind: required(f, "kind")}
+	if f.Err() == nil {
+		f.Refuse(knownFields(out.kind, o.Names()))
 	}
-	if f.err != nil {
-		return importLine{}, lineError(f.err)
+	if f.Err() == nil {
+		out.read(f)
 	}
-	f.read(&out)
-	return out, lineError(f.err)
+	return out, lineError(f.Err())
 }
 
 // lineError words an error of the reader of JSON, which speaks of a body.
@@ -93,7 +94,7 @@ func lineError(err error) error {
 		return err
 	}
 	if field.Field == "body" {
-		return errors.New(strings.Replace(field.Text, "send one JSON object", "every line is one JSON object", 1))
+		return errors.New(field.Text)
 	}
 	return fmt.Errorf("%s %s", field.Field, field.Text)
 }
@@ -111,117 +112,55 @@ func knownFields(kind string, names []string) error {
 	return nil
 }
 
-// lineFields reads the fields of a line and keeps the first error.
-type lineFields struct {
-	o   strict.Object
-	err error
-}
-
-func (f *lineFields) keep(err error) {
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-func (f *lineFields) text(name string) sheaf.Opt[string] {
-	v, err := f.o.Text(name)
-	f.keep(err)
-	return v
-}
-
-func (f *lineFields) texts(name string) sheaf.Opt[[]string] {
-	v, err := f.o.Texts(name)
-	f.keep(err)
-	return v
-}
-
 // required reads a text that must be there.
-func (f *lineFields) required(name string) string {
-	v := f.text(name)
+func required(f *strict.Fields, name string) string {
+	v := f.Text(name)
 	if !v.Given() {
-		f.keep(fmt.Errorf("%s is required: give it", name))
+		f.Refuse(fmt.Errorf("%s is required: give it", name))
 	}
 	return v.Value
 }
 
-func (f *lineFields) id() string {
-	s := f.required("id")
-	id, ok := sheaf.ParseUUID(s)
-	if !ok {
-		f.keep(notUUID("id", s))
-	}
-	return id
-}
-
-func notUUID(name, s string) error {
-	return fmt.Errorf("%s: %q is not a UUID such as 0198c0de-0000-7000-8000-000000000000: correct it", name, sheaf.Clip(s))
-}
-
-// referenceTo reads the id of another record, or null.
-func referenceTo[T ~string](f *lineFields, name string) sheaf.Opt[T] {
-	v := f.text(name)
+// referenceTo reads the id of a record, or null.
+func referenceTo[T ~string](f *strict.Fields, name string) sheaf.Opt[T] {
+	v := f.Text(name)
 	out := sheaf.Opt[T]{Set: v.Set, Null: v.Null}
 	if v.Given() {
 		id, ok := sheaf.ParseUUID(v.Value)
 		if !ok {
-			f.keep(notUUID(name, v.Value))
+			f.Refuse(fmt.Errorf("%s: %q is not a UUID such as 0198c0de-0000-7000-8000-000000000000: correct it", name, sheaf.Clip(v.Value)))
 		}
 		out.Value = T(id)
 	}
 	return out
 }
 
-func (f *lineFields) order() sheaf.Opt[int32] {
-	v, err := f.o.Int("sort_order", math.MinInt32, math.MaxInt32)
-	f.keep(err)
-	return sheaf.Opt[int32]{Set: v.Set, Null: v.Null, Value: int32(v.Value)}
-}
-
-func (f *lineFields) time(name string) *time.Time {
-	v := f.text(name)
-	if !v.Given() {
-		return nil
-	}
-	t, err := strict.Time(v.Value)
-	if err != nil {
-		f.keep(fmt.Errorf("%s %w", name, err))
-	}
-	return &t
-}
-
 // read reads the fields of the line's kind.
-func (f *lineFields) read(out *importLine) {
+func (out *importLine) read(f *strict.Fields) {
 	switch out.kind {
 	case kindHead:
-		form, err := f.o.Int("form", math.MinInt64, math.MaxInt64)
-		f.keep(err)
-		if form.Value != exportForm {
-			f.keep(fmt.Errorf("form is %d, and this program reads form %d: use the program that wrote it", form.Value, exportForm))
+		if form := f.Int("form", math.MinInt64, math.MaxInt64); form.Value != exportForm {
+			f.Refuse(fmt.Errorf("form is %d, and this program reads form %d: use the program that wrote it", form.Value, exportForm))
 		}
 		return
 	case kindEnd:
-		var err error
-		out.records, err = f.o.Int("records", 0, math.MaxInt64)
-		f.keep(err)
+		out.records = f.Int("records", 0, math.MaxInt64)
 		return
 	}
-	out.record = app.ImportRecord{ID: f.id(), CreatedAt: f.time("created_at"), UpdatedAt: f.time("updated_at")}
-	f.readRecord(out)
-}
-
-func (f *lineFields) readRecord(out *importLine) {
+	required(f, "id")
+	out.record = app.ImportRecord{ID: referenceTo[string](f, "id").Value, CreatedAt: f.Time("created_at").Pointer(), UpdatedAt: f.Time("updated_at").Pointer()}
 	switch r := &out.record; out.kind {
 	case kindFolder:
-		r.Folder = &sheaf.FolderChange{Name: f.text("name"), Color: f.text("color"), SortOrder: f.order(),
-			EntityType: f.text("entity_type"), ParentID: referenceTo[sheaf.FolderID](f, "parent_id")}
+		r.Folder = &sheaf.FolderChange{Name: f.Text("name"), Color: f.Text("color"), SortOrder: f.Int32("sort_order"),
+			EntityType: f.Text("entity_type"), ParentID: referenceTo[sheaf.FolderID](f, "parent_id")}
 	case kindProject:
-		r.Project = &sheaf.ProjectChange{Name: f.text("name"), Description: f.text("description"), Icon: f.text("icon"),
-			Color: f.text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.order(), Visibility: f.text("visibility")}
+		r.Project = &sheaf.ProjectChange{Name: f.Text("name"), Description: f.Text("description"), Icon: f.Text("icon"),
+			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility")}
 	case kindDocument:
-		r.Document = &sheaf.DocumentChange{Title: f.text("title"), Description: f.text("description"),
+		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"),
 			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id")}
 	case kindSubscription:
-		r.Subscription = &sheaf.SubscriptionChange{Name: f.text("name"), URL: f.text("url"), Events: f.texts("events")}
-		out.headers = f.texts("header_names").Value
+		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events")}
+		out.headers = f.Texts("header_names").Value
 	}
 }

@@ -32,7 +32,8 @@ func TestPassword_TakesTheParametersFromTheHash(t *testing.T) {
 
 func TestPassword_NothingMatchesWhatIsNoHash(t *testing.T) {
 	for _, hash := range []string{"", "x", "$argon2id$", "$argon2i$v=19$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ$AAAA",
-		"$argon2id$v=19$m=64,t=1,p=0$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA"} {
+		"$argon2id$v=19$m=64,t=1,p=0$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA",
+		"$argon2id$v=19$m=64,t=1,p=300$c29tZXNhbHQ$AAAA", "$argon2id$v=16$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=64,t=1"} {
 		if passwordMatches(hash, "") {
 			t.Errorf("%q matches", hash)
 		}

@@ -39,15 +39,9 @@ func (s *Server) getDocument(x *exchange) (answer, error) {
 	return shownDocument(d), err
 }
 
-func documentChange(in strict.Object) (sheaf.DocumentChange, error) {
-	var c collect
-	title, err := in.Text("title")
-	out := sheaf.DocumentChange{Title: field(&c, title, err)}
-	description, err := in.Text("description")
-	out.Description = field(&c, description, err)
-	project, err := bodyID[sheaf.ProjectID](in, "project_id")
-	out.ProjectID = field(&c, project, err)
-	return out, c.err
+func documentChange(in *strict.Fields) (sheaf.DocumentChange, error) {
+	return sheaf.DocumentChange{Title: in.Text("title"), Description: in.Text("description"),
+		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id")}, in.Err()
 }
 
 func createdDocument(d sheaf.Document) answer {
@@ -58,7 +52,7 @@ func createdDocument(d sheaf.Document) answer {
 
 func shownDocument(d sheaf.Document) answer { return resource(http.StatusOK, &d, d.Revision) }
 
-func (s *Server) createDocument(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) createDocument(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := documentChange(in)
 	if err != nil {
 		return answer{}, err
@@ -68,7 +62,7 @@ func (s *Server) createDocument(x *exchange, in strict.Object) (answer, error) {
 	})
 }
 
-func (s *Server) updateDocument(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) updateDocument(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.DocumentID](x)
 	if err != nil {
 		return answer{}, err

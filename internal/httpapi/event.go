@@ -93,7 +93,7 @@ func publishedEvent(e sheaf.Event) answer {
 		location: "/api/v1/events/" + string(e.ID)}
 }
 
-func (s *Server) publishEvent(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 	event, err := newEvent(in)
 	if err != nil {
 		return answer{}, err
@@ -103,32 +103,19 @@ func (s *Server) publishEvent(x *exchange, in strict.Object) (answer, error) {
 	})
 }
 
-func newEvent(in strict.Object) (out app.NewEvent, err error) {
-	kind, err := in.Text("type")
-	if err != nil {
-		return out, err
-	}
+func newEvent(in *strict.Fields) (app.NewEvent, error) {
+	kind := in.Text("type")
 	if !kind.Given() {
-		return out, sheaf.Invalidf("type is required: one of media.*, generation.* or share.*")
+		in.Refuse(sheaf.Invalidf("type is required: one of media.*, generation.* or share.*"))
 	}
-	out.Type = sheaf.EventType(kind.Value)
-	resource, err := bodyID[string](in, "resource_id")
-	if err != nil {
-		return out, err
-	}
+	resource := strict.ID[string](in, "resource_id")
 	if !resource.Given() {
-		return out, sheaf.Invalidf("resource_id is required: the UUID of what the event is about")
+		in.Refuse(sheaf.Invalidf("resource_id is required: the UUID of what the event is about"))
 	}
-	out.ResourceID = resource.Value
-	payload, err := in.Raw("payload")
-	if err != nil {
-		return out, err
-	}
+	payload := in.Raw("payload")
 	if !payload.Given() {
-		return out, sheaf.Invalidf("payload is required: an object of at most %d bytes", sheaf.MaxPayload)
+		in.Refuse(sheaf.Invalidf("payload is required: an object of at most %d bytes", sheaf.MaxPayload))
 	}
-	out.Payload = payload.Value
-	user, err := bodyID[sheaf.UserID](in, "user_id")
-	out.User = user.Pointer()
-	return out, err
+	return app.NewEvent{Type: sheaf.EventType(kind.Value), ResourceID: resource.Value, Payload: payload.Value,
+		User: strict.ID[sheaf.UserID](in, "user_id").Pointer()}, in.Err()
 }

@@ -39,15 +39,8 @@ func (s *Server) getFolder(x *exchange) (answer, error) {
 }
 
 // folderFields reads what PATCH writes.
-func folderFields(in strict.Object) (sheaf.FolderChange, error) {
-	var c collect
-	name, err := in.Text("name")
-	out := sheaf.FolderChange{Name: field(&c, name, err)}
-	color, err := in.Text("color")
-	out.Color = field(&c, color, err)
-	order, err := int32Of(in, "sort_order")
-	out.SortOrder = field(&c, order, err)
-	return out, c.err
+func folderFields(in *strict.Fields) (sheaf.FolderChange, error) {
+	return sheaf.FolderChange{Name: in.Text("name"), Color: in.Text("color"), SortOrder: in.Int32("sort_order")}, in.Err()
 }
 
 func createdFolder(f sheaf.Folder) answer {
@@ -58,15 +51,13 @@ func createdFolder(f sheaf.Folder) answer {
 
 func shownFolder(f sheaf.Folder) answer { return resource(http.StatusOK, &f, f.Revision) }
 
-func (s *Server) createFolder(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) createFolder(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := folderFields(in)
 	if err != nil {
 		return answer{}, err
 	}
-	if change.EntityType, err = in.Text("entity_type"); err != nil {
-		return answer{}, err
-	}
-	if change.ParentID, err = bodyID[sheaf.FolderID](in, "parent_id"); err != nil {
+	change.EntityType, change.ParentID = in.Text("entity_type"), strict.ID[sheaf.FolderID](in, "parent_id")
+	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
 	return once(x, createdFolder, func(c app.Caller) (sheaf.Folder, error) {
@@ -74,7 +65,7 @@ func (s *Server) createFolder(x *exchange, in strict.Object) (answer, error) {
 	})
 }
 
-func (s *Server) updateFolder(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) updateFolder(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.FolderID](x)
 	if err != nil {
 		return answer{}, err
@@ -96,7 +87,7 @@ func (s *Server) deleteFolder(x *exchange) (answer, error) {
 	return noContent(s.App.DeleteFolder(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
-func (s *Server) moveFolder(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) moveFolder(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.FolderID](x)
 	if err != nil {
 		return answer{}, err

@@ -113,7 +113,7 @@ func (x *exchange) call(r *route) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return r.takes(x, body)
+	return r.takes(x, body.Fields())
 }
 
 // readBody reads the whole body, and never past its bound.
@@ -215,19 +215,6 @@ func queryID[T ~string](x *exchange, name string) (sheaf.Opt[T], error) {
 	return sheaf.Some(T(id)), nil
 }
 
-// bodyID reads a field that is an identifier, or null.
-func bodyID[T ~string](in strict.Object, name string) (sheaf.Opt[T], error) {
-	text, err := in.Text(name)
-	if err != nil || !text.Given() {
-		return sheaf.Opt[T]{Set: text.Set, Null: text.Null}, err
-	}
-	id, ok := sheaf.ParseUUID(text.Value)
-	if !ok {
-		return sheaf.Opt[T]{}, sheaf.Invalidf("%s must be a UUID or null", name)
-	}
-	return sheaf.Some(T(id)), nil
-}
-
 // search reads q.
 func (x *exchange) search() (string, error) {
 	if !x.query.Has("q") {
@@ -248,14 +235,3 @@ func resource(status int, r sheaf.Record, revision int64) answer {
 
 // noContent is the answer to a deletion.
 func noContent(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
-
-// collect returns the first error of several readers, so that a body can be
-// read field by field in one expression each.
-type collect struct{ err error }
-
-func field[T any](c *collect, o sheaf.Opt[T], err error) sheaf.Opt[T] {
-	if c.err == nil {
-		c.err = err
-	}
-	return o
-}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -22,7 +21,7 @@ func createdKey(k sheaf.NewKey) answer {
 	return answer{status: http.StatusCreated, body: sheaf.AppendJSON(nil, &k), location: "/api/v1/api-keys"}
 }
 
-func (s *Server) createKey(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
 	key, err := newKey(in)
 	if err != nil {
 		return answer{}, err
@@ -32,38 +31,14 @@ func (s *Server) createKey(x *exchange, in strict.Object) (answer, error) {
 	})
 }
 
-func newKey(in strict.Object) (out app.NewKey, err error) {
-	name, err := in.Text("name")
-	if err != nil {
-		return out, err
-	}
+func newKey(in *strict.Fields) (app.NewKey, error) {
+	name := in.Text("name")
 	if !name.Given() {
-		return out, sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxKeyName)
+		in.Refuse(sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxKeyName))
 	}
-	out.Name = name.Value
-	scopes, err := in.Texts("scopes")
-	if err != nil {
-		return out, err
-	}
-	if out.Scopes, err = sheaf.ParseScopes(scopes.Value); err != nil {
-		return out, err
-	}
-	out.ExpiresAt, err = timeField(in, "expires_at")
-	return out, err
-}
-
-// timeField reads an optional timestamp.
-func timeField(in strict.Object, name string) (*time.Time, error) {
-	text, err := in.Text(name)
-	if err != nil || !text.Given() {
-		return nil, err
-	}
-	t, err := strict.Time(text.Value)
-	if err != nil {
-		return nil, sheaf.Invalidf("%s %s", name, err)
-	}
-	t = t.Truncate(time.Millisecond)
-	return &t, nil
+	scopes, err := sheaf.ParseScopes(in.Texts("scopes").Value)
+	in.Refuse(err)
+	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer()}, in.Err()
 }
 
 func (s *Server) revokeKey(x *exchange) (answer, error) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
 
 	"sheaf.dev/internal/app"
@@ -40,28 +39,11 @@ func (s *Server) getProject(x *exchange) (answer, error) {
 	return resource(http.StatusOK, &p, p.Revision), err
 }
 
-func projectChange(in strict.Object) (sheaf.ProjectChange, error) {
-	var c collect
-	name, err := in.Text("name")
-	out := sheaf.ProjectChange{Name: field(&c, name, err)}
-	description, err := in.Text("description")
-	out.Description = field(&c, description, err)
-	icon, err := in.Text("icon")
-	out.Icon = field(&c, icon, err)
-	color, err := in.Text("color")
-	out.Color = field(&c, color, err)
-	folder, err := bodyID[sheaf.FolderID](in, "folder_id")
-	out.FolderID = field(&c, folder, err)
-	order, err := int32Of(in, "sort_order")
-	out.SortOrder = field(&c, order, err)
-	visibility, err := in.Text("visibility")
-	out.Visibility = field(&c, visibility, err)
-	return out, c.err
-}
-
-func int32Of(in strict.Object, name string) (sheaf.Opt[int32], error) {
-	v, err := in.Int(name, math.MinInt32, math.MaxInt32)
-	return sheaf.Opt[int32]{Set: v.Set, Null: v.Null, Value: int32(v.Value)}, err
+func projectChange(in *strict.Fields) (sheaf.ProjectChange, error) {
+	return sheaf.ProjectChange{
+		Name: in.Text("name"), Description: in.Text("description"), Icon: in.Text("icon"), Color: in.Text("color"),
+		FolderID: strict.ID[sheaf.FolderID](in, "folder_id"), SortOrder: in.Int32("sort_order"), Visibility: in.Text("visibility"),
+	}, in.Err()
 }
 
 func createdProject(p sheaf.Project) answer {
@@ -72,7 +54,7 @@ func createdProject(p sheaf.Project) answer {
 
 func shownProject(p sheaf.Project) answer { return resource(http.StatusOK, &p, p.Revision) }
 
-func (s *Server) createProject(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) createProject(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := projectChange(in)
 	if err != nil {
 		return answer{}, err
@@ -82,7 +64,7 @@ func (s *Server) createProject(x *exchange, in strict.Object) (answer, error) {
 	})
 }
 
-func (s *Server) updateProject(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) updateProject(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.ProjectID](x)
 	if err != nil {
 		return answer{}, err
@@ -104,7 +86,7 @@ func (s *Server) deleteProject(x *exchange) (answer, error) {
 	return noContent(s.App.DeleteProject(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
-func (s *Server) moveProject(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) moveProject(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.ProjectID](x)
 	if err != nil {
 		return answer{}, err
@@ -120,10 +102,10 @@ func (s *Server) moveProject(x *exchange, in strict.Object) (answer, error) {
 
 // target reads where something is moved: the field must be there, and null is
 // the root level.
-func target(in strict.Object, name string) (*sheaf.FolderID, error) {
-	folder, err := bodyID[sheaf.FolderID](in, name)
-	if err == nil && !folder.Set {
-		err = sheaf.Invalidf("%s is required: the UUID of a folder, or null for the root level", name)
+func target(in *strict.Fields, name string) (*sheaf.FolderID, error) {
+	folder := strict.ID[sheaf.FolderID](in, name)
+	if !folder.Set {
+		in.Refuse(sheaf.Invalidf("%s is required: the UUID of a folder, or null for the root level", name))
 	}
-	return folder.Pointer(), err
+	return folder.Pointer(), in.Err()
 }

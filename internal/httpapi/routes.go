@@ -14,10 +14,10 @@ type route struct {
 	method, path string
 	need         []sheaf.Scope
 	do           func(*exchange) (answer, error)
-	takes        func(*exchange, strict.Object) (answer, error) // instead of do, with a body
-	cached       bool                                           // the answer depends on projects, folders and documents alone
-	optional     bool                                           // the body may be left out
-	once         bool                                           // heeds an Idempotency-Key
+	takes        func(*exchange, *strict.Fields) (answer, error) // instead of do, with a body
+	cached       bool                                            // the answer depends on projects, folders and documents alone
+	optional     bool                                            // the body may be left out
+	once         bool                                            // heeds an Idempotency-Key
 	counted      *obs.Route
 }
 
@@ -35,7 +35,7 @@ func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) ro
 	return route{method: http.MethodGet, path: path, need: need, do: do}
 }
 
-func post(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+func post(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, takes: takes, once: true}
 }
 
@@ -50,13 +50,13 @@ func actNow(path string, need []sheaf.Scope, do func(*exchange) (answer, error))
 }
 
 // postOrEmpty is post, and takes no body for an empty object.
-func postOrEmpty(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+func postOrEmpty(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	r := post(path, need, takes)
 	r.optional = true
 	return r
 }
 
-func patch(path string, need []sheaf.Scope, takes func(*exchange, strict.Object) (answer, error)) route {
+func patch(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
 

@@ -49,17 +49,9 @@ func rotatedSubscription(s sheaf.NewSubscription) answer {
 	return resource(http.StatusOK, wrapped{"subscription", &s}, s.Revision)
 }
 
-func subscriptionChange(in strict.Object) (sheaf.SubscriptionChange, error) {
-	var c collect
-	name, err := in.Text("name")
-	out := sheaf.SubscriptionChange{Name: field(&c, name, err)}
-	url, err := in.Text("url")
-	out.URL = field(&c, url, err)
-	events, err := in.Texts("events")
-	out.Events = field(&c, events, err)
-	headers, err := in.TextMap("headers")
-	out.Headers = field(&c, headersOf(headers), err)
-	return out, c.err
+func subscriptionChange(in *strict.Fields) (sheaf.SubscriptionChange, error) {
+	return sheaf.SubscriptionChange{Name: in.Text("name"), URL: in.Text("url"), Events: in.Texts("events"),
+		Headers: headersOf(in.TextMap("headers"))}, in.Err()
 }
 
 func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
@@ -70,7 +62,7 @@ func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
 	return out
 }
 
-func (s *Server) createSubscription(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) createSubscription(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := subscriptionChange(in)
 	if err != nil {
 		return answer{}, err
@@ -80,7 +72,7 @@ func (s *Server) createSubscription(x *exchange, in strict.Object) (answer, erro
 	})
 }
 
-func (s *Server) updateSubscription(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) updateSubscription(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
 		return answer{}, err
@@ -89,7 +81,8 @@ func (s *Server) updateSubscription(x *exchange, in strict.Object) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	if change.Active, err = in.Bool("active"); err != nil {
+	change.Active = in.Bool("active")
+	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
 	sub, err := s.App.UpdateSubscription(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
@@ -114,13 +107,13 @@ func (s *Server) testSubscription(x *exchange) (answer, error) {
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &result)}, err
 }
 
-func (s *Server) rotateSecret(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) rotateSecret(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	seconds, err := in.Int("grace_seconds", 0, int64(sheaf.MaxGrace/time.Second))
-	if err != nil {
+	seconds := in.Int("grace_seconds", 0, int64(sheaf.MaxGrace/time.Second))
+	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
 	grace := sheaf.DefaultGrace
@@ -136,19 +129,19 @@ func queued(r app.Recovered) answer {
 	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
 }
 
-func (s *Server) recoverDeliveries(x *exchange, in strict.Object) (answer, error) {
+func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	since, err := timeField(in, "since")
-	if err != nil {
+	since := in.Time("since")
+	if !since.Given() {
+		in.Refuse(sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z"))
+	}
+	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
-	if since == nil {
-		return answer{}, sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z")
-	}
 	return once(x, queued, func(c app.Caller) (app.Recovered, error) {
-		return s.App.RecoverDeliveries(x.Request.Context(), c, id, *since)
+		return s.App.RecoverDeliveries(x.Request.Context(), c, id, since.Value)
 	})
 }

@@ -2,9 +2,13 @@ package strict
 
 import (
 	"bytes"
+	"math"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // Has reports whether the field is there, null included.
@@ -19,15 +23,42 @@ func (o Object) Names() []string {
 	return names
 }
 
+// Fields reads the fields of an object one after the other and keeps the first error, so that a whole body is read in
+// one expression, and the caller asks Err once:
+//
+//	f := object.Fields()
+//	change := sheaf.DocumentChange{Title: f.Text("title"), ProjectID: strict.ID[sheaf.ProjectID](f, "project_id")}
+//	return change, f.Err()
+//
+// Every method returns the field absent, null or with its value. After an error what they return has no meaning. The
+// order of the calls decides which of several errors is told, whatever the order in the body is.
+type Fields struct {
+	object Object
+	err    error
+}
+
+// Fields begins to read the object's fields.
+func (o Object) Fields() *Fields { return &Fields{object: o} }
+
+// Err returns the first error: a *FieldError, or what was given to Refuse.
+func (f *Fields) Err() error { return f.err }
+
+// Refuse keeps an error of the caller's own, such as that a field is required, unless there is one already or it is nil.
+func (f *Fields) Refuse(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
 // Text reads a string, decoded and otherwise exactly as sent.
-func (o Object) Text(name string) (Opt[string], error) {
-	return read(o, name, func(v jsontext.Value) (string, error) { return text(name, v) })
+func (f *Fields) Text(name string) Opt[string] {
+	return read(f, name, text)
 }
 
 // Int reads a whole number from min to max. JSON has one type of number, so 1.0 and 1e3 are whole; a fraction or a
 // number outside the range is refused, however many digits it has.
-func (o Object) Int(name string, min, max int64) (Opt[int64], error) {
-	return read(o, name, func(v jsontext.Value) (int64, error) {
+func (f *Fields) Int(name string, min, max int64) Opt[int64] {
+	return read(f, name, func(name string, v jsontext.Value) (int64, error) {
 		if v.Kind() != jsontext.KindNumber {
 			return 0, wrongType(name, "a whole number", v)
 		}
@@ -39,9 +70,15 @@ func (o Object) Int(name string, min, max int64) (Opt[int64], error) {
 	})
 }
 
+// Int32 is Int for whatever 32 bits hold.
+func (f *Fields) Int32(name string) Opt[int32] {
+	n := f.Int(name, math.MinInt32, math.MaxInt32)
+	return Opt[int32]{Set: n.Set, Null: n.Null, Value: int32(n.Value)}
+}
+
 // Bool reads true or false.
-func (o Object) Bool(name string) (Opt[bool], error) {
-	return read(o, name, func(v jsontext.Value) (bool, error) {
+func (f *Fields) Bool(name string) Opt[bool] {
+	return read(f, name, func(name string, v jsontext.Value) (bool, error) {
 		if kind := v.Kind(); kind != jsontext.KindTrue && kind != jsontext.KindFalse {
 			return false, wrongType(name, "true or false", v)
 		}
@@ -50,30 +87,20 @@ func (o Object) Bool(name string) (Opt[bool], error) {
 }
 
 // Texts reads an array of strings. A null among them is refused. The slice is never nil when there is a value.
-func (o Object) Texts(name string) (Opt[[]string], error) {
-	return read(o, name, func(v jsontext.Value) ([]string, error) {
-		if v.Kind() != jsontext.KindBeginArray {
-			return nil, wrongType(name, "an array of strings", v)
-		}
-		return texts(name, v)
-	})
+func (f *Fields) Texts(name string) Opt[[]string] {
+	return read(f, name, texts)
 }
 
 // TextMap reads an object whose values are strings, in the order they were sent. A null among them is refused. The
 // slice is never nil when there is a value; names are unique.
-func (o Object) TextMap(name string) (Opt[[]Pair], error) {
-	return read(o, name, func(v jsontext.Value) ([]Pair, error) {
-		if v.Kind() != jsontext.KindBeginObject {
-			return nil, wrongType(name, "an object of strings", v)
-		}
-		return pairs(name, v)
-	})
+func (f *Fields) TextMap(name string) Opt[[]Pair] {
+	return read(f, name, pairs)
 }
 
 // Raw reads an object and returns its bytes as sent: white space, the order of names and the digits of numbers
 // untouched. The bytes are part of the parsed body and must not be changed.
-func (o Object) Raw(name string) (Opt[jsontext.Value], error) {
-	return read(o, name, func(v jsontext.Value) (jsontext.Value, error) {
+func (f *Fields) Raw(name string) Opt[jsontext.Value] {
+	return read(f, name, func(name string, v jsontext.Value) (jsontext.Value, error) {
 		if v.Kind() != jsontext.KindBeginObject {
 			return nil, wrongType(name, "an object", v)
 		}
@@ -81,20 +108,51 @@ func (o Object) Raw(name string) (Opt[jsontext.Value], error) {
 	})
 }
 
-// read finds a field and parses it unless it is absent or null.
-func read[T any](o Object, name string, parse func(jsontext.Value) (T, error)) (Opt[T], error) {
-	v := o.find(name)
+// Time reads a time as Time does, cut to milliseconds: more than that is not kept.
+func (f *Fields) Time(name string) Opt[time.Time] {
+	return read(f, name, func(name string, v jsontext.Value) (time.Time, error) {
+		s, err := text(name, v)
+		if err != nil {
+			return time.Time{}, err
+		}
+		t, err := Time(s)
+		if err != nil {
+			return t, sheaf.Invalidf("%s %s", name, err)
+		}
+		return t.Truncate(time.Millisecond), nil
+	})
+}
+
+// ID reads an identifier.
+func ID[T ~string](f *Fields, name string) Opt[T] {
+	return read(f, name, func(name string, v jsontext.Value) (T, error) {
+		s, err := text(name, v)
+		if err != nil {
+			return "", err
+		}
+		id, ok := sheaf.ParseUUID(s)
+		if !ok {
+			return "", sheaf.Invalidf("%s must be a UUID or null", name)
+		}
+		return T(id), nil
+	})
+}
+
+// read finds a field, and parses it unless it is absent or null.
+func read[T any](f *Fields, name string, parse func(string, jsontext.Value) (T, error)) Opt[T] {
+	v := f.object.find(name)
 	if v == nil {
-		return Opt[T]{}, nil
+		return Opt[T]{}
 	}
 	if v.Kind() == jsontext.KindNull {
-		return Opt[T]{Set: true, Null: true}, nil
+		return Opt[T]{Set: true, Null: true}
 	}
-	value, err := parse(v)
+	value, err := parse(name, v)
 	if err != nil {
-		return Opt[T]{}, err
+		f.Refuse(err)
+		return Opt[T]{}
 	}
-	return Opt[T]{Set: true, Value: value}, nil
+	return Opt[T]{Set: true, Value: value}
 }
 
 // find returns the value of a field, or nil. The capacity ends with the value, so that appending to it copies.
@@ -129,6 +187,9 @@ func unquote(literal []byte) string {
 
 // texts decodes an array that ParseObject has accepted.
 func texts(field string, v jsontext.Value) ([]string, error) {
+	if v.Kind() != jsontext.KindBeginArray {
+		return nil, wrongType(field, "an array of strings", v)
+	}
 	d := inside(v)
 	list := []string{}
 	for d.PeekKind() != jsontext.KindEndArray {
@@ -146,6 +207,9 @@ func texts(field string, v jsontext.Value) ([]string, error) {
 
 // pairs decodes an object that ParseObject has accepted.
 func pairs(field string, v jsontext.Value) ([]Pair, error) {
+	if v.Kind() != jsontext.KindBeginObject {
+		return nil, wrongType(field, "an object of strings", v)
+	}
 	d := inside(v)
 	list := []Pair{}
 	for d.PeekKind() != jsontext.KindEndObject {

@@ -16,9 +16,9 @@ import (
 // MaxDepth is how deeply a body may nest; the outer object counts as 1.
 const MaxDepth = 32
 
-// Object is a JSON object that obeys the rules of ParseObject. Its methods read the top-level fields; names match by
-// exact case, fields nobody asks for are ignored. It is a view of the parsed bytes: they must not change while it, or
-// a value that Raw returned, is in use. Safe for concurrent reading.
+// Object is a JSON object that obeys the rules of ParseObject. Fields reads what stands in it; names match by exact
+// case, fields nobody asks for are ignored. It is a view of the parsed bytes: they must not change while it, or a value
+// that Raw returned, is in use.
 type Object struct {
 	body    []byte
 	escaped []byte // the names that were sent with escapes, decoded, one after the other

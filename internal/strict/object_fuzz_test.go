@@ -109,10 +109,10 @@ func checkField(t *testing.T, o strict.Object, name string, raw json.RawMessage)
 	if err := d.Decode(&want); err != nil {
 		t.Fatal(err)
 	}
-	text, textErr := o.Text(name)
-	truth, boolErr := o.Bool(name)
-	n, intErr := o.Int(name, math.MinInt64, math.MaxInt64)
-	object, rawErr := o.Raw(name)
+	text, textErr := one(o, (*strict.Fields).Text, name)
+	truth, boolErr := one(o, (*strict.Fields).Bool, name)
+	n, intErr := whole(o, name, math.MinInt64, math.MaxInt64)
+	object, rawErr := one(o, (*strict.Fields).Raw, name)
 	if !o.Has(name) {
 		t.Fatalf("%q is not there", name)
 	}
@@ -156,7 +156,7 @@ func exactInt(number string) *big.Rat {
 }
 
 func checkTexts(t *testing.T, o strict.Object, name string, want any) {
-	list, listErr := o.Texts(name)
+	list, listErr := one(o, (*strict.Fields).Texts, name)
 	elements, isList := want.([]any)
 	for i, element := range elements {
 		s, isText := element.(string)
@@ -168,7 +168,7 @@ func checkTexts(t *testing.T, o strict.Object, name string, want any) {
 	if (listErr == nil) != isList || listErr == nil && len(list.Value) != len(elements) {
 		t.Fatalf("%q: got %q, %v, want %v", name, list.Value, listErr, want)
 	}
-	pairs, pairsErr := o.TextMap(name)
+	pairs, pairsErr := one(o, (*strict.Fields).TextMap, name)
 	members, isMap := want.(map[string]any)
 	for _, member := range members {
 		_, isText := member.(string)

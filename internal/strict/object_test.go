@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
 
@@ -169,6 +171,16 @@ func parse(t testing.TB, body string) strict.Object {
 	return o
 }
 
+// one reads one field.
+func one[T any](o strict.Object, read func(*strict.Fields, string) strict.Opt[T], name string) (strict.Opt[T], error) {
+	f := o.Fields()
+	return read(f, name), f.Err()
+}
+
+func whole(o strict.Object, name string, min, max int64) (strict.Opt[int64], error) {
+	return one(o, func(f *strict.Fields, name string) strict.Opt[int64] { return f.Int(name, min, max) }, name)
+}
+
 func TestObject_ReadsValues(t *testing.T) {
 	t.Parallel()
 	o := parse(t, ` { "t":"a\u00e9\"\n" , "n\u0061me":"x","i":-3,"b":true,"f":false,"l":["a","\u0062"],"e":[],
@@ -179,38 +191,85 @@ func TestObject_ReadsValues(t *testing.T) {
 			t.Errorf("%s: error %v, (-want +got)\n%s", what, err, diff)
 		}
 	}
-	text, err := o.Text("t")
+	text, err := one(o, (*strict.Fields).Text, "t")
 	check("Text", text, strict.Opt[string]{Set: true, Value: "aé\"\n"}, err)
-	text, err = o.Text("name")
+	text, err = one(o, (*strict.Fields).Text, "name")
 	check("Text of an escaped name", text, strict.Opt[string]{Set: true, Value: "x"}, err)
-	text, err = o.Text("Name")
+	text, err = one(o, (*strict.Fields).Text, "Name")
 	check("Text by another case", text, strict.Opt[string]{}, err)
-	text, err = o.Text("none")
+	text, err = one(o, (*strict.Fields).Text, "none")
 	check("null", text, strict.Opt[string]{Set: true, Null: true}, err)
-	i, err := o.Int("i", -3, 0)
+	i, err := whole(o, "i", -3, 0)
 	check("Int", i, strict.Opt[int64]{Set: true, Value: -3}, err)
-	b, err := o.Bool("b")
+	b, err := one(o, (*strict.Fields).Bool, "b")
 	check("Bool", b, strict.Opt[bool]{Set: true, Value: true}, err)
-	b, err = o.Bool("f")
+	b, err = one(o, (*strict.Fields).Bool, "f")
 	check("Bool", b, strict.Opt[bool]{Set: true}, err)
-	l, err := o.Texts("l")
+	l, err := one(o, (*strict.Fields).Texts, "l")
 	check("Texts", l, strict.Opt[[]string]{Set: true, Value: []string{"a", "b"}}, err)
-	l, err = o.Texts("e")
+	l, err = one(o, (*strict.Fields).Texts, "e")
 	check("no Texts", l, strict.Opt[[]string]{Set: true, Value: []string{}}, err)
-	m, err := o.TextMap("m")
+	m, err := one(o, (*strict.Fields).TextMap, "m")
 	check("TextMap", m, strict.Opt[[]strict.Pair]{Set: true, Value: []strict.Pair{{"z", "1"}, {"a\n", "2"}}}, err)
-	r, err := o.Raw("r")
+	r, err := one(o, (*strict.Fields).Raw, "r")
 	check("Raw", r, strict.Opt[jsontext.Value]{Set: true, Value: jsontext.Value(`{ "n" : 1.50 , "x":[ ] }`)}, err)
+	n, err := one(o, (*strict.Fields).Int32, "i")
+	check("Int32", n, strict.Opt[int32]{Set: true, Value: -3}, err)
 	check("Has", []bool{o.Has("none"), o.Has("name"), o.Has("nome")}, []bool{true, true, false}, nil)
 }
 
 func TestObjectRaw_AppendingDoesNotReachTheBody(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `{"r":{},"n":"kept"}`)
-	r, _ := o.Raw("r")
+	r, _ := one(o, (*strict.Fields).Raw, "r")
 	_ = append(r.Value, "overwritten"...)
-	if n, err := o.Text("n"); err != nil || n.Value != "kept" {
+	if n, err := one(o, (*strict.Fields).Text, "n"); err != nil || n.Value != "kept" {
 		t.Errorf("got %q, %v, want the text as sent", n.Value, err)
+	}
+}
+
+func TestFields_ReadsIdentifiersAndTimes(t *testing.T) {
+	t.Parallel()
+	o := parse(t, `{"id":"01A1DDAF-e259-73b2-9c89-ccb127ef2bea","at":"2026-11-15T11:00:00.123456+01:00","none":null,"n":1,"s":"x"}`)
+	id, err := one(o, strict.ID[sheaf.FolderID], "id")
+	if err != nil || id != sheaf.Some[sheaf.FolderID]("01a1ddaf-e259-73b2-9c89-ccb127ef2bea") {
+		t.Errorf("got %v, %v", id, err)
+	}
+	at, err := one(o, (*strict.Fields).Time, "at")
+	if want := time.Date(2026, 11, 15, 10, 0, 0, 123e6, time.UTC); err != nil || !at.Set || at.Value != want {
+		t.Errorf("got %v, %v", at, err)
+	}
+	if at, err := one(o, (*strict.Fields).Time, "none"); err != nil || !at.Null || at.Pointer() != nil {
+		t.Errorf("got %v, %v", at, err)
+	}
+	for name, want := range map[string][2]string{
+		"n": {"`n` must be a string, not a number", "`n` must be a string, not a number"},
+		"s": {"s must be a UUID or null", "s must be an RFC 3339 time such as 2026-11-15T10:00:00.000Z"},
+	} {
+		_, id := one(o, strict.ID[string], name)
+		_, at := one(o, (*strict.Fields).Time, name)
+		if got := [2]string{id.Error(), at.Error()}; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestFields_KeepsTheFirstErrorInTheOrderOfAsking(t *testing.T) {
+	t.Parallel()
+	f := parse(t, `{"a":1,"b":2,"c":"x"}`).Fields()
+	if f.Refuse(nil); f.Text("c").Value != "x" || f.Err() != nil {
+		t.Fatalf("got %v", f.Err())
+	}
+	f.Text("b")
+	f.Refuse(errors.New("mine"))
+	f.Text("a")
+	if got := f.Err().Error(); got != "`b` must be a string, not a number" {
+		t.Errorf("got %s", got)
+	}
+	f = parse(t, `{"a":1}`).Fields()
+	f.Refuse(errors.New("mine"))
+	if f.Text("a"); f.Err().Error() != "mine" {
+		t.Errorf("got %v", f.Err())
 	}
 }
 
@@ -227,20 +286,20 @@ func TestObject_WrongTypeNamesFieldAndTypes(t *testing.T) {
 		err  error
 		want string
 	}{
-		{text(o.Text("n")), "`n` must be a string, not a number"},
-		{text(o.Text("a")), "`a` must be a string, not an array"},
-		{number(o.Int("s", 0, 9)), "`s` must be a whole number, not a string"},
-		{number(o.Int("n", 2, 9)), "`n` must be a whole number from 2 to 9"},
-		{number(o.Int("n", 2, math.MaxInt64)), "`n` must be a whole number of at least 2"},
-		{number(o.Int("n", math.MinInt64, 0)), "`n` must be a whole number of at most 0"},
-		{boolean(o.Bool("s")), "`s` must be true or false, not a string"},
-		{texts(o.Texts("s")), "`s` must be an array of strings, not a string"},
-		{texts(o.Texts("a")), "`a[1]` must be a string, not null"},
-		{pairs(o.TextMap("a")), "`a` must be an object of strings, not an array"},
-		{pairs(o.TextMap("o")), "`o[\"q r\"]` must be a string, not a number"},
-		{pairs(o.TextMap("neg")), "`neg.k` must be a string, not null"},
-		{raw(o.Raw("a")), "`a` must be an object, not an array"},
-		{raw(o.Raw("b")), "`b` must be an object, not a boolean"},
+		{text(one(o, (*strict.Fields).Text, "n")), "`n` must be a string, not a number"},
+		{text(one(o, (*strict.Fields).Text, "a")), "`a` must be a string, not an array"},
+		{number(whole(o, "s", 0, 9)), "`s` must be a whole number, not a string"},
+		{number(whole(o, "n", 2, 9)), "`n` must be a whole number from 2 to 9"},
+		{number(whole(o, "n", 2, math.MaxInt64)), "`n` must be a whole number of at least 2"},
+		{number(whole(o, "n", math.MinInt64, 0)), "`n` must be a whole number of at most 0"},
+		{boolean(one(o, (*strict.Fields).Bool, "s")), "`s` must be true or false, not a string"},
+		{texts(one(o, (*strict.Fields).Texts, "s")), "`s` must be an array of strings, not a string"},
+		{texts(one(o, (*strict.Fields).Texts, "a")), "`a[1]` must be a string, not null"},
+		{pairs(one(o, (*strict.Fields).TextMap, "a")), "`a` must be an object of strings, not an array"},
+		{pairs(one(o, (*strict.Fields).TextMap, "o")), "`o[\"q r\"]` must be a string, not a number"},
+		{pairs(one(o, (*strict.Fields).TextMap, "neg")), "`neg.k` must be a string, not null"},
+		{raw(one(o, (*strict.Fields).Raw, "a")), "`a` must be an object, not an array"},
+		{raw(one(o, (*strict.Fields).Raw, "b")), "`b` must be an object, not a boolean"},
 	} {
 		if tc.err == nil || tc.err.Error() != tc.want {
 			t.Errorf("got %v, want %s", tc.err, tc.want)
@@ -257,7 +316,7 @@ func TestObjectInt_TakesEveryWholeNumberAndNoOther(t *testing.T) {
 		"-9223372036854775808": math.MinInt64, "922337203685477580.7e1": math.MaxInt64,
 		"1" + zeros + "e-1000000": 1, "0." + zeros + "1e1000001": 1, "7." + zeros: 7,
 	} {
-		got, err := parse(t, `{"n":`+number+`}`).Int("n", math.MinInt64, math.MaxInt64)
+		got, err := whole(parse(t, `{"n":`+number+`}`), "n", math.MinInt64, math.MaxInt64)
 		if err != nil || got.Value != want {
 			t.Errorf("%.40s: got %d, %v, want %d", number, got.Value, err, want)
 		}
@@ -266,7 +325,7 @@ func TestObjectInt_TakesEveryWholeNumberAndNoOther(t *testing.T) {
 		"1.5", "1e-1", "0.1", "15e-1", "9223372036854775808", "-9223372036854775809", "1e19", "1e400", "1e99999999999999999999",
 		"1e-99999999999999999999", "1" + zeros, zeros[1:2] + "." + zeros + "1", strings.Repeat("9", 1_000_000),
 	} {
-		_, err := parse(t, `{"n":`+number+`}`).Int("n", math.MinInt64, math.MaxInt64)
+		_, err := whole(parse(t, `{"n":`+number+`}`), "n", math.MinInt64, math.MaxInt64)
 		if err == nil || err.Error() != "`n` must be a whole number" {
 			t.Errorf("%.40s: got %v, want a refusal", number, err)
 		}
@@ -282,7 +341,7 @@ func TestParseObject_LeavesTheBodyAloneAndMayRunConcurrently(t *testing.T) {
 				body := fmt.Appendf(nil, `{"n":"%d-%d","p":{"q":[1,2,"%s"]}}`, i, j, strings.Repeat("x", j))
 				sent := bytes.Clone(body)
 				o, err := strict.ParseObject(body)
-				got, _ := o.Text("n")
+				got, _ := one(o, (*strict.Fields).Text, "n")
 				if err != nil || got.Value != fmt.Sprintf("%d-%d", i, j) || !bytes.Equal(body, sent) {
 					t.Errorf("got %q, %v, body %s", got.Value, err, body)
 				}
@@ -305,11 +364,11 @@ func BenchmarkParseObject_SmallCreate(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, name := range []string{"name", "description", "icon", "color", "folder_id", "visibility"} {
-			if _, err := o.Text(name); err != nil {
+			if _, err := one(o, (*strict.Fields).Text, name); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := o.Int("sort_order", 0, 1000); err != nil {
+		if _, err := whole(o, "sort_order", 0, 1000); err != nil {
 			b.Fatal(err)
 		}
 	}
