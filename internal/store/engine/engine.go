@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"runtime/debug"
 )
 
 // Engine is one database, SQLite or PostgreSQL. It is safe for concurrent use.
@@ -94,11 +95,12 @@ func Open(ctx context.Context, o Options) (Engine, error) {
 	return e, nil
 }
 
-// safely turns a panic in fn into an error, so that it fails alone.
+// safely turns a panic in fn into an error, so that it fails alone. The error
+// has the stack: whoever logs it is on another goroutine by then.
 func safely(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a transaction: %v", p)
+			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return fn(tx)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
@@ -90,7 +91,7 @@ func Migrate(ctx context.Context, o Options, schema int64) error {
 }
 
 func migrateSQLite(ctx context.Context, o Options, schema int64) error {
-	unlock, err := lockFile(filepath.Join(o.Folder, "migrate.lock"))
+	unlock, err := lockFile(ctx, filepath.Join(o.Folder, "migrate.lock"))
 	if err != nil {
 		return err
 	}
@@ -169,15 +170,30 @@ func compatible(ctx context.Context, db *sql.DB, program int64) error {
 	return s.Serves(program)
 }
 
-// lockFile waits for an exclusive lock on path.
-func lockFile(path string) (unlock func(), err error) {
+// lockLook is how often it is looked whether another process has let go of the
+// lock: the kernel would wait whatever becomes of ctx.
+const lockLook = 50 * time.Millisecond
+
+// lockFile waits for an exclusive lock on path, until ctx ends.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			pause(ctx, lockLook)
+			err = ctx.Err()
+		} else if errors.Is(err, syscall.EINTR) {
+			err = nil
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
 	}
-	return func() { f.Close() }, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3/lock"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
@@ -197,4 +201,39 @@ func ready(s Engine) error {
 		return err
 	}
 	return schema.Serves(latest)
+}
+
+// Who waits for another process to migrate may give up.
+func TestMigrate_TheLockHeedsItsContext(t *testing.T) {
+	folder, url := t.TempDir(), pgtest.URL(t)
+	unlock, err := lockFile(context.Background(), filepath.Join(folder, "migrate.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("SELECT pg_advisory_lock($1)", lock.DefaultLockID); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{"SQLite": {Folder: folder}, "PostgreSQL": {DatabaseURL: url}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, leave := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer leave()
+			done := make(chan error, 1)
+			go func() { done <- Migrate(ctx, testOptions(o), latest) }()
+			select {
+			case err := <-done:
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want that it gave up", err)
+				}
+			case <-time.After(2 * time.Minute):
+				t.Error("it waits on")
+			}
+		})
+	}
 }

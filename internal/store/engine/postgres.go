@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -29,8 +30,11 @@ const (
 	// pingTimeout bounds the question to an idle connection.
 	connectTimeout = 3 * time.Second
 	pingTimeout    = 2 * time.Second
-	// maxReruns bounds how often a transaction that PostgreSQL undid is tried.
-	maxReruns = 10
+	// maxReruns bounds how often a transaction that PostgreSQL undid is tried;
+	// between two tries it pauses, from about firstPause up to longestPause.
+	maxReruns    = 10
+	firstPause   = 2 * time.Millisecond
+	longestPause = 200 * time.Millisecond
 )
 
 // Postgres is one PostgreSQL database, which any number of nodes share.
@@ -39,6 +43,8 @@ type Postgres struct {
 	size    int32         // how many connections the pool may have
 	first   time.Duration // bounds the first statement on a connection
 	options Options       // who is told
+	// pause waits that long, or until ctx ends.
+	pause func(ctx context.Context, d time.Duration)
 }
 
 func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
@@ -66,7 +72,14 @@ func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 		pool.Close()
 		return nil, unreachable(url, err)
 	}
-	return &Postgres{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), options: o}, nil
+	return &Postgres{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), options: o, pause: pause}, nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // unreachable says where PostgreSQL was looked for, without the password.
@@ -157,7 +170,18 @@ func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func
 		if n == maxReruns {
 			return sheaf.UnavailableError(err)
 		}
+		if e.pause(ctx, pauseAfter(n, rand.Float64())); ctx.Err() != nil {
+			return sheaf.UnavailableError(err) // nothing is under way: whoever left need not be waited for
+		}
 	}
+}
+
+// pauseAfter is how long a transaction that PostgreSQL undid n times waits: at
+// random, so that those which met do not meet again, and the longer the more
+// often it happened. chance is from 0 to 1.
+func pauseAfter(n int, chance float64) time.Duration {
+	longest := min(firstPause<<(n-1), longestPause)
+	return longest/2 + time.Duration(chance*float64(longest/2))
 }
 
 // once runs fn in one transaction. From its first statement to the answer of

@@ -324,3 +324,36 @@ func containsAny(s string, parts ...string) bool {
 	}
 	return false
 }
+
+// Transactions that undid each other do not meet again at once: each waits, the longer the more often it happened.
+func TestPostgres_RerunsPause(t *testing.T) {
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)}).(*Postgres)
+	var paused []time.Duration
+	s.pause = func(_ context.Context, d time.Duration) { paused = append(paused, d) }
+	runs := 0
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		if runs++; runs <= 4 {
+			return tx.Exec(serializationFailure)
+		}
+		return nil
+	})
+	if err != nil || len(paused) != 4 {
+		t.Fatalf("%v, paused %v, want four pauses", err, paused)
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	s.pause = func(context.Context, time.Duration) { leave() }
+	runs = 0
+	err = s.Write(ctx, func(tx *Tx) error { runs++; return tx.Exec(serializationFailure) })
+	if sheaf.KindOf(err) != sheaf.Unavailable || runs != 1 {
+		t.Errorf("who left during the pause: got %v after %d runs", err, runs)
+	}
+}
+
+func TestPauseAfter_GrowsAndIsBounded(t *testing.T) {
+	for n := 1; n <= maxReruns; n++ {
+		least, most := pauseAfter(n, 0), pauseAfter(n, 0.999)
+		if least <= 0 || least >= most || most > longestPause || n > 1 && least < pauseAfter(n-1, 0) {
+			t.Errorf("after %d: %v to %v", n, least, most)
+		}
+	}
+}

@@ -299,12 +299,13 @@ func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
 	if _, err := c.exec("BEGIN", nil); err != nil {
 		return err
 	}
-	c.leash.begin()
+	stop := c.leash.begin(ctx)
 	defer func() {
-		if c.leash.end() {
+		stop()
+		if why := c.leash.ended(); why != nil {
 			c.leashed() // or the end would be interrupted too
 			if err != nil {
-				err = errLongRead
+				err = why
 			}
 		}
 		c.exec("ROLLBACK", nil)

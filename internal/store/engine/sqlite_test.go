@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -512,3 +514,46 @@ func TestSQLite_MemberFails_LosesItsOwnAlone(t *testing.T) {
 		})
 	}
 }
+
+// Where it cannot be seen whether another process has committed, what is cached is not believed.
+func TestWriter_ForgetsWhenItCannotLook(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	c, err := openConn(s.path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	var forgot int
+	var told bytes.Buffer
+	w := &writer{conn: c, options: Options{Elsewhere: func() { forgot++ }, Log: slog.New(slog.NewTextHandler(&told, nil))}}
+	w.lookAround()
+	if forgot != 0 || w.version == 0 {
+		t.Fatalf("it forgot %d times at the first look, version %d", forgot, w.version)
+	}
+	w.checkpoints = s.checkpoints
+	closed := make(chan struct{})
+	close(closed)
+	c.c.SetInterrupt(closed) // every statement fails
+	w.lookAround()
+	w.lookAround()
+	if forgot != 2 || strings.Count(told.String(), "\n") != 1 {
+		t.Errorf("it forgot %d times in two looks that failed, and told %q", forgot, told.String())
+	}
+	c.c.SetInterrupt(nil)
+	w.lookAround()
+	if forgot != 2 {
+		t.Errorf("it forgot %d times when it could look again", forgot)
+	}
+}
+
+func TestWrite_PanicKeepsItsStack(t *testing.T) {
+	each(t, func(t *testing.T, s Engine) {
+		err := s.Write(context.Background(), func(*Tx) error { return panicDeepDown() })
+		if err == nil || !strings.Contains(err.Error(), "by the test") || !strings.Contains(err.Error(), "panicDeepDown") {
+			t.Errorf("got %v, want what panicked and where", err)
+		}
+	})
+}
+
+func panicDeepDown() error { panic("by the test") }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -25,11 +26,13 @@ const (
 var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
 
-// leash ends the read of one connection that lasts too long.
+// leash ends the read of one connection that lasts too long, or whose caller has
+// left.
 type leash struct {
-	mu     sync.Mutex // guards all below
-	age    int        // ticks since the read began, from 1 on; 0: there is none
-	pulled bool
+	mu     sync.Mutex    // guards all below
+	age    int           // ticks since the read began, from 1 on; 0: there is none
+	reads  int           // how many have begun: a caller who left pulls at its own alone
+	pulled error         // why the read is ended; nil: it is not
 	pull   chan struct{} // closed: SQLite interrupts whatever the connection does
 }
 
@@ -38,18 +41,41 @@ type leash struct {
 func (c *sqliteConn) leashed() {
 	c.leash.mu.Lock()
 	defer c.leash.mu.Unlock()
-	c.leash.pull, c.leash.pulled = make(chan struct{}), false
+	c.leash.pull, c.leash.pulled = make(chan struct{}), nil
 	c.c.SetInterrupt(c.leash.pull)
 }
 
-func (l *leash) begin() {
+// begin marks the begin of a read, which the end of ctx interrupts; stop ends
+// that watch.
+func (l *leash) begin(ctx context.Context) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.age = 1
+	l.reads++
+	if ctx.Done() == nil {
+		return func() bool { return true }
+	}
+	this := l.reads
+	return context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.age > 0 && l.reads == this {
+			l.end(sheaf.UnavailableError(ctx.Err()))
+		}
+	})
 }
 
-// end reports whether the read was interrupted.
-func (l *leash) end() bool {
+// end interrupts the read that is under way. l is locked.
+func (l *leash) end(why error) {
+	if l.pulled == nil {
+		l.pulled = why
+		close(l.pull)
+	}
+}
+
+// ended marks the end of the read, and returns why it was interrupted; nil: it was
+// not.
+func (l *leash) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.age = 0
@@ -60,12 +86,11 @@ func (l *leash) end() bool {
 func (l *leash) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.age == 0 || l.pulled {
+	if l.age == 0 {
 		return
 	}
 	if l.age++; l.age > readLimit {
-		l.pulled = true
-		close(l.pull)
+		l.end(errLongRead)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -142,4 +143,49 @@ func readLong(t *testing.T, s Engine) func(context.Context, func(*Reader) error)
 		defer done()
 		return snapshot(fn)
 	}
+}
+
+const counting = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`
+
+// A client who has left is read for no longer, and the connection serves the next one.
+func TestSQLite_ReaderWhoLeavesIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	for range 2 * s.size {
+		ctx, leave := context.WithCancel(context.Background())
+		rows, tooMany := 0, errors.New("it goes on")
+		err := s.Read(ctx, func(r *Reader) error {
+			return r.Each(counting, nil, func(*Row) error {
+				leave()
+				if rows++; rows > 100_000_000 {
+					return tooMany
+				}
+				return nil
+			})
+		})
+		if sheaf.KindOf(err) != sheaf.Unavailable || !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v after %d rows, want Unavailable: its client has left", err, rows)
+		}
+		if got := things(t, s); got != "w" {
+			t.Errorf("afterwards: %s", got)
+		}
+	}
+}
+
+// Who leaves when its read has ended does not pull at that of the next.
+func TestLeash_PullsAtItsOwnReadAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leash{pull: make(chan struct{})}
+		first, leave := context.WithCancel(t.Context())
+		l.begin(first) // and nobody stops the watch, as when it is late
+		if err := l.ended(); err != nil {
+			t.Errorf("the first ended with %v", err)
+		}
+		l.begin(context.Background())
+		leave()
+		synctest.Wait()
+		if err := l.ended(); err != nil {
+			t.Errorf("the second was interrupted: %v", err)
+		}
+	})
 }

@@ -45,6 +45,7 @@ type writer struct {
 	span        time.Duration // of a group: groupSpan
 	done        chan struct{}
 	version     int64 // data_version: changes when another process commits
+	blind       bool  // data_version could not be read
 
 	observe    atomic.Pointer[func(Group)]
 	committing time.Duration // of the last COMMIT
@@ -144,10 +145,20 @@ func (w *writer) run() {
 }
 
 // lookAround notices the commits of other processes, such as the command line:
-// on this connection data_version changes with theirs alone.
+// on this connection data_version changes with theirs alone. Where that cannot be
+// read, somebody may have committed: a key that was revoked must not go on.
 func (w *writer) lookAround() {
 	now, _, err := One(&Reader{conn: w.conn}, "PRAGMA data_version", (*Row).Int)
-	if err != nil || now == w.version {
+	if err != nil {
+		if !w.blind {
+			w.options.Log.Warn("could not look for the commits of other processes", "error", err)
+		}
+		w.blind = true
+		w.options.Elsewhere()
+		return
+	}
+	w.blind = false
+	if now == w.version {
 		return
 	}
 	if w.version != 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 	"modernc.org/libc"
@@ -172,5 +173,103 @@ func TestChecksum_OfTheFirstPage(t *testing.T) {
 			t.Errorf("a flip at %d: sound %t, want %t", at, got, uncovered)
 		}
 		page[at] ^= 0x10
+	}
+}
+
+// unstamped returns a file of several pages, none of which has its checksum, and a connection to it.
+func unstamped(t *testing.T) (path string, c *sqlite.Conn) {
+	t.Helper()
+	path, c = begun(t)
+	run(t, c, written)
+	run(t, c, "PRAGMA wal_checkpoint(TRUNCATE)")
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int(binary.BigEndian.Uint16(file[16:]))
+	for end := size; end <= len(file); end += size {
+		clear(file[end-Bytes : end])
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, c
+}
+
+// The first page is stamped when all others are on the disk: a file whose first page has its checksum is taken for
+// whole. So it is left alone where it is not known that they are.
+func TestRestamp_LeavesTheFirstPageWhenTheDiskFails(t *testing.T) {
+	t.Parallel()
+	path, _ := unstamped(t)
+	done, err := Of(path).Trust()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	h, err := Of(path).Hold(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	own := stateOf(h.file)
+	methods := *at[lib.Tsqlite3_io_methods](own.methods)
+	methods.FxSync = address(func(*libc.TLS, uintptr, int32) int32 { return lib.SQLITE_IOERR_FSYNC })
+	broken := lib.Xsqlite3_malloc(h.tls, int32(unsafe.Sizeof(methods)))
+	defer lib.Xsqlite3_free(h.tls, broken)
+	*at[lib.Tsqlite3_io_methods](broken) = methods
+	sound := own.methods
+	own.methods = broken
+	_, _, err = h.Restamp(time.Minute)
+	own.methods = sound
+	if sqlite.ErrCode(err) != sqlite.ResultCode(lib.SQLITE_IOERR_FSYNC) {
+		t.Errorf("got %v, want the failure of the disk", err)
+	}
+	unsound, all, err := h.Unsound(time.Minute)
+	if unsound != 1 || all < 2 || err != nil {
+		t.Errorf("%d of %d pages are unsound, %v, want the first alone", unsound, all, err)
+	}
+	if n, _, err := h.Restamp(time.Minute); n != 1 || err != nil {
+		t.Errorf("the next one stamped %d, %v", n, err)
+	}
+}
+
+// Our own checkpointer writes the file too: not between the reading of a page and its stamping.
+func TestRestamp_KeepsOurOwnConnectionsFromTheFile(t *testing.T) {
+	t.Parallel()
+	path, c := unstamped(t)
+	done, err := Of(path).Trust()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	h, err := Of(path).Hold(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	c.SetBusyTimeout(time.Millisecond)
+	busy := func() (busy bool) {
+		err := sqlitex.ExecuteTransient(c, "PRAGMA wal_checkpoint(FULL)", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			busy = s.ColumnInt(0) != 0
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return busy
+	}
+	looked := false
+	_, _, err = h.pages(time.Minute, func([]byte, uint32) (bool, error) {
+		if !looked && !busy() {
+			t.Error("a connection of ours may bring the log into the file meanwhile")
+		}
+		looked = true
+		return false, nil
+	})
+	if err != nil || !looked {
+		t.Errorf("looked %t, %v", looked, err)
+	}
+	if busy() {
+		t.Error("it may not afterwards")
 	}
 }

@@ -173,10 +173,12 @@ func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 	return h.Restamp(wait)
 }
 
-// await waits until this process has the lock.
+// await waits until this process has the lock and none of its connections uses
+// it, and takes it from them until free: our own checkpointer must not write a
+// page of the file between the reading and the stamping of it.
 func (h *Hold) await(limit time.Duration) error {
 	const pause = 10 * time.Millisecond
-	for ; !h.Has(); time.Sleep(pause) {
+	for ; !h.takeFree(); time.Sleep(pause) {
 		if err := h.Retry(); err != nil {
 			return err
 		}
@@ -187,6 +189,24 @@ func (h *Hold) await(limit time.Duration) error {
 	return nil
 }
 
+// takeFree takes the lock from our connections, unless one of them has it.
+func (h *Hold) takeFree() bool {
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	if h.file == 0 || h.taken != 0 {
+		return false
+	}
+	h.taken = h.file
+	return true
+}
+
+// free gives it back to them.
+func (h *Hold) free() {
+	holds.mu.Lock()
+	defer holds.mu.Unlock()
+	h.taken = 0
+}
+
 // pages calls each for the unsound pages of the file, the first one last, and
 // gives those their checksum for which it returns true. The log is left alone:
 // what is in it gets its checksums on the way into the file, which stands still
@@ -195,6 +215,7 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 	if err := h.await(wait); err != nil {
 		return 0, 0, err
 	}
+	defer h.free()
 	f := stateOf(h.file)
 	size := f.pageSize
 	if size < SmallestPage {
@@ -224,12 +245,13 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 			continue
 		}
 		if number == 1 { // whatever else was stamped is on the disk before it
-			err = h.sync()
+			if err := h.sync(); err != nil {
+				return 0, 0, err
+			}
 		}
 		stamp(page, uint32(number))
-		rc := f.write(h.tls, h.file, buffer+uintptr(size)-Bytes, Bytes, offset+size-Bytes)
-		if err = errors.Join(err, sqlite.ResultCode(rc).ToError()); err != nil {
-			return 0, 0, err
+		if rc := f.write(h.tls, h.file, buffer+uintptr(size)-Bytes, Bytes, offset+size-Bytes); rc != lib.SQLITE_OK {
+			return 0, 0, sqlite.ResultCode(rc).ToError()
 		}
 	}
 	return unsound, all, h.sync()
