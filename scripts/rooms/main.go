@@ -5,40 +5,77 @@
 //	go run ./scripts/rooms
 //	go run ./scripts/rooms ca3b548
 //
+// With -write the table takes the place of the one in docs/architecture.md.
+//
 // It counts what the program is made of: neither tests nor the packages that only tests use.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	write := flag.Bool("write", false, "put the table into "+page)
+	flag.Parse()
+	if err := run(*write, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "rooms:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+// page has the table, behind the mark and up to the next blank line.
+const (
+	page = "docs/architecture.md"
+	mark = "<!-- rooms -->\n"
+)
+
+func run(write bool, args []string) error {
 	after, err := measureTree(".")
 	if err != nil {
 		return err
 	}
+	var table strings.Builder
 	switch {
 	case len(args) == 0:
-		printOne(os.Stdout, after)
+		printOne(&table, after)
 	case len(args) == 1:
 		before, err := measureCommit(args[0])
 		if err != nil {
 			return err
 		}
-		printBoth(os.Stdout, before, after)
+		printBoth(&table, before, after)
 	default:
 		return fmt.Errorf("want at most one commit, got %d arguments", len(args))
 	}
-	return nil
+	if !write {
+		fmt.Print(table.String())
+		return nil
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	replaced, err := replaceTable(string(text), table.String())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(page, []byte(replaced), 0o644)
+}
+
+// replaceTable puts the table in the place of the one that follows the mark.
+func replaceTable(text, table string) (string, error) {
+	head, tail, found := strings.Cut(text, mark)
+	if !found {
+		return "", fmt.Errorf("%s has no line %s", page, strings.TrimSpace(mark))
+	}
+	if _, rest, more := strings.Cut(tail, "\n\n"); more {
+		table += "\n" + rest
+	}
+	return head + mark + table, nil
 }
 
 // forTests are folders with code that only tests, or the making of the program, use.

@@ -43,3 +43,17 @@ func TestRooms_AreThoseOfTheProgram(t *testing.T) {
 		}
 	}
 }
+
+func TestRooms_TableTakesThePlaceOfTheLast(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n\n" + mark + "| old |\n":                  "a\n\n" + mark + "| new |\n",
+		"a\n\n" + mark + "| old |\n| b |\n\nbehind\n": "a\n\n" + mark + "| new |\n\nbehind\n",
+	} {
+		if got, err := replaceTable(text, "| new |\n"); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := replaceTable("nothing", ""); err == nil {
+		t.Error("a page without the mark was taken")
+	}
+}
