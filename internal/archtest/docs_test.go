@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -94,4 +95,28 @@ func endsIn(file, pattern string) bool {
 	}
 	ok, err := path.Match(pattern, strings.Join(elements[len(elements)-n:], "/"))
 	return ok && err == nil
+}
+
+var decisionTitle = regexp.MustCompile(`^# ([0-9]+)\. \S`)
+
+// A decision is cited by its number: each has one of its own, the same in its name and its title,
+// and none is left out.
+func TestDocs_DecisionsAreNumbered(t *testing.T) {
+	decisions, err := filepath.Glob(root + "/docs/decisions/*.md")
+	if err != nil || len(decisions) == 0 {
+		t.Fatalf("no decisions found: %v", err)
+	}
+	for i, file := range decisions {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, title := filepath.Base(file), decisionTitle.FindStringSubmatch(string(text))
+		if want := fmt.Sprintf("%04d-", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s is in the place of number %d: give it the next free number", name, i+1)
+		}
+		if title == nil || !strings.HasPrefix(strings.TrimLeft(name, "0"), title[1]+"-") {
+			t.Errorf("the title of %s does not begin with its number, as in \"# 7. redigo for Redis\"", name)
+		}
+	}
 }

@@ -9,8 +9,8 @@ var bugs = []bug{
 		name: "ratewindow: an admission frees its place too early",
 		Fault: plant.Fault{
 			File: "internal/ratewindow/window.go",
-			Old:  `held = int64(60*time.Second) + 1`,
-			New:  `held = int64(60 * time.Second)`,
+			Old:  `w := &Window{held: int64(length) + 1,`,
+			New:  `w := &Window{held: int64(length),`,
 		},
 		pkg: "./internal/ratewindow", run: ".",
 	},
@@ -170,7 +170,7 @@ var bugs = []bug{
 	{
 		name: "app: a key that was revoked while its body came still acts",
 		Fault: plant.Fault{
-			File: "internal/app/app.go",
+			File: "internal/app/authorize.go",
 			Old:  `if err != nil || !k.Live(w.now) {`,
 			New:  `if err != nil || k.ID == "" {`,
 		},
@@ -215,7 +215,7 @@ var bugs = []bug{
 	{
 		name: "app: the answer to a repetition is not kept",
 		Fault: plant.Fault{
-			File: "internal/app/app.go",
+			File: "internal/app/work.go",
 			Old:  `return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)`,
 			New:  `return nil`,
 		},
@@ -233,7 +233,7 @@ var bugs = []bug{
 	{
 		name: "app: the version stays when something changes, so pages are served from before",
 		Fault: plant.Fault{
-			File: "internal/app/app.go",
+			File: "internal/app/work.go",
 			Old:  `w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())`,
 			New:  ``,
 		},
