@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -15,7 +16,7 @@ import (
 
 type backupCommand struct {
 	storeFlags
-	output
+	cli.Output
 	File string `arg:"" help:"The file to write. It must not exist."`
 }
 
@@ -37,7 +38,7 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return fmt.Errorf("the backup cannot be written to %s: %w", c.File, err)
 	}
-	return c.show(p, fields(func(o *sheaf.Object) {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("file", c.File)
 		o.Int("rows", rows)
 	}), func() string {
@@ -48,7 +49,7 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 
 type restoreCommand struct {
 	storeFlags
-	output
+	cli.Output
 	MasterKey *string `placeholder:"KEY" help:"The master key of the store that the backup was made of: 32 bytes in base64. Without it, the file in the data folder."`
 	File      string  `arg:"" help:"A file that sheaf backup wrote."`
 }
@@ -56,7 +57,7 @@ type restoreCommand struct {
 // Run fills an empty store, whole or not at all. No server may use it: the
 // folder's lock is taken, and a PostgreSQL that is served is not empty.
 func (c *restoreCommand) Run(ctx context.Context, p *program) error {
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey}.Load(p.env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey}.Load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return c.show(p, fields(func(o *sheaf.Object) { o.Int("rows", rows) }), func() string {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Int("rows", rows) }), func() string {
 		return fmt.Sprintf("%d rows were restored\n", rows)
 	})
 }

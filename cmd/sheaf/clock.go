@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
 type confirmClockCommand struct {
 	storeFlags
-	output
+	cli.Output
 }
 
 // Run says for the operator that this machine's clock is right, so that what is
@@ -21,11 +22,11 @@ func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
-	now := p.now().UTC()
+	now := p.Now().UTC()
 	if err := st.Write(ctx, func(tx *store.Tx) error { return tx.SetSweepClock(store.SweepClock{Trusted: now}) }); err != nil {
 		return err
 	}
-	return c.show(p, fields(func(o *sheaf.Object) { o.Time("clock", now) }), func() string {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Time("clock", now) }), func() string {
 		return fmt.Sprintf("the clock is right: it is %s UTC; a server goes on removing what is old within a minute\n", now.Format("2006-01-02 15:04:05"))
 	})
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -40,13 +40,7 @@ type commands struct {
 	Healthcheck  healthcheckCommand  `cmd:"" help:"Ask a running server whether it is ready."`
 	Version      versionCommand      `cmd:"" help:"Show the version of this program."`
 
-	Listen     listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
-	Projects   projectsCommands  `cmd:"" help:"Work with the projects of a server."`
-	Folders    foldersCommands   `cmd:"" help:"Work with the folders of a server."`
-	Documents  documentsCommands `cmd:"" help:"Work with the documents of a server."`
-	Events     eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
-	Webhooks   webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
-	Profile    profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
+	cli.Commands
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands in bash."`
 }
 
@@ -55,51 +49,8 @@ func (p *program) parser() *kong.Kong {
 		kong.Name("sheaf"),
 		kong.Description("Projects, folders and documents over HTTP, with signed webhooks."),
 		kong.Vars{"scopes": strings.Join(sheaf.AllScopes.Strings(), ", ")},
-		kong.Writers(p.stdout, p.stderr),
+		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 }
-
-// output is the part of the command line by which a script asks for JSON.
-type output struct {
-	JSON bool `name:"json" help:"Print one JSON value on standard output, and nothing else there."`
-}
-
-// show prints the record as JSON, or what text returns.
-func (o output) show(p *program, r sheaf.Record, text func() string) error {
-	if o.JSON {
-		return p.print(string(sheaf.AppendJSON(nil, r)) + "\n")
-	}
-	return p.print(text())
-}
-
-// showAll prints the records as one JSON array, or what text returns.
-func (o output) showAll(p *program, rs []sheaf.Record, text func() string) error {
-	if !o.JSON {
-		return p.print(text())
-	}
-	b := []byte{'['}
-	for i, r := range rs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = sheaf.AppendJSON(b, r)
-	}
-	return p.print(string(b) + "]\n")
-}
-
-// print writes to standard output. That it is gone is a failure: a script must
-// not take half an answer for the whole.
-func (p *program) print(s string) error {
-	if _, err := fmt.Fprint(p.stdout, s); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
-	}
-	return nil
-}
-
-// fields is a record made of a function.
-type fields func(o *sheaf.Object)
-
-// Fields appends what the function appends.
-func (f fields) Fields(o *sheaf.Object) { f(o) }

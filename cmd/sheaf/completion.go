@@ -16,7 +16,7 @@ type completionCommand struct {
 func (c *completionCommand) Run(p *program) error {
 	var paths, words strings.Builder
 	describe(p.parser().Model.Node, "", &paths, &words)
-	return p.print(fmt.Sprintf(bashCompletion, paths.String(), words.String()))
+	return p.Print(fmt.Sprintf(bashCompletion, paths.String(), words.String()))
 }
 
 // describe writes the patterns of the commands, and what may follow each.

@@ -1,28 +1,29 @@
 package main
 
 import (
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
 
 type configCommand struct {
 	config.Serve
-	output
+	cli.Output
 }
 
 func (c *configCommand) Run(p *program) error {
-	settings, problems := c.Load(p.env)
+	settings, problems := c.Load(p.Env)
 	all := settings.Describe()
 	records := make([]sheaf.Record, len(all))
 	for i, s := range all {
-		records[i] = fields(func(o *sheaf.Object) {
+		records[i] = sheaf.RecordFunc(func(o *sheaf.Object) {
 			o.Text("name", s.Name)
 			o.Text("value", s.Value)
 			o.Text("source", s.Source)
 		})
 	}
-	err := c.showAll(p, records, func() string {
-		return table("SETTING\tVALUE\tFROM", func(row func(...any)) {
+	err := c.ShowAll(&p.Program, records, func() string {
+		return cli.Table("SETTING\tVALUE\tFROM", func(row func(...any)) {
 			for _, s := range all {
 				row(s.Name, s.Value, s.Source)
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
@@ -17,7 +18,7 @@ import (
 
 type doctorCommand struct {
 	storeFlags
-	output
+	cli.Output
 	MasterKey *string `placeholder:"BASE64" help:"The master key, to see whether it opens the webhooks' secrets. Without it, the file in the data folder."`
 	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
 }
@@ -25,7 +26,7 @@ type doctorCommand struct {
 // Run prints a line for each violation, and fails if there is one. It changes
 // nothing, not even a database that is missing or old.
 func (c *doctorCommand) Run(ctx context.Context, p *program) error {
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -34,9 +35,9 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
-	out := &diagnosis{output: c.output, p: p}
+	out := &diagnosis{Output: c.Output, p: p}
 	out.begin()
-	x := doctor.Examination{Now: p.now(), Retention: settings.Retention}
+	x := doctor.Examination{Now: p.Now(), Retention: settings.Retention}
 	x.Box, err = p.boxOf(ctx, st, settings, out.tell)
 	if err == nil {
 		err = doctor.Examine(ctx, st, x, out.tell)
@@ -80,12 +81,12 @@ func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings
 		tell(doctor.Finding{Check: "master key", Text: from + " is another key than the one that the database was made with"})
 		return nil, nil
 	}
-	return seal.New(key, p.random)
+	return seal.New(key, p.Random)
 }
 
 // diagnosis prints findings as they come: nobody knows how many there will be.
 type diagnosis struct {
-	output
+	cli.Output
 	p          *program
 	told       int
 	violations int
@@ -94,7 +95,7 @@ type diagnosis struct {
 
 func (d *diagnosis) print(s string) {
 	if d.err == nil {
-		d.err = d.p.print(s)
+		d.err = d.p.Print(s)
 	}
 }
 

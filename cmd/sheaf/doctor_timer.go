@@ -37,7 +37,7 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, 
 		g.Set(math.NaN()) // until this node has looked
 		return g
 	}
-	return &doctorTimer{store: st, log: log, now: p.now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
+	return &doctorTimer{store: st, log: log, now: p.Now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
 		violations: gauge("sheaf_doctor_violations", "How many violations the last check of the stored data on this node found."),
 		last:       gauge("sheaf_doctor_last_run_timestamp_seconds", "When this node last checked the stored data to the end."),
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}

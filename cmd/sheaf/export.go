@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -28,7 +29,7 @@ const (
 
 type exportCommand struct {
 	storeFlags
-	output
+	cli.Output
 	Workspace string `required:"" placeholder:"ID" help:"Workspace to export."`
 	File      string `arg:"" help:"The file to write. It must not exist. - is standard output."`
 }
@@ -51,7 +52,7 @@ func (c *exportCommand) Run(ctx context.Context, p *program) error {
 		if err != nil || c.File == "-" {
 			return err
 		}
-		return c.show(p, fields(func(o *sheaf.Object) {
+		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 			o.Text("file", c.File)
 			countFields(o, count)
 		}), func() string { return fmt.Sprintf("%s are in %s\n", recordCounts(count), c.File) })
@@ -61,7 +62,7 @@ func (c *exportCommand) Run(ctx context.Context, p *program) error {
 // to writes the file, whole or not at all.
 func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	if c.File == "-" {
-		return spooled(p.stdout, write)
+		return spooled(p.Stdout, write)
 	}
 	err := writeFileFrom(c.File, write)
 	if errors.Is(err, os.ErrExist) {
@@ -106,8 +107,8 @@ func recordCounts(c app.ImportCount) string {
 // writeExport writes the lines of a workspace.
 func writeExport(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer) (count app.ImportCount, err error) {
 	w := bufio.NewWriterSize(out, 1<<16)
-	line := func(kind string, r fields) error {
-		_, err := w.Write(append(sheaf.AppendJSON(nil, fields(func(o *sheaf.Object) {
+	line := func(kind string, r sheaf.RecordFunc) error {
+		_, err := w.Write(append(sheaf.AppendJSON(nil, sheaf.RecordFunc(func(o *sheaf.Object) {
 			o.Text("kind", kind)
 			r(o)
 		})), '\n'))
@@ -127,7 +128,7 @@ func writeExport(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out
 }
 
 // exported returns the kind of a record and its fields, and counts it.
-func exported(e app.Exported, count *app.ImportCount) (kind string, r fields) {
+func exported(e app.Exported, count *app.ImportCount) (kind string, r sheaf.RecordFunc) {
 	switch {
 	case e.Folder != nil:
 		count.Folders++
@@ -143,7 +144,7 @@ func exported(e app.Exported, count *app.ImportCount) (kind string, r fields) {
 	return kindSubscription, exportedSubscription(e.Subscription)
 }
 
-func exportedFolder(f *sheaf.Folder) fields {
+func exportedFolder(f *sheaf.Folder) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		o.Text("id", string(f.ID))
 		o.Text("name", f.Name)
@@ -156,7 +157,7 @@ func exportedFolder(f *sheaf.Folder) fields {
 	}
 }
 
-func exportedProject(p *sheaf.Project) fields {
+func exportedProject(p *sheaf.Project) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		o.Text("id", string(p.ID))
 		o.Text("name", p.Name)
@@ -172,7 +173,7 @@ func exportedProject(p *sheaf.Project) fields {
 }
 
 // exportedSubscription leaves out its state, and what only its key opens.
-func exportedSubscription(s *sheaf.Subscription) fields {
+func exportedSubscription(s *sheaf.Subscription) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		events := make([]string, len(s.Events))
 		for i, t := range s.Events {

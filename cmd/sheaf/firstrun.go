@@ -26,14 +26,14 @@ func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, 
 		return p.showAddresses(ctx, a, s, base)
 	}
 	if s.FirstRun == config.FirstRunPrint {
-		return p.print(firstRunText(s, base, first))
+		return p.Print(firstRunText(s, base, first))
 	}
 	path, err := writeFirstRun(s.Data, firstRunText(s, base, first))
 	if err != nil {
 		// What was made is in the database, and each part can be had anew.
 		return fmt.Errorf("%s cannot be written (%w): get a link with %s and a key with sheaf key create %s --workspace %s", path, err, setupCommand(s, base), storeFlag(s), first.Workspace.ID)
 	}
-	return p.print(path + "\n")
+	return p.Print(path + "\n")
 }
 
 // setupCommand makes a new link of this very server, from whatever shell.
@@ -85,7 +85,7 @@ func (p *program) showAddresses(ctx context.Context, a *app.App, s *config.Setti
 	if pending {
 		text += "The set-up is not finished. A new link: " + setupCommand(s, base) + "\n"
 	}
-	_ = p.print(text) // a server without a standard output goes on without
+	_ = p.Print(text) // a server without a standard output goes on without
 	return nil
 }
 

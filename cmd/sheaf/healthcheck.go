@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
@@ -16,7 +17,7 @@ import (
 const healthTimeout = 5 * time.Second
 
 type healthcheckCommand struct {
-	output
+	cli.Output
 	Server string `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve in the environment say."`
 }
 
@@ -43,7 +44,7 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("the server is not ready: %s answered %s", request.URL, answer.Status)
 	}
-	return c.show(p, fields(func(o *sheaf.Object) { o.Text("status", "ready") }), func() string { return "ready\n" })
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("status", "ready") }), func() string { return "ready\n" })
 }
 
 // server returns the address to ask; own is true when it is the one that
@@ -51,10 +52,10 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 func (c *healthcheckCommand) server(p *program) (base string, own bool, err error) {
 	given := c.Server
 	if given == "" {
-		given, _ = p.env("SHEAF_SERVER")
+		given, _ = p.Env("SHEAF_SERVER")
 	}
 	if given == "" {
-		settings, err := config.Serve{}.Load(p.env)
+		settings, err := config.Serve{}.Load(p.Env)
 		if err != nil {
 			return "", false, err
 		}

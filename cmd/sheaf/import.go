@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
@@ -22,7 +23,7 @@ import (
 
 type importCommand struct {
 	storeFlags
-	output
+	cli.Output
 	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, which seals the new secrets of subscriptions. Without it, the file in the data folder."`
 	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are special. Repeatable."`
 	Workspace        string   `required:"" placeholder:"ID" help:"Workspace to import into."`
@@ -40,13 +41,13 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR}.Load(p.env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR}.Load(p.Env)
 	if err != nil {
 		return err
 	}
 	rules := app.Webhooks{Guard: guard.New(settings.WebhookAllowCIDR), SignatureHeader: settings.SignatureHeader}
 	im := &importRun{program: p, command: c, id: id, sqlite: settings.DatabaseURL == ""}
-	im.op = app.New(app.Config{Now: p.now, Random: p.random, Webhooks: rules}).Operator() // no store is needed to check
+	im.op = app.New(app.Config{Now: p.Now, Random: p.Random, Webhooks: rules}).Operator() // no store is needed to check
 	if err := im.check(); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	im.op = app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: rules}).Operator()
+	im.op = app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Webhooks: rules}).Operator()
 	return im.run(ctx)
 }
 
@@ -73,7 +74,7 @@ func (p *program) sealer(ctx context.Context, st *store.Store, s *config.Setting
 	if err != nil {
 		return nil, err
 	}
-	return seal.New(key, p.random)
+	return seal.New(key, p.Random)
 }
 
 // importRun is one run of an import.
@@ -206,7 +207,7 @@ func (im *importRun) run(ctx context.Context) error {
 		im.rehearsal = im.op.Rehearse(im.id)
 	}
 	im.reached, im.headers = im.command.FromLine-1, map[sheaf.SubscriptionID][]string{}
-	im.bar = newProgressBar(im.stderr, im.lines, im.now)
+	im.bar = newProgressBar(im.Stderr, im.lines, im.Now)
 	defer im.bar.clear()
 	err := im.batches(ctx)
 	im.bar.clear()
@@ -283,7 +284,7 @@ func (im *importRun) flush(ctx context.Context, b *importBatch) error {
 	if ctx.Err() != nil {
 		return errStopped
 	}
-	began := im.now()
+	began := im.Now()
 	done, err := im.importOne(context.WithoutCancel(ctx), b.records) // it is short
 	if err != nil {
 		return im.refused(b, err)
@@ -294,7 +295,7 @@ func (im *importRun) flush(ctx context.Context, b *importBatch) error {
 	}
 	im.bar.at(im.reached)
 	b.records = b.records[:0]
-	im.rest(ctx, im.now().Sub(began))
+	im.rest(ctx, im.Now().Sub(began))
 	return nil
 }
 
@@ -330,20 +331,20 @@ func (im *importRun) rest(ctx context.Context, held time.Duration) {
 
 // tell prints what was done, and the secrets, once.
 func (im *importRun) tell() error {
-	return im.command.show(im.program, fields(im.fields), im.text)
+	return im.command.Show(&im.Program, sheaf.RecordFunc(im.fields), im.text)
 }
 
 func (im *importRun) fields(o *sheaf.Object) {
 	o.Bool("dry_run", im.rehearsal != nil)
 	o.Int("line", int64(im.reached))
-	o.Record("added", fields(func(o *sheaf.Object) { countFields(o, im.done.Added) }))
-	o.Record("skipped", fields(func(o *sheaf.Object) { countFields(o, im.done.Skipped) }))
+	o.Record("added", sheaf.RecordFunc(func(o *sheaf.Object) { countFields(o, im.done.Added) }))
+	o.Record("skipped", sheaf.RecordFunc(func(o *sheaf.Object) { countFields(o, im.done.Skipped) }))
 	list := []byte{'['}
 	for i, s := range im.done.Subscriptions {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = sheaf.AppendJSON(list, fields(func(o *sheaf.Object) { im.secret(o, s) }))
+		list = sheaf.AppendJSON(list, sheaf.RecordFunc(func(o *sheaf.Object) { im.secret(o, s) }))
 	}
 	o.Raw("subscriptions", append(list, ']'))
 }
@@ -369,7 +370,7 @@ func (im *importRun) text() string {
 	}
 	if len(im.done.Subscriptions) > 0 {
 		b.WriteString("The subscriptions are inactive and have new secrets, which are shown once. Give each to its endpoint, then turn it on:\n")
-		b.WriteString(table("ID\tSECRET\tHEADERS TO SET AGAIN\tNAME", func(row func(...any)) {
+		b.WriteString(cli.Table("ID\tSECRET\tHEADERS TO SET AGAIN\tNAME", func(row func(...any)) {
 			for _, s := range im.done.Subscriptions {
 				row(s.ID, *s.Secret, orDash(strings.Join(im.headers[s.From], ", ")), s.Name)
 			}

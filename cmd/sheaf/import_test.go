@@ -414,7 +414,7 @@ func TestImport_IsInterrupted(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := newProgram(nil, "", &out, &errs)
 	calls := 0
-	p.now = func() time.Time { // it is asked for the time of every record, twice: here in the first transaction
+	p.Now = func() time.Time { // it is asked for the time of every record, twice: here in the first transaction
 		if calls++; calls == 2300 {
 			cancel()
 		}
@@ -581,7 +581,7 @@ func FuzzParseLine(f *testing.F) {
 		}
 		d := r.Document.Apply(sheaf.Document{ID: sheaf.DocumentID(r.ID), CreatedAt: time.Now(), UpdatedAt: time.Now()})
 		kind, written := exported(app.Exported{Document: &d}, new(app.ImportCount))
-		again, err := parseLine(sheaf.AppendJSON(nil, fields(func(o *sheaf.Object) {
+		again, err := parseLine(sheaf.AppendJSON(nil, sheaf.RecordFunc(func(o *sheaf.Object) {
 			o.Text("kind", kind)
 			written(o)
 		})))

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 )
 
 type keyCreate struct {
 	storeFlags
-	output
+	cli.Output
 	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace; the key is its owner's."`
 	Name      string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters."`
 	Scopes    string `required:"" placeholder:"all|a,b,c" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
@@ -28,7 +29,7 @@ func (c *keyCreate) Run(ctx context.Context, p *program) error {
 	if in.Scopes, err = parseScopes(c.Scopes); err != nil {
 		return err
 	}
-	if in.ExpiresAt, err = c.expiry(p.now()); err != nil {
+	if in.ExpiresAt, err = c.expiry(p.Now()); err != nil {
 		return err
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
@@ -36,7 +37,7 @@ func (c *keyCreate) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.show(p, createdKey(k), func() string {
+		return c.Show(&p.Program, createdKey(k), func() string {
 			return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
 		})
 	})
@@ -66,7 +67,7 @@ func parseScopes(s string) (sheaf.Scopes, error) {
 }
 
 func createdKey(k sheaf.NewKey) sheaf.Record {
-	return fields(func(o *sheaf.Object) {
+	return sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("id", string(k.ID))
 		o.OptText("key", k.Secret)
 		o.Text("name", k.Name)
@@ -77,7 +78,7 @@ func createdKey(k sheaf.NewKey) sheaf.Record {
 
 type keyList struct {
 	storeFlags
-	output
+	cli.Output
 	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace."`
 }
 
@@ -95,13 +96,13 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 		for i := range keys {
 			records[i] = &keys[i]
 		}
-		return c.showAll(p, records, func() string { return keyTable(keys...) })
+		return c.ShowAll(&p.Program, records, func() string { return keyTable(keys...) })
 	})
 }
 
 type keyRevoke struct {
 	storeFlags
-	output
+	cli.Output
 	ID string `arg:"" help:"Id of the key."`
 }
 
@@ -115,21 +116,14 @@ func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.show(p, &k, func() string { return fmt.Sprintf("revoked %s (%s…, %q)\n", k.ID, k.Prefix, k.Name) })
+		return c.Show(&p.Program, &k, func() string { return fmt.Sprintf("revoked %s (%s…, %q)\n", k.ID, k.Prefix, k.Name) })
 	})
 }
 
 func keyTable(keys ...sheaf.Key) string {
-	return table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
+	return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
 		for _, k := range keys {
-			row(k.ID, k.Prefix, shownTime(k.ExpiresAt), shownTime(k.LastUsedAt), k.Name, strings.Join(k.Scopes.Strings(), ","))
+			row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, strings.Join(k.Scopes.Strings(), ","))
 		}
 	})
-}
-
-func shownTime(t *time.Time) string {
-	if t == nil {
-		return "never"
-	}
-	return t.Format(time.RFC3339)
 }

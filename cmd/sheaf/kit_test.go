@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (e environment) lookup(name string) (string, bool) {
 }
 
 func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program {
-	return &program{stdin: strings.NewReader(stdin), stdout: stdout, stderr: stderr, env: e.lookup, now: time.Now, random: rand.Reader}
+	return &program{cli.Program{Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: e.lookup, Now: time.Now, Random: rand.Reader, Version: version}}
 }
 
 // sheafWith runs a command with an environment and a standard input. A server

@@ -26,7 +26,7 @@ func (p *program) limiter(c *config.Settings, log *slog.Logger) (*sharedLimits, 
 		}
 		return nil, nil
 	}
-	l, err := redislimit.New(redislimit.Config{URL: c.RedisURL.Reveal(), NodeID: rand.Text(), Log: log, Now: p.now})
+	l, err := redislimit.New(redislimit.Config{URL: c.RedisURL.Reveal(), NodeID: rand.Text(), Log: log, Now: p.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -7,15 +7,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
@@ -31,18 +29,12 @@ func main() {
 	// Whatever the program writes, the database and backups too, is for its
 	// own user.
 	syscall.Umask(0o077)
-	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, now: time.Now, random: rand.Reader}
+	p := &program{cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Now: time.Now, Random: rand.Reader, Version: version}}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
 }
 
-// program is what a command gets from outside.
-type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            config.LookupEnv
-	now            func() time.Time
-	random         io.Reader
-}
+// program is what the commands get from outside.
+type program struct{ cli.Program }
 
 // run does what the arguments say and returns the code to end with. The end of
 // ctx asks it to stop in order.
@@ -54,7 +46,7 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 		return p.explain(parser, err)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(p); err != nil {
+	if err := command.Run(p, &p.Program); err != nil {
 		p.report(err)
 		return exitFailed
 	}
@@ -79,11 +71,11 @@ func usual(args []string) []string {
 func (p *program) explain(parser *kong.Kong, err error) int {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
-		parser.Stdout = p.stderr
+		parser.Stdout = p.Stderr
 		_ = parse.Context.PrintUsage(false)
-		fmt.Fprintln(p.stderr)
+		fmt.Fprintln(p.Stderr)
 	}
-	fmt.Fprintln(p.stderr, "sheaf: "+oneLine(err.Error()))
+	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(err.Error()))
 	return exitUsage
 }
 
@@ -93,11 +85,11 @@ func (p *program) report(err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, line := range problems {
-			fmt.Fprintln(p.stderr, "sheaf: "+line)
+			fmt.Fprintln(p.Stderr, "sheaf: "+line)
 		}
 		return
 	}
-	fmt.Fprintln(p.stderr, "sheaf: "+oneLine(message(err)))
+	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(message(err)))
 }
 
 // message is what is shown of an error. The text of an unavailable store speaks
@@ -111,11 +103,6 @@ func message(err error) string {
 		return "the store cannot do it at the moment: " + refusal.Cause.Error()
 	}
 	return refusal.Text
-}
-
-// oneLine joins the lines of an error's text; drivers write several.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 }
 
 // exited is how --help leaves the parser.

@@ -60,7 +60,7 @@ func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string
 		return nil, otherKey(path + " does not exist")
 	}
 	key := make([]byte, masterKeySize)
-	if _, err := io.ReadFull(p.random, key); err != nil {
+	if _, err := io.ReadFull(p.Random, key); err != nil {
 		return nil, fmt.Errorf("make a master key: %w", err)
 	}
 	if err := makeFolder(filepath.Dir(path)); err != nil {

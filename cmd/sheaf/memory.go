@@ -27,7 +27,7 @@ const (
 func (p *program) takeMemory() (memory int64, release func()) {
 	root := os.DirFS("/")
 	memory = min(machineMemory(root), containerMemory(root))
-	if _, set := p.env("GOMEMLIMIT"); set {
+	if _, set := p.Env("GOMEMLIMIT"); set {
 		memory = min(memory, debug.SetMemoryLimit(-1))
 	} else if limit := containerMemory(root); limit != math.MaxInt64 {
 		debug.SetMemoryLimit(collectorLimit(limit))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -13,12 +14,12 @@ import (
 
 type migrateCommand struct {
 	storeFlags
-	output
+	cli.Output
 	Status bool `help:"Only say which schema the database has."`
 }
 
 func (c *migrateCommand) Run(ctx context.Context, p *program) error {
-	settings, err := c.Load(p.env)
+	settings, err := c.Load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (c *migrateCommand) Run(ctx context.Context, p *program) error {
 	if err := schema.Serves(); err != nil && !c.Status {
 		return err
 	}
-	return c.show(p, fields(func(o *sheaf.Object) {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Int("schema", schema.Version)
 		o.Int("program", store.Latest)
 		o.Bool("usable", schema.Serves() == nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -14,7 +15,7 @@ import (
 
 type repairCommand struct {
 	storeFlags
-	output
+	cli.Output
 	MasterKey *string `placeholder:"BASE64" help:"The master key, to see whether it opens the webhooks' secrets. Without it, the file in the data folder."`
 	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
 	Accept    bool    `help:"Take what the other program wrote although sheaf doctor finds violations in it. A file that SQLite itself finds damaged is never taken."`
@@ -23,7 +24,7 @@ type repairCommand struct {
 // Run takes over the pages of an SQLite file that another program wrote while no
 // server ran, if the data is sound. Otherwise it changes nothing.
 func (c *repairCommand) Run(ctx context.Context, p *program) error {
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (c *repairCommand) repair(ctx context.Context, p *program, settings *config
 	if err := errors.Join(out.err, err); err != nil {
 		return err
 	}
-	return c.show(p, fields(func(o *sheaf.Object) {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Int("pages", pages)
 		o.Int("repaired", restamped)
 		o.Int("violations", int64(violations))
@@ -103,7 +104,7 @@ func (c *repairCommand) examine(ctx context.Context, p *program, settings *confi
 	if err := schema.Serves(); err != nil {
 		return err
 	}
-	x := doctor.Examination{Now: p.now(), Retention: settings.Retention}
+	x := doctor.Examination{Now: p.Now(), Retention: settings.Retention}
 	if x.Box, err = p.boxOf(ctx, st, settings, tell); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -30,11 +29,11 @@ type webhooks struct {
 }
 
 func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (*webhooks, error) {
-	box, err := seal.New(masterKey, p.random)
+	box, err := seal.New(masterKey, p.Random)
 	if err != nil {
 		return nil, err
 	}
-	roots, err := deliveryRoots(s.WebhookCAs)
+	roots, err := config.Roots(s.WebhookCAs)
 	if err != nil {
 		return nil, err
 	}
@@ -44,23 +43,7 @@ func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (
 		Special: g.Special, Allowed: g.Allowed, RootCAs: roots, PerHost: deliver.IdlePerHost, Idle: deliver.BudgetFor(memory).Places / 4, UserAgent: "Sheaf-Webhooks/" + version,
 	})
 	return &webhooks{box: box, guard: g, memory: memory,
-		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.now}}, nil
-}
-
-// deliveryRoots are the machine's roots and the operator's; nil is the
-// machine's alone.
-func deliveryRoots(more []*x509.Certificate) (*x509.CertPool, error) {
-	if len(more) == 0 {
-		return nil, nil
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range more {
-		pool.AddCert(c)
-	}
-	return pool, nil
+		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.Now}}, nil
 }
 
 func (w *webhooks) rules(s *config.Settings) app.Webhooks {
@@ -69,7 +52,7 @@ func (w *webhooks) rules(s *config.Settings) app.Webhooks {
 
 // deliverer sends what the store holds; the commits wake it.
 func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
-	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.now, NewToken: rand.Text,
+	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.Now, NewToken: rand.Text,
 		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Budget: deliver.BudgetFor(w.memory), Alone: s.DatabaseURL == ""})
 	st.OnCommit(d.Notice)
 	if _, err := net.InterfaceAddrs(); err != nil {
@@ -79,7 +62,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 }
 
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
-	began := p.now()
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.now, Retention: s.Retention, MostTrash: mostTrash(s.MaxRecords),
-		Elapsed: func() time.Duration { return p.now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
+	began := p.Now()
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, MostTrash: mostTrash(s.MaxRecords),
+		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

@@ -52,13 +52,13 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	defer halt()
 	context.AfterFunc(ctx, halt) // a second signal ends the process at once
 
-	settings, err := c.Load(p.env)
+	settings, err := c.Load(p.Env)
 	if err != nil {
 		return err
 	}
-	lines := obs.NewLines(p.stderr)
+	lines := obs.NewLines(p.Stderr)
 	defer lines.Close()
-	p.stderr = lines.AtOnce() // who does not read it keeps nobody waiting
+	p.Stderr = lines.AtOnce() // who does not read it keeps nobody waiting
 	log := obs.NewLog(lines, settings.LogFormat == config.LogJSON, settings.LogLevel)
 	memory, release := p.takeMemory()
 	defer release()
@@ -88,7 +88,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listener.Close()
-	a := app.New(app.Config{Store: st, Now: p.now, Random: p.random, Webhooks: hooks.rules(settings),
+	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Webhooks: hooks.rules(settings),
 		MaxRecords: maxRecords(settings.MaxRecords)})
 	s, err := p.newServer(settings, st, a, hooks, log, lines, listener)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	warnOfOpenFiles(settings, log)
-	fmt.Fprintf(p.stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
+	fmt.Fprintf(p.Stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
 
@@ -165,22 +165,22 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	if err != nil {
 		return nil, err
 	}
-	pages := console.New(console.Config{App: a, Log: log, Now: p.now, PublicURL: c.PublicURL,
+	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL,
 		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
-	counts, requests := tally.New(p.now), new(obs.Routes)
+	counts, requests := tally.New(p.Now), new(obs.Routes)
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL,
+		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 	})
 	st.OnCommit(wake(api, pages))
 	// The edges side by side. Another is mounted by a line here.
-	entrance := front.New(front.Config{Log: log, Now: p.now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests},
+	entrance := front.New(front.Config{Log: log, Now: p.Now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests},
 		front.Mount{Edge: api, Name: "other", Paths: []string{"/"}},
 		front.Mount{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
 	)
 	clients := boundConnections(l)
-	s := &server{log: log, now: p.now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	sender := p.deliverer(c, st, w, counts, log)
 	sweeper := p.sweeper(c, st, log)
 	s.workers = []worker{

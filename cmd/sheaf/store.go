@@ -20,7 +20,7 @@ type storeFlags struct{ config.Store }
 // that age may be using it. The folder is made for commands that write into a new
 // one.
 func (f storeFlags) open(ctx context.Context, p *program, writes bool) (*store.Store, error) {
-	settings, err := f.Load(p.env)
+	settings, err := f.Load(p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act fu
 }
 
 func (p *program) app(st *store.Store) *app.App {
-	return app.New(app.Config{Store: st, Now: p.now, Random: p.random})
+	return app.New(app.Config{Store: st, Now: p.Now, Random: p.Random})
 }
 
 func storeOptions(s config.StoreSettings) store.Options {

@@ -7,20 +7,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
 
 type userSetPassword struct {
 	storeFlags
-	output
+	cli.Output
 	Email string `arg:"" help:"E-mail of the user."`
 }
 
@@ -38,16 +38,16 @@ func (c *userSetPassword) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.show(p, &u, func() string { return fmt.Sprintf("the password of %s is set\n", c.Email) })
+		return c.Show(&p.Program, &u, func() string { return fmt.Sprintf("the password of %s is set\n", c.Email) })
 	})
 }
 
 // readPassword asks twice on a terminal, and else reads one line.
 func (p *program) readPassword() (string, error) {
-	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := p.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return p.askPassword(int(f.Fd()))
 	}
-	line, err := bufio.NewReader(io.LimitReader(p.stdin, 2*app.MaxPassword)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(p.Stdin, 2*app.MaxPassword)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password from standard input: %w", err)
 	}
@@ -55,12 +55,12 @@ func (p *program) readPassword() (string, error) {
 }
 
 func (p *program) askPassword(terminal int) (string, error) {
-	defer keepEcho(terminal)()
+	defer cli.KeepEcho(terminal)()
 	var typed [2]string
 	for i, prompt := range []string{"Password: ", "The same again: "} {
-		fmt.Fprint(p.stderr, prompt)
+		fmt.Fprint(p.Stderr, prompt)
 		line, err := term.ReadPassword(terminal)
-		fmt.Fprintln(p.stderr)
+		fmt.Fprintln(p.Stderr)
 		if err != nil {
 			return "", fmt.Errorf("read the password: %w", err)
 		}
@@ -72,27 +72,6 @@ func (p *program) askPassword(terminal int) (string, error) {
 	return typed[0], nil
 }
 
-// keepEcho makes an interrupt give the terminal back as it was. The function
-// that it returns ends that.
-func keepEcho(terminal int) (done func()) {
-	state, err := term.GetState(terminal)
-	if err != nil {
-		return func() {}
-	}
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	go func() {
-		if _, ok := <-interrupts; ok {
-			_ = term.Restore(terminal, state)
-			os.Exit(130) // as a shell shows an interrupted command
-		}
-	}()
-	return func() {
-		signal.Stop(interrupts)
-		close(interrupts)
-	}
-}
-
 // addressFlags are the settings of the server that links begin with.
 type addressFlags struct {
 	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server."`
@@ -102,7 +81,7 @@ type addressFlags struct {
 // base returns the beginning of links. The address is one of the server's
 // settings, so they are looked for where the server looks.
 func (a addressFlags) base(p *program, s storeFlags) (string, error) {
-	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.env)
+	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.Env)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +93,7 @@ func (a addressFlags) base(p *program, s storeFlags) (string, error) {
 
 type userSetupLink struct {
 	storeFlags
-	output
+	cli.Output
 	addressFlags
 }
 
@@ -128,13 +107,13 @@ func (c *userSetupLink) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.showLink(p, setupURL(base, link), link.ExpiresAt)
+		return showLink(p, c.Output, setupURL(base, link), link.ExpiresAt)
 	})
 }
 
 // showLink prints a link that is shown once.
-func (o output) showLink(p *program, url string, expires time.Time) error {
-	return o.show(p, fields(func(o *sheaf.Object) {
+func showLink(p *program, o cli.Output, url string, expires time.Time) error {
+	return o.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("url", url)
 		o.Time("expires_at", expires)
 	}), func() string { return url + "\n" })
@@ -142,7 +121,7 @@ func (o output) showLink(p *program, url string, expires time.Time) error {
 
 type userInvite struct {
 	storeFlags
-	output
+	cli.Output
 	addressFlags
 	Email     string `arg:"" help:"E-mail of who is invited. No mail is sent."`
 	Workspace string `required:"" placeholder:"ID" help:"Workspace to join."`
@@ -163,13 +142,13 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.showLink(p, base+"/invite/"+i.Token, i.ExpiresAt)
+		return showLink(p, c.Output, base+"/invite/"+i.Token, i.ExpiresAt)
 	})
 }
 
 type userList struct {
 	storeFlags
-	output
+	cli.Output
 }
 
 func (c *userList) Run(ctx context.Context, p *program) error {
@@ -182,12 +161,12 @@ func (c *userList) Run(ctx context.Context, p *program) error {
 		for i := range all {
 			records[i] = &all[i]
 		}
-		return c.showAll(p, records, func() string { return userTable(all) })
+		return c.ShowAll(&p.Program, records, func() string { return userTable(all) })
 	})
 }
 
 func userTable(all []app.UserIn) string {
-	return table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
+	return cli.Table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
 		for _, u := range all {
 			email, password := "-", "none"
 			if u.Email != nil {

@@ -5,17 +5,18 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 )
 
 // version is set when a release is built: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
-type versionCommand struct{ output }
+type versionCommand struct{ cli.Output }
 
 func (c *versionCommand) Run(p *program) error {
 	commit := builtFrom()
-	return c.show(p, fields(func(o *sheaf.Object) {
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("version", version)
 		o.Text("commit", commit)
 		o.Text("go", runtime.Version())

@@ -3,16 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
 )
 
 type workspaceCreate struct {
 	storeFlags
-	output
+	cli.Output
 	Name       string `required:"" placeholder:"NAME" help:"Name of the workspace, 1 to 200 characters."`
 	Plan       string `required:"" placeholder:"PLAN" help:"Its plan: free, pro or business."`
 	Personal   bool   `help:"Make it one user's own: its events carry no workspace."`
@@ -31,15 +30,15 @@ func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
 		}
 		if ws.Known {
 			// Nobody proves that an address is theirs: somebody else may have used an invitation to it.
-			fmt.Fprintf(p.stderr, "%s is a user who was here before, and signs in as ever. Is it the right one? sheaf user list shows them all.\n", c.OwnerEmail)
+			fmt.Fprintf(p.Stderr, "%s is a user who was here before, and signs in as ever. Is it the right one? sheaf user list shows them all.\n", c.OwnerEmail)
 		}
-		return c.show(p, &ws, func() string { return workspaceTable(ws) })
+		return c.Show(&p.Program, &ws, func() string { return workspaceTable(ws) })
 	})
 }
 
 type workspaceSetPlan struct {
 	storeFlags
-	output
+	cli.Output
 	ID   string `arg:"" help:"Id of the workspace."`
 	Plan string `arg:"" help:"free, pro or business."`
 }
@@ -58,13 +57,13 @@ func (c *workspaceSetPlan) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		return c.show(p, &ws, func() string { return workspaceTable(ws) })
+		return c.Show(&p.Program, &ws, func() string { return workspaceTable(ws) })
 	})
 }
 
 type workspaceList struct {
 	storeFlags
-	output
+	cli.Output
 }
 
 func (c *workspaceList) Run(ctx context.Context, p *program) error {
@@ -77,32 +76,14 @@ func (c *workspaceList) Run(ctx context.Context, p *program) error {
 		for i := range all {
 			records[i] = &all[i]
 		}
-		return c.showAll(p, records, func() string { return workspaceTable(all...) })
+		return c.ShowAll(&p.Program, records, func() string { return workspaceTable(all...) })
 	})
 }
 
 func workspaceTable(all ...app.OwnedWorkspace) string {
-	return table("ID\tPLAN\tOWNER\tNAME", func(row func(...any)) {
+	return cli.Table("ID\tPLAN\tOWNER\tNAME", func(row func(...any)) {
 		for _, w := range all {
 			row(w.ID, w.Plan, w.Owner, w.Name)
 		}
 	})
-}
-
-// table lines up columns for a person.
-func table(head string, fill func(row func(...any))) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, head)
-	fill(func(cells ...any) {
-		for i, c := range cells {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
-			fmt.Fprint(w, oneLine(fmt.Sprint(c)))
-		}
-		fmt.Fprintln(w)
-	})
-	w.Flush()
-	return b.String()
 }

@@ -23,6 +23,8 @@ const (
 // the moment to ask where it belongs.
 var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
+	{part: "internal/cli", why: "its commands talk to a server as any other program does, through the client",
+		may: []string{"client", "internal/sheaf", "internal/config", "internal/deliver"}},
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint"}},

@@ -253,6 +253,21 @@ func parsePrefixes(value string) ([]netip.Prefix, error) {
 	return prefixes, errors.Join(problems...)
 }
 
+// Roots returns whom to trust in TLS: the machine's roots and these. Nil is the machine's alone.
+func Roots(more []*x509.Certificate) (*x509.CertPool, error) {
+	if len(more) == 0 {
+		return nil, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range more {
+		pool.AddCert(c)
+	}
+	return pool, nil
+}
+
 // ReadCertificates returns the certificates of a PEM file; of no file, none.
 func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	if path == "" {

@@ -10,6 +10,12 @@ import (
 // Record is what the API shows: it appends its own fields, in their order.
 type Record interface{ Fields(o *Object) }
 
+// RecordFunc is a record made of a function.
+type RecordFunc func(o *Object)
+
+// Fields appends what the function appends.
+func (f RecordFunc) Fields(o *Object) { f(o) }
+
 // AppendJSON appends r as a JSON object. Strings are not HTML-escaped, so that
 // a receiver that re-encodes a payload gets the same bytes.
 func AppendJSON(b []byte, r Record) []byte {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/sha256"
@@ -25,7 +25,7 @@ type position struct {
 }
 
 // openPosition reads what an earlier run kept, and holds it for this one.
-func (p *program) openPosition(server, workspace string) (*position, error) {
+func (p *Program) openPosition(server, workspace string) (*position, error) {
 	folder, err := p.profileFolder()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -29,18 +29,18 @@ type profileCommands struct {
 }
 
 // profileFolder is where the profile and the positions of listeners are kept.
-func (p *program) profileFolder() (string, error) {
-	if dir, _ := p.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+func (p *Program) profileFolder() (string, error) {
+	if dir, _ := p.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sheaf"), nil
 	}
-	if home, _ := p.env("HOME"); home != "" {
+	if home, _ := p.Env("HOME"); home != "" {
 		return filepath.Join(home, ".config", "sheaf"), nil
 	}
 	return "", errors.New("there is no folder for the profile: set HOME or XDG_CONFIG_HOME")
 }
 
 // readProfile returns the profile, or an empty one when there is none.
-func (p *program) readProfile() (profile, error) {
+func (p *Program) readProfile() (profile, error) {
 	folder, err := p.profileFolder()
 	if err != nil {
 		return profile{}, nil // nothing was ever kept
@@ -96,7 +96,7 @@ func writePrivate(path string, v any) error {
 type profileSet struct{ apiCommand }
 
 // Run keeps the login once the server has accepted it.
-func (c *profileSet) Run(ctx context.Context, p *program) error {
+func (c *profileSet) Run(ctx context.Context, p *Program) error {
 	saved, err := p.readProfile()
 	if err != nil {
 		return err
@@ -131,15 +131,15 @@ func (c *profileSet) Run(ctx context.Context, p *program) error {
 
 // askKey reads the key from a terminal, without showing it, or from a line of
 // standard input: there it is in no list of processes.
-func (p *program) askKey(server string) (string, error) {
-	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		defer keepEcho(int(f.Fd()))()
-		fmt.Fprintf(p.stderr, "API key for %s: ", server)
+func (p *Program) askKey(server string) (string, error) {
+	if f, ok := p.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		defer KeepEcho(int(f.Fd()))()
+		fmt.Fprintf(p.Stderr, "API key for %s: ", server)
 		line, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(p.stderr)
+		fmt.Fprintln(p.Stderr)
 		return strings.TrimSpace(string(line)), err
 	}
-	line, err := bufio.NewReader(io.LimitReader(p.stdin, 4096)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(p.Stdin, 4096)).ReadString('\n')
 	if line = strings.TrimSpace(line); line == "" {
 		return "", errors.New("no API key: write it on standard input, or give --api-key")
 	}
@@ -151,7 +151,7 @@ func (p *program) askKey(server string) (string, error) {
 
 type profileShow struct{ apiCommand }
 
-func (c *profileShow) Run(ctx context.Context, p *program) error {
+func (c *profileShow) Run(ctx context.Context, p *Program) error {
 	l, err := c.login(p)
 	if err != nil {
 		return err
@@ -172,12 +172,12 @@ func whoText(server string, me client.Identity) string {
 	}
 	return facts("server", server, "workspace", fmt.Sprintf("%s (%s, %s)", me.Workspace.Name, me.Plan, me.Workspace.ID),
 		"user", strings.TrimSpace(who+" "+me.User.ID), "key", me.Key.Prefix+"… "+me.Key.Name,
-		"scopes", strings.Join(me.Key.Scopes, " "), "expires", shownTime(me.Key.ExpiresAt))
+		"scopes", strings.Join(me.Key.Scopes, " "), "expires", Moment(me.Key.ExpiresAt))
 }
 
-type profileRemove struct{ output }
+type profileRemove struct{ Output }
 
-func (c *profileRemove) Run(p *program) error {
+func (c *profileRemove) Run(p *Program) error {
 	folder, err := p.profileFolder()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type eventFlags struct {
 	After    string `placeholder:"EVENT" help:"Only events after this one."`
 }
 
-func (f eventFlags) filter(p *program) (client.EventFilter, error) {
+func (f eventFlags) filter(p *Program) (client.EventFilter, error) {
 	since, err := p.moment("--since", f.Since)
 	return client.EventFilter{Type: f.Type, ResourceID: f.Resource, Since: since, After: f.After}, err
 }
@@ -42,7 +42,7 @@ type eventsList struct {
 	pages
 }
 
-func (c *eventsList) Run(ctx context.Context, p *program) error {
+func (c *eventsList) Run(ctx context.Context, p *Program) error {
 	f, err := c.filter(p)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func eventName(e client.Event) string {
 
 // eventLine is one event for a person.
 func eventLine(e client.Event) string {
-	line := fmt.Sprintf("%s  %-20s  %s", stamp(e.Timestamp), oneLine(e.Type), oneLine(e.ID))
+	line := fmt.Sprintf("%s  %-20s  %s", stamp(e.Timestamp), OneLine(e.Type), OneLine(e.ID))
 	if name := eventName(e); name != "" {
 		line += fmt.Sprintf("  %q", sheaf.Clip(name))
 	}
@@ -79,7 +79,7 @@ type eventsTail struct {
 }
 
 // Run ends well when it is interrupted: that is how it is meant to end.
-func (c *eventsTail) Run(ctx context.Context, p *program) error {
+func (c *eventsTail) Run(ctx context.Context, p *Program) error {
 	f, err := c.filter(p)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ type eventsGet struct {
 	ID string `arg:"" help:"Id of the event."`
 }
 
-func (c *eventsGet) Run(ctx context.Context, p *program) error {
+func (c *eventsGet) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Event, error) {
 		return api.Events.Get(ctx, c.ID)
 	}, eventText)
@@ -130,7 +130,7 @@ type eventsFates struct {
 	ID string `arg:"" help:"Id of the event."`
 }
 
-func (c *eventsFates) Run(ctx context.Context, p *program) error {
+func (c *eventsFates) Run(ctx context.Context, p *Program) error {
 	return askAll(&c.apiCommand, ctx, p, 0, func(ctx context.Context, api *client.Client) iter.Seq2[client.Fate, error] {
 		return api.Events.AllFates(ctx, c.ID, client.Paging{})
 	}, "SUBSCRIPTION\tSTATE\tDELIVERY\tNAME\tREASON", func(v client.Fate) []any {
@@ -150,7 +150,7 @@ type eventsPublish struct {
 	User     string `placeholder:"ID" help:"Who did it; without it, the key's user."`
 }
 
-func (c *eventsPublish) Run(ctx context.Context, p *program) error {
+func (c *eventsPublish) Run(ctx context.Context, p *Program) error {
 	payload, err := p.given(c.Payload)
 	if err != nil {
 		return err
@@ -164,9 +164,9 @@ func (c *eventsPublish) Run(ctx context.Context, p *program) error {
 }
 
 // given returns the text itself, or what the file or standard input holds.
-func (p *program) given(s string) ([]byte, error) {
+func (p *Program) given(s string) ([]byte, error) {
 	if s == "-" {
-		return io.ReadAll(io.LimitReader(p.stdin, 10<<20))
+		return io.ReadAll(io.LimitReader(p.Stdin, 10<<20))
 	}
 	if path, ok := strings.CutPrefix(s, "@"); ok {
 		return os.ReadFile(path)

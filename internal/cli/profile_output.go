@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,15 +16,12 @@ import (
 )
 
 // one prints a record as the server sent it, or what text returns.
-func (o output) one(p *program, raw []byte, text func() string) error {
-	if o.JSON {
-		return p.print(strings.TrimSpace(string(raw)) + "\n")
-	}
-	return p.print(text())
+func (o Output) one(p *Program, raw []byte, text func() string) error {
+	return o.show(p, func() []byte { return raw }, text)
 }
 
 // ask makes one call and shows its record.
-func ask[T any](c *apiCommand, ctx context.Context, p *program, call func(context.Context, *client.Client) (T, error), text func(T) string) error {
+func ask[T any](c *apiCommand, ctx context.Context, p *Program, call func(context.Context, *client.Client) (T, error), text func(T) string) error {
 	if c.wrong != nil {
 		return c.wrong
 	}
@@ -39,16 +36,16 @@ func ask[T any](c *apiCommand, ctx context.Context, p *program, call func(contex
 
 // askAll makes the calls of an iterator, to at most limit records (0: all), and
 // shows them as one JSON array or a table.
-func askAll[T any](c *apiCommand, ctx context.Context, p *program, limit int, seq func(context.Context, *client.Client) iter.Seq2[T, error], head string, row func(T) []any) error {
+func askAll[T any](c *apiCommand, ctx context.Context, p *Program, limit int, seq func(context.Context, *client.Client) iter.Seq2[T, error], head string, row func(T) []any) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		items, err := gather(seq(ctx, api), limit)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.print(arrayOf(items))
+			return p.Print(arrayOf(items))
 		}
-		return p.print(table(head, func(add func(...any)) {
+		return p.Print(Table(head, func(add func(...any)) {
 			for _, v := range items {
 				add(row(v)...)
 			}
@@ -94,7 +91,7 @@ func asJSON(v any) []byte {
 }
 
 // gone makes a deletion and says so.
-func (c *apiCommand) gone(ctx context.Context, p *program, noun, id string, act func(context.Context, *client.Client) error) error {
+func (c *apiCommand) gone(ctx context.Context, p *Program, noun, id string, act func(context.Context, *client.Client) error) error {
 	if c.wrong != nil {
 		return c.wrong
 	}
@@ -102,7 +99,7 @@ func (c *apiCommand) gone(ctx context.Context, p *program, noun, id string, act 
 		if err := act(ctx, api); err != nil {
 			return err
 		}
-		return c.one(p, asJSON(map[string]any{"id": id, "deleted": true}), func() string { return fmt.Sprintf("deleted %s %s\n", noun, oneLine(id)) })
+		return c.one(p, asJSON(map[string]any{"id": id, "deleted": true}), func() string { return fmt.Sprintf("deleted %s %s\n", noun, OneLine(id)) })
 	})
 }
 
@@ -112,7 +109,7 @@ func facts(pairs ...string) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", pairs[i], oneLine(pairs[i+1]))
+			fmt.Fprintf(w, "%s\t%s\n", pairs[i], OneLine(pairs[i+1]))
 		}
 	}
 	w.Flush()
@@ -198,12 +195,12 @@ func (f pages) paging() client.Paging {
 }
 
 // moment reads a time, or how long ago it was.
-func (p *program) moment(flag, s string) (time.Time, error) {
+func (p *Program) moment(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return p.now().Add(-d), nil
+		return p.Now().Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {

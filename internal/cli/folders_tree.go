@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -27,21 +27,21 @@ type leaf struct {
 // forest is what lies in each folder; the root level has no id.
 type forest map[string][]leaf
 
-func (c *foldersTree) Run(ctx context.Context, p *program) error {
+func (c *foldersTree) Run(ctx context.Context, p *Program) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		all, err := c.grow(ctx, api)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.print(string(asJSON(all.nested(""))) + "\n")
+			return p.Print(string(asJSON(all.nested(""))) + "\n")
 		}
 		var b strings.Builder
 		c.draw(&b, all, "", "")
 		if b.Len() == 0 {
 			b.WriteString("no folders: make one with sheaf folders create NAME\n")
 		}
-		return p.print(b.String())
+		return p.Print(b.String())
 	})
 }
 
@@ -85,7 +85,7 @@ func (c *foldersTree) draw(b *strings.Builder, all forest, in, indent string) {
 		if i == len(all[in])-1 {
 			branch, deeper = "└── ", "    "
 		}
-		fmt.Fprintf(b, "%s%s%s  (%s)", indent, branch, oneLine(l.name), l.note)
+		fmt.Fprintf(b, "%s%s%s  (%s)", indent, branch, OneLine(l.name), l.note)
 		if c.IDs {
 			fmt.Fprintf(b, "  %s", l.id)
 		}

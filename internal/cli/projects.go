@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type projectsList struct {
 	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
 }
 
-func (c *projectsList) Run(ctx context.Context, p *program) error {
+func (c *projectsList) Run(ctx context.Context, p *Program) error {
 	f := client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Project, error] {
 		return api.Projects.All(ctx, f)
@@ -39,7 +39,7 @@ type projectsGet struct {
 	ID string `arg:"" help:"Id of the project."`
 }
 
-func (c *projectsGet) Run(ctx context.Context, p *program) error {
+func (c *projectsGet) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Get(ctx, c.ID)
 	}, func(v client.Project) string {
@@ -69,7 +69,7 @@ type projectsCreate struct {
 	SortOrder   int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
-func (c *projectsCreate) Run(ctx context.Context, p *program) error {
+func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Create(ctx, client.NewProject{Name: c.Name, Description: c.Description, Icon: c.Icon, Color: c.Color,
 			FolderID: target(c.Folder), SortOrder: c.SortOrder})
@@ -86,7 +86,7 @@ type projectsUpdate struct {
 	SortOrder   *int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
-func (c *projectsUpdate) Run(ctx context.Context, p *program) error {
+func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
 			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
@@ -99,7 +99,7 @@ type projectsMove struct {
 	Folder string `arg:"" help:"Id of the folder, or root."`
 }
 
-func (c *projectsMove) Run(ctx context.Context, p *program) error {
+func (c *projectsMove) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Move(ctx, c.ID, target(c.Folder))
 	}, projectText)
@@ -110,6 +110,6 @@ type projectsDelete struct {
 	ID string `arg:"" help:"Id of the project."`
 }
 
-func (c *projectsDelete) Run(ctx context.Context, p *program) error {
+func (c *projectsDelete) Run(ctx context.Context, p *Program) error {
 	return c.on("projects", c.ID).gone(ctx, p, "project", c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
 }

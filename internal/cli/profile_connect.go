@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type apiFlags struct {
 // apiCommand is what a command on a server begins with.
 type apiCommand struct {
 	apiFlags
-	output
+	Output
 	wrong error // why no server is asked
 }
 
@@ -41,7 +41,7 @@ func (c apiCommand) on(list, id string) *apiCommand {
 type login struct{ server, key string }
 
 // login finds out which server is meant, and with which key.
-func (f apiFlags) login(p *program) (login, error) {
+func (f apiFlags) login(p *Program) (login, error) {
 	saved, err := p.readProfile()
 	if err != nil {
 		return login{}, err
@@ -63,8 +63,8 @@ func (f apiFlags) login(p *program) (login, error) {
 	return l, nil
 }
 
-func (f apiFlags) server(p *program, saved profile) string {
-	given, _ := p.env("SHEAF_SERVER")
+func (f apiFlags) server(p *Program, saved profile) string {
+	given, _ := p.Env("SHEAF_SERVER")
 	for _, s := range []string{f.Server, given, saved.Server} {
 		if s != "" {
 			return strings.TrimRight(s, "/")
@@ -74,12 +74,12 @@ func (f apiFlags) server(p *program, saved profile) string {
 }
 
 // key returns the key that is given, empty when none is.
-func (f apiFlags) key(p *program) (string, error) {
+func (f apiFlags) key(p *Program) (string, error) {
 	if f.APIKey != "" {
 		return f.APIKey, nil
 	}
-	value, _ := p.env("SHEAF_API_KEY")
-	path, _ := p.env("SHEAF_API_KEY_FILE")
+	value, _ := p.Env("SHEAF_API_KEY")
+	path, _ := p.Env("SHEAF_API_KEY_FILE")
 	switch {
 	case path == "":
 		return value, nil
@@ -98,11 +98,11 @@ func (f apiFlags) key(p *program) (string, error) {
 
 // client returns a client for the login. Pauses that a person would notice are
 // told.
-func (p *program) client(l login) (*client.Client, error) {
-	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + version, Retries: 2,
+func (p *Program) client(l login) (*client.Client, error) {
+	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: 2,
 		OnRetry: func(err error, pause time.Duration) {
 			if pause >= 2*time.Second {
-				fmt.Fprintf(p.stderr, "again in %v: %s\n", pause.Round(time.Second), oneLine(said(err)))
+				fmt.Fprintf(p.Stderr, "again in %v: %s\n", pause.Round(time.Second), OneLine(said(err)))
 			}
 		}})
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *program) client(l login) (*client.Client, error) {
 }
 
 // call makes calls to the server that the flags name.
-func (f apiFlags) call(ctx context.Context, p *program, act func(context.Context, *client.Client) error) error {
+func (f apiFlags) call(ctx context.Context, p *Program, act func(context.Context, *client.Client) error) error {
 	l, err := f.login(p)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type listenCommand struct {
 
 // listener forwards one workspace's events.
 type listener struct {
-	p        *program
+	p        *Program
 	api      *client.Client
 	http     *http.Client
 	signer   deliver.Signer
@@ -41,7 +41,7 @@ type listener struct {
 	where    string // it begins, for a person
 }
 
-func (c *listenCommand) Run(ctx context.Context, p *program) error {
+func (c *listenCommand) Run(ctx context.Context, p *Program) error {
 	to, err := forwardURL(c.ForwardTo)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func knownTypes(types []string) error {
 // nobody listens are then forwarded by the next run.
 func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) error {
 	if l.position.Secret == "" {
-		l.position.Secret = sheaf.NewSigningSecret(l.p.random)
+		l.position.Secret = sheaf.NewSigningSecret(l.p.Random)
 	}
 	if !since.IsZero() {
 		l.where = "with the events since " + stamp(since)
@@ -134,7 +134,7 @@ func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) err
 }
 
 func (l *listener) greet(server string, me client.Identity) error {
-	return l.p.print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", oneLine(me.Workspace.Name), server, l.to, l.where, l.position.Secret))
+	return l.p.Print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", OneLine(me.Workspace.Name), server, l.to, l.where, l.position.Secret))
 }
 
 // run forwards events until ctx ends, which is how it is meant to end.
@@ -153,7 +153,7 @@ func (l *listener) run(ctx context.Context) error {
 		}
 		// Everything that the server still has since then is forwarded.
 		f = client.EventFilter{Since: l.position.At}
-		fmt.Fprintf(l.p.stderr, "the server no longer keeps the event where this ended: events may be missing; going on with those since %s\n", stamp(l.position.At))
+		fmt.Fprintf(l.p.Stderr, "the server no longer keeps the event where this ended: events may be missing; going on with those since %s\n", stamp(l.position.At))
 	}
 }
 
@@ -169,7 +169,7 @@ func (l *listener) follow(ctx context.Context, f client.EventFilter) error {
 			if err != nil {
 				return err
 			}
-			if err := l.p.print(eventLine(e) + "  " + result + "\n"); err != nil {
+			if err := l.p.Print(eventLine(e) + "  " + result + "\n"); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func newForwarder(caFile string) (*http.Client, error) {
 		if err != nil {
 			return nil, sheaf.Invalidf("--ca-file: %v", err)
 		}
-		roots, err := deliveryRoots(more)
+		roots, err := config.Roots(more)
 		if err != nil {
 			return nil, err
 		}
@@ -39,20 +39,20 @@ func newForwarder(caFile string) (*http.Client, error) {
 // keeps those behind it. The only error is that ctx has ended.
 func (l *listener) forward(ctx context.Context, e client.Event) (string, error) {
 	for told := false; ; {
-		began := l.p.now()
+		began := l.p.Now()
 		status, err := l.post(ctx, e)
-		took := l.p.now().Sub(began).Round(time.Millisecond)
+		took := l.p.Now().Sub(began).Round(time.Millisecond)
 		switch {
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case err == nil:
-			return fmt.Sprintf("→ %s in %v", oneLine(status), took), nil
+			return fmt.Sprintf("→ %s in %v", OneLine(status), took), nil
 		case !notAccepted(err):
-			return fmt.Sprintf("→ failed after %v: %s", took, oneLine(err.Error())), nil
+			return fmt.Sprintf("→ failed after %v: %s", took, OneLine(err.Error())), nil
 		}
 		if !told {
 			told = true
-			fmt.Fprintf(l.p.stderr, "nothing listens at %s: waiting for it\n", l.to)
+			fmt.Fprintf(l.p.Stderr, "nothing listens at %s: waiting for it\n", l.to)
 		}
 		if !wait(ctx, time.Second) {
 			return "", ctx.Err()
@@ -67,8 +67,8 @@ func (l *listener) post(ctx context.Context, e client.Event) (status string, err
 		return "", err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "Sheaf-Webhooks/"+version)
-	l.signer.Sign(r.Header, e.ID, l.p.now(), e.Raw(), []string{l.position.Secret})
+	r.Header.Set("User-Agent", "Sheaf-Webhooks/"+l.p.Version)
+	l.signer.Sign(r.Header, e.ID, l.p.Now(), e.Raw(), []string{l.position.Secret})
 	res, err := l.http.Do(r)
 	if err != nil {
 		return "", err

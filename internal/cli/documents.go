@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type documentsList struct {
 	Sort    string `placeholder:"FIELD" help:"created_at, updated_at or title."`
 }
 
-func (c *documentsList) Run(ctx context.Context, p *program) error {
+func (c *documentsList) Run(ctx context.Context, p *Program) error {
 	f := client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
 		return api.Documents.All(ctx, f)
@@ -36,7 +36,7 @@ const documentHead = "ID\tUPDATED\tTITLE"
 func documentRow(v client.Document) []any { return []any{v.ID, stamp(v.UpdatedAt), v.Title} }
 
 func documentTable(all []client.Document) string {
-	return table(documentHead, func(row func(...any)) {
+	return Table(documentHead, func(row func(...any)) {
 		for _, d := range all {
 			row(documentRow(d)...)
 		}
@@ -53,7 +53,7 @@ type documentsGet struct {
 	ID string `arg:"" help:"Id of the document."`
 }
 
-func (c *documentsGet) Run(ctx context.Context, p *program) error {
+func (c *documentsGet) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Get(ctx, c.ID)
 	}, documentText)
@@ -66,7 +66,7 @@ type documentsCreate struct {
 	Project     string `placeholder:"ID" help:"Project to make it in."`
 }
 
-func (c *documentsCreate) Run(ctx context.Context, p *program) error {
+func (c *documentsCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project)})
 	}, documentText)
@@ -80,7 +80,7 @@ type documentsUpdate struct {
 	Project     *string `placeholder:"ID|none" help:"The project that it goes to; none takes it out of its own."`
 }
 
-func (c *documentsUpdate) Run(ctx context.Context, p *program) error {
+func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
 	if c.Project != nil {
 		*c.Project = target(*c.Project)
 	}
@@ -94,7 +94,7 @@ type documentsDelete struct {
 	ID string `arg:"" help:"Id of the document."`
 }
 
-func (c *documentsDelete) Run(ctx context.Context, p *program) error {
+func (c *documentsDelete) Run(ctx context.Context, p *Program) error {
 	return c.on("documents", c.ID).gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
 }
 
@@ -103,7 +103,7 @@ type documentsRestore struct {
 	ID string `arg:"" help:"Id of the document."`
 }
 
-func (c *documentsRestore) Run(ctx context.Context, p *program) error {
+func (c *documentsRestore) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Restore(ctx, c.ID)
 	}, documentText)

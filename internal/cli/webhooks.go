@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type webhooksList struct {
 	pages
 }
 
-func (c *webhooksList) Run(ctx context.Context, p *program) error {
+func (c *webhooksList) Run(ctx context.Context, p *Program) error {
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Subscription, error] {
 		return api.Subscriptions.All(ctx, c.paging())
 	}, "ID\tACTIVE\tFAILURES\tHELD\tNAME\tURL", func(v client.Subscription) []any {
@@ -47,7 +47,7 @@ func (c *webhooksList) Run(ctx context.Context, p *program) error {
 
 type webhooksGet struct{ subscriptionArg }
 
-func (c *webhooksGet) Run(ctx context.Context, p *program) error {
+func (c *webhooksGet) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Get(ctx, c.ID)
 	}, subscriptionText)
@@ -79,7 +79,7 @@ type webhooksCreate struct {
 	Header map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header with every delivery (repeatable)."`
 }
 
-func (c *webhooksCreate) Run(ctx context.Context, p *program) error {
+func (c *webhooksCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Create(ctx, client.NewSubscription{Name: c.Name, URL: c.URL, Events: c.Events, Headers: c.Header})
 	}, secretText)
@@ -109,7 +109,7 @@ func (c *webhooksUpdate) change() client.SubscriptionChange {
 	return out
 }
 
-func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
+func (c *webhooksUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Update(ctx, c.ID, c.change())
 	}, subscriptionText)
@@ -117,7 +117,7 @@ func (c *webhooksUpdate) Run(ctx context.Context, p *program) error {
 
 type webhooksDelete struct{ subscriptionArg }
 
-func (c *webhooksDelete) Run(ctx context.Context, p *program) error {
+func (c *webhooksDelete) Run(ctx context.Context, p *Program) error {
 	return c.on("webhooks", c.ID).gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
 }
 
@@ -125,7 +125,7 @@ type webhooksTest struct{ subscriptionArg }
 
 // Run shows the answer, and fails when the endpoint did not take the event: a
 // script goes on only to one that works.
-func (c *webhooksTest) Run(ctx context.Context, p *program) error {
+func (c *webhooksTest) Run(ctx context.Context, p *Program) error {
 	delivered := false
 	err := ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
 		v, err := api.Subscriptions.Test(ctx, c.ID)
@@ -151,7 +151,7 @@ type webhooksRotateSecret struct {
 	Grace time.Duration `default:"24h" placeholder:"24h" help:"How long the old secret signs too, at most 168h."`
 }
 
-func (c *webhooksRotateSecret) Run(ctx context.Context, p *program) error {
+func (c *webhooksRotateSecret) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.RotateSecret(ctx, c.ID, c.Grace)
 	}, secretText)
@@ -162,7 +162,7 @@ type webhooksRecover struct {
 	Since string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
 }
 
-func (c *webhooksRecover) Run(ctx context.Context, p *program) error {
+func (c *webhooksRecover) Run(ctx context.Context, p *Program) error {
 	since, err := p.moment("--since", c.Since)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ type webhooksDeliveries struct {
 	State string `placeholder:"STATE" help:"waiting, sending, delivered, failed or held."`
 }
 
-func (c *webhooksDeliveries) Run(ctx context.Context, p *program) error {
+func (c *webhooksDeliveries) Run(ctx context.Context, p *Program) error {
 	f := client.DeliveryFilter{SubscriptionID: c.ID, State: c.State, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Delivery, error] {
 		return api.Deliveries.All(ctx, f)
@@ -200,7 +200,7 @@ type deliveryArg struct {
 
 type webhooksDelivery struct{ deliveryArg }
 
-func (c *webhooksDelivery) Run(ctx context.Context, p *program) error {
+func (c *webhooksDelivery) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
 		return api.Deliveries.Get(ctx, c.ID)
 	}, func(v client.Delivery) string { return deliveryText(v) + "\n" + attemptTable(v.Attempts) })
@@ -213,7 +213,7 @@ func deliveryText(v client.Delivery) string {
 }
 
 func attemptTable(all []client.Attempt) string {
-	return table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
+	return Table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
 		for _, a := range all {
 			row(a.Number, stamp(a.StartedAt), fmt.Sprintf("%d ms", a.DurationMS), code(a.StatusCode), or(a.Error, ""), sheaf.Clip(a.ResponseBody))
 		}
@@ -222,7 +222,7 @@ func attemptTable(all []client.Attempt) string {
 
 type webhooksRedeliver struct{ deliveryArg }
 
-func (c *webhooksRedeliver) Run(ctx context.Context, p *program) error {
+func (c *webhooksRedeliver) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
 		return api.Deliveries.Redeliver(ctx, c.ID)
 	}, deliveryText)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type foldersList struct {
 	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
 }
 
-func (c *foldersList) Run(ctx context.Context, p *program) error {
+func (c *foldersList) Run(ctx context.Context, p *Program) error {
 	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
 		return api.Folders.All(ctx, f)
@@ -40,7 +40,7 @@ type foldersGet struct {
 	ID string `arg:"" help:"Id of the folder."`
 }
 
-func (c *foldersGet) Run(ctx context.Context, p *program) error {
+func (c *foldersGet) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Get(ctx, c.ID)
 	}, folderText)
@@ -60,7 +60,7 @@ type foldersCreate struct {
 	SortOrder int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
-func (c *foldersCreate) Run(ctx context.Context, p *program) error {
+func (c *foldersCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Create(ctx, client.NewFolder{Name: c.Name, EntityType: c.Type, ParentID: target(c.Parent), Color: c.Color, SortOrder: c.SortOrder})
 	}, folderText)
@@ -74,7 +74,7 @@ type foldersUpdate struct {
 	SortOrder *int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
-func (c *foldersUpdate) Run(ctx context.Context, p *program) error {
+func (c *foldersUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
 	}, folderText)
@@ -86,7 +86,7 @@ type foldersMove struct {
 	Parent string `arg:"" help:"Id of the folder to move it into, or root."`
 }
 
-func (c *foldersMove) Run(ctx context.Context, p *program) error {
+func (c *foldersMove) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Move(ctx, c.ID, target(c.Parent))
 	}, folderText)
@@ -97,6 +97,6 @@ type foldersDelete struct {
 	ID string `arg:"" help:"Id of the folder."`
 }
 
-func (c *foldersDelete) Run(ctx context.Context, p *program) error {
+func (c *foldersDelete) Run(ctx context.Context, p *Program) error {
 	return c.on("folders", c.ID).gone(ctx, p, "folder", c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
 }

@@ -1,0 +1,133 @@
+// Package cli is the commands that talk to a running server through the public client: projects, folders, documents,
+// events, webhooks, listen and profile. It also has what every command of the program shares: what it gets from outside,
+// and how it prints.
+//
+// It opens no store and knows no rule: what a server allows, the server says.
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Commands are those that talk to a server, as a part of the command line.
+type Commands struct {
+	Listen    listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
+	Projects  projectsCommands  `cmd:"" help:"Work with the projects of a server."`
+	Folders   foldersCommands   `cmd:"" help:"Work with the folders of a server."`
+	Documents documentsCommands `cmd:"" help:"Work with the documents of a server."`
+	Events    eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
+	Webhooks  webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
+	Profile   profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
+}
+
+// Program is what a command gets from outside.
+type Program struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(name string) (value string, set bool)
+	Now            func() time.Time
+	Random         io.Reader // cryptographically strong
+	Version        string    // of this program
+}
+
+// Print writes to standard output. That it is gone is a failure: a script must not take half an answer for the whole.
+func (p *Program) Print(s string) error {
+	if _, err := fmt.Fprint(p.Stdout, s); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// Output is the part of the command line by which a script asks for JSON.
+type Output struct {
+	JSON bool `name:"json" help:"Print one JSON value on standard output, and nothing else there."`
+}
+
+// Show prints the record as JSON, or what text returns.
+func (o Output) Show(p *Program, r sheaf.Record, text func() string) error {
+	return o.show(p, func() []byte { return sheaf.AppendJSON(nil, r) }, text)
+}
+
+// ShowAll prints the records as one JSON array, or what text returns.
+func (o Output) ShowAll(p *Program, rs []sheaf.Record, text func() string) error {
+	return o.show(p, func() []byte {
+		b := []byte{'['}
+		for i, r := range rs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = sheaf.AppendJSON(b, r)
+		}
+		return append(b, ']')
+	}, text)
+}
+
+func (o Output) show(p *Program, json func() []byte, text func() string) error {
+	if o.JSON {
+		return p.Print(strings.TrimSpace(string(json())) + "\n")
+	}
+	return p.Print(text())
+}
+
+// Table lines up columns for a person: head has the names, with tabs between them, and fill adds the rows.
+func Table(head string, fill func(row func(cells ...any))) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, head)
+	fill(func(cells ...any) {
+		for i, c := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, OneLine(fmt.Sprint(c)))
+		}
+		fmt.Fprintln(w)
+	})
+	w.Flush()
+	return b.String()
+}
+
+// OneLine joins the lines of a text, and drops whatever could move a terminal's cursor; drivers write errors of several.
+func OneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+}
+
+// Moment shows a time that may never come.
+func Moment(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Format(time.RFC3339)
+}
+
+// KeepEcho makes an interrupt give the terminal back as it was, while a secret is typed into it. The function that it
+// returns ends that.
+func KeepEcho(terminal int) (done func()) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return func() {}
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		if _, ok := <-interrupts; ok {
+			_ = term.Restore(terminal, state)
+			os.Exit(130) // as a shell shows an interrupted command
+		}
+	}()
+	return func() {
+		signal.Stop(interrupts)
+		close(interrupts)
+	}
+}
