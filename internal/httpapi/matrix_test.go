@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,25 @@ DELETE /api/v1/api-keys/{id}: keys:write
 GET /api/v1/me: any key
 GET /api/v1/icons: any key
 `
+
+// Whoever builds on the API finds every route in the contract, with what it needs.
+func TestRoutes_AreInTheContract(t *testing.T) {
+	page, err := os.ReadFile("../../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.TrimSpace(needs)) {
+		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path, need, _ := strings.Cut(rest, ": ")
+		if need != "any key" {
+			need = "`" + strings.ReplaceAll(need, " ", "` and `") + "`"
+		}
+		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.ReplaceAll(path, "{id}", ":id"), need)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/contract.md has no row %s", strings.TrimSpace(row))
+		}
+	}
+}
 
 func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 	var got []string

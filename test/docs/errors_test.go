@@ -8,21 +8,26 @@ import (
 	"testing"
 )
 
-// The page of errors has every code of the API, and no other.
+// The page of errors, with a remedy for each, and the contract have every code of the API, and no other.
 func TestErrors_HaveEveryCode(t *testing.T) {
 	known := matches(t, "internal/sheaf/error.go", `Code = "([A-Z_]+)"`)
-	shown := matches(t, "docs/errors.md", "(?m)^\\| \\d{3} \\| `([A-Z_]+)` \\| \\S[^|]*\\| \\S[^|]*\\|$")
 	if len(known) < 10 {
 		t.Fatalf("the program has the codes %v: are they declared in another way now?", known)
 	}
-	for _, code := range known {
-		if !slices.Contains(shown, code) {
-			t.Errorf("docs/errors.md lacks %s, or its remedy", code)
+	for page, row := range map[string]string{
+		"docs/errors.md":   "(?m)^\\| \\d{3} \\| `([A-Z_]+)` \\| \\S[^|]*\\| \\S[^|]*\\|$",
+		"docs/contract.md": "(?m)^\\| \\d{3} \\| `([A-Z_]+)` \\| \\S[^|]*\\|$",
+	} {
+		shown := matches(t, page, row)
+		for _, code := range known {
+			if !slices.Contains(shown, code) {
+				t.Errorf("%s lacks %s, or what there is to say of it", page, code)
+			}
 		}
-	}
-	for _, code := range shown {
-		if !slices.Contains(known, code) {
-			t.Errorf("docs/errors.md has %s, which no answer has", code)
+		for _, code := range shown {
+			if !slices.Contains(known, code) {
+				t.Errorf("%s has %s, which no answer has", page, code)
+			}
 		}
 	}
 }
