@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,22 +8,9 @@ import (
 	"os"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/archive"
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/sheaf"
-)
-
-// exportForm is the number of the form that export writes and import reads: one
-// JSON object a line, which docs/import-export.md describes.
-const exportForm = 1
-
-// The kinds of lines.
-const (
-	kindHead         = "sheaf_export"
-	kindFolder       = "folder"
-	kindProject      = "project"
-	kindDocument     = "document"
-	kindSubscription = "subscription"
-	kindEnd          = "end"
 )
 
 type exportCommand struct {
@@ -44,9 +30,9 @@ func (c *exportCommand) Run(ctx context.Context, p *program) error {
 		return errors.New("standard output cannot take the export and --json: name a file")
 	}
 	return c.operate(ctx, p, false, func(op app.Operator) error {
-		var count app.ImportCount
+		var count archive.Count
 		err := c.to(p, func(out io.Writer) (err error) {
-			count, err = writeExport(ctx, op, id, out)
+			count, err = archive.Write(ctx, op, id, out)
 			return err
 		})
 		if err != nil || c.File == "-" {
@@ -92,7 +78,7 @@ func spooled(out io.Writer, write func(io.Writer) error) error {
 	return err
 }
 
-func countFields(o *sheaf.Object, c app.ImportCount) {
+func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("folders", c.Folders)
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
@@ -100,91 +86,6 @@ func countFields(o *sheaf.Object, c app.ImportCount) {
 }
 
 // recordCounts tells the numbers to a person.
-func recordCounts(c app.ImportCount) string {
+func recordCounts(c archive.Count) string {
 	return fmt.Sprintf("%d folders, %d projects, %d documents and %d subscriptions", c.Folders, c.Projects, c.Documents, c.Subscriptions)
-}
-
-// writeExport writes the lines of a workspace.
-func writeExport(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer) (count app.ImportCount, err error) {
-	w := bufio.NewWriterSize(out, 1<<16)
-	line := func(kind string, r sheaf.RecordFunc) error {
-		_, err := w.Write(append(sheaf.AppendJSON(nil, sheaf.RecordFunc(func(o *sheaf.Object) {
-			o.Text("kind", kind)
-			r(o)
-		})), '\n'))
-		return err
-	}
-	if err := line(kindHead, func(o *sheaf.Object) { o.Int("form", exportForm) }); err != nil {
-		return count, err
-	}
-	err = op.Export(ctx, id, func(e app.Exported) error { return line(exported(e, &count)) })
-	if err == nil {
-		err = line(kindEnd, func(o *sheaf.Object) { o.Int("records", count.Sum()) })
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	return count, err
-}
-
-// exported returns the kind of a record and its fields, and counts it.
-func exported(e app.Exported, count *app.ImportCount) (kind string, r sheaf.RecordFunc) {
-	switch {
-	case e.Folder != nil:
-		count.Folders++
-		return kindFolder, exportedFolder(e.Folder)
-	case e.Project != nil:
-		count.Projects++
-		return kindProject, exportedProject(e.Project)
-	case e.Document != nil:
-		count.Documents++
-		return kindDocument, e.Document.Fields // all of them are its own
-	}
-	count.Subscriptions++
-	return kindSubscription, exportedSubscription(e.Subscription)
-}
-
-func exportedFolder(f *sheaf.Folder) sheaf.RecordFunc {
-	return func(o *sheaf.Object) {
-		o.Text("id", string(f.ID))
-		o.Text("name", f.Name)
-		o.Text("entity_type", string(f.EntityType))
-		o.OptText("parent_id", (*string)(f.ParentID))
-		o.Text("color", f.Color)
-		o.Int("sort_order", int64(f.SortOrder))
-		o.Time("created_at", f.CreatedAt)
-		o.Time("updated_at", f.UpdatedAt)
-	}
-}
-
-func exportedProject(p *sheaf.Project) sheaf.RecordFunc {
-	return func(o *sheaf.Object) {
-		o.Text("id", string(p.ID))
-		o.Text("name", p.Name)
-		o.OptText("description", p.Description)
-		o.OptText("icon", p.Icon)
-		o.OptText("color", p.Color)
-		o.OptText("folder_id", (*string)(p.FolderID))
-		o.Int("sort_order", int64(p.SortOrder))
-		o.Text("visibility", p.Visibility)
-		o.Time("created_at", p.CreatedAt)
-		o.Time("updated_at", p.UpdatedAt)
-	}
-}
-
-// exportedSubscription leaves out its state, and what only its key opens.
-func exportedSubscription(s *sheaf.Subscription) sheaf.RecordFunc {
-	return func(o *sheaf.Object) {
-		events := make([]string, len(s.Events))
-		for i, t := range s.Events {
-			events[i] = string(t)
-		}
-		o.Text("id", string(s.ID))
-		o.Text("name", s.Name)
-		o.Text("url", s.URL)
-		o.Texts("events", events)
-		o.Texts("header_names", s.HeaderNames)
-		o.Time("created_at", s.CreatedAt)
-		o.Time("updated_at", s.UpdatedAt)
-	}
 }

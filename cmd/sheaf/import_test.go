@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/archive"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -355,7 +354,7 @@ func TestImport_ReadsStrictly(t *testing.T) {
 		"two":              {`{"kind":"end"}{}`, "has more data"},
 		"bad UTF-8":        {"{\"kind\":\"project\",\"id\":\"" + testID(1) + "\",\"name\":\"\xff\"}", "UTF-8"},
 		"NUL":              {`{"kind":"project","id":"` + testID(1) + `","name":"\u0000"}`, "NUL"},
-		"too long":         {`{"kind":"project","id":"` + testID(1) + `","name":"` + strings.Repeat("x", maxLine) + `"}`, "is longer than 65536 bytes"},
+		"too long":         {`{"kind":"project","id":"` + testID(1) + `","name":"` + strings.Repeat("x", archive.MaxLine) + `"}`, "is longer than 65536 bytes"},
 		"a second head":    {`{"kind":"sheaf_export","form":1}`, "the first line, and no other"},
 		"an unknown event": {strings.Replace(subscriptionLine(1, "https://example.com"), "project.created", "x.y", 1), "not an event type"},
 	} {
@@ -370,7 +369,7 @@ func TestImport_ReadsStrictly(t *testing.T) {
 	in.importing(t, fileOf(t, "")).fails(t, "is empty: it is no export")
 	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "is no export of sheaf", "the first line")
 	in.importing(t, fileOf(t, "hello\n")).fails(t, "is no export of sheaf")
-	in.importing(t, fileOf(t, strings.Repeat("x", 2*maxLine))).fails(t, "is no export of sheaf")
+	in.importing(t, fileOf(t, strings.Repeat("x", 2*archive.MaxLine))).fails(t, "is no export of sheaf")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":2}`)).fails(t, "line 1: ", "form is 2", "use the program that wrote it")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n")).fails(t, "it is torn")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n"+`{"kind":"end","records":2}`)).fails(t, "line 3: ", "lines were lost")
@@ -557,36 +556,4 @@ func TestProgressBar_ShowsHowFarItIs(t *testing.T) {
 	if out.String() != "\r\x1b[K" {
 		t.Errorf("cleared with %q", out.String())
 	}
-}
-
-// Whatever a line is, it is refused with a text for a person, or is a record
-// that an export would write so that it reads as the same.
-func FuzzParseLine(f *testing.F) {
-	for _, line := range []string{`{"kind":"sheaf_export","form":1}`, `{"kind":"end","records":3}`, folderLine(1, "x", "project", testID(2)), projectLine(3, testID(1)),
-		documentLine(4, ""), subscriptionLine(5, "https://example.com"), `{"kind":"project","id":"` + strings.ToUpper(testID(1)) + `","name":null}`, `{}`, `[`, "\xff", ``} {
-		f.Add([]byte(line))
-	}
-	op := app.New(app.Config{Now: time.Now}).Operator()
-	f.Fuzz(func(t *testing.T, line []byte) {
-		parsed, err := parseLine(line)
-		if err != nil {
-			if err.Error() == "" || strings.ContainsAny(err.Error(), "\n\x00") {
-				t.Errorf("refused with %q", err)
-			}
-			return
-		}
-		r := parsed.record
-		if r.Document == nil || op.CheckImport(r) != nil {
-			return
-		}
-		d := r.Document.Apply(sheaf.Document{ID: sheaf.DocumentID(r.ID), CreatedAt: time.Now(), UpdatedAt: time.Now()})
-		kind, written := exported(app.Exported{Document: &d}, new(app.ImportCount))
-		again, err := parseLine(sheaf.AppendJSON(nil, sheaf.RecordFunc(func(o *sheaf.Object) {
-			o.Text("kind", kind)
-			written(o)
-		})))
-		if err != nil || again.record.ID != r.ID || again.record.Document.Title != r.Document.Title {
-			t.Errorf("%q was written as something else: %v, %+v", line, err, again.record)
-		}
-	})
 }

@@ -89,20 +89,7 @@ func (p *program) report(err error) {
 		}
 		return
 	}
-	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(message(err)))
-}
-
-// message is what is shown of an error. The text of an unavailable store speaks
-// to clients of the API: an operator is told the cause.
-func message(err error) string {
-	var refusal *sheaf.Error
-	switch {
-	case !errors.As(err, &refusal):
-		return err.Error()
-	case refusal.Cause != nil:
-		return "the store cannot do it at the moment: " + refusal.Cause.Error()
-	}
-	return refusal.Text
+	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(sheaf.OperatorText(err)))
 }
 
 // exited is how --help leaves the parser.

@@ -23,6 +23,7 @@ const (
 // the moment to ask where it belongs.
 var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
+	{part: "internal/archive", why: "it is the form of a file: the rules decide on what is in it", may: []string{"internal/app", "internal/sheaf", "internal/strict"}},
 	{part: "internal/cli", why: "its commands talk to a server as any other program does, through the client",
 		may: []string{"client", "internal/sheaf", "internal/config", "internal/deliver"}},
 

@@ -111,6 +111,19 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// OperatorText is what somebody at the command line is told of an error. The text of an unavailable store speaks to clients
+// of the API: an operator is told the cause.
+func OperatorText(err error) string {
+	var e *Error
+	switch {
+	case !errors.As(err, &e):
+		return err.Error()
+	case e.Cause != nil:
+		return "the store cannot do it at the moment: " + e.Cause.Error()
+	}
+	return e.Text
+}
+
 // Invalidf refuses an input: VALIDATION_ERROR.
 func Invalidf(format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}

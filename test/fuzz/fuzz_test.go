@@ -40,7 +40,7 @@ var parsers = map[string]target{
 	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
 	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
-	"lines of an export":                                {"./cmd/sheaf", "FuzzParseLine"},
+	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
 }
 

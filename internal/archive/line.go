@@ -1,4 +1,4 @@
-package main
+package archive
 
 import (
 	"bufio"
@@ -15,11 +15,11 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// maxLine is more than any record needs, every character of it escaped.
-const maxLine = 64 << 10
+// MaxLine is more than any record needs, every character of it escaped.
+const MaxLine = 64 << 10
 
-// importLine is one line of an export.
-type importLine struct {
+// line is one line of an export.
+type line struct {
 	kind    string
 	record  app.ImportRecord
 	headers []string         // of a subscription: their values are not in the file
@@ -27,7 +27,7 @@ type importLine struct {
 }
 
 // errNoExport refuses a file that something else wrote.
-var errNoExport = fmt.Errorf("the file is no export of sheaf: the first line of one is {\"kind\":%q,\"form\":%d}", kindHead, exportForm)
+var errNoExport = fmt.Errorf("the file is no export of sheaf: the first line of one is {\"kind\":%q,\"form\":%d}", kindHead, form)
 
 // lineReader reads the lines of an export. It holds one at a time.
 type lineReader struct {
@@ -35,7 +35,7 @@ type lineReader struct {
 	number int // of the line that was read last
 }
 
-func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(in, maxLine)} }
+func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(in, MaxLine)} }
 
 // next returns the next line without its end, or io.EOF. It is valid until the
 // next call.
@@ -49,7 +49,7 @@ func (l *lineReader) next() ([]byte, error) {
 	case errors.Is(err, bufio.ErrBufferFull) && l.number == 1:
 		return nil, errNoExport
 	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, fmt.Errorf("is longer than %d bytes: no record is, correct it", maxLine)
+		return nil, fmt.Errorf("is longer than %d bytes: no record is, correct it", MaxLine)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	}
@@ -68,16 +68,16 @@ var kindFields = map[string][]string{
 
 // parseLine reads one line. Its error is for a person, and begins as one that
 // follows the line's number does.
-func parseLine(line []byte) (importLine, error) {
-	if len(bytes.Trim(line, " \t\r")) == 0 {
-		return importLine{}, errors.New("is empty: every line is one JSON object")
+func parseLine(text []byte) (line, error) {
+	if len(bytes.Trim(text, " \t\r")) == 0 {
+		return line{}, errors.New("is empty: every line is one JSON object")
 	}
-	o, err := strict.ParseObject(line)
+	o, err := strict.ParseObject(text)
 	if err != nil {
-		return importLine{}, lineError(err)
+		return line{}, lineError(err)
 	}
 	f := o.Fields()
-	out := importLine{kind: required(f, "kind")}
+	out := line{kind: required(f, "kind")}
 	if f.Err() == nil {
 		f.Refuse(knownFields(out.kind, o.Names()))
 	}
@@ -136,11 +136,11 @@ func referenceTo[T ~string](f *strict.Fields, name string) sheaf.Opt[T] {
 }
 
 // read reads the fields of the line's kind.
-func (out *importLine) read(f *strict.Fields) {
+func (out *line) read(f *strict.Fields) {
 	switch out.kind {
 	case kindHead:
-		if form := f.Int("form", math.MinInt64, math.MaxInt64); form.Value != exportForm {
-			f.Refuse(fmt.Errorf("form is %d, and this program reads form %d: use the program that wrote it", form.Value, exportForm))
+		if is := f.Int("form", math.MinInt64, math.MaxInt64); is.Value != form {
+			f.Refuse(fmt.Errorf("form is %d, and this program reads form %d: use the program that wrote it", is.Value, form))
 		}
 		return
 	case kindEnd:

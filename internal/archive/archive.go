@@ -1,0 +1,29 @@
+// Package archive is the file that sheaf export writes and sheaf import reads: one workspace, a JSON object a line.
+//
+//	{"kind":"sheaf_export","form":1}
+//	{"kind":"folder","id":…}          parents before what is in them
+//	{"kind":"project","id":…}
+//	{"kind":"document","id":…}
+//	{"kind":"subscription","id":…}    without its secret
+//	{"kind":"end","records":4}        without it the file is torn
+//
+// docs/import-export.md describes it for others who write one. Whether a record may be added is decided by app alone.
+package archive
+
+import "sheaf.dev/internal/app"
+
+// form is the number of the form that is written and read. A program refuses any other.
+const form = 1
+
+// The kinds of lines.
+const (
+	kindHead         = "sheaf_export"
+	kindFolder       = "folder"
+	kindProject      = "project"
+	kindDocument     = "document"
+	kindSubscription = "subscription"
+	kindEnd          = "end"
+)
+
+// Count is how many records of each noun there are.
+type Count = app.ImportCount

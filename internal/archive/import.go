@@ -1,0 +1,261 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// Import adds what a file holds to a workspace. Check comes first; where it found nothing, Run.
+type Import struct {
+	File      string
+	Workspace sheaf.WorkspaceID
+	// FromLine is where to begin: what is before it is imported already. The first line is 1.
+	FromLine int
+	DryRun   bool
+	Now      func() time.Time
+	// Rest is called between two transactions with how long the last one took; nil does not rest.
+	Rest func(ctx context.Context, held time.Duration)
+	// Progress is called with the last line that is imported; nil tells nobody.
+	Progress func(line int)
+
+	// Lines is how many the file has, and HasSubscriptions whether it has any to import: Check finds out.
+	Lines            int
+	HasSubscriptions bool
+	// What Run has done, also when it failed: Reached is the last line that is imported.
+	Reached int
+	Done    app.Imported
+	Headers map[sheaf.SubscriptionID][]string // the names of a subscription's headers, by its id in the file
+
+	op        app.Operator
+	rehearsal *app.Rehearsal // nil unless it is one
+}
+
+// Check reads the whole file, and returns the first line that is wrong by itself. The operator needs no store for it.
+func (im *Import) Check(op app.Operator) error {
+	im.op = op
+	var records int64
+	last := ""
+	lines, err := im.each(func(number int, line line) error {
+		if last == kindEnd {
+			return errors.New("follows the end: one file is one export")
+		}
+		if last = line.kind; last == kindEnd {
+			return sameCount(line.records, records)
+		}
+		records++
+		if number < im.FromLine {
+			return nil
+		}
+		im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
+		return im.op.CheckImport(line.record)
+	})
+	if err == nil && last != kindEnd {
+		err = fmt.Errorf("%s has no line of kind %q at its end: it is torn, export it again; nothing was imported", im.File, kindEnd)
+	}
+	im.Lines = lines
+	if err == nil && im.FromLine > lines {
+		err = fmt.Errorf("%s has %d lines: --from-line %d is behind its end", im.File, lines, im.FromLine)
+	}
+	return err
+}
+
+func sameCount(says sheaf.Opt[int64], has int64) error {
+	if says.Given() && says.Value != has {
+		return fmt.Errorf("says that there are %d records before it, and there are %d: lines were lost or added, export it again", says.Value, has)
+	}
+	return nil
+}
+
+// each calls fn for every line behind the first, which must be a head, and
+// returns how many lines there are.
+func (im *Import) each(fn func(number int, line line) error) (int, error) {
+	in, err := os.Open(im.File)
+	if err != nil {
+		return 0, fmt.Errorf("the export cannot be read: %w", err)
+	}
+	defer in.Close()
+	r := newLineReader(in)
+	for {
+		text, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return r.number, im.notEmpty(r.number)
+		}
+		if err == nil {
+			err = im.line(r.number, text, fn)
+		}
+		if err != nil {
+			return r.number, atLine(r.number, err)
+		}
+	}
+}
+
+func (im *Import) notEmpty(lines int) error {
+	if lines == 0 {
+		return fmt.Errorf("%s is empty: it is no export", im.File)
+	}
+	return nil
+}
+
+func (im *Import) line(number int, text []byte, fn func(int, line) error) error {
+	line, err := parseLine(text)
+	switch {
+	case number == 1 && !bytes.Contains(text, []byte(kindHead)):
+		return errNoExport
+	case err != nil:
+		return err
+	case (number == 1) != (line.kind == kindHead):
+		return fmt.Errorf("is of kind %q: the first line, and no other, is {\"kind\":%q,\"form\":%d}", line.kind, kindHead, form)
+	case number == 1:
+		return nil
+	}
+	return fn(number, line)
+}
+
+// lineFault is an error that names its line. It hides what it wraps, whose text
+// alone would be shown.
+type lineFault struct {
+	number int
+	err    error
+}
+
+func (e *lineFault) Error() string {
+	return fmt.Sprintf("line %d: %s", e.number, sheaf.OperatorText(e.err))
+}
+
+func atLine(number int, err error) error {
+	var fault *lineFault
+	if errors.As(err, &fault) || ofNoLine(err) || errors.Is(err, errStopped) {
+		return err
+	}
+	return &lineFault{number, err}
+}
+
+// ofNoLine tells whether an error is of the store or the workspace.
+func ofNoLine(err error) bool {
+	kind := sheaf.KindOf(err)
+	return kind == sheaf.Unavailable || kind == sheaf.NotFound
+}
+
+// errStopped is how an interrupt ends an import.
+var errStopped = errors.New("interrupted")
+
+// Run imports, up to app.MaxImport records in a transaction, until ctx ends: what was committed stays.
+func (im *Import) Run(ctx context.Context, op app.Operator) error {
+	im.op = op
+	if im.DryRun {
+		im.rehearsal = op.Rehearse(im.Workspace)
+	}
+	im.Reached, im.Headers = im.FromLine-1, map[sheaf.SubscriptionID][]string{}
+	err := im.batches(ctx)
+	switch {
+	case err == nil || im.Partly() && im.rehearsal != nil:
+		return err
+	case im.Partly():
+		return fmt.Errorf("%s; lines up to %d are imported, go on with --from-line %d", sheaf.OperatorText(err), im.Reached, im.Reached+1)
+	case sheaf.KindOf(err) != sheaf.Unavailable: // which may have come after the commit
+		return fmt.Errorf("%s; nothing was imported", sheaf.OperatorText(err))
+	}
+	return err
+}
+
+// Partly reports whether Run has imported something.
+func (im *Import) Partly() bool { return im.Reached >= im.FromLine && im.Reached > 1 }
+
+// batches imports the lines, up to app.MaxImport of them in a transaction.
+// Subscriptions are in transactions of their own: they get no event of a record
+// that is imported beside them.
+func (im *Import) batches(ctx context.Context) error {
+	var b batch
+	_, err := im.each(func(number int, line line) error {
+		if number < im.FromLine || line.kind == kindEnd {
+			return nil
+		}
+		if b.full(line) {
+			if err := im.flush(ctx, &b); err != nil {
+				return err
+			}
+		}
+		b.add(number, line)
+		if line.kind == kindSubscription {
+			im.Headers[sheaf.SubscriptionID(line.record.ID)] = line.headers
+		}
+		return nil
+	})
+	if err == nil {
+		err = im.flush(ctx, &b)
+	}
+	if err == nil {
+		im.Reached = im.Lines
+	}
+	return err
+}
+
+// batch is what one transaction imports.
+type batch struct {
+	records []app.ImportRecord
+	first   int // the number of its first line; the others follow it
+	kind    string
+}
+
+func (b *batch) full(next line) bool {
+	return len(b.records) == app.MaxImport ||
+		len(b.records) > 0 && (next.kind == kindSubscription) != (b.kind == kindSubscription)
+}
+
+func (b *batch) add(number int, line line) {
+	if len(b.records) == 0 {
+		b.first = number
+	}
+	b.kind = line.kind
+	b.records = append(b.records, line.record)
+}
+
+// flush imports the batch and empties it.
+func (im *Import) flush(ctx context.Context, b *batch) error {
+	if ctx.Err() != nil {
+		return errStopped
+	}
+	began := im.Now()
+	done, err := im.importOne(context.WithoutCancel(ctx), b.records) // it is short
+	if err != nil {
+		return im.refused(b, err)
+	}
+	im.Done.Add(done)
+	if len(b.records) > 0 {
+		im.Reached = b.first + len(b.records) - 1
+	}
+	if im.Progress != nil {
+		im.Progress(im.Reached)
+	}
+	b.records = b.records[:0]
+	if im.Rest != nil && im.rehearsal == nil {
+		im.Rest(ctx, im.Now().Sub(began))
+	}
+	return nil
+}
+
+func (im *Import) importOne(ctx context.Context, records []app.ImportRecord) (app.Imported, error) {
+	if im.rehearsal != nil {
+		return im.rehearsal.Import(ctx, records)
+	}
+	return im.op.Import(ctx, im.Workspace, records)
+}
+
+func (im *Import) refused(b *batch, err error) error {
+	var record *app.RecordError
+	if errors.As(err, &record) {
+		return &lineFault{b.first + record.Index, record.Err}
+	}
+	if ofNoLine(err) {
+		return err
+	}
+	return &lineFault{b.first, err}
+}
