@@ -66,8 +66,9 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 
 // documentTotal takes the total from a counter where there is one.
 func (r *Reader) documentTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (err error) {
+	inProject := sheaf.DocumentFilter{Project: f.Project, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f.Query != "" || f.Project.Null:
+	case f != inProject || f.Project.Null: // something else narrows it: the rows are counted
 	case f.Project.Set:
 		l.total, err = r.count(`SELECT document_count FROM projects WHERE workspace_id = $1 AND id = $2`, ws, f.Project.Value)
 	default:

@@ -52,8 +52,9 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 
 // projectTotal takes the total from a counter where there is one.
 func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (err error) {
+	inFolder := sheaf.ProjectFilter{Folder: f.Folder, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f.Query != "" || f.Folder.Null:
+	case f != inFolder || f.Folder.Null: // something else narrows it: the rows are counted
 	case f.Folder.Set:
 		l.total, err = r.count(`SELECT project_count FROM folders WHERE workspace_id = $1 AND id = $2`, ws, f.Folder.Value)
 	default:

@@ -32,6 +32,9 @@ func (f *fixture) documents(filter sheaf.DocumentFilter) sheaf.Page[sheaf.Docume
 
 func (f *fixture) folders(filter sheaf.FolderFilter) sheaf.Page[sheaf.Folder] {
 	f.Helper()
+	if filter.Limit == 0 {
+		filter.Limit = 100
+	}
 	return get(f, func(r *store.Reader) (sheaf.Page[sheaf.Folder], error) { return r.Folders(f.ws.ID, filter) })
 }
 
