@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -76,20 +75,20 @@ func (l load) register(r prometheus.Registerer) {
 
 // groupMetrics adds what tells whether SQLite's writer keeps up.
 func groupMetrics(r prometheus.Registerer, st *store.Store) {
-	members := obs.NewHistogram(1, 2, 4, 8, 16, 32, 64, 128, 256)
-	seconds := func() *obs.Histogram {
-		return obs.NewDurations(250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond,
-			10*time.Millisecond, 25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, time.Second, 5*time.Second)
+	histogram := func(name, help string, bounds ...float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds})
+		r.MustRegister(h)
+		return h
 	}
-	waited, took, commit := seconds(), seconds(), seconds()
-	members.Register(r, "sheaf_store_group_members", "Writes that SQLite's writer committed together.")
-	waited.Register(r, "sheaf_store_group_wait_seconds", "How long the first write of a group waited for its turn.")
-	took.Register(r, "sheaf_store_group_duration_seconds", "From the beginning of a group's transaction to the answers.")
-	commit.Register(r, "sheaf_store_commit_duration_seconds", "COMMIT alone, the fsync included.")
+	seconds := []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}
+	members := histogram("sheaf_store_group_members", "Writes that SQLite's writer committed together.", 1, 2, 4, 8, 16, 32, 64, 128, 256)
+	waited := histogram("sheaf_store_group_wait_seconds", "How long the first write of a group waited for its turn.", seconds...)
+	took := histogram("sheaf_store_group_duration_seconds", "From the beginning of a group's transaction to the answers.", seconds...)
+	commit := histogram("sheaf_store_commit_duration_seconds", "COMMIT alone, the fsync included.", seconds...)
 	st.OnGroup(func(g store.Group) {
-		members.Observe(int64(g.Members))
-		waited.Observe(int64(g.Waited))
-		took.Observe(int64(g.Took))
-		commit.Observe(int64(g.Commit))
+		members.Observe(float64(g.Members))
+		waited.Observe(g.Waited.Seconds())
+		took.Observe(g.Took.Seconds())
+		commit.Observe(g.Commit.Seconds())
 	})
 }

@@ -167,7 +167,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 	}
 	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL,
 		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
-	counts, requests := tally.New(p.Now), new(obs.Routes)
+	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/store"
 )
 
@@ -30,7 +29,7 @@ const (
 // metrics counts what this node sends.
 type metrics struct {
 	attempts    *prometheus.CounterVec
-	seconds     *obs.Histogram
+	seconds     prometheus.Histogram
 	deactivated prometheus.Counter
 }
 
@@ -38,8 +37,9 @@ func newMetrics() *metrics {
 	m := &metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_delivery_attempts_total",
 			Help: "Attempts that ended, by their class (ok: answered with 2xx) and what became of the delivery."}, []string{"class", "outcome"}),
-		seconds: obs.NewDurations(5*time.Millisecond, 10*time.Millisecond, 25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond,
-			250*time.Millisecond, 500*time.Millisecond, time.Second, 2500*time.Millisecond, 5*time.Second, 10*time.Second, 30*time.Second),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sheaf_delivery_attempt_duration_seconds",
+			Help:    "From the beginning of an attempt to its end, whatever it was.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
 		deactivated: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_subscriptions_deactivated_total",
 			Help: "Subscriptions that were deactivated after too many failed deliveries in a row."}),
 	}
@@ -62,13 +62,12 @@ func (m *metrics) ended(o *store.Outcome) {
 		outcome = outcomeRetried
 	}
 	m.attempts.WithLabelValues(class, outcome).Inc()
-	m.seconds.Observe(int64(o.Attempt.Duration))
+	m.seconds.Observe(o.Attempt.Duration.Seconds())
 }
 
 // Register adds what an operator watches of the deliveries.
 func (d *Deliverer) Register(r prometheus.Registerer) {
-	r.MustRegister(d.metrics.attempts, d.metrics.deactivated, queueMetrics{d})
-	d.metrics.seconds.Register(r, "sheaf_delivery_attempt_duration_seconds", "From the beginning of an attempt to its end, whatever it was.")
+	r.MustRegister(d.metrics.attempts, d.metrics.seconds, d.metrics.deactivated, queueMetrics{d})
 	gauge := func(name, help string, value func(load) int) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return float64(value(d.lanes.load())) }))

@@ -91,7 +91,7 @@ type mount struct {
 // New returns a front with these edges behind it, of which one has the path "/".
 func New(c Config, mounts ...Mount) *Front {
 	if c.Requests == nil {
-		c.Requests = new(obs.Routes)
+		c.Requests = obs.NewRoutes()
 	}
 	var random [6]byte
 	rand.Read(random[:])

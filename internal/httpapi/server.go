@@ -56,7 +56,7 @@ func New(c Config) *Server {
 		c.Limiter = NewLimiter()
 	}
 	if c.Requests == nil {
-		c.Requests = new(obs.Routes)
+		c.Requests = obs.NewRoutes()
 	}
 	s := &Server{Config: c, cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
 	if c.PublicURL != nil {

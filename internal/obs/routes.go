@@ -2,37 +2,43 @@ package obs
 
 import (
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Routes counts requests by route. Every route is made once, at the start, so
-// that a request looks nothing up.
-type Routes struct{ all []*Route }
+// Routes counts requests by route. It is what a registry takes.
+type Routes struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+// NewRoutes returns Routes without any.
+func NewRoutes() *Routes {
+	return &Routes{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_http_requests_total",
+			Help: "Requests answered, by route and class of status."}, []string{"route", "method", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sheaf_http_request_duration_seconds",
+			Help:    "From a request's headers to the end of its answer.",
+			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"route", "method"}),
+	}
+}
 
 // Route is what is counted of one.
 type Route struct {
-	path, method string
-	classes      [6]atomic.Uint64 // by the first digit of the status; 0: none was written
-	took         *Histogram
+	// classes are by the first digit of the status; 0 is for none that was written. Each is made when it is first counted,
+	// so that a scrape shows what happened and not all that could.
+	classes [6]func() prometheus.Counter
+	seconds func() prometheus.Observer
 }
 
-var (
-	requestsTotal = prometheus.NewDesc("sheaf_http_requests_total", "Requests answered, by route and class of status.",
-		[]string{"route", "method", "status"}, nil)
-	requestSeconds = prometheus.NewDesc("sheaf_http_request_duration_seconds", "From a request's headers to the end of its answer.",
-		[]string{"route", "method"}, nil)
-)
-
-// Route adds a route. It must not be called once requests are counted.
+// Route adds a route. Whoever serves it keeps it, so that a request looks nothing up by its labels.
 func (r *Routes) Route(path, method string) *Route {
-	n := &Route{path: path, method: method, took: NewDurations(
-		250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond, 10*time.Millisecond,
-		25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, 500*time.Millisecond,
-		time.Second, 2500*time.Millisecond, 5*time.Second, 10*time.Second)}
-	r.all = append(r.all, n)
+	n := &Route{seconds: sync.OnceValue(func() prometheus.Observer { return r.seconds.WithLabelValues(path, method) })}
+	for class := range n.classes {
+		n.classes[class] = sync.OnceValue(func() prometheus.Counter { return r.requests.WithLabelValues(path, method, statusClass(class)) })
+	}
 	return n
 }
 
@@ -42,30 +48,8 @@ func (r *Route) Served(status int, took time.Duration) {
 	if class < 0 || class >= len(r.classes) {
 		class = 0
 	}
-	r.classes[class].Add(1)
-	r.took.Observe(int64(took))
-}
-
-// Describe is for Prometheus.
-func (r *Routes) Describe(out chan<- *prometheus.Desc) {
-	out <- requestsTotal
-	out <- requestSeconds
-}
-
-// Collect shows the routes that were asked for.
-func (r *Routes) Collect(out chan<- prometheus.Metric) {
-	for _, n := range r.all {
-		asked := false
-		for class := range n.classes {
-			if count := n.classes[class].Load(); count > 0 {
-				asked = true
-				out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(count), n.path, n.method, statusClass(class))
-			}
-		}
-		if asked {
-			out <- n.took.metric(requestSeconds, n.path, n.method)
-		}
-	}
+	r.classes[class]().Inc()
+	r.seconds().Observe(took.Seconds())
 }
 
 func statusClass(class int) string {
@@ -73,4 +57,16 @@ func statusClass(class int) string {
 		return "none"
 	}
 	return strconv.Itoa(class) + "xx"
+}
+
+// Describe is for Prometheus.
+func (r *Routes) Describe(out chan<- *prometheus.Desc) {
+	r.requests.Describe(out)
+	r.seconds.Describe(out)
+}
+
+// Collect is for Prometheus.
+func (r *Routes) Collect(out chan<- prometheus.Metric) {
+	r.requests.Collect(out)
+	r.seconds.Collect(out)
 }
