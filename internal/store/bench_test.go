@@ -61,6 +61,7 @@ func BenchmarkWriteProject_64(b *testing.B) {
 		left.Store(int64(b.N))
 		var clients sync.WaitGroup
 		b.ResetTimer()
+		used := processTime()
 		for range 64 {
 			clients.Go(func() {
 				for left.Add(-1) >= 0 {
@@ -72,6 +73,7 @@ func BenchmarkWriteProject_64(b *testing.B) {
 			})
 		}
 		clients.Wait()
+		b.ReportMetric(float64((processTime()-used).Microseconds())/float64(b.N), "cpu-µs/op")
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 	})
 }

@@ -79,7 +79,11 @@ func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state 
 	l := listing{columns: deliveryColumns, table: "deliveries", order: []string{"event_number"}, total: -1}
 	l.where.And("workspace_id = ?", ws)
 	l.where.And("subscription_id = ?", s)
-	if state != "" {
+	switch state {
+	case "":
+	case sheaf.Failed, sheaf.Held: // in the text, where their partial indexes are found by it
+		l.where.And("state = '" + string(state) + "'")
+	default:
 		l.where.And("state = ?", state)
 	}
 	return list(r, l, p, scanDelivery)

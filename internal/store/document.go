@@ -54,6 +54,9 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 	case f.Project.Set:
 		l.where.And("project_id = ?", f.Project.Value)
 	}
+	if f.Project.Set && f.Sort != sheaf.DocumentsByUpdated {
+		l.table += r.dialect().By("documents_in_project") // and not all documents, in the order that is asked for
+	}
 	if f.Query != "" {
 		q := Fold(f.Query)
 		l.where.And("("+r.dialect().Contains("title_folded")+" OR "+r.dialect().Contains("description_folded")+")", q, q)

@@ -79,7 +79,11 @@ func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engi
 		w.And("resource_id = ?", f.Resource)
 	}
 	if f.Since != nil {
-		w.And("at >= ?", f.Since)
+		// Their order is that of numbers, and times are in that order but for the
+		// clocks of several nodes: the index of times finds the first number, and
+		// the plus keeps the engine from reading by it again.
+		w.And("number >= (SELECT MIN(number) FROM events WHERE workspace_id = ? AND at >= ?)", ws, f.Since)
+		w.And("+at >= ?", f.Since)
 	}
 	return w
 }
@@ -91,36 +95,42 @@ func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
-// eventTotal needs no counting without filters, as the numbers have no gap
-// above the oldest that is kept.
-func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
-	if f.Type != "" || f.Resource != "" || f.Since != nil {
-		return nil
-	}
-	const ends = `
-SELECT COALESCE(MIN(number), 1), COALESCE(MAX(number), 0)
+// logEnds asks for the two numbers by themselves: asked for both at once, SQLite
+// reads the whole log.
+const logEnds = `
+SELECT COALESCE((SELECT MIN(number) FROM events WHERE workspace_id = $1), 1),
+  COALESCE((SELECT MAX(number) FROM events WHERE workspace_id = $1), 0)`
+
+const countSince = `
+SELECT COUNT(*)
 FROM events
-WHERE workspace_id = $1`
-	_, _, err := one(r, ends, func(w *row) bool {
-		first, last := w.Int(), w.Int()
-		l.total = last - max(first-1, after)
-		return true
-	}, ws)
+WHERE workspace_id = $1 AND at >= $2 AND number > $3`
+
+// eventTotal needs no counting without filters, as the numbers have no gap
+// above the oldest that is kept. Those since a time are counted in its index.
+func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (err error) {
+	switch {
+	case f.Type != "" || f.Resource != "": // counted as all lists are
+	case f.Since != nil:
+		l.total, err = r.count(countSince, ws, f.Since, after)
+	default:
+		err = r.query(logEnds, func(w *row) {
+			first, last := w.Int(), w.Int()
+			l.total = last - max(first-1, after)
+		}, ws)
+	}
 	return err
 }
 
+// oldLogs reads one entry of the index of times for each workspace.
+const oldLogs = `
+SELECT w.id
+FROM workspaces w
+WHERE (SELECT MIN(e.at) FROM events e WHERE e.workspace_id = w.id) < $1`
+
 // OldLogs returns the workspaces that have events from before a time.
 func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, oldLogs(r.dialect()), func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) }, before)
-}
-
-// oldLogs reads what is old alone: left to itself SQLite reads every event, in
-// the order of workspaces, to have none twice.
-func oldLogs(d engine.Dialect) string {
-	return `
-SELECT DISTINCT workspace_id
-FROM events ` + d.By("events_by_time") + `
-WHERE at < $1`
+	return all(r, oldLogs, func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) }, before)
 }
 
 const oldestEvents = `

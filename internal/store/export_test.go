@@ -19,18 +19,3 @@ func Tables(s *Store) (names []string, err error) {
 	}
 	return kept, err
 }
-
-// Plan returns how SQLite would run a query.
-func Plan(ctx context.Context, s *Store, sql string) (plan string, err error) {
-	err = s.Read(ctx, func(r *Reader) error {
-		steps, err := all(r, "EXPLAIN QUERY PLAN "+sql, func(w *row) string {
-			w.Int()
-			w.Int()
-			w.Int()
-			return w.Text()
-		})
-		plan = strings.Join(steps, "; ")
-		return err
-	})
-	return plan, err
-}

@@ -42,6 +42,12 @@ func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page
 		l.where.And("entity_type = ?", f.EntityType)
 	}
 	byFolder(&l.where, "parent_id", f.Parent)
+	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all folders in the order that is asked for
+	case f.Parent.Set && sorted:
+		l.table += r.dialect().By("folders_in_parent")
+	case f.EntityType != "" && sorted:
+		l.table += r.dialect().By("folders_of_type")
+	}
 	if f.Query != "" {
 		l.where.And(r.dialect().Contains("name_folded"), Fold(f.Query))
 	}

@@ -65,7 +65,7 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		{"orphans", deliveriesOf, "deliveries_once", []any{"empty", 200}},
 	}
 	if d := onEngine(s); !d.Postgres { // where the planner knows how many are old, and they all are
-		tests = append(tests, plan{"old logs", oldLogs(d), "events_by_time", []any{now}},
+		tests = append(tests, plan{"old logs", oldLogs, "events_by_time", []any{now}},
 			plan{"held behind", heldBehind(d), "deliveries_held", []any{"w", 5, now, 200}})
 		for i, index := range []string{"deliveries_held", "deliveries_waiting", "deliveries_sending"} {
 			tests = append(tests, plan{"unfinished", unfinished(d)[i], index, []any{"w"}})

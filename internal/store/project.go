@@ -40,6 +40,9 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
 	l.where.And("workspace_id = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
+	if f.Folder.Set && f.Sort != sheaf.ByOrder {
+		l.table += r.dialect().By("projects_in_folder") // and not all projects, in the order that is asked for
+	}
 	if f.Query != "" {
 		q := Fold(f.Query)
 		l.where.And("("+r.dialect().Contains("name_folded")+" OR "+r.dialect().Contains("description_folded")+")", q, q)

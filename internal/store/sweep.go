@@ -45,10 +45,15 @@ func (tx *Tx) SetSweepClock(c SweepClock) error {
 	return tx.exec(setSetting, sweepClockSetting, fmt.Sprint(c.Trusted.UnixMilli(), c.Ran.Milliseconds()))
 }
 
+// newestEvent reads one entry of the index of times for each workspace.
+const newestEvent = `
+SELECT MAX(newest)
+FROM (SELECT (SELECT MAX(e.at) FROM events e WHERE e.workspace_id = w.id) AS newest FROM workspaces w) AS q`
+
 // NewestEvent returns the time of the newest event of all workspaces, by its own
 // saying, or nil.
 func (r *Reader) NewestEvent() (*time.Time, error) {
-	at, _, err := one(r, `SELECT MAX(at) FROM events`, (*row).OptTime)
+	at, _, err := one(r, newestEvent, (*row).OptTime)
 	return at, err
 }
 

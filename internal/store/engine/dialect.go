@@ -29,7 +29,7 @@ func (d Dialect) By(index string) string {
 	if d.Postgres {
 		return ""
 	}
-	return "INDEXED BY " + index
+	return " INDEXED BY " + index + " "
 }
 
 // SkipLocked locks the rows of a table that are read, and passes over those

@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store/engine"
+)
+
+// asked is one list that the API offers, as it asks for it.
+type asked struct {
+	name string
+	read func(r *Reader) error
+	// by is the column that must narrow what is read, "" for none beyond the workspace's.
+	by string
+	// sorts says that what the filter leaves may be sorted: it is not in the order of its index.
+	sorts bool
+}
+
+var listSorts = []sheaf.ProjectSort{sheaf.ByOrder, sheaf.ByName, sheaf.ByCreated, sheaf.ByUpdated}
+
+// lists are all lists of the API with every order and every filter. What a search leaves cannot be told by an index.
+func lists() (out []asked) {
+	add := func(name, by string, sorts bool, read func(r *Reader) error) {
+		out = append(out, asked{name, read, by, sorts})
+	}
+	for _, desc := range []bool{false, true} {
+		p := sheaf.Paging{Limit: 50, Desc: desc}
+		for _, s := range listSorts {
+			in, root := sheaf.Some(sheaf.FolderID("f")), sheaf.Nil[sheaf.FolderID]()
+			projects := func(name, by string, sorts bool, folder sheaf.Opt[sheaf.FolderID]) {
+				add(fmt.Sprintf("projects%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
+					_, err := r.Projects("w", sheaf.ProjectFilter{Folder: folder, Sort: s, Paging: p})
+					return err
+				})
+			}
+			projects("", "", false, sheaf.Opt[sheaf.FolderID]{})
+			projects(" in a folder", "folder_id", s != sheaf.ByOrder, in)
+			projects(" at the root", "folder_id", s != sheaf.ByOrder, root)
+			folders := func(name, by string, sorts bool, f sheaf.FolderFilter) {
+				f.Sort, f.Paging = s, p
+				add(fmt.Sprintf("folders%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
+					_, err := r.Folders("w", f)
+					return err
+				})
+			}
+			folders("", "", false, sheaf.FolderFilter{})
+			folders(" in a folder", "parent_id", s != sheaf.ByOrder, sheaf.FolderFilter{Parent: in})
+			folders(" at the root", "parent_id", s != sheaf.ByOrder, sheaf.FolderFilter{Parent: root})
+			folders(" of a type", "entity_type", s != sheaf.ByOrder, sheaf.FolderFilter{EntityType: sheaf.ProjectFolder})
+		}
+		for _, s := range []sheaf.DocumentSort{sheaf.DocumentsByCreated, sheaf.DocumentsByUpdated, sheaf.DocumentsByTitle} {
+			documents := func(name, by string, sorts bool, project sheaf.Opt[sheaf.ProjectID]) {
+				add(fmt.Sprintf("documents%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
+					_, err := r.Documents("w", sheaf.DocumentFilter{Project: project, Sort: s, Paging: p})
+					return err
+				})
+			}
+			documents("", "", false, sheaf.Opt[sheaf.ProjectID]{})
+			documents(" in a project", "project_id", s != sheaf.DocumentsByUpdated, sheaf.Some(sheaf.ProjectID("p")))
+			documents(" in none", "project_id", s != sheaf.DocumentsByUpdated, sheaf.Nil[sheaf.ProjectID]())
+		}
+		since := time.UnixMilli(5)
+		for by, f := range map[string]sheaf.EventFilter{
+			"":                {},
+			"type":            {Type: sheaf.ProjectCreated},
+			"resource_id":     {Resource: "r"},
+			"at":              {Since: &since},
+			"type, at":        {Type: sheaf.ProjectCreated, Since: &since},
+			"resource_id, at": {Resource: "r", Since: &since},
+		} {
+			f.Paging = p
+			narrows, _, _ := strings.Cut(by, ",")
+			add(fmt.Sprintf("events by %q, desc %t", by, desc), narrows, false, func(r *Reader) error {
+				_, err := r.Events("w", f, 0)
+				return err
+			})
+			after := "number"
+			if by == "at" {
+				after = "at" // by which they are counted
+			}
+			add(fmt.Sprintf("events after one, by %q", by), after, false, func(r *Reader) error {
+				_, err := r.Events("w", f, 3)
+				return err
+			})
+			add(fmt.Sprintf("followed events, by %q", by), "number", false, func(r *Reader) error {
+				_, err := r.EventsAfter("w", f, 3, 50)
+				return err
+			})
+		}
+		for _, state := range []sheaf.DeliveryState{"", sheaf.Failed, sheaf.Held} {
+			add(fmt.Sprintf("deliveries in state %q, desc %t", state, desc), "subscription_id", false, func(r *Reader) error {
+				_, err := r.Deliveries("w", "s", state, p)
+				return err
+			})
+		}
+		add("keys", "", false, func(r *Reader) error {
+			_, err := r.Keys("w", time.UnixMilli(5), p)
+			return err
+		})
+	}
+	return out
+}
+
+// Every order in which a client may ask for a page has an index, and every filter: a tenant with many rows must not
+// make the others wait for its sorting, nor for the reading of what it did not ask for.
+func TestLists_AreReadByIndexes(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openTest(t, o)
+			fillLists(t, s)
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				if tx.dialect().Postgres { // to which few rows are worth no index
+					for _, way := range []string{"seqscan", "bitmapscan", "sort", "incremental_sort"} {
+						if err := tx.exec("SET LOCAL enable_" + way + " = off"); err != nil {
+							return err
+						}
+					}
+				}
+				for _, l := range lists() {
+					plans, err := tx.Reader.sql.Explain(func(sql *engine.Reader) error { return l.read(&Reader{sql}) })
+					if err != nil {
+						return fmt.Errorf("%s: %w", l.name, err)
+					}
+					if len(plans) == 0 || !strings.Contains(plans[len(plans)-1].SQL, "LIMIT") {
+						t.Errorf("%s: asked %v, and no page", l.name, plans)
+					}
+					for _, p := range plans {
+						if why := l.wrong(p, tx.dialect()); why != "" {
+							t.Errorf("%s: %s:\n%s\n%s", l.name, why, p.SQL, p.Plan)
+						}
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// wrong says what is wrong with a plan, "" for nothing.
+func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
+	steps := slices.Collect(strings.Lines(p.Plan))
+	has := func(part string) bool {
+		return slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, part) })
+	}
+	if strings.Contains(p.SQL, "MAX(number)") {
+		if !d.Postgres && strings.Count(p.Plan, "SCALAR SUBQUERY") != 2 {
+			return "it reads the whole log for its ends" // as SQLite does, asked for both at once
+		}
+		return ""
+	}
+	if strings.Contains(p.SQL, "FROM workspaces") || strings.Contains(p.SQL, "_count FROM") { // a counter
+		return ""
+	}
+	if d.Postgres {
+		switch {
+		case has("Seq Scan") || !has("Index Cond"):
+			return "it reads a table"
+		case l.sorts || strings.Contains(p.SQL, "IS NULL"):
+			return "" // its planner decides by what it has counted; and it reads no NULLs in the order of an index
+		case has("Sort"):
+			return "it sorts"
+		case !strings.Contains(p.SQL, "LIMIT"):
+			return "" // a count of the few rows here costs the same by any index
+		case l.by != "" && !slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "Index Cond") && strings.Contains(s, l.by) }):
+			return "it reads more than " + l.by + " leaves"
+		}
+		return ""
+	}
+	switch {
+	case has("SCAN") || !has("SEARCH"):
+		return "it reads a table"
+	case has("TEMP B-TREE") && !l.sorts:
+		return "it sorts"
+	case l.by != "" && !slices.ContainsFunc(steps, func(s string) bool {
+		return strings.Contains(s, l.by+"=?") || strings.Contains(s, l.by+">?")
+	}):
+		return "it reads more than " + l.by + " leaves"
+	}
+	return ""
+}
+
+// fillLists makes one of each, so that every list has a page.
+func fillLists(t *testing.T, s *Store) {
+	t.Helper()
+	id := 0
+	newID := func() string { id++; return fmt.Sprint(id) }
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		w := sheaf.Workspace{ID: "w", Plan: sheaf.Business, Projects: 2, Documents: 2, Subscriptions: 1}
+		f, p := sheaf.FolderID("f"), sheaf.ProjectID("p")
+		for _, err := range []error{
+			tx.InsertWorkspace(w), tx.SaveWorkspace(w),
+			tx.InsertUser(sheaf.User{ID: "u"}),
+			tx.InsertKey("w", sheaf.Key{ID: "k", UserID: "u", Scopes: sheaf.AllScopes}, sheaf.KeyHash{1}),
+			tx.InsertFolder("w", sheaf.Folder{ID: f, EntityType: sheaf.ProjectFolder, Depth: 1, Number: 1}),
+			tx.InsertFolder("w", sheaf.Folder{ID: "g", EntityType: sheaf.ProjectFolder, ParentID: &f, Depth: 2, Number: 2}),
+			tx.InsertProject("w", sheaf.Project{ID: p, FolderID: &f, Number: 3}),
+			tx.InsertProject("w", sheaf.Project{ID: "q", Number: 4}),
+			tx.InsertDocument("w", sheaf.Document{ID: "d", ProjectID: &p, Number: 5}),
+			tx.InsertDocument("w", sheaf.Document{ID: "e", Number: 6}),
+			tx.InsertSubscription("w", sheaf.Subscription{ID: "s", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),
+		} {
+			if err != nil {
+				return err
+			}
+		}
+		var events []sheaf.Event
+		for i := range 9 {
+			events = append(events, sheaf.Event{ID: sheaf.EventID(newID()), Type: sheaf.ProjectCreated, ResourceID: "r", At: time.UnixMilli(int64(i)), Body: []byte("{}")})
+		}
+		if err := tx.AppendEvents(&w, events, newID); err != nil {
+			return err
+		}
+		if err := tx.exec("UPDATE deliveries SET state = 'failed', finished_at = 1 WHERE event_number = 1"); err != nil {
+			return err
+		}
+		return tx.exec("UPDATE deliveries SET state = 'held' WHERE event_number = 2")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
