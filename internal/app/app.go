@@ -23,6 +23,7 @@ type App struct {
 	random   io.Reader
 	webhooks Webhooks
 	trials   *trials
+	sessions *knownSessions
 	cost     PasswordCost
 	cascades Cascades
 
@@ -63,7 +64,7 @@ func New(c Config) *App {
 		c.MaxRecords = func(sheaf.Plan) int { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials()}
+		webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

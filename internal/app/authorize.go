@@ -15,7 +15,7 @@ import (
 //	               ──▶ write ─────▶ ask ──▶ transaction: lock the workspace, ask again, act
 //	               ──▶ cascade ───▶ ask ──▶ the same, once for each of its transactions
 //
-//	method()       ──▶ readUnasked, writeUnasked, operate
+//	method()       ──▶ readUnasked, readShare, writeUnasked, operate
 //
 // A change is asked for twice. Before the transaction, since whoever may not do something must not
 // make everybody else wait for it, and is told so before anything else. Inside, under the lock of
@@ -177,8 +177,13 @@ func (w *work) askAgain(needs need) error {
 
 // readUnasked runs act in one snapshot of the store, for methods that take no Caller. All of them
 // together hold no more connections than one workspace may.
-func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (out T, err error) {
-	err = a.store.ReadIn(ctx, "", func(r *store.Reader) (err error) {
+func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (T, error) {
+	return readShare(ctx, a, "", act)
+}
+
+// readShare is readUnasked with a share of the connections of its own, named as no workspace is.
+func readShare[T any](ctx context.Context, a *App, share string, act func(r *store.Reader) (T, error)) (out T, err error) {
+	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(share), func(r *store.Reader) (err error) {
 		out, err = act(r)
 		return err
 	})

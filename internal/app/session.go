@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -152,7 +153,7 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	now := a.now()
 	hash := tokenHash(token)
 	var stored store.Session
-	s, err := readUnasked(ctx, a, func(r *store.Reader) (s Session, err error) {
+	s, err := readShare(ctx, a, a.sessions.share(hash), func(r *store.Reader) (s Session, err error) {
 		if stored, err = r.Session(hash); err != nil {
 			return s, err
 		}
@@ -163,11 +164,13 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 		return s, err
 	})
 	if sheaf.KindOf(err) == sheaf.NotFound || err == nil && ended(stored, now) {
+		a.sessions.forget(hash)
 		return Session{}, unauthorized("you are signed out: sign in again")
 	}
 	if err != nil {
 		return Session{}, err
 	}
+	a.sessions.know(hash, s.User.ID)
 	s.token = token
 	if now.Sub(stored.SeenAt) >= sessionNoted {
 		// Where nothing can be written, on a full disk, people can still look:
@@ -175,6 +178,45 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
 	}
 	return s, nil
+}
+
+// maxKnownSessions bounds the memory of sessions: some 200 bytes each.
+const maxKnownSessions = 10_000
+
+// knownSessions remembers whose a session is that was found before. It decides on nothing but whose share of the store's
+// connections the next look takes: the person's own. Without it everybody looked in one share, which whoever sends cookies
+// that he made up can keep full.
+type knownSessions struct {
+	mu   sync.Mutex              // guards user
+	user map[string]sheaf.UserID // by the hash of the token
+}
+
+// share names the share that a look for the session takes; empty, that of all who are unknown.
+func (k *knownSessions) share(hash []byte) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if user, ok := k.user[string(hash)]; ok {
+		return "user " + string(user)
+	}
+	return ""
+}
+
+func (k *knownSessions) know(hash []byte, user sheaf.UserID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.user[string(hash)]; !ok && len(k.user) >= maxKnownSessions {
+		for any := range k.user {
+			delete(k.user, any)
+			break
+		}
+	}
+	k.user[string(hash)] = user
+}
+
+func (k *knownSessions) forget(hash []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.user, string(hash))
 }
 
 func ended(s store.Session, now time.Time) bool {

@@ -251,3 +251,53 @@ func TestSignIn_MakesANewToken(t *testing.T) {
 		}
 	})
 }
+
+// Whoever sends cookies that he made up keeps nobody waiting whose session was found before.
+func TestSession_UnknownCookiesTakeNoPlaceFromKnownOnes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		known, _ := signIn(t, a, in)
+		taken, release := make(chan struct{}, 200), make(chan struct{})
+		var strangers sync.WaitGroup
+		for range 60 { // more than the places of one share
+			strangers.Go(func() {
+				// Who finds no place is refused after a while; that is all the same here.
+				_, _ = readShare(t.Context(), a, a.sessions.share(tokenHash("made up")), func(*store.Reader) (bool, error) {
+					taken <- struct{}{}
+					<-release
+					return true, nil
+				})
+			})
+		}
+		defer strangers.Wait()
+		defer close(release)
+		for more := true; more; { // until no more get a place: a slow machine only makes the test weaker
+			select {
+			case <-taken:
+			case <-time.After(100 * time.Millisecond):
+				more = false
+			}
+		}
+		if _, err := a.Session(t.Context(), known.Token); err != nil {
+			t.Errorf("the session of a person, while strangers keep their share full: %v", err)
+		}
+	})
+}
+
+func TestKnownSessions_AreBoundedAndForgotten(t *testing.T) {
+	k := &knownSessions{user: map[string]sheaf.UserID{}}
+	for i := range maxKnownSessions + 10 {
+		k.know([]byte{byte(i), byte(i >> 8)}, "ada")
+	}
+	if len(k.user) != maxKnownSessions {
+		t.Errorf("%d are known, want %d", len(k.user), maxKnownSessions)
+	}
+	k.know([]byte("x"), "ada")
+	if got := k.share([]byte("x")); got != "user ada" {
+		t.Errorf("the share is %q", got)
+	}
+	k.forget([]byte("x"))
+	if got := k.share([]byte("x")); got != "" {
+		t.Errorf("the share of a session that has ended is %q", got)
+	}
+}

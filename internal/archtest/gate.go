@@ -25,6 +25,7 @@ var asking = []string{"read", "write", "cascade"}
 // unasked are the ways to the store that ask nobody, since who uses them has no Caller.
 var unasked = []exemption{
 	{"readUnasked", "finding out who somebody is, and the operator"},
+	{"readShare", "readUnasked, and the sessions that are known"},
 	{"writeUnasked", "the same, changing something"},
 	{"operate", "the operator, in a workspace"},
 	{"Export", "the operator, who reads all of a workspace"},
