@@ -1,0 +1,107 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// timeElement shows a time. A script puts it into the reader's zone; the exact
+// UTC stays in the title.
+func timeElement(t any) template.HTML {
+	at, ok := t.(time.Time)
+	if p, is := t.(*time.Time); is && p != nil {
+		at, ok = *p, true
+	}
+	if !ok {
+		return `<span class="muted">never</span>`
+	}
+	at = at.UTC()
+	// #nosec G203 -- a time alone, in three formats
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at.Format(sheaf.TimeFormat),
+		at.Format("2006-01-02 15:04:05.000 UTC"), at.Format("2 Jan 2006, 15:04")))
+}
+
+// many counts a noun: 1 project, 2 projects, 3 deliveries.
+func many(n any, noun string) string {
+	count := fmt.Sprint(n)
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case count == "1":
+	case y && !strings.HasSuffix(noun, "ey"):
+		noun = stem + "ies" // 2 deliveries, and 2 keys
+	default:
+		noun += "s"
+	}
+	return count + " " + noun
+}
+
+// pairs makes a map of names and values, for a template that takes several.
+func pairs(args ...any) (map[string]any, error) {
+	if len(args)%2 != 0 {
+		return nil, fmt.Errorf("map takes names and values, got %d", len(args))
+	}
+	out := map[string]any{}
+	for i := 0; i < len(args); i += 2 {
+		out[fmt.Sprint(args[i])] = args[i+1]
+	}
+	return out, nil
+}
+
+// text returns what a pointer points at, or nothing.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// person is what somebody is called: by name, else by e-mail.
+func person(u sheaf.User) string {
+	if u.Name != "" {
+		return u.Name
+	}
+	return text(u.Email)
+}
+
+// initials are one or two letters for somebody.
+func initials(u sheaf.User) string {
+	out := ""
+	for word := range strings.FieldsSeq(person(u)) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if out += string(unicode.ToUpper(first)); utf8.RuneCountInString(out) == 2 {
+			break
+		}
+	}
+	return out
+}
+
+func article(r sheaf.Role) string {
+	if r == sheaf.Member {
+		return "a"
+	}
+	return "an"
+}
+
+// sentence makes a rule's text, which begins in lower case for the API, one for
+// a page.
+func sentence(e *sheaf.Error) string {
+	s := e.Text
+	if e.Person != "" {
+		s = e.Person
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	s = string(unicode.ToUpper(first)) + s[size:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
