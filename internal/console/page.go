@@ -115,7 +115,7 @@ func (c *Console) readPages() map[string]*template.Template {
 	if err != nil {
 		panic("console: " + err.Error())
 	}
-	base := template.Must(template.New("").Funcs(c.functions()).ParseFS(pageFiles, shared...))
+	base := template.Must(template.New("").Option("missingkey=error").Funcs(c.functions()).ParseFS(pageFiles, shared...))
 	out := map[string]*template.Template{}
 	for _, file := range names {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "pages/"), ".html")
@@ -132,7 +132,6 @@ func (c *Console) functions() template.FuncMap {
 		"icon":  drawing,
 		"time":  timeElement,
 		"many":  many,
-		"pair":  func(a, b any) [2]any { return [2]any{a, b} },
 		"map":   pairs,
 		"text":  text,
 		"icons": icon.All,
@@ -146,4 +145,17 @@ func (c *Console) functions() template.FuncMap {
 		"palette":  palette,
 		"person":   person,
 	}
+}
+
+// pairs makes a map of names and values, for a template that takes several: {{template "leaf" (map "Page" $ "Project" .)}}.
+// A template that asks it for another name fails.
+func pairs(args ...any) (map[string]any, error) {
+	if len(args)%2 != 0 {
+		return nil, fmt.Errorf("map takes names and values, got %d", len(args))
+	}
+	out := map[string]any{}
+	for i := 0; i < len(args); i += 2 {
+		out[fmt.Sprint(args[i])] = args[i+1]
+	}
+	return out, nil
 }

@@ -41,18 +41,6 @@ func many(n any, noun string) string {
 	return count + " " + noun
 }
 
-// pairs makes a map of names and values, for a template that takes several.
-func pairs(args ...any) (map[string]any, error) {
-	if len(args)%2 != 0 {
-		return nil, fmt.Errorf("map takes names and values, got %d", len(args))
-	}
-	out := map[string]any{}
-	for i := 0; i < len(args); i += 2 {
-		out[fmt.Sprint(args[i])] = args[i+1]
-	}
-	return out, nil
-}
-
 // text returns what a pointer points at, or nothing.
 func text(s *string) string {
 	if s == nil {
