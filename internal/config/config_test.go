@@ -106,6 +106,40 @@ func TestDescribe_CoversEveryFlag(t *testing.T) {
 	}
 }
 
+// The page that operators read has every setting, as it is stated. -update writes it.
+func TestSettings_AreAllOnThePage(t *testing.T) {
+	const page, begin, end = "../../docs/operations.md", "<!-- settings -->\n", "<!-- /settings -->"
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(content), begin)
+	was, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the settings", page)
+	}
+	var want strings.Builder
+	want.WriteString("| Flag | Default | What it is |\n|---|---|---|\n")
+	settings, _ := Serve{}.Load(environment())
+	for _, d := range settings.Describe() {
+		s := statements[d.Name]
+		def := ""
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		fmt.Fprintf(&want, "| `--%s` | %s | %s |\n", s.Name, def, s.Help)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+want.String()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want.String(), was); diff != "" {
+		t.Errorf("the page differs (-want +page); go test ./internal/config -update writes it:\n%s", diff)
+	}
+}
+
 // flagsOf returns the names of the flags as kong knows them, sorted.
 func flagsOf(t *testing.T) []string {
 	t.Helper()

@@ -52,8 +52,8 @@ func parseLine(values map[string]string, line string) error {
 		return errors.New("has no '='; write key = value")
 	}
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	known, ok := lookupSetting(key)
-	if !ok {
+	known, ok := statements[key]
+	if !ok || key == "config" {
 		return fmt.Errorf("has an unknown key%s; keys are the flags of `sheaf serve` without the dashes", quotable(key))
 	}
 	if len(value) >= 2 && strings.ContainsRune(`"'`, rune(value[0])) && value[0] == value[len(value)-1] {
@@ -78,13 +78,4 @@ func quotable(key string) string {
 		return ""
 	}
 	return fmt.Sprintf(" %q", key)
-}
-
-func lookupSetting(name string) (setting, bool) {
-	for _, candidate := range table {
-		if candidate.name == name {
-			return candidate, true
-		}
-	}
-	return setting{}, false
 }

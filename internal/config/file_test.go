@@ -51,7 +51,7 @@ func FuzzParseFile(f *testing.F) {
 			t.Errorf("%d values and %d problems out of %d lines", len(values), len(problems), lines)
 		}
 		for key, value := range values {
-			if _, known := lookupSetting(key); !known {
+			if _, known := statements[key]; !known {
 				t.Errorf("the unknown key %q has a value", key)
 			}
 			if strings.Contains(value, "\n") || value != strings.TrimSpace(value) {
@@ -61,7 +61,7 @@ func FuzzParseFile(f *testing.F) {
 		// What was understood can be written and read again.
 		var again strings.Builder
 		for key, value := range values {
-			if known, _ := lookupSetting(key); known.list {
+			if known, _ := statements[key]; known.list {
 				delete(values, key) // quotes on two lines, each alone and so harmless, would be a pair on one
 				continue
 			}

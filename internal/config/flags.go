@@ -8,14 +8,22 @@
 // known, so that every problem is reported at once.
 package config
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
+
+// Each setting is stated once, in the tag of its flag: its name, from which those of its variable and its key in the file
+// follow, what it is for (help), and its default, which is the placeholder that --help shows, unless that is marked as an
+// example. A secret may come from a file that SHEAF_…_FILE names, and is never repeated. How its text is read stands in
+// settings.go.
 
 // Store is the part of the command line that every command on the store shares. Embed it in a kong grammar.
 // A nil field was not given.
 type Store struct {
-	Config      *string `name:"config" placeholder:"FILE" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
+	Config      *string `name:"config" placeholder:"FILE" example:"" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
 	Data        *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file and the master key."`
-	DatabaseURL *string `name:"database-url" placeholder:"postgres://..." help:"Use this PostgreSQL database instead of SQLite."`
+	DatabaseURL *string `name:"database-url" placeholder:"postgres://..." example:"" secret:"" help:"Use this PostgreSQL database instead of SQLite."`
 }
 
 // Serve is the command line of `sheaf serve`, and of `sheaf config`, which describes it. Embed it in a kong grammar.
@@ -26,80 +34,71 @@ type Serve struct {
 	Store
 
 	Addr               *string  `name:"addr" placeholder:"127.0.0.1:8080" help:"Listen address; port 0 picks a free one."`
-	RedisURL           *string  `name:"redis-url" placeholder:"redis://..." help:"Share rate limits between nodes through this Redis."`
-	MasterKey          *string  `name:"master-key" placeholder:"BASE64" help:"32 bytes in base64 that encrypt stored webhook secrets and headers; without it, the file master.key in --data."`
-	PublicURL          *string  `name:"public-url" placeholder:"https://..." help:"Address that users reach the service under: the base of links."`
+	RedisURL           *string  `name:"redis-url" placeholder:"redis://..." example:"" secret:"" help:"Share rate limits between nodes through this Redis."`
+	MasterKey          *string  `name:"master-key" placeholder:"BASE64" example:"" secret:"" help:"32 bytes in base64 that encrypt stored webhook secrets and headers; without it, the file master.key in --data."`
+	PublicURL          *string  `name:"public-url" placeholder:"https://..." example:"" help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
-	WebhookAllowCIDR   []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that deliveries may reach although they are special. Repeatable."`
-	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" help:"Further roots that deliveries trust, in PEM."`
+	WebhookAllowCIDR   []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." example:"" help:"Addresses that deliveries may reach although they are special. Repeatable."`
+	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"Further roots that deliveries trust, in PEM."`
 	SignatureHeader    *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention          *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
 	DoctorEvery        *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; the metrics tell what was found."`
 	MetricsAddr        *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
-	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with this certificate chain, in PEM."`
-	TLSKey             *string  `name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert, in PEM."`
-	TrustedProxy       []string `name:"trusted-proxy" sep:"none" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded-* headers count. Repeatable."`
+	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`
+	TLSKey             *string  `name:"tls-key" placeholder:"FILE" example:"" help:"The key of --tls-cert, in PEM."`
+	TrustedProxy       []string `name:"trusted-proxy" sep:"none" placeholder:"CIDR,..." example:"" help:"Proxies whose X-Forwarded-* headers count. Repeatable."`
 	LogFormat          *string  `name:"log-format" placeholder:"text" help:"Format of the log: text or json."`
 	LogLevel           *string  `name:"log-level" placeholder:"info" help:"Least level that is logged: debug, info, warn or error."`
 }
 
-// given returns the flags that were on the command line, by name.
-func (f Store) given() map[string]string {
-	return onlyGiven(map[string]*string{
-		"config":       f.Config,
-		"data":         f.Data,
-		"database-url": f.DatabaseURL,
-	})
+// statement is what the tag of a flag says of its setting.
+type statement struct {
+	Name, Help string
+	Default    string
+	secret     bool // may come from a file named by SHEAF_…_FILE; never repeated in a problem
+	list       bool // may be given several times
 }
 
-// given returns the flags that were on the command line, by name.
-func (f Serve) given() map[string]string {
-	return onlyGiven(map[string]*string{
-		"config":               f.Config,
-		"data":                 f.Data,
-		"database-url":         f.DatabaseURL,
-		"addr":                 f.Addr,
-		"redis-url":            f.RedisURL,
-		"master-key":           f.MasterKey,
-		"public-url":           f.PublicURL,
-		"first-run":            f.FirstRun,
-		"max-records":          f.MaxRecords,
-		"rate-limit":           f.RateLimit,
-		"webhook-retry-delays": f.WebhookRetryDelays,
-		"webhook-timeout":      f.WebhookTimeout,
-		"webhook-allow-cidr":   joined(f.WebhookAllowCIDR),
-		"webhook-ca-file":      f.WebhookCAFile,
-		"signature-header":     f.SignatureHeader,
-		"retention":            f.Retention,
-		"doctor-every":         f.DoctorEvery,
-		"metrics-addr":         f.MetricsAddr,
-		"tls-cert":             f.TLSCert,
-		"tls-key":              f.TLSKey,
-		"trusted-proxy":        joined(f.TrustedProxy),
-		"log-format":           f.LogFormat,
-		"log-level":            f.LogLevel,
-	})
+// Env is the name of the setting's environment variable.
+func (s statement) Env() string {
+	return "SHEAF_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// joined returns the values of a repeatable flag as one, nil when it was not given.
-func joined(values []string) *string {
-	if len(values) == 0 {
-		return nil
+// statements has all settings, by name.
+var statements = func() map[string]statement {
+	all := map[string]statement{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Serve]()) {
+		if f.Anonymous {
+			continue
+		}
+		s := statement{Name: f.Tag.Get("name"), Help: f.Tag.Get("help"), list: f.Type.Kind() == reflect.Slice}
+		if _, example := f.Tag.Lookup("example"); !example {
+			s.Default = f.Tag.Get("placeholder")
+		}
+		_, s.secret = f.Tag.Lookup("secret")
+		all[s.Name] = s
 	}
-	list := strings.Join(values, ",")
-	return &list
-}
+	return all
+}()
 
-func onlyGiven(flags map[string]*string) map[string]string {
-	given := map[string]string{}
-	for name, value := range flags {
-		if value != nil {
-			given[name] = *value
+// given returns the flags of a grammar that were on the command line, by name; the values of a repeated one as one.
+func given(flags any) map[string]string {
+	v, out := reflect.ValueOf(flags), map[string]string{}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		switch value := v.FieldByIndex(f.Index).Interface().(type) {
+		case *string:
+			if value != nil {
+				out[f.Tag.Get("name")] = *value
+			}
+		case []string:
+			if len(value) > 0 {
+				out[f.Tag.Get("name")] = strings.Join(value, ",")
+			}
 		}
 	}
-	return given
+	return out
 }

@@ -22,7 +22,7 @@ type LookupEnv func(name string) (value string, found bool)
 // settings are never nil, so that they can be described even then; those with a problem must not be used.
 // It reads the files that settings name and changes nothing.
 func (f Serve) Load(env LookupEnv) (*Settings, error) {
-	l := begin(f.given(), env)
+	l := begin(given(f), env)
 	for _, setting := range table {
 		l.load(setting)
 	}
@@ -33,7 +33,7 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 // Load is Serve's Load for commands that need to know only where the data is. Problems of settings that it does not
 // return are not reported, except keys of the file that do not exist.
 func (f Store) Load(env LookupEnv) (StoreSettings, error) {
-	l := begin(f.given(), env)
+	l := begin(given(f), env)
 	for _, setting := range table {
 		if setting.name == "data" || setting.name == "database-url" {
 			l.load(setting)
@@ -55,7 +55,7 @@ type loader struct {
 // begin reads the configuration file, if there is one, and describes it as the first setting.
 func begin(flags map[string]string, env LookupEnv) *loader {
 	l := &loader{flags: flags, env: env}
-	path, source, _ := l.find(setting{name: "config"})
+	path, source, _ := l.find(statements["config"])
 	l.describe("config", path, source)
 	if path == "" {
 		return l
@@ -74,7 +74,8 @@ func begin(flags map[string]string, env LookupEnv) *loader {
 
 // load finds one setting and keeps it.
 func (l *loader) load(s setting) {
-	value, source, err := l.find(s)
+	stated := statements[s.name]
+	value, source, err := l.find(stated)
 	var shown string
 	if err == nil {
 		shown, err = s.set(&l.settings, value)
@@ -82,7 +83,7 @@ func (l *loader) load(s setting) {
 	if err != nil {
 		l.complain("--"+s.name, source, split(err)...)
 		shown = value
-		if s.secret {
+		if stated.secret {
 			shown = redacted
 		}
 	}
@@ -90,11 +91,11 @@ func (l *loader) load(s setting) {
 }
 
 // find returns the value that is in force, as text, and where it came from.
-func (l *loader) find(s setting) (value, source string, err error) {
-	if value, given := l.flags[s.name]; given {
+func (l *loader) find(s statement) (value, source string, err error) {
+	if value, given := l.flags[s.Name]; given {
 		return value, "flag", nil
 	}
-	name := "SHEAF_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+	name := s.Env()
 	value, _ = l.env(name)
 	if s.secret {
 		if path, _ := l.env(name + "_FILE"); path != "" {
@@ -104,10 +105,10 @@ func (l *loader) find(s setting) (value, source string, err error) {
 	if value != "" {
 		return value, "environment " + name, nil
 	}
-	if value, given := l.file[s.name]; given {
+	if value, given := l.file[s.Name]; given {
 		return value, "file " + l.path, nil
 	}
-	return s.value, "default", nil
+	return s.Default, "default", nil
 }
 
 // findInFile returns the secret in the file at path, which the variable name+"_FILE" holds. One newline at its end,

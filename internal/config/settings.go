@@ -92,33 +92,30 @@ func (s *Settings) Describe() []Setting {
 	return slices.Clone(s.described)
 }
 
-// setting is how one setting is found, judged and kept.
+// setting is how one setting is judged and kept.
 type setting struct {
-	name   string
-	value  string // the default
-	secret bool   // may come from a file named by SHEAF_…_FILE; never repeated in a problem
-	list   bool   // may be given several times
+	name string // of its statement
 	// set keeps the value and returns it as Describe shows it, or an error "FAULT; REMEDY"; several are joined.
 	set func(s *Settings, value string) (shown string, err error)
 }
 
 // table lists every setting but `config`, in the order of Describe.
 var table = []setting{
-	{name: "addr", value: "127.0.0.1:8080", set: func(s *Settings, v string) (string, error) {
+	{name: "addr", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Addr, v, parseAddr)
 	}},
-	{name: "data", value: "./data", set: func(s *Settings, v string) (string, error) {
+	{name: "data", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Data, v, parseFolder)
 	}},
-	{name: "database-url", secret: true, set: func(s *Settings, v string) (string, error) {
+	{name: "database-url", set: func(s *Settings, v string) (string, error) {
 		s.DatabaseURL = Secret(v)
 		return maskURL(v, "postgres", "postgresql")
 	}},
-	{name: "redis-url", secret: true, set: func(s *Settings, v string) (string, error) {
+	{name: "redis-url", set: func(s *Settings, v string) (string, error) {
 		s.RedisURL = Secret(v)
 		return maskURL(v, "redis", "rediss")
 	}},
-	{name: "master-key", secret: true, set: func(s *Settings, v string) (shown string, err error) {
+	{name: "master-key", set: func(s *Settings, v string) (shown string, err error) {
 		if s.MasterKey, err = parseMasterKey(v); s.MasterKey != nil {
 			shown = redacted
 		}
@@ -130,40 +127,40 @@ var table = []setting{
 		}
 		return shown, err
 	}},
-	{name: "first-run", value: "print", set: func(s *Settings, v string) (string, error) {
+	{name: "first-run", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.FirstRun, v, oneOf(FirstRunPrint, FirstRunFile, FirstRunNone))
 	}},
-	{name: "rate-limit", value: "pro=100,business=500", set: func(s *Settings, v string) (shown string, err error) {
+	{name: "rate-limit", set: func(s *Settings, v string) (shown string, err error) {
 		s.RateLimit, err = parseRateLimit(v)
 		return s.RateLimit.String(), err // with the plans that v does not name
 	}},
-	{name: "max-records", value: "free=10000,pro=250000,business=2500000", set: func(s *Settings, v string) (shown string, err error) {
+	{name: "max-records", set: func(s *Settings, v string) (shown string, err error) {
 		s.MaxRecords, err = parseMaxRecords(v)
 		return s.MaxRecords.String(), err
 	}},
-	{name: "webhook-retry-delays", value: "1s,10s,60s", set: func(s *Settings, v string) (string, error) {
+	{name: "webhook-retry-delays", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)
 	}},
-	{name: "webhook-timeout", value: "10s", set: func(s *Settings, v string) (string, error) {
+	{name: "webhook-timeout", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookTimeout, v, durationBetween(time.Millisecond, 5*time.Minute))
 	}},
-	{name: "webhook-allow-cidr", list: true, set: func(s *Settings, v string) (string, error) {
+	{name: "webhook-allow-cidr", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookAllowCIDR, v, parsePrefixes)
 	}},
 	{name: "webhook-ca-file", set: func(s *Settings, v string) (string, error) {
 		s.WebhookCAFile = v
 		return keep(&s.WebhookCAs, v, ReadCertificates)
 	}},
-	{name: "signature-header", value: "X-Service-Signature", set: func(s *Settings, v string) (string, error) {
+	{name: "signature-header", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.SignatureHeader, v, parseHeaderName)
 	}},
-	{name: "retention", value: "720h", set: func(s *Settings, v string) (string, error) {
+	{name: "retention", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Retention, v, durationBetween(MinRetention, 0))
 	}},
-	{name: "doctor-every", value: "off", set: func(s *Settings, v string) (string, error) {
+	{name: "doctor-every", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))
 	}},
-	{name: "metrics-addr", value: "off", set: func(s *Settings, v string) (string, error) {
+	{name: "metrics-addr", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.MetricsAddr, v, offOr(parseAddr))
 	}},
 	{name: "tls-cert", set: func(s *Settings, v string) (string, error) {
@@ -174,13 +171,13 @@ var table = []setting{
 		s.TLSKey = v
 		return v, nil
 	}},
-	{name: "trusted-proxy", list: true, set: func(s *Settings, v string) (string, error) {
+	{name: "trusted-proxy", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.TrustedProxy, v, parsePrefixes)
 	}},
-	{name: "log-format", value: "text", set: func(s *Settings, v string) (string, error) {
+	{name: "log-format", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.LogFormat, v, oneOf(LogText, LogJSON))
 	}},
-	{name: "log-level", value: "info", set: func(s *Settings, v string) (string, error) {
+	{name: "log-level", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.LogLevel, v, parseLogLevel)
 	}},
 }
