@@ -37,7 +37,9 @@ const counter = "@@@@@@@@@@"
 type measured struct {
 	Count         int
 	Errors        int
-	First         string // error
+	Stalls        int     // repeated
+	CPU           float64 // µs of the generator itself, for a request
+	First         string  // error
 	Seconds       float64
 	P50, P99, Max float64 // milliseconds
 	Bytes         int64
@@ -60,9 +62,11 @@ func loadCommand() error {
 
 // sender is one connection.
 type sender struct {
-	conn     net.Conn
+	addr     string
+	conn     net.Conn // nil: to be made anew
 	in       *bufio.Reader
-	number   int // of the next request that has a counter
+	fresh    time.Time // when the connection got its deadline
+	number   int       // of the next request that has a counter
 	requests [][]byte
 	at       int
 	silent   bool // its times do not count
@@ -70,18 +74,18 @@ type sender struct {
 	bytes    int64
 	err      error
 	errors   int
+	stalls   int
 }
 
 func (w *workload) run() (measured, error) {
 	senders := make([]*sender, w.Conns)
 	for i := range senders {
-		conn, err := net.Dial("tcp", w.Addr)
-		if err != nil {
+		s := &sender{addr: w.Addr, requests: clone(w.Requests, i, w.Conns), number: i*10_000_000 + int(time.Now().UnixMilli()%10_000_000)}
+		if err := s.connect(); err != nil {
 			return measured{}, err
 		}
-		defer conn.Close()
-		senders[i] = &sender{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), requests: clone(w.Requests, i, w.Conns),
-			number: i*10_000_000 + int(time.Now().UnixMilli()%10_000_000)}
+		defer s.hangUp()
+		senders[i] = s
 	}
 	switch {
 	case w.Before != nil:
@@ -189,10 +193,19 @@ func (s *sender) next() {
 	s.at = (s.at + 1) % len(s.requests)
 	s.number = count(request, s.number)
 	began := time.Now()
-	if err := s.exchange(request); err != nil {
-		s.errors++
-		s.err = errors.Join(s.err, err)
-		return
+	for tries := 0; ; tries++ {
+		err := s.exchange(request)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errStalled) || tries == mostStalls {
+			s.errors++
+			s.err = errors.Join(s.err, err)
+			return
+		}
+		s.stalls++
+		time.Sleep(stallRest)
+		began = time.Now()
 	}
 	if !s.silent {
 		s.times = append(s.times, time.Since(began))
@@ -215,19 +228,69 @@ func count(request []byte, number int) int {
 	return number + 1
 }
 
-func (s *sender) exchange(request []byte) error {
-	if _, err := s.conn.Write(request); err != nil {
+// connect makes the connection.
+func (s *sender) connect() error {
+	conn, err := net.DialTimeout("tcp", s.addr, stallAfter)
+	if err != nil {
 		return err
+	}
+	s.conn, s.in, s.fresh = conn, bufio.NewReaderSize(conn, 64<<10), time.Time{}
+	return nil
+}
+
+func (s *sender) hangUp() {
+	if s.conn != nil {
+		s.conn.Close()
+		s.conn = nil
+	}
+}
+
+// exchange sends a request and reads its answer. When none comes in time, when the connection breaks, or when the
+// server says that it is busy, that is errStalled, and the next exchange begins with a new connection.
+func (s *sender) exchange(request []byte) error {
+	if s.conn == nil {
+		if err := s.connect(); err != nil {
+			return fmt.Errorf("%w: %w", errStalled, err)
+		}
+	}
+	if now := time.Now(); now.Sub(s.fresh) > stallAfter/10 { // for each request it would cost more than the request
+		s.fresh = now
+		_ = s.conn.SetDeadline(now.Add(stallAfter))
+	}
+	status, err := s.answer(request)
+	switch {
+	case err == nil && status/100 == 2:
+		return nil
+	case status != 0 && status != 503:
+		return err
+	}
+	s.hangUp()
+	return fmt.Errorf("%w: %w", errStalled, err)
+}
+
+// answer is exchange on the connection that there is. The status is 0 when none came.
+func (s *sender) answer(request []byte) (status int, err error) {
+	if _, err := s.conn.Write(request); err != nil {
+		return 0, err
 	}
 	status, length, err := s.head()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if status/100 != 2 {
 		body := make([]byte, max(0, min(length, 200)))
 		_, _ = io.ReadFull(s.in, body)
-		return fmt.Errorf("status %d: %s", status, body)
+		_, _ = s.in.Discard(max(0, length-len(body)))
+		return status, fmt.Errorf("status %d: %s", status, body)
 	}
+	if err := s.body(status, length); err != nil {
+		return 0, err
+	}
+	return status, nil
+}
+
+// body reads what comes behind the headers.
+func (s *sender) body(status, length int) error {
 	if status == 204 {
 		return nil
 	}
@@ -293,6 +356,7 @@ func total(senders []*sender, took time.Duration) measured {
 	for _, s := range senders {
 		times = append(times, s.times...)
 		m.Errors += s.errors
+		m.Stalls += s.stalls
 		m.Bytes += s.bytes
 		if s.err != nil && m.First == "" {
 			m.First = s.err.Error()

@@ -32,6 +32,7 @@ type bench struct {
 	answers               map[string]recorded
 	body                  posted // a delivery of Sheaf
 	endpoint              *endpoint
+	fileSeen              bool // the size of the growth seed's file was measured
 	// These are started once, when they are needed first.
 	onSQLite, onPostgres, peerServer *contender
 	running                          []*process
@@ -126,22 +127,32 @@ func (b *bench) choose(only, conns string) error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "deliver", "latency", "hung",
-	"many", "large", "folder", "backlog", "subscriptions", "process"}
+	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "process", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
-
-func (b *bench) wantAny(parts ...string) bool { return slices.ContainsFunc(parts, b.want) }
 
 func (b *bench) run() error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	for _, rows := range []func() error{b.requestRows, b.deliveryRows, b.growthRows, b.footprintRows} {
-		if err := rows(); err != nil {
-			return err
-		}
+	for _, rows := range []func(){b.requestRows, b.deliveryRows, b.growthRows, b.footprintRows} {
+		rows()
+	}
+	if n := len(b.results.Failed); n > 0 {
+		return fmt.Errorf("%d parts were not measured", n)
 	}
 	return nil
+}
+
+// try measures a part, if it is wanted. One that fails is named below the table, and the others are measured.
+func (b *bench) try(part string, measure func() error) {
+	if !b.want(part) {
+		return
+	}
+	if err := measure(); err != nil {
+		b.results.Failed = append(b.results.Failed, part+": "+err.Error())
+		b.logf("%s: %v\n", part, err)
+	}
 }
 
 // prepare builds the programs and makes the run's folder, on the disk and not in memory.
@@ -213,7 +224,9 @@ func (b *bench) goBuild(dir, out, pkg string) error {
 
 // generate runs the load generator in a process of its own.
 func (b *bench) generate(w workload) (m measured, err error) {
-	return m, b.child("load", w, &m)
+	err = b.child("load", w, &m)
+	stalls.Add(int64(m.Stalls))
+	return m, err
 }
 
 // command runs a part of this program and returns what it wrote.

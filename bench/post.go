@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,14 +32,17 @@ func postCommand() error {
 	if err != nil {
 		return err
 	}
+	client.Timeout = stallAfter
 	// The connections are made before the time counts, as Sheaf's were before.
 	if _, err := p.run(client, p.Conns*2, 0); err != nil {
 		return err
 	}
+	before := ownCPU()
 	m, err := p.run(client, p.Count, p.Rate)
 	if err != nil {
 		return err
 	}
+	m.CPU = float64((ownCPU() - before).Microseconds()) / float64(max(1, m.Count))
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
 
@@ -72,25 +76,41 @@ func (p *posting) run(client *http.Client, count int, rate float64) (measured, e
 }
 
 func (s *sender) post(client *http.Client, p *posting) {
-	began := time.Now()
-	r, err := http.NewRequest("POST", p.URL, bytes.NewReader(p.Body))
-	if err == nil {
-		r.Header = p.Header
-		var answer *http.Response
-		if answer, err = client.Do(r); err == nil {
-			_, err = io.Copy(io.Discard, answer.Body)
-			answer.Body.Close()
-			if answer.StatusCode != http.StatusOK {
-				err = fmt.Errorf("status %d", answer.StatusCode)
-			}
+	for tries := 0; ; tries++ {
+		began := time.Now()
+		err := postOnce(client, p)
+		if err == nil {
+			s.times = append(s.times, time.Since(began))
+			return
 		}
+		if !errors.Is(err, errStalled) || tries == mostStalls {
+			s.errors++
+			s.err = err
+			return
+		}
+		s.stalls++
+		time.Sleep(stallRest)
 	}
+}
+
+func postOnce(client *http.Client, p *posting) error {
+	r, err := http.NewRequest("POST", p.URL, bytes.NewReader(p.Body))
 	if err != nil {
-		s.errors++
-		s.err = err
-		return
+		return err
 	}
-	s.times = append(s.times, time.Since(began))
+	r.Header = p.Header
+	answer, err := client.Do(r)
+	if err != nil {
+		return stalledIf(true, err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return stalledIf(true, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return stalledIf(answer.StatusCode == http.StatusServiceUnavailable, fmt.Errorf("status %d", answer.StatusCode))
+	}
+	return nil
 }
 
 // pacing is a load that does not wait for answers: so many requests a second, whatever they take.
@@ -106,6 +126,7 @@ type written struct {
 	ID             string
 	Owner          int // the index of the request
 	Sent, Answered int64
+	Stalls         int // before it: then its time says nothing
 }
 
 // paceCommand reads a pacing from standard input and writes what was written.
@@ -124,7 +145,7 @@ func paceCommand() error {
 func (p *pacing) run() ([]written, error) {
 	n := int(p.Rate * p.Time.Seconds())
 	out, failed := make([]written, n), make([]error, n)
-	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 256
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 256 // patient has this one
 	began := time.Now()
 	var group sync.WaitGroup
 	for i := range n {
@@ -141,14 +162,24 @@ func (p *pacing) run() ([]written, error) {
 }
 
 func (p *pacing) write(at int) (written, error) {
-	w := written{Owner: at, Sent: time.Now().UnixNano()}
-	a, err := record(p.Addr, p.Requests[at])
-	w.Answered = time.Now().UnixNano()
-	if err != nil {
-		return w, err
+	w := written{Owner: at}
+	var a recorded
+	for {
+		var err error
+		w.Sent = time.Now().UnixNano()
+		a, err = record(p.Addr, p.Requests[at])
+		w.Answered = time.Now().UnixNano()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errStalled) || w.Stalls == mostStalls {
+			return w, err
+		}
+		w.Stalls++
+		time.Sleep(stallRest)
 	}
 	var made struct{ ID string }
-	err = json.Unmarshal(a.Body, &made)
+	err := json.Unmarshal(a.Body, &made)
 	w.ID = made.ID
 	return w, err
 }

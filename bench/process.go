@@ -107,6 +107,13 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(user+system) * time.Second / ticks
 }
 
+// ownCPU is the time that this process has used.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // memory returns its resident memory now and at its highest, in bytes.
 func (p *process) memory() (now, most int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -122,24 +129,43 @@ func (p *process) memory() (now, most int64) {
 	return now, most
 }
 
+// metrics is what it tells of itself.
+func (p *process) metrics() (text string, err error) {
+	err = persist(func() error {
+		answer, err := patient.Get("http://" + p.stats + "/metrics")
+		if err != nil {
+			return stalledIf(true, err)
+		}
+		defer answer.Body.Close()
+		all, err := io.ReadAll(answer.Body)
+		text = string(all)
+		return stalledIf(err != nil, err)
+	})
+	return text, err
+}
+
+// metric finds a figure in what a process tells, by its name and labels.
+func metric(text, name string) (value float64, known bool) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return v, err == nil
+		}
+	}
+	return 0, false
+}
+
 // allocated is how many bytes it has taken from its heap since it began; 0 where it does not tell.
 func (p *process) allocated() float64 {
 	if p.stats == "" {
 		return 0
 	}
-	answer, err := http.Get("http://" + p.stats + "/metrics")
+	text, err := p.metrics()
 	if err != nil {
 		return 0
 	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(answer.Body)
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "go_memstats_alloc_bytes_total "); ok {
-			n, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			return n
-		}
-	}
-	return 0
+	n, _ := metric(text, "go_memstats_alloc_bytes_total")
+	return n
 }
 
 // freeAddr is an address on loopback that nobody listens on.

@@ -148,15 +148,17 @@ func writeCertificates(caFile, certFile, keyFile string) error {
 
 // ask gets what the receiver tells at a path.
 func (e *endpoint) ask(path string, out any) error {
-	answer, err := http.Get("http://" + e.process.addr + path)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if out == nil {
-		return nil
-	}
-	return json.NewDecoder(answer.Body).Decode(out)
+	return persist(func() error {
+		answer, err := patient.Get("http://" + e.process.addr + path)
+		if err != nil {
+			return stalledIf(true, err)
+		}
+		defer answer.Body.Close()
+		if out == nil {
+			return nil
+		}
+		return json.NewDecoder(answer.Body).Decode(out)
+	})
 }
 
 // await waits until so many deliveries came, and returns the tally.

@@ -133,7 +133,7 @@ func (b *bench) alternate(r *row, who []*contender, work func(*contender) worklo
 			}
 		}
 	}
-	b.results.Rows = append(b.results.Rows, r)
+	b.keep(r)
 	return nil
 }
 
@@ -147,53 +147,52 @@ func (b *bench) warm(c *contender, w workload, conns int) error {
 }
 
 // requestRows measures the requests that were asked for.
-func (b *bench) requestRows() error {
-	if !b.wantAny("get", "list", "cold", "update", "create") {
-		return nil
+func (b *bench) requestRows() {
+	var all []*contender // the limit first
+	for _, work := range []struct {
+		name    string
+		measure func(all []*contender, conns int) error
+	}{{"get", b.get}, {"list", b.list}, {"cold", b.cold}, {"update", b.update}, {"create", b.create}} {
+		for _, conns := range b.conns {
+			b.try(work.name, func() (err error) {
+				if all == nil {
+					if all, err = b.contenders(); err != nil {
+						return err
+					}
+				}
+				return work.measure(all, conns)
+			})
+		}
 	}
-	all, err := b.contenders()
-	if err != nil {
+}
+
+func (b *bench) get(all []*contender, conns int) error {
+	r := b.begin(row{Work: "get a project", Group: "requests", Conns: conns, Unit: "/s"})
+	if err := b.alternate(r, all, func(c *contender) workload { return workload{Requests: c.every(c.api.get)} }); err != nil {
 		return err
 	}
-	servers := all[1:]
-	for _, conns := range b.conns {
-		if err := b.reads(all, servers, conns); err != nil {
-			return err
-		}
-	}
-	for _, conns := range b.conns {
-		if err := b.writes(servers, conns); err != nil {
-			return err
-		}
-	}
+	b.promise(r, 64, 0.60, 10)
 	return nil
 }
 
-func (b *bench) reads(all, servers []*contender, conns int) error {
-	if b.want("get") {
-		r := &row{Work: "get a project", Group: "requests", Conns: conns, Unit: "/s"}
-		if err := b.alternate(r, all, func(c *contender) workload { return workload{Requests: c.every(c.api.get)} }); err != nil {
-			return err
-		}
-		b.promise(r, 64, 0.60, 10)
+func (b *bench) list(all []*contender, conns int) error {
+	r := b.begin(row{Work: "list 50 with total", Group: "requests", Conns: conns, Unit: "/s"})
+	if err := b.alternate(r, all, func(c *contender) workload { return workload{Requests: c.first(c.api.list)} }); err != nil {
+		return err
 	}
-	if b.want("list") {
-		r := &row{Work: "list 50 with total", Group: "requests", Conns: conns, Unit: "/s"}
-		if err := b.alternate(r, all, func(c *contender) workload { return workload{Requests: c.first(c.api.list)} }); err != nil {
-			return err
-		}
-		b.promise(r, 64, 0.60, 30)
+	b.promise(r, 64, 0.60, 30)
+	return nil
+}
+
+func (b *bench) cold(all []*contender, conns int) error {
+	r := b.begin(row{Work: "list 50 with total, cold", Group: "requests", Conns: conns, Unit: "/s"})
+	err := b.alternate(r, all[1:], func(c *contender) workload {
+		return workload{Before: c.first(c.api.update), Requests: c.first(c.api.list)}
+	})
+	if err != nil {
+		return err
 	}
-	if b.want("cold") {
-		r := &row{Work: "list 50 with total, cold", Group: "requests", Conns: conns, Unit: "/s"}
-		err := b.alternate(r, servers, func(c *contender) workload {
-			return workload{Before: c.first(c.api.update), Requests: c.first(c.api.list)}
-		})
-		if err != nil {
-			return err
-		}
-		b.promise(r, 64, 0, 6)
-	}
+	b.promise(r, 64, 0, 6)
 	return nil
 }
 
@@ -210,26 +209,25 @@ func (b *bench) promise(r *row, conns int, limit, peer float64) {
 	}
 }
 
-func (b *bench) writes(servers []*contender, conns int) error {
-	if b.want("update") {
-		r := &row{Work: "update a project", Group: "requests", Conns: conns, Unit: "/s"}
-		if err := b.alternate(r, servers, func(c *contender) workload { return workload{Requests: c.every(c.api.update), SkipPass: true} }); err != nil {
-			return err
-		}
-		b.promise(r, 64, 0, 4)
+func (b *bench) update(all []*contender, conns int) error {
+	r := b.begin(row{Work: "update a project", Group: "requests", Conns: conns, Unit: "/s"})
+	if err := b.alternate(r, all[1:], func(c *contender) workload { return workload{Requests: c.every(c.api.update), SkipPass: true} }); err != nil {
+		return err
 	}
-	if !b.want("create") {
-		return nil
-	}
-	r := &row{Work: "create a project", Group: "requests", Conns: conns, Unit: "/s"}
+	b.promise(r, 64, 0, 2.8)
+	return nil
+}
+
+func (b *bench) create(all []*contender, conns int) error {
+	r := b.begin(row{Work: "create a project", Group: "requests", Conns: conns, Unit: "/s"})
 	if err := b.writeLimit(r); err != nil {
 		return err
 	}
-	if err := b.alternate(r, servers, func(c *contender) workload { return workload{Requests: c.first(c.api.create), SkipPass: true} }); err != nil {
+	if err := b.alternate(r, all[1:], func(c *contender) workload { return workload{Requests: c.first(c.api.create), SkipPass: true} }); err != nil {
 		return err
 	}
-	b.promise(r, 64, 0.35, 4)
-	b.promise(r, 1, 0, 1.5)
+	b.promise(r, 64, 0.55, 3.2)
+	b.promise(r, 1, 0, 1.6)
 	return nil
 }
 
@@ -241,6 +239,7 @@ func (b *bench) writeLimit(r *row) error {
 			return err
 		}
 		var v float64
+		cpu, made := ownCPU(), t.n
 		if r.Conns == 1 {
 			v, err = t.oneByOne(b.time)
 		} else {
@@ -250,7 +249,7 @@ func (b *bench) writeLimit(r *row) error {
 		if err != nil {
 			return err
 		}
-		r.figure("limit").add(sample{value: v})
+		r.figure("limit").add(sample{value: v, cpu: float64((ownCPU() - cpu).Microseconds()) / float64(max(1, t.n-made))})
 	}
 	return nil
 }
@@ -284,11 +283,13 @@ func (b *bench) limit(sheaf *contender) (*contender, error) {
 		"":                 sheafAPI.get(o, o.Projects[0]),
 		"/api/v1/projects": sheafAPI.list(o, ""),
 	} {
-		a, err := record(sheaf.process.addr, request)
+		err := persist(func() (err error) {
+			b.answers[path], err = record(sheaf.process.addr, request)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		b.answers[path] = a
 	}
 	text, err := json.Marshal(b.answers)
 	if err != nil {
@@ -308,6 +309,9 @@ func (b *bench) limit(sheaf *contender) (*contender, error) {
 	return &contender{name: "limit", process: p, owners: sheaf.owners, api: sheafAPI}, err
 }
 
+// patient waits until it is a stall.
+var patient = &http.Client{Timeout: stallAfter}
+
 // record makes a request by Go's own client and keeps the answer, but for the date, which the server adds.
 func record(addr string, request []byte) (recorded, error) {
 	head, body, _ := strings.Cut(string(request), "\r\n\r\n")
@@ -322,15 +326,15 @@ func record(addr string, request []byte) (recorded, error) {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := patient.Do(r)
 	if err != nil {
-		return recorded{}, err
+		return recorded{}, stalledIf(true, err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if answer.StatusCode/100 != 2 {
-		return recorded{}, fmt.Errorf("%s: %s: %s", lines[0], answer.Status, text)
+	if err != nil || answer.StatusCode/100 != 2 {
+		return recorded{}, stalledIf(err != nil || answer.StatusCode == http.StatusServiceUnavailable, fmt.Errorf("%s: %s: %s %v", lines[0], answer.Status, text, err))
 	}
 	answer.Header.Del("Date")
-	return recorded{answer.StatusCode, answer.Header, text}, err
+	return recorded{answer.StatusCode, answer.Header, text}, nil
 }

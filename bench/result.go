@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // results is what one run writes as JSON.
@@ -15,6 +16,7 @@ type results struct {
 	Command string
 	Version string // of Sheaf
 	Rows    []*row
+	Failed  []string `json:",omitempty"` // the parts that ended with an error, and which
 }
 
 // row is one kind of work, done by each contender.
@@ -26,6 +28,12 @@ type row struct {
 	Figures []*figure
 	Targets []target
 	Note    string `json:",omitempty"`
+	Under   conditions
+
+	// When it began.
+	from    processors
+	fsyncs  []time.Duration
+	stalled int64
 }
 
 // figure is what one contender reached, once for each alternation.
@@ -121,16 +129,21 @@ func (r *row) atMost(bound, value float64, text string) {
 func (r *results) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%s, %s\n\n", r.Date, r.Machine)
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "work\tclients\tby\tmedian\tunit\tp50 ms\tp99 ms\tCPU µs\talloc B\t")
+	fmt.Fprintln(w, "work\tclients\tby\tmedian\tunit\tCPU µs\tp50 ms\tp99 ms\talloc B\tsteal %\tfsync ms\tstalls\t")
 	for _, row := range r.Rows {
 		for _, f := range row.Figures {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", row.Work, blank(float64(row.Conns), "%.0f"), f.Name, f.shown(), row.Unit,
-				blank(f.P50, "%.3f"), blank(f.P99, "%.3f"), blank(f.CPU, "%.0f"), blank(f.Bytes, "%.0f"))
+			u := row.Under
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Work, blank(float64(row.Conns), "%.0f"), f.Name, f.shown(), row.Unit,
+				blank(f.CPU, "%.0f"), blank(f.P50, "%.3f"), blank(f.P99, "%.3f"), blank(f.Bytes, "%.0f"),
+				fmt.Sprintf("%.0f", 100*u.Steal), blank(u.Fsync, "%.2f"), blank(float64(u.Stalls), "%.0f"), row.doubt())
 		}
 	}
 	w.Flush()
 	fmt.Fprintln(out)
 	r.printTargets(out)
+	for _, failed := range r.Failed {
+		fmt.Fprintf(out, "\nnot measured: %s", failed)
+	}
 }
 
 func (r *results) printTargets(out io.Writer) {
@@ -138,10 +151,18 @@ func (r *results) printTargets(out io.Writer) {
 	fmt.Fprintln(w, "work\tclients\tpromise\tmeasured\t")
 	for _, row := range r.Rows {
 		for _, t := range row.Targets {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", row.Work, blank(float64(row.Conns), "%.0f"), t.Text, short(t.Value), t.verdict())
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\n", row.Work, blank(float64(row.Conns), "%.0f"), t.Text, short(t.Value), t.verdict(), row.doubt())
 		}
 	}
 	w.Flush()
+}
+
+// doubt marks a row whose figures mean nothing.
+func (r *row) doubt() string {
+	if r.Under.trusted() {
+		return ""
+	}
+	return " (not to be trusted)"
 }
 
 func (t target) verdict() string {

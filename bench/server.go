@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sheaf.dev/internal/store"
 )
@@ -91,21 +92,31 @@ func pauseWebhooks(p *process, owners []owner) error {
 	return nil
 }
 
-// call makes one request of the API and decodes its answer, unless out is nil.
+// call makes one request of the API, again while it stalls, and decodes its answer, unless out is nil.
 func (p *process) call(o owner, method, path, body string, out any) error {
+	return persist(func() error { return p.callOnce(o, method, path, body, out) })
+}
+
+// caller waits for longer than any request of the harness takes.
+var caller = &http.Client{Timeout: 10 * time.Minute}
+
+func (p *process) callOnce(o owner, method, path, body string, out any) error {
 	r, err := http.NewRequest(method, "http://"+p.addr+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Authorization", "Bearer "+o.Token)
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := caller.Do(r)
 	if err != nil {
-		return err
+		return stalledIf(true, err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode/100 != 2 {
+	if err != nil || answer.StatusCode == http.StatusServiceUnavailable {
+		return stalledIf(true, fmt.Errorf("%s %s: %s %s %v", method, path, answer.Status, text, err))
+	}
+	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s %s %v", method, path, answer.Status, text, err)
 	}
 	if out == nil {
