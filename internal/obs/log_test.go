@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/sheaftest"
 )
 
 // slogs writes the line by slog itself.
@@ -90,27 +91,9 @@ func TestLogRequest_IsSilentAboveItsLevel(t *testing.T) {
 	}
 }
 
-// shared is a buffer that may be read while a timer writes to it.
-type shared struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (s *shared) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out.Write(b)
-}
-
-func (s *shared) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out.String()
-}
-
 func TestLog_HoldsALineBackForATenthOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out shared
+		var out sheaftest.Output
 		lines := obs.NewLines(&out)
 		log := obs.NewLog(lines, false, slog.LevelInfo)
 		for _, word := range []string{"first", "second"} {
@@ -131,7 +114,7 @@ func TestLog_HoldsALineBackForATenthOfASecond(t *testing.T) {
 
 func TestLog_LetsNoWarningWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out shared
+		var out sheaftest.Output
 		log := obs.NewLog(obs.NewLines(&out), false, slog.LevelInfo)
 		log.Info("before")
 		log.With("a", 1).Warn("alarm")
@@ -144,7 +127,7 @@ func TestLog_LetsNoWarningWait(t *testing.T) {
 
 func TestLog_WritesWholeLinesInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out shared
+		var out sheaftest.Output
 		lines := obs.NewLines(&out)
 		log := obs.NewLog(lines, false, slog.LevelInfo)
 		const n = 2000 // more than one buffer
@@ -166,13 +149,13 @@ func TestLog_WritesWholeLinesInTheirOrder(t *testing.T) {
 
 // stuck is a pipe that nobody reads until it is let go.
 type stuck struct {
-	shared
+	sheaftest.Output
 	free chan struct{} // closed: it is read
 }
 
 func (s *stuck) Write(b []byte) (int, error) {
 	<-s.free
-	return s.shared.Write(b)
+	return s.Output.Write(b)
 }
 
 // Whoever writes a line goes on, whatever its level, while nobody reads the log. What does not fit is counted, and the

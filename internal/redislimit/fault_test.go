@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
@@ -43,7 +44,7 @@ func TestAdmit_WithoutRedisEachNodeHasItsShareAndReturns(t *testing.T) {
 			fill := func(what string, from time.Time, least int) int {
 				from = from.Add(window + 100*time.Millisecond)
 				time.Sleep(time.Until(from.Add(2 * window)))
-				eventually(t, fmt.Sprint(least, " in a window ", what), func() bool { return most(clients.since(from), window) >= least })
+				sheaftest.Eventually(t, fmt.Sprint(least, " in a window ", what), func() bool { return most(clients.since(from), window) >= least })
 				return most(clients.since(from), window)
 			}
 			fill("at first", time.Now(), limit-1)
@@ -134,7 +135,7 @@ func TestAdmit_NeitherLossNorReturnHandsOutAFreshLimit(t *testing.T) {
 	s := redistest.Start(t)
 	n := newNode(t, s.URL(), time.Minute)
 	other := newNode(t, s.URL(), time.Minute)
-	eventually(t, "two nodes", func() bool { return n.State().Nodes == 2 && other.State().Nodes == 2 })
+	sheaftest.Eventually(t, "two nodes", func() bool { return n.State().Nodes == 2 && other.State().Nodes == 2 })
 	for range 4 {
 		n.admit(20)
 	}
@@ -180,7 +181,7 @@ func TestAdmit_AFlushedRedisLeavesEachNodeItsShare(t *testing.T) {
 		}
 	}
 	s.Flush()
-	eventually(t, "both have noticed", func() bool { return nodes[0].said(lostData) == 1 && nodes[1].said(lostData) == 1 })
+	sheaftest.Eventually(t, "both have noticed", func() bool { return nodes[0].said(lostData) == 1 && nodes[1].said(lostData) == 1 })
 	for i, want := range []int{0, 1} {
 		got := 0
 		for range 20 {
@@ -209,14 +210,14 @@ func TestAdmit_AWindowAfterALossOfDataOneNodeHasItAll(t *testing.T) {
 		return admitted
 	}
 	s.Flush()
-	eventually(t, "it has noticed", func() bool { return nodes[0].said(lostData) == 1 })
+	sheaftest.Eventually(t, "it has noticed", func() bool { return nodes[0].said(lostData) == 1 })
 	if now := time.Now(); nodes[0].sharing(now) { // unless the machine has stalled for that window
 		if got := burst(0); got != limit/2 && nodes[0].sharing(time.Now()) {
 			t.Errorf("admitted %d, want the share of %d", got, limit/2)
 		}
 	}
 	key := 0
-	eventually(t, "the whole limit", func() bool { key++; return burst(key) == limit })
+	sheaftest.Eventually(t, "the whole limit", func() bool { key++; return burst(key) == limit })
 }
 
 // A node's own admissions bind it, be Redis without data or without memory.
@@ -280,10 +281,10 @@ func TestState_ANodeThatLeavesOrDiesIsNotCounted(t *testing.T) {
 	defer dead.Close()
 	t.Run("another", func(t *testing.T) {
 		newNode(t, s.URL(), time.Minute)
-		eventually(t, "three nodes", func() bool { return n.State().Nodes == 3 })
+		sheaftest.Eventually(t, "three nodes", func() bool { return n.State().Nodes == 3 })
 	})
 	if left, err := redis.Int(s.Do("ZCARD", "sheaf:nodes"), nil); left != 2 || err != nil {
 		t.Errorf("%d nodes are noted, want 2: %v", left, err)
 	}
-	eventually(t, "one node", func() bool { return n.State().Nodes == 1 })
+	sheaftest.Eventually(t, "one node", func() bool { return n.State().Nodes == 1 })
 }

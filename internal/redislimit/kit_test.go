@@ -86,19 +86,9 @@ func (n *node) admit(limit int) bool {
 	return n.Admit(context.Background(), "k", limit, none, time.Now()).Admitted
 }
 
-// eventually waits for what another process, or Run, is about to do.
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never came: %s", what)
-		}
-	}
-}
-
 func (n *node) awaitDegraded(t testing.TB, want bool) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("degraded %v", want), func() bool { return n.State().Degraded == want })
+	sheaftest.Eventually(t, fmt.Sprintf("degraded %v", want), func() bool { return n.State().Degraded == want })
 }
 
 // cluster is several nodes on one Redis, who know of each other.
@@ -108,7 +98,7 @@ func cluster(t testing.TB, s *redistest.Server, size int, window, budget time.Du
 	for i := range nodes {
 		nodes[i] = newNodeWithin(t, s.URL(), window, budget)
 	}
-	eventually(t, "all nodes see each other", func() bool {
+	sheaftest.Eventually(t, "all nodes see each other", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *node) bool { return n.State().Nodes != size })
 	})
 	return nodes

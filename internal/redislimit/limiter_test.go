@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
@@ -144,7 +145,7 @@ func TestAdmit_SixtyFourClientsOverThreeNodesAreExact(t *testing.T) {
 	nodes := cluster(t, s, 3, window, ample)
 	admitted := monitor(t, s, "k")
 	clients := startFlood(nodes, limit)
-	eventually(t, "three windows, in which demand exceeds the limit", func() bool {
+	sheaftest.Eventually(t, "three windows, in which demand exceeds the limit", func() bool {
 		all := clients.since(time.Time{})
 		return len(all) > 3*limit && clients.refused.Load() > 0
 	})

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/sweep"
@@ -450,14 +451,10 @@ func TestRun_EndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- y.s.Run(ctx) }()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			if _, _, total, _ := y.log(); total == 0 {
-				break
-			}
-			if time.Now().After(deadline) {
-				y.Fatal("nothing was removed at the start")
-			}
-		}
+		sheaftest.Eventually(t, "what is old is removed at the start", func() bool {
+			_, _, total, _ := y.log()
+			return total == 0
+		})
 		cancel()
 		y.must(<-done)
 	})

@@ -271,7 +271,7 @@ func (x *attempt) deliver(t *testing.T) {
 		}
 	}
 	for _, h := range x.hooks {
-		proctest.Eventually(t, "delivery to "+h.url, func() bool {
+		sheaftest.Eventually(t, "delivery to "+h.url, func() bool {
 			waiting, _ := x.newest(t, h)
 			return !waiting
 		})
@@ -287,7 +287,7 @@ func (x *attempt) redeliver(t *testing.T) {
 		if status, err := x.server.Call(h.key, http.MethodPost, "/api/webhooks/deliveries/"+d.ID+"/redeliver", nil, nil); err != nil || status != http.StatusAccepted {
 			t.Fatalf("redeliver to %s: %d, %v", h.url, status, err)
 		}
-		proctest.Eventually(t, "redelivery to "+h.url, func() bool {
+		sheaftest.Eventually(t, "redelivery to "+h.url, func() bool {
 			_, now := x.newest(t, h)
 			return now.Attempts > d.Attempts
 		})

@@ -145,7 +145,7 @@ func (s *session) beside(b markdown.Block) {
 			s.t.Logf("%s printed\n%s", b.Where(), read())
 		}
 	}()
-	proctest.Eventually(s.t, b.Where()+" prints "+ready, func() bool { return strings.Contains(read(), ready) })
+	sheaftest.Eventually(s.t, b.Where()+" prints "+ready, func() bool { return strings.Contains(read(), ready) })
 }
 
 // await waits until another terminal shows what the commands lead to there.
@@ -154,7 +154,7 @@ func (s *session) await(b markdown.Block) {
 	if !b.Has("shows") {
 		return
 	}
-	proctest.Eventually(s.t, b.Where()+" shows "+b.Attr["shows"], func() bool {
+	sheaftest.Eventually(s.t, b.Where()+" shows "+b.Attr["shows"], func() bool {
 		for _, printed := range s.prints {
 			if strings.Contains(printed(), b.Attr["shows"]) {
 				return true

@@ -88,7 +88,7 @@ var all = []struct {
 	}},
 	{"writes beside the server, which is killed then", func(h *house) {
 		h.rename("before the kill")
-		proctest.Eventually(h.t, "the log is emptied", func() bool { return h.logSize() == 0 })
+		sheaftest.Eventually(h.t, "the log is emptied", func() bool { return h.logSize() == 0 })
 		h.write(5)
 		h.server.Kill()
 		h.run("SELECT count(*) FROM projects")
@@ -234,7 +234,7 @@ func (h *house) holds() {
 			h.t.Errorf("project %s is %q, want %q", p.ID, p.Name, h.names[p.ID])
 		}
 	}
-	proctest.Eventually(h.t, "what the other program wrote is served", func() bool {
+	sheaftest.Eventually(h.t, "what the other program wrote is served", func() bool {
 		var me struct{ User struct{ Name string } }
 		status, err := h.server.Call(h.key, "GET", "/api/v1/me", nil, &me)
 		if err != nil || status != 200 {

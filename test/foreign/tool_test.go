@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"sheaf.dev/internal/sheaftest"
-	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 // tool is another program that opens SQLite files.
@@ -102,7 +101,7 @@ func (h *house) open(line string) (leave func()) {
 		}
 	}
 	h.t.Cleanup(leave)
-	proctest.Eventually(h.t, h.tool.name+" has done "+line, func() bool {
+	sheaftest.Eventually(h.t, h.tool.name+" has done "+line, func() bool {
 		_, err := os.Stat(done)
 		return err == nil
 	})

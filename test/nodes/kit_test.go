@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -210,24 +211,7 @@ func (n *node) terminate() {
 }
 
 // output is what a process has written so far.
-type output struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-// Write keeps it.
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-// String returns all of it.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
+type output struct{ sheaftest.Output }
 
 func (o *output) tail(most int) string {
 	s := o.String()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -81,7 +82,7 @@ func underLoad(t *testing.T, p *proctest.Program, key string, end func(*proctest
 			}
 		})
 	}
-	proctest.Eventually(t, "load", func() bool { return j.answered.Load() > 50*drainClients })
+	sheaftest.Eventually(t, "load", func() bool { return j.answered.Load() > 50*drainClients })
 	began := time.Now()
 	end(s)
 	took := time.Since(began)

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
@@ -79,29 +80,29 @@ func TestN8N_RunsTheWorkflows(t *testing.T) {
 		t.Run("what is genuine is taken, once, and nothing else", func(t *testing.T) {
 			t.Parallel()
 			address := n.base + "/webhook/sheaf"
-			proctest.Eventually(t, "n8n has the webhook", func() bool {
+			sheaftest.Eventually(t, "n8n has the webhook", func() bool {
 				return post(t, n.client, address, delivery{http.Header{}, []byte("{}")}) != http.StatusNotFound
 			})
 			try(t, n.client, address, hook.Secret)
 			const documents = 4 // n8n's memory of what it has seen is full after the first
 			for i := range documents {
 				document(t, receive.server, receive.key)
-				proctest.Eventually(t, "n8n takes a delivery", func() bool { return delivered(t, receive.server, receive.key, hook.ID) == i+1 })
+				sheaftest.Eventually(t, "n8n takes a delivery", func() bool { return delivered(t, receive.server, receive.key, hook.ID) == i+1 })
 				// Three of the trials are one event, sent three times.
-				proctest.Eventually(t, "the work is done", func() bool { return sink.count("/receive") >= i+2 })
+				sheaftest.Eventually(t, "the work is done", func() bool { return sink.count("/receive") >= i+2 })
 			}
 			sink.has(t, "/receive", append([]string{trialID}, receive.events(t, "document.created")...))
 		})
 		t.Run("every event is found", func(t *testing.T) {
 			t.Parallel()
-			proctest.Eventually(t, "it looks for the first time", func() bool { return poll.count() > 0 })
+			sheaftest.Eventually(t, "it looks for the first time", func() bool { return poll.count() > 0 })
 			projects(t, poll.server, poll.key, 203) // more than two pages
 			events := poll.events(t, "project.created")
-			proctest.Eventually(t, "all are found", func() bool { return sink.distinct("/poll") == len(events) })
+			sheaftest.Eventually(t, "all are found", func() bool { return sink.distinct("/poll") == len(events) })
 			// Once all is found, further looks find nothing. On a slow machine two executions may have found the same before.
-			proctest.Eventually(t, "it finds nothing twice", func() bool {
+			sheaftest.Eventually(t, "it finds nothing twice", func() bool {
 				before, asked := sink.count("/poll"), poll.count()
-				proctest.Eventually(t, "it looks again", func() bool { return poll.count() >= asked+3 })
+				sheaftest.Eventually(t, "it looks again", func() bool { return poll.count() >= asked+3 })
 				return sink.count("/poll") == before
 			})
 		})

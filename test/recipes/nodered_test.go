@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -48,7 +47,7 @@ func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	log := nodeRED(t, dir, port, "SHEAF="+server.URL, "SHEAF_API_KEY="+key, "SHEAF_WEBHOOK_SECRET="+hook.Secret)
 
 	var got []string
-	proctest.Eventually(t, "the flow has begun", func() bool {
+	sheaftest.Eventually(t, "the flow has begun", func() bool {
 		got = names(client, base+"/sheaf/projects")
 		return got != nil
 	})
@@ -57,8 +56,8 @@ func TestNodeRED_ReadsEveryPageAndTakesOnlyWhatIsGenuine(t *testing.T) {
 	}
 	try(t, client, base+"/sheaf/hook", hook.Secret)
 	document(t, server, key)
-	proctest.Eventually(t, "Node-RED takes a delivery", func() bool { return delivered(t, server, key, hook.ID) == 1 })
-	proctest.Eventually(t, "the inject node's projects are shown", func() bool {
+	sheaftest.Eventually(t, "Node-RED takes a delivery", func() bool { return delivered(t, server, key, hook.ID) == 1 })
+	sheaftest.Eventually(t, "the inject node's projects are shown", func() bool {
 		return strings.Count(log.String(), "[debug:projects]") >= 2 // the caller's are shown too
 	})
 	if w := warning.FindString(log.String()); w != "" {
@@ -94,7 +93,7 @@ func TestNodeRED_SaysWhatIsWrong(t *testing.T) {
 }
 
 // nodeRED runs the recipe's flow until the test ends, with its inject node set off at the start, and returns what is printed.
-func nodeRED(t *testing.T, dir, port string, env ...string) *transcript {
+func nodeRED(t *testing.T, dir, port string, env ...string) *sheaftest.Output {
 	t.Helper()
 	modules := npm(t)
 	var nodes []map[string]any
@@ -113,28 +112,10 @@ func nodeRED(t *testing.T, dir, port string, env ...string) *transcript {
 	}
 	write(t, filepath.Join(dir, "flows.json"), flow)
 	write(t, filepath.Join(dir, "settings.js"), []byte(settings))
-	log := &transcript{}
+	log := new(sheaftest.Output)
 	red := filepath.Join(modules, "node_modules", "node-red", "red.js")
 	start(t, dir, port, io.MultiWriter(t.Output(), log), []string{"node", red, "--settings", filepath.Join(dir, "settings.js")}, env...)
 	return log
-}
-
-// transcript keeps what a program prints, for who reads meanwhile.
-type transcript struct {
-	mu   sync.Mutex
-	text strings.Builder // guarded by mu
-}
-
-func (l *transcript) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *transcript) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // answers makes a request when there is somebody to answer it, and compares the status and a part of the text.
@@ -142,7 +123,7 @@ func answers(t *testing.T, client *http.Client, method, url string, status int, 
 	t.Helper()
 	var text string
 	var got int
-	proctest.Eventually(t, "the flow has begun", func() bool {
+	sheaftest.Eventually(t, "the flow has begun", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, method, url, nil)

@@ -13,7 +13,6 @@ import (
 
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/markdown"
-	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 const root = "../.."
@@ -133,7 +132,7 @@ func start(t *testing.T, dir, port string, log io.Writer, command []string, env 
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
-	proctest.Eventually(t, command[0]+" listens", func() bool {
+	sheaftest.Eventually(t, command[0]+" listens", func() bool {
 		c, err := net.Dial("tcp", "localhost:"+port)
 		if err == nil {
 			_ = c.Close()

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -272,7 +273,7 @@ func (d delivery) over() bool { return d.State == "delivered" || d.State == "fai
 func (s *sender) await(t *testing.T, h hook, round int) {
 	t.Helper()
 	var page struct{ Data []delivery }
-	proctest.Eventually(t, "the delivery to "+h.Name, func() bool {
+	sheaftest.Eventually(t, "the delivery to "+h.Name, func() bool {
 		status, err := s.Call(h.key, http.MethodGet, "/api/webhooks/subscriptions/"+h.id+"/deliveries?limit=100", nil, &page)
 		return err == nil && status == http.StatusOK && len(page.Data) == round &&
 			!slices.ContainsFunc(page.Data, func(d delivery) bool { return !d.over() })

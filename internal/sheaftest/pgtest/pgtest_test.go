@@ -176,11 +176,7 @@ func TestCluster_DiesWithItsProcess(t *testing.T) {
 	}
 	_ = victim.Wait()
 
-	for deadline := time.Now().Add(timeout); exists(dir); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) { // the other process has no way to signal us: it is dead
-			t.Fatalf("the cluster in %s outlived its process", dir)
-		}
-	}
+	sheaftest.Eventually(t, "the cluster's folder goes with its process", func() bool { return !exists(dir) })
 	// The server ends before its files go, which it would miss by itself after a minute.
 	if err := conn.Ping(t.Context()); err == nil {
 		t.Error("the server outlived its files")

@@ -278,17 +278,6 @@ func Call(client *http.Client, url, key, method, path string, body, answer any) 
 	return res.StatusCode, err
 }
 
-// Eventually asks until done says so, and fails the test when that takes longer than anything
-// should.
-func Eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
 // patience is how long a test waits for what must come, on a busy machine.
 const patience = 5 * time.Minute
 

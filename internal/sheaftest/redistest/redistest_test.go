@@ -13,6 +13,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 func TestMain(m *testing.M) {
@@ -84,15 +86,10 @@ func TestServer_DiesWithItsProcess(t *testing.T) {
 	}
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
-	deadline := time.Now().Add(timeout)
-	for time.Now().Before(deadline) { // the other process has no way to signal us: it is dead
+	sheaftest.Eventually(t, "the server and its folder go with its process", func() bool {
 		_, err := os.Stat(dir)
-		if os.IsNotExist(err) && errors.Is(ping(address, timeout), syscall.ECONNREFUSED) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("the server in %s outlived its process", dir)
+		return os.IsNotExist(err) && errors.Is(ping(address, timeout), syscall.ECONNREFUSED)
+	})
 }
 
 // victim is the process that the test above kills: it says where its server is, and hangs.
