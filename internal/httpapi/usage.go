@@ -17,6 +17,8 @@ const (
 	// usageRest.
 	usageEvery = time.Second
 	usageRest  = time.Minute
+	// usageKept is for how many rounds a key that nobody uses is remembered.
+	usageKept = 120
 )
 
 // usage gathers when keys were used and how often, so that no request writes. A
@@ -31,6 +33,14 @@ type keyUse struct {
 	tally     *tally.Counter // of the workspace
 	last      atomic.Int64   // nanoseconds
 	written   int64          // the last that was; run's alone
+	idle      int            // rounds since it was last used; run's alone
+}
+
+// A pending use is one that is to be written, and where to note that it was.
+type pending struct {
+	use  *keyUse
+	last int64
+	app.KeyUse
 }
 
 func newUsage(t *tally.Tally) *usage { return &usage{tally: t} }
@@ -47,19 +57,34 @@ func (u *usage) note(c *app.Caller, at time.Time) *tally.Counter {
 	return use.tally
 }
 
-// due takes the uses of keys that were not written lately, or with all every one.
-func (u *usage) due(all bool) []app.KeyUse {
-	var out []app.KeyUse
+// due returns the uses of keys that were not written lately, or with all every
+// one. Keys that nobody uses any more are forgotten.
+func (u *usage) due(all bool) (out []pending) {
 	u.keys.Range(func(id, k any) bool {
 		use := k.(*keyUse)
 		last := use.last.Load()
-		if last != use.written && (all || last-use.written >= int64(usageRest)) {
-			use.written = last
-			out = append(out, app.KeyUse{Workspace: use.workspace, Key: id.(sheaf.KeyID), At: time.Unix(0, last)})
+		switch {
+		case last == use.written:
+			u.forget(id, use)
+		case all || last-use.written >= int64(usageRest):
+			use.idle = 0
+			out = append(out, pending{use, last, app.KeyUse{Workspace: use.workspace, Key: id.(sheaf.KeyID), At: time.Unix(0, last)}})
 		}
 		return true
 	})
 	return out
+}
+
+// forget drops a key that was idle for long enough, unless a request used it at
+// the same moment.
+func (u *usage) forget(id any, use *keyUse) {
+	if use.idle++; use.idle <= usageKept {
+		return
+	}
+	u.keys.Delete(id)
+	if use.last.Load() != use.written {
+		u.keys.LoadOrStore(id, use)
+	}
 }
 
 func (u *usage) run(ctx context.Context, a *app.App, log *slog.Logger) error {
@@ -81,7 +106,15 @@ func (u *usage) flush(ctx context.Context, a *app.App, log *slog.Logger, all boo
 	if len(uses) == 0 {
 		return
 	}
-	if err := a.TouchKeys(ctx, uses); err != nil {
+	touched := make([]app.KeyUse, len(uses))
+	for i := range uses {
+		touched[i] = uses[i].KeyUse
+	}
+	if err := a.TouchKeys(ctx, touched); err != nil {
 		log.Warn("could not write when keys were used", "error", err)
+		return // they are due again
+	}
+	for _, p := range uses {
+		p.use.written = p.last
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,10 +183,12 @@ type KeyUse struct {
 	At        time.Time
 }
 
-// TouchKeys writes when keys were used. It announces nothing: no request
-// depends on it.
+// TouchKeys writes when keys were used, in an order that all nodes share: those
+// which write the same keys at once wait for each other, and not in a circle. It
+// announces nothing: no request depends on it.
 func (tx *Tx) TouchKeys(uses []KeyUse) error {
-	for _, u := range uses {
+	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b KeyUse) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	for _, u := range inOrder {
 		if err := tx.exec(touchKey, u.Workspace, u.Key, u.At); err != nil {
 			return fmt.Errorf("touch key %s: %w", u.Key, err)
 		}

@@ -3,10 +3,14 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
 // D55: within 2 s. A busy machine may take longer to look; the pause between two looks is the engine's.
@@ -65,5 +69,54 @@ func TestCredential_AfterACommitThatFails(t *testing.T) {
 	}
 	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
 		t.Errorf("after the failed commit: version %d, %v", c.Version, err)
+	}
+}
+
+// Two nodes that write when the same keys were used do not wait for each other in a circle, in whatever order they
+// found them.
+func TestTouchKeys_NodesDoNotWaitInACircle(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	put(t, s, testWorkspace("w"))
+	uses := make([]KeyUse, 200)
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		if err := tx.InsertUser(sheaf.User{ID: "u"}); err != nil {
+			return err
+		}
+		for i := range uses {
+			id := sheaf.KeyID(fmt.Sprintf("%03d", i))
+			uses[i] = KeyUse{Workspace: "w", Key: id, At: time.UnixMilli(9)}
+			k := sheaf.Key{ID: id, Name: "n", Scopes: sheaf.AllScopes, UserID: "u", Number: int64(i)}
+			if err := tx.InsertKey("w", k, sheaf.KeyHash{byte(i), 1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var begun, all sync.WaitGroup
+	begun.Add(2)
+	var runs [2]int
+	backwards := slices.Clone(uses)
+	slices.Reverse(backwards)
+	for i, found := range [][]KeyUse{uses, backwards} {
+		all.Go(func() {
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				if runs[i]++; runs[i] == 1 {
+					begun.Done()
+					begun.Wait()
+				}
+				return tx.TouchKeys(found)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if runs != [2]int{1, 1} {
+		t.Errorf("they ran %v times: PostgreSQL had to end one of them", runs)
 	}
 }

@@ -15,15 +15,6 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-func init() {
-	inWorkspace["Claim/first attempts before retries"] = claimOrder
-	inWorkspace["Claim/until the lease ends"] = claimLease
-	inWorkspace["Claim/tells when the next is due"] = claimNext
-	inWorkspace["Claim/within a number of bytes"] = claimBytes
-	inWorkspace["Record/a bad outcome changes nothing"] = recordBad
-	inDatabase["Claim/lanes that something waits in"] = waitingLanes
-}
-
 // claimed claims in a transaction of its own.
 func (f *fixture) claimed(l store.Lane, lease time.Duration) (out store.Claimed, err error) {
 	now, token := f.now(), f.id()

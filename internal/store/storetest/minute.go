@@ -7,8 +7,6 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-func init() { inDatabase["Minute/adds up, and is removed"] = minutes }
-
 func minutes(f *fixture) {
 	other, _ := f.newWorkspace("Other")
 	at := time.Date(2026, 5, 6, 7, 8, 30, 0, time.UTC)

@@ -77,6 +77,11 @@ var inWorkspace = map[string]func(*fixture){
 	"List/search is literal":                     searchLiteral,
 	"List/search in descriptions":                searchDescriptions,
 	"List/filter by folder":                      filterFolder,
+	"Claim/first attempts before retries":        claimOrder,
+	"Claim/until the lease ends":                 claimLease,
+	"Claim/tells when the next is due":           claimNext,
+	"Claim/within a number of bytes":             claimBytes,
+	"Record/a bad outcome changes nothing":       recordBad,
 	"Counters/equal the counted rows":            countersAfterAnything,
 	"Write/error rolls back, event included":     rollback,
 	"Write/panic fails alone":                    panicAlone,
@@ -98,4 +103,6 @@ var inDatabase = map[string]func(*fixture){
 	"Database/old events go, oldest first": oldEvents,
 	"Database/old answers go":              oldAnswers,
 	"Database/schema":                      schema,
+	"Claim/lanes that something waits in":  waitingLanes,
+	"Minute/adds up, and is removed":       minutes,
 }
