@@ -21,11 +21,14 @@ const (
 	closeWithin = time.Second
 )
 
-// Lines is a writer of lines for whom nobody waits for ever: not a request, and
-// not the end of the program. It gathers what is written and writes it from a
-// goroutine of its own. While the reader at the other end takes nothing, up to
-// linesMost bytes wait; what comes then is dropped and counted, and a line says
-// how many were when the reader is back.
+// Lines is a writer of lines for whom nobody waits for ever: not a request, and not the end of the program. It
+// gathers what is written and writes it from a goroutine of its own. While the reader at the other end takes nothing,
+// up to linesMost bytes wait; what comes then is dropped and counted, and a line says how many were when the reader
+// is back.
+//
+//	Write, add ──► buf ──(32 KiB, or after 100 ms)──► drain ──► w
+//	               │  full: dropped, counted            │ writes without the lock; buf and spare take turns
+//	flush, Close ──┴──► wait until written ≥ queued, a second at most
 type Lines struct {
 	w io.Writer
 
@@ -35,11 +38,9 @@ type Lines struct {
 	timer   *time.Timer
 	writing bool          // a goroutine writes
 	wrote   chan struct{} // closed, and made anew, when a write has ended
-	// queued and written count bytes: whoever waits for what he has queued
-	// waits until that much is written.
+	// queued and written count bytes: whoever waits for what he has queued waits until that much is written.
 	queued, written int64
-	// stalled is set when a wait was in vain, and ends with the next write
-	// that does: meanwhile nobody else waits.
+	// stalled is set when a wait was in vain, and ends with the next write that does: meanwhile nobody else waits.
 	stalled   bool
 	dropped   int64                    // lines since the last that told of it
 	ever      int64                    // lines dropped since the start
@@ -53,8 +54,7 @@ func NewLines(w io.Writer) *Lines {
 	return l
 }
 
-// Write takes one line, which may wait for others. It reports no error: there is
-// nobody to tell.
+// Write takes one line, which may wait for others. It reports no error: there is nobody to tell.
 func (l *Lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +123,7 @@ func (l *Lines) drain() {
 	l.writing = false
 }
 
-// tellDropped appends the line about those that were dropped: they came behind
-// all that waits.
+// tellDropped appends the line about those that were dropped: they came behind all that waits.
 func (l *Lines) tellDropped() {
 	if l.dropped == 0 {
 		return
@@ -135,8 +134,8 @@ func (l *Lines) tellDropped() {
 	l.buf = append(l.buf, line...)
 }
 
-// flush begins to write what waits, and returns when it is written, or after
-// limit. Once somebody has waited in vain, nobody does until a write ends.
+// flush begins to write what waits, and returns when it is written, or after limit. Once somebody has waited in vain,
+// nobody does until a write ends.
 func (l *Lines) flush(limit time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,8 +162,7 @@ func (l *Lines) await(limit time.Duration) {
 	}
 }
 
-// Close writes what waits. It comes before the end of the program, and waits
-// for closeWithin at most.
+// Close writes what waits. It comes before the end of the program, and waits for closeWithin at most.
 func (l *Lines) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,8 +171,8 @@ func (l *Lines) Close() error {
 	return nil
 }
 
-// AtOnce returns a writer for what is no line of the log, such as why the
-// program ends: it does not wait for other lines, and is never dropped.
+// AtOnce returns a writer for what is no line of the log, such as why the program ends: it does not wait for other
+// lines, and is never dropped.
 func (l *Lines) AtOnce() io.Writer { return atOnce{l} }
 
 type atOnce struct{ *Lines }

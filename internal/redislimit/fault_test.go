@@ -43,7 +43,7 @@ func TestAdmit_WithoutRedisEachNodeHasItsShareAndReturns(t *testing.T) {
 			// is as full as it may be. It returns the fullest.
 			fill := func(what string, from time.Time, least int) int {
 				from = from.Add(window + 100*time.Millisecond)
-				time.Sleep(time.Until(from.Add(2 * window)))
+				time.Sleep(time.Until(from.Add(2 * window))) // the windows themselves, by the clock of a real Redis
 				sheaftest.Eventually(t, fmt.Sprint(least, " in a window ", what), func() bool { return most(clients.since(from), window) >= least })
 				return most(clients.since(from), window)
 			}

@@ -1,8 +1,7 @@
-// Package sweep does the chores of the clock: it removes what is kept no
-// longer, in small transactions between which everybody else writes.
+// Package sweep does the chores of the clock: it removes what is kept no longer, in small transactions between which
+// everybody else writes.
 //
-// It removes nothing that a rule still needs, and nothing by a clock that it
-// does not believe (clock.go).
+// It removes nothing that a rule still needs, and nothing by a clock that it does not believe (clock.go).
 package sweep
 
 import (
@@ -26,9 +25,8 @@ const (
 	failures = 2 * time.Hour
 	// charts is for how long minutes are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
-	// heldEvents is how far behind the newest event of its workspace one may
-	// be that is kept beyond its time because a held delivery needs it. It
-	// bounds what a subscription that is never turned on again makes grow.
+	// heldEvents is how far behind the newest event of its workspace one may be that is kept beyond its time because
+	// a held delivery needs it. It bounds what a subscription that is never turned on again makes grow.
 	heldEvents = 10_000
 )
 
@@ -37,8 +35,7 @@ type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Now   func() time.Time
-	// MostTrash is how many deleted documents of a workspace are kept; 0 is any
-	// number.
+	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
 	MostTrash int
 	Retention time.Duration // of events and deliveries, and of keys that are dead
 	// Elapsed is the time since some moment, by a clock that nobody sets.
@@ -66,8 +63,7 @@ func (s *Sweeper) Register(r prometheus.Registerer) {
 	}))
 }
 
-// Run does the chores now and every minute until ctx ends; of several nodes one
-// at a time.
+// Run does the chores now and every minute until ctx ends; of several nodes one at a time.
 func (s *Sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -83,8 +79,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Once does every chore to its end, as far as the clock is believed. Deliveries
-// go before their events, since they are sent with them.
+// Once does every chore to its end, as far as the clock is believed. Deliveries go before their events, since they
+// are sent with them.
 func (s *Sweeper) Once(ctx context.Context) error {
 	v, err := s.look(ctx)
 	if err != nil {
@@ -145,8 +141,8 @@ func (s *Sweeper) trash(ctx context.Context) error {
 	return err
 }
 
-// log removes old deliveries and events. No snapshot is open meanwhile: it would
-// keep the engine from reusing what is removed.
+// log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine from reusing what is
+// removed.
 func (s *Sweeper) log(ctx context.Context, old time.Time) error {
 	err := s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) })
 	if err != nil {
@@ -165,9 +161,8 @@ func (s *Sweeper) log(ctx context.Context, old time.Time) error {
 	return err
 }
 
-// events removes old events of a workspace up to the first that is still to be
-// delivered. What waits is delivered soon or is held then; what is held waits
-// for a person, who may take longer than anything is kept, but not for ever.
+// events removes old events of a workspace up to the first that is still to be delivered. What waits is delivered
+// soon or is held then; what is held waits for a person, who may take longer than anything is kept, but not for ever.
 func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Time) error {
 	var newest int64
 	err := s.Store.Read(ctx, func(r *store.Reader) error {

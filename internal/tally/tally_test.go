@@ -58,7 +58,7 @@ func TestTally_IsWrittenNowAndThenAndAtTheEnd(t *testing.T) {
 		}()
 		c.Of("a").Request()
 		c.Of("a").RateLimited()
-		time.Sleep(35 * time.Second)
+		time.Sleep(35 * time.Second) // simulated
 		c.Of("a").Request()
 		c.Of("a").Request()
 		stop()

@@ -42,7 +42,7 @@ func startLoad(s *server) *load {
 		l.group.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				l.work(fmt.Sprintf("project %d of client %d", n, i), n)
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(5 * time.Millisecond) // the pace of the load
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func (l *load) ask(method, path string, body, answer any) bool {
 	l.mu.Unlock()
 	status, err := s.call(method, path, body, answer)
 	if err != nil || status/100 != 2 {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // the server is away: the pace of trying again
 		return false
 	}
 	l.mu.Lock()
@@ -129,7 +129,7 @@ type findings struct {
 // settle stops the load and gathers what everybody knows, when all has arrived or nothing more does.
 func (f *findings) settle(t *testing.T, r *receiver, s *server, l *load) {
 	t.Helper()
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond) // some more load after the last start
 	l.stop()
 	f.known, f.acks = l.known, l.acks
 	f.stored, f.events, f.changes = map[string]string{}, map[string]string{}, map[string]*logged{}

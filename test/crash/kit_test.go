@@ -46,7 +46,7 @@ func (p *program) dieIn(point string, step int, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(step) * 3 * time.Millisecond)
+	time.Sleep(time.Duration(step) * 3 * time.Millisecond) // any moment will do
 	_ = cmd.Process.Kill()
 	return cmd.Wait()
 }

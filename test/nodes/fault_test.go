@@ -60,7 +60,7 @@ func (f *faults) measure(what string, gone, back func() error) {
 func (f *faults) calm() {
 	f.t.Helper()
 	had := f.load.count()
-	time.Sleep(scaled(0, 2*time.Second))
+	time.Sleep(scaled(0, 2*time.Second)) // the pace of the faults
 	within(f.t, patience, "the load goes on", func() bool { return f.load.count() >= had+enough })
 }
 

@@ -71,7 +71,7 @@ func (l *load) create(ctx context.Context, turn int, name string) {
 			l.t.Errorf("%s: answered with %d %s", name, a.status, a.body)
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // the pace of trying again
 		begun = time.Now()
 	}
 }

@@ -124,9 +124,9 @@ func TestChores_OneNodeAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.newProject("an event to remove")
-	time.Sleep(1100 * time.Millisecond) // it is older than the retention then
-	kept := s.start()                   // does its chores at once, were it not for the lock
-	time.Sleep(scaled(1*time.Second, 65*time.Second))
+	time.Sleep(1100 * time.Millisecond)               // it is older than the retention then
+	kept := s.start()                                 // does its chores at once, were it not for the lock
+	time.Sleep(scaled(1*time.Second, 65*time.Second)) // what must not happen has that long to happen
 	if n := len(kept.all("/api/v1/events")); n != 1 {
 		t.Fatalf("%d events are left while another node does the chore", n)
 	}

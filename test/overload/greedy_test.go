@@ -23,7 +23,7 @@ func greedy() {
 		defer keep(r)()
 		one.Lock()
 		defer one.Unlock()
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // the work of a request
 		w.WriteHeader(http.StatusOK)
 	}))
 }

@@ -221,7 +221,7 @@ func (x target) flood(t *testing.T, f *figures) {
 		if over > 0 && (refused || over >= x.spans) {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // the pace of the load
 	}
 	asks.Wait()
 	close(stop)

@@ -235,6 +235,6 @@ func startLeaky(t *testing.T) *soaked {
 	url, _ := startControl(t, "leaky")
 	return &soaked{url: url, metrics: url + "/metrics", least: 60, work: []func(*soaked, *http.Client){func(x *soaked, c *http.Client) {
 		_, _ = proctest.Call(c, x.url, "x", http.MethodGet, "/api/v1/me", nil, nil)
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // the pace of the load
 	}}}
 }
