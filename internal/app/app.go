@@ -18,11 +18,11 @@ import (
 
 // App is the rules over one store. It is safe for concurrent use.
 type App struct {
-	store    *store.Store
-	now      func() time.Time
+	store    *store.Store     // reached through the gate alone: see authorize.go
+	now      func() time.Time // UTC, cut to milliseconds: what is stored is what is shown
 	random   io.Reader
 	webhooks Webhooks
-	trials   *trials
+	trials   *trials // the test events that wait for their endpoints
 	sessions *knownSessions
 	cost     PasswordCost
 	cascades Cascades

@@ -84,11 +84,10 @@ func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	return f.At.Add(wait).Sub(now)
 }
 
-// brake counts an attempt as failed before it is made, so that many at once are
-// no way around, or returns RateLimited. What the account's brake refuses counts
-// where it comes from: asking again and again keeps nobody else out for long.
-// release takes back what was counted.
-func (a *App) brake(ctx context.Context, all brakes) error {
+// countAttempt counts an attempt to sign in as failed before it is made, so that many at once are no
+// way around, or returns RateLimited. What the account's brake refuses counts where it comes from:
+// asking again and again keeps nobody else out for long. forgiveAttempt takes back what was counted.
+func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	var refused error
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 		refused = nil
@@ -142,9 +141,9 @@ func tooManyFailures(wait time.Duration, remedy string) error {
 		Text: "Signing in failed too often. Try again in " + wait.String() + "." + remedy}
 }
 
-// release takes back what brake counted: the attempts for this account from here
-// begin anew, the others are forgiven this one.
-func (a *App) release(ctx context.Context, all brakes) error {
+// forgiveAttempt takes back what countAttempt counted: the attempts for this account from here begin
+// anew, the others are forgiven this one.
+func (a *App) forgiveAttempt(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := tx.ForgetFailures(all.own[0].name); err != nil {
 			return err

@@ -196,18 +196,18 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		if err != nil {
 			return nothing, err
 		}
-		room := w.room(at, max(size.Folders, size.Projects))
+		most := w.share(at, max(size.Folders, size.Projects))
 		switch {
-		case room == 0:
+		case most == 0:
 			return nothing, nil
-		case size.Projects > room:
-			moved, err := w.emptyFolders(id, room)
+		case size.Projects > most:
+			moved, err := w.emptyFolders(id, most)
 			if err == nil && moved == 0 {
 				err = fmt.Errorf("folder %s counts %d projects below it that are not there: see what sheaf doctor says", id, size.Projects)
 			}
 			return part, err
 		}
-		return w.removeFolders(id, room)
+		return w.removeFolders(id, most)
 	})
 }
 

@@ -136,7 +136,7 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 		}
 		w.caller.User = owner
 		im := newImporting(w.ws, w.now)
-		if err := im.take(&w.Reader, batch); err != nil {
+		if err := im.judge(&w.Reader, batch); err != nil {
 			return Imported{}, err
 		}
 		return w.saveImport(im)
@@ -156,7 +156,7 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 	return nil
 }
 
-// saveImport writes what was taken, in an order in which every reference leads
+// saveImport writes what was accepted, in an order in which every reference leads
 // to what is there; the events are in that of the records.
 func (w *work) saveImport(im *importing) (Imported, error) {
 	w.ws = im.ws
@@ -211,8 +211,8 @@ func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported,
 			}
 			r.im = newImporting(ws, r.operator.app.now())
 		}
-		r.im.begin()
-		return r.im.out, r.im.take(reader, batch)
+		r.im.nextBatch()
+		return r.im.out, r.im.judge(reader, batch)
 	})
 	if err == nil {
 		out = r.im.out

@@ -36,12 +36,13 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 		if err := w.SetRole(w.ws.ID, u, role); err != nil {
 			return err
 		}
-		return w.takeBack(u, role)
+		return w.endBeyond(u, role)
 	})
 }
 
-// takeBack ends what the role does not allow its holder to make; who has none may make nothing.
-func (w *work) takeBack(u sheaf.UserID, role sheaf.Role) error {
+// endBeyond ends what the role does not allow its holder to make: the invitations of who is no
+// owner, the keys of who is no admin. Who has no role may make nothing.
+func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if role == sheaf.Owner {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 		if err := w.DeleteMember(w.ws.ID, u); err != nil {
 			return err
 		}
-		return w.takeBack(u, "")
+		return w.endBeyond(u, "")
 	})
 }
 

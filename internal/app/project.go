@@ -128,12 +128,12 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 		if err != nil {
 			return nothing, err
 		}
-		room := w.room(at, n)
+		most := w.share(at, n)
 		switch {
-		case room == 0:
+		case most == 0:
 			return nothing, nil
-		case n > room:
-			return part, w.emptyProject(p, room)
+		case n > most:
+			return part, w.emptyProject(p, most)
 		}
 		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
 		if _, err := w.unlinkDocuments(id, math.MaxInt64); err != nil {

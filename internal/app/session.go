@@ -106,7 +106,7 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 		return err
 	}
 	defer leave()
-	if err := a.brake(ctx, b); err != nil {
+	if err := a.countAttempt(ctx, b); err != nil {
 		return err
 	}
 	hash, known := user.PasswordHash, user.PasswordHash != ""
@@ -119,7 +119,7 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 	if !matches || !known {
 		return errSignIn
 	}
-	return a.release(ctx, b)
+	return a.forgiveAttempt(ctx, b)
 }
 
 // clipPassword bounds the work for what can be no password anyway.

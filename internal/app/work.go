@@ -28,15 +28,16 @@ type Replay struct{ Answer Answer }
 // Error says what the replay is.
 func (*Replay) Error() string { return "the request was answered before" }
 
-// work is one transaction on one workspace, whose row it holds.
+// work is one transaction on one workspace, whose row it holds. What act does to ws and events is
+// written once, by finish.
 type work struct {
 	*store.Tx
 	app    *App
-	caller Caller
-	now    time.Time
-	ws     sheaf.Workspace
-	events []sheaf.Event
-	before sheaf.Workspace
+	caller Caller          // an operator has neither a key nor a role
+	now    time.Time       // one for the whole transaction
+	ws     sheaf.Workspace // with the counters as they will be
+	before sheaf.Workspace // as it was read
+	events []sheaf.Event   // emitted and not written yet
 }
 
 // perform is what every transaction on a workspace does around its act: it locks the workspace's

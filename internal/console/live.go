@@ -14,6 +14,23 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// Open pages follow what happens. A page with parts of class "live" holds a stream of server-sent
+// events open; the stream says that something changed, never what:
+//
+//	a commit ──▶ Console.Wake(kind, workspaces) ──▶ live: counts it, closes the workspace's channel
+//	                                                         │
+//	the page ◀── "event: deliveries" ── follower.run ◀───────┘   and looks every 2 s by itself
+//	    │
+//	    └──▶ GET its own address again, and replaces the parts that follow that kind
+//
+// So a sign carries nothing that its reader would have to be allowed to see, many of them at once
+// are one, and one that is lost costs two seconds. A change between the making of the page and the
+// opening of its stream is not lost either: the address of the stream carries when the page was
+// made, and catchUp tells it at once of what came since.
+//
+// What a page was told of is remembered as numbers. Events have numbers of their own, in the log,
+// so a change by another node is found by looking. Other kinds have none: the signs are counted.
+
 const (
 	// liveLook is how often a page looks for what nobody woke it for, and asks
 	// whether its person is still signed in.
@@ -50,7 +67,7 @@ type live struct {
 
 // openPages are those of one workspace.
 type openPages struct {
-	woken chan struct{}
+	woken chan struct{} // closed at the next sign, and then replaced
 	counts
 	by map[sheaf.UserID]int // how many each person has open
 }
@@ -80,8 +97,8 @@ func (c *Console) Wake(s Sign, in sheaf.WorkspaceSet) {
 }
 
 func (p *openPages) wake(s Sign) {
-	for i := range uncounted {
-		if uncounted[i] == s {
+	for i := range unnumbered {
+		if unnumbered[i] == s {
 			p.counts[i]++
 		}
 	}
@@ -89,16 +106,15 @@ func (p *openPages) wake(s Sign) {
 	p.woken = make(chan struct{})
 }
 
-// counts is how many signs of each kind there were whose changes have no number
-// of their own, as events have.
-type counts [len(uncounted)]int64
+// counts is how many signs there were of each kind in unnumbered.
+type counts [len(unnumbered)]int64
 
-// uncounted are these kinds.
-var uncounted = [...]Sign{SignDeliveries, SignMinutes}
+// unnumbered are the kinds whose changes have no numbers of their own, as events have.
+var unnumbered = [...]Sign{SignDeliveries, SignMinutes}
 
-// next returns what is closed at the next sign, and how many there were. The
-// caller has entered.
-func (l *live) next(ws sheaf.WorkspaceID) (woken <-chan struct{}, now counts) {
+// watch returns what is closed at the next sign, and how many signs there were. The caller has
+// entered.
+func (l *live) watch(ws sheaf.WorkspaceID) (woken <-chan struct{}, now counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.pages[ws]
@@ -163,7 +179,7 @@ func (c *Console) follow(v *visit) error {
 		return nil
 	}
 	f := &follower{v: v, at: at, control: http.NewResponseController(v)}
-	_, f.told = c.live.next(v.caller.Workspace)
+	_, f.told = c.live.watch(v.caller.Workspace)
 	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
@@ -208,7 +224,7 @@ func (f *follower) catchUp() {
 		return
 	}
 	at := time.UnixMilli(made)
-	for i, s := range uncounted {
+	for i, s := range unnumbered {
 		if f.v.console.live.since(s, at) {
 			f.told[i] = -1
 		}
@@ -227,7 +243,7 @@ func (f *follower) run(ctx context.Context) {
 		return
 	}
 	for {
-		woken, now := f.v.console.live.next(f.v.caller.Workspace)
+		woken, now := f.v.console.live.watch(f.v.caller.Workspace)
 		if !f.tell(ctx, now) {
 			return
 		}
@@ -260,7 +276,7 @@ func (f *follower) allowed(ctx context.Context) bool {
 // tell sends what has changed since the last time; false ends the stream.
 func (f *follower) tell(ctx context.Context, now counts) bool {
 	var b strings.Builder
-	for i, s := range uncounted {
+	for i, s := range unnumbered {
 		if now[i] != f.told[i] {
 			fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", s)
 		}

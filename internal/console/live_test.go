@@ -57,8 +57,8 @@ func TestLive_WakesThePagesOfTheWorkspace(t *testing.T) {
 		}
 		defer leave()
 	}
-	woken, before := c.live.next("here")
-	other, calm := c.live.next("there")
+	woken, before := c.live.watch("here")
+	other, calm := c.live.watch("there")
 	var changed sheaf.WorkspaceSet
 	changed.Add("here")
 	c.Wake(SignDeliveries, changed)
@@ -72,10 +72,10 @@ func TestLive_WakesThePagesOfTheWorkspace(t *testing.T) {
 		t.Error("the page there was woken")
 	default:
 	}
-	if _, now := c.live.next("here"); now == before {
+	if _, now := c.live.watch("here"); now == before {
 		t.Error("the page here would not be told")
 	}
-	if _, now := c.live.next("there"); now != calm {
+	if _, now := c.live.watch("there"); now != calm {
 		t.Error("the page there would be told")
 	}
 }

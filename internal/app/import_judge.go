@@ -8,18 +8,21 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// importing judges records by what a workspace has and by those that were taken
-// before. It writes nothing.
+// importing judges the records of an import one after the other, by what the workspace has and by
+// the records before them. It reads the store and writes nothing, so that an import and its
+// rehearsal judge alike: Import saves what was accepted in the same transaction, Rehearsal throws
+// it away and keeps what it learned for the next batch.
 type importing struct {
 	ws  sheaf.Workspace // with the counters that it will have
 	now time.Time
 
-	// What the workspace has, as far as records name it, and what was taken.
+	// What the workspace has, as far as records name it, and what was accepted so far.
 	folders       map[sheaf.FolderID]sheaf.Folder
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
 
+	// What this batch adds, to be saved by saveImport.
 	out          Imported
 	created      []creation
 	newFolders   []*sheaf.Folder
@@ -39,39 +42,38 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}}
 }
 
-// begin forgets what is to be written, and remembers that it was taken.
-func (im *importing) begin() {
+// nextBatch forgets what is to be saved, and still knows that it was accepted.
+func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newProjects, im.newDocuments = Imported{}, nil, nil, nil, nil
 }
 
-// take judges the records in their order; the first that is refused is a
-// *RecordError.
-func (im *importing) take(r *store.Reader, batch []ImportRecord) error {
-	if err := im.look(r, batch); err != nil {
+// judge accepts the records in their order, or returns a *RecordError for the first that is
+// refused. One whose identifier the workspace has is skipped.
+func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
+	if err := im.findStored(r, batch); err != nil {
 		return err
 	}
 	for i, record := range batch {
-		if err := im.takeOne(r, record); err != nil {
+		var err error
+		switch {
+		case record.Folder != nil:
+			err = im.acceptFolder(record)
+		case record.Project != nil:
+			err = im.acceptProject(record)
+		case record.Document != nil:
+			err = im.acceptDocument(record)
+		default:
+			err = im.acceptSubscription(r, record)
+		}
+		if err != nil {
 			return &RecordError{i, err}
 		}
 	}
 	return nil
 }
 
-func (im *importing) takeOne(r *store.Reader, record ImportRecord) error {
-	switch {
-	case record.Folder != nil:
-		return im.takeFolder(record)
-	case record.Project != nil:
-		return im.takeProject(record)
-	case record.Document != nil:
-		return im.takeDocument(record)
-	}
-	return im.takeSubscription(r, record)
-}
-
-// look finds out which of the records that the batch names are there.
-func (im *importing) look(r *store.Reader, batch []ImportRecord) error {
+// findStored finds out which of the records that the batch names the workspace has.
+func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var folders []sheaf.FolderID
 	var projects []sheaf.ProjectID
 	var documents []sheaf.DocumentID
@@ -118,7 +120,7 @@ func notEarlier(field, noun, id string) error {
 	return sheaf.Invalidf("%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
 }
 
-func (im *importing) takeFolder(r ImportRecord) error {
+func (im *importing) acceptFolder(r ImportRecord) error {
 	id := sheaf.FolderID(r.ID)
 	if _, known := im.folders[id]; known {
 		im.out.Skipped.Folders++
@@ -155,7 +157,7 @@ func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.
 	return im.ws.LastNumber, created, updated
 }
 
-func (im *importing) takeProject(r ImportRecord) error {
+func (im *importing) acceptProject(r ImportRecord) error {
 	id := sheaf.ProjectID(r.ID)
 	if im.projects[id] {
 		im.out.Skipped.Projects++
@@ -180,7 +182,7 @@ func (im *importing) takeProject(r ImportRecord) error {
 	return nil
 }
 
-func (im *importing) takeDocument(r ImportRecord) error {
+func (im *importing) acceptDocument(r ImportRecord) error {
 	id := sheaf.DocumentID(r.ID)
 	if im.documents[id] {
 		im.out.Skipped.Documents++
@@ -199,9 +201,9 @@ func (im *importing) takeDocument(r ImportRecord) error {
 	return nil
 }
 
-// takeSubscription takes it inactive: what it is sent is decided by whoever
-// turns it on, after its endpoint has the new secret.
-func (im *importing) takeSubscription(r *store.Reader, record ImportRecord) error {
+// acceptSubscription accepts it inactive: what it is sent is decided by whoever turns it on, after
+// its endpoint has the new secret.
+func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) error {
 	from := sheaf.SubscriptionID(record.ID)
 	id, here, err := im.freeSubscription(r, from)
 	if err != nil {
@@ -230,7 +232,7 @@ func (im *importing) takeSubscription(r *store.Reader, record ImportRecord) erro
 // where one of another workspace has it, one that is made of the two, always
 // the same. here says that this workspace has it already.
 func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID) (id sheaf.SubscriptionID, here bool, err error) {
-	for _, id := range []sheaf.SubscriptionID{from, elsewhere(im.ws.ID, from)} {
+	for _, id := range []sheaf.SubscriptionID{from, otherID(im.ws.ID, from)} {
 		by, taken, err := r.TakenSubscription(id)
 		switch {
 		case err != nil:
@@ -246,8 +248,9 @@ func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID
 	return "", false, sheaf.Invalidf("the id of this subscription is in use: give it another")
 }
 
-// elsewhere is the identifier, a UUIDv8, of a subscription whose own is taken.
-func elsewhere(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) sheaf.SubscriptionID {
+// otherID is the identifier, a UUIDv8, that a subscription gets in this workspace when another one
+// has its own.
+func otherID(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) sheaf.SubscriptionID {
 	sum := sha256.Sum256([]byte("sheaf import " + string(ws) + " " + string(id)))
 	return sheaf.SubscriptionID(sheaf.UUIDv8([16]byte(sum[:16])))
 }
