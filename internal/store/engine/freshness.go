@@ -8,10 +8,19 @@ import (
 // maxFresh bounds what a Freshness keeps; beyond it, it starts anew.
 const maxFresh = 10_000
 
-// Freshness keeps, for SQLite, what every request needs: a value V by its key K,
-// and the version of the space S that the value belongs to. It is exact: during a
-// commit that changes one of them, that one is not known, and whoever asks reads
-// the database.
+// Freshness keeps, for SQLite, what every request needs: a value V by its key K
+// (for the store, what an API key stands for), and the version of the space S that
+// the value belongs to (the version of its workspace). It is exact, because it is
+// told of every commit before it happens and after it did:
+//
+//	writer     Unsettle(6) ......... COMMIT ......... settle(true)
+//	version    5 |          0: not known                | 6
+//
+// While a commit is under way nobody can say whether a reader sees what was before
+// it or after it. So the version that changes is unknown, which means "read the
+// database and keep nothing", and what was read before a commit is not kept after
+// it: generation tells. A commit that failed, or one of another process, makes it
+// forget.
 type Freshness[K, S comparable, V any] struct {
 	mu         sync.RWMutex // guards all below
 	values     map[K]V

@@ -29,9 +29,18 @@ var ErrQueue = errors.New("the writer has had no room for too long")
 
 var errClosed = errors.New("the store is closed")
 
-// writer is the only one that writes to the file. Whoever asks while a commit
-// is under way joins the next group: one transaction and one fsync. Nobody is
-// answered before COMMIT has returned.
+// writer is the only one that writes to the file. An fsync costs more than a
+// write, so concurrent writes share one: whoever asks while a commit is under way
+// joins the next group, which is one transaction.
+//
+//	callers      do(A)   do(B)   do(C)                  do(D) waits in jobs
+//	               \       |       /                       |
+//	writer       BEGIN   A B C   COMMIT (one fsync)     BEGIN   D ...
+//	                               |
+//	answers                        A, B and C are told, all after the commit
+//
+// Nobody is answered before COMMIT has returned. Until its closure has begun, a
+// caller who leaves withdraws it; after that the outcome is waited for.
 //
 // A member that fails before it changed anything, as nearly all that fail do,
 // leaves nothing to undo. One that fails later takes the transaction with it,
