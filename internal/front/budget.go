@@ -20,10 +20,12 @@ func budgetsFor(memory int64) (bodies, answers *budget) {
 	if memory > 0 {
 		most, mostAnswers = min(most, max(memory/4, 4*MaxBody)), min(mostAnswers, max(memory/8, 2*MaxBody))
 	}
-	return newBudget(most), newBudget(mostAnswers)
+	// A burst of middling bodies of one workspace is no attack: also where there is little memory, it has room for two
+	// of the largest, and as much is left for others.
+	return newBudget(most, max(most/4, 2*MaxBody)), newBudget(mostAnswers, mostAnswers/4)
 }
 
-// budget bounds how many bytes are held at once, and how many of them by a workspace: a quarter.
+// budget bounds how many bytes are held at once, and how many of them by one workspace: its share.
 type budget struct {
 	most, share int64
 
@@ -32,8 +34,8 @@ type budget struct {
 	by   map[string]int64 // by workspace; those that hold nothing are not in it
 }
 
-func newBudget(most int64) *budget {
-	return &budget{most: most, share: most / 4, by: map[string]int64{}}
+func newBudget(most, share int64) *budget {
+	return &budget{most: most, share: share, by: map[string]int64{}}
 }
 
 // reserve reports whether there was room for n more. A workspace that holds nothing may go beyond its share, so that a
