@@ -8,9 +8,8 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// baseURL is the address to give to a person: the public one, else the listen
-// address. A server that listens on every address of the machine is reached
-// from it as localhost.
+// baseURL is the address to give to a person: the public one, else the listen address. A server
+// that listens on every address of the machine is reached from it as localhost.
 func baseURL(s *config.Settings, addr string) string {
 	if s.PublicURL != nil {
 		return s.PublicURL.String()

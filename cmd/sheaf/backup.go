@@ -54,8 +54,8 @@ type restoreCommand struct {
 	File      string  `arg:"" help:"A file that sheaf backup wrote."`
 }
 
-// Run fills an empty store, whole or not at all. No server may use it: the
-// folder's lock is taken, and a PostgreSQL that is served is not empty.
+// Run fills an empty store, whole or not at all. No server may use it: the folder's lock is taken,
+// and a PostgreSQL that is served is not empty.
 func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey}.Load(p.Env)
 	if err != nil {
@@ -117,9 +117,9 @@ func restore(ctx context.Context, o store.Options, head store.BackupHead, in io.
 	return rows, nil
 }
 
-// restoresWith reads the whole file, and refuses what is no backup, is not whole,
-// or has secrets that this node's master key would not open: better now than at
-// the first delivery. The file is at its beginning again afterwards.
+// restoresWith reads the whole file, and refuses what is no backup, is not whole, or has secrets
+// that this node's master key would not open: better now than at the first delivery. The file is at
+// its beginning again afterwards.
 func restoresWith(s *config.Settings, in io.ReadSeeker) (store.BackupHead, error) {
 	head, err := store.CheckBackup(in)
 	if err != nil {

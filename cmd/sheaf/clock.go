@@ -14,8 +14,8 @@ type confirmClockCommand struct {
 	cli.Output
 }
 
-// Run says for the operator that this machine's clock is right, so that what is
-// old by it is removed again.
+// Run says for the operator that this machine's clock is right, so that what is old by it is
+// removed again.
 func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
 	st, err := c.open(ctx, p, false)
 	if err != nil {

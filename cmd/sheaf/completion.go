@@ -11,8 +11,7 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash" help:"bash."`
 }
 
-// Run prints a script that is made of the commands themselves, so that it knows
-// them all.
+// Run prints a script that is made of the commands themselves, so that it knows them all.
 func (c *completionCommand) Run(p *program) error {
 	var paths, words strings.Builder
 	describe(p.parser().Model.Node, "", &paths, &words)

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// maxConnections bounds the clients' connections: an idle one costs some
-	// 20 KB.
+	// maxConnections bounds the clients' connections: an idle one costs some 20 KB.
 	maxConnections = 16384
-	// ownFiles is how many of the process's files are kept from clients: for
-	// the store, for deliveries and for the metrics.
+	// ownFiles is how many of the process's files are kept from clients: for the store, for
+	// deliveries and for the metrics.
 	ownFiles = 512
 )
 
-// connections accepts so many at once, and closes at once whoever comes beyond:
-// waiting in the kernel's queue would tell a client nothing.
+// connections accepts so many at once, and closes at once whoever comes beyond: waiting in the
+// kernel's queue would tell a client nothing.
 type connections struct {
 	net.Listener
 	most    int64
@@ -39,8 +38,8 @@ func mostConnections(files uint64) int64 {
 	return int64(max(files/2, files-min(files, ownFiles)))
 }
 
-// openFiles is how many files the process may have open; Go has raised that to
-// what the system allows.
+// openFiles is how many files the process may have open; Go has raised that to what the system
+// allows.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -49,8 +48,8 @@ func openFiles() uint64 {
 	return limit.Cur
 }
 
-// Close lets nobody in any more. It may be called again: net/http does when it
-// stops, and would take the error of a second one for requests that were cut off.
+// Close lets nobody in any more. It may be called again: net/http does when it stops, and would
+// take the error of a second one for requests that were cut off.
 func (l *connections) Close() error {
 	l.closing.Do(func() { l.closed = l.Listener.Close() })
 	return l.closed

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeNoMore makes the kernel ignore whoever wants to connect from now on: they
-// try again by themselves. Those whom it has already taken stay in the queue.
+// takeNoMore makes the kernel ignore whoever wants to connect from now on: they try again by
+// themselves. Those whom it has already taken stay in the queue.
 func takeNoMore(l net.Listener) bool {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {

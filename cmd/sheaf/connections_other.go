@@ -4,6 +4,5 @@ package main
 
 import "net"
 
-// takeNoMore cannot be done here: who is in the queue when the listener closes
-// is cut off.
+// takeNoMore cannot be done here: who is in the queue when the listener closes is cut off.
 func takeNoMore(net.Listener) bool { return false }

@@ -20,8 +20,7 @@ func makeFolder(path string) error {
 	return nil
 }
 
-// lockFolder takes the folder for one server. The lock ends with the process,
-// or with unlock.
+// lockFolder takes the folder for one server. The lock ends with the process, or with unlock.
 func lockFolder(folder string) (unlock func(), err error) {
 	path := filepath.Join(folder, "serve.lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -39,9 +38,8 @@ func lockFolder(folder string) (unlock func(), err error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// writeFile writes a file, for its own user alone, that is there whole or not
-// at all, also after a power cut. It replaces no file: then the error is
-// os.ErrExist.
+// writeFile writes a file, for its own user alone, that is there whole or not at all, also after a
+// power cut. It replaces no file: then the error is os.ErrExist.
 func writeFile(path string, content []byte) error {
 	return writeFileFrom(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -76,8 +74,8 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// warnOfOpenFiles tells when others on this machine can read what is ours. With
-// PostgreSQL the folder has nothing but the key, and may be anybody's.
+// warnOfOpenFiles tells when others on this machine can read what is ours. With PostgreSQL the
+// folder has nothing but the key, and may be anybody's.
 func warnOfOpenFiles(s *config.Settings, log *slog.Logger) {
 	ours := []string{filepath.Join(s.Data, masterKeyFile)}
 	if s.DatabaseURL == "" {

@@ -56,9 +56,9 @@ func TestDeploy_UsesSettingsThatExist(t *testing.T) {
 	}
 }
 
-// The program accepts the values: those of the unit, of the container, and all
-// of sheaf.env at once as if their comments were gone.
-// Without it the program cannot tell this machine's own addresses, which deliveries must not reach.
+// The program accepts the values: those of the unit, of the container, and all of sheaf.env at once
+// as if their comments were gone. Without it the program cannot tell this machine's own addresses,
+// which deliveries must not reach.
 func TestDeploy_TheSandboxLetsItReadItsAddresses(t *testing.T) {
 	unit, err := os.ReadFile("../../deploy/sheaf.service")
 	if err != nil || !regexp.MustCompile(`(?m)^RestrictAddressFamilies=.*\bAF_NETLINK\b`).Match(unit) {
@@ -90,8 +90,8 @@ func TestDeploy_UsesValuesThatAreAccepted(t *testing.T) {
 	}
 }
 
-// compose reads the compose file as YAML and returns the program's environment.
-// Every service tells whether it is healthy, and waits for those it needs.
+// compose reads the compose file as YAML and returns the program's environment. Every service tells
+// whether it is healthy, and waits for those it needs.
 func compose(t *testing.T) environment {
 	t.Helper()
 	var file struct {
@@ -138,7 +138,8 @@ func keysOf[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// An image that moves under its name is another program tomorrow: each is named by its whole version, or by its digest.
+// An image that moves under its name is another program tomorrow: each is named by its whole
+// version, or by its digest.
 func TestDeploy_ImagesAreOfOneVersion(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`^(scratch|\S+@sha256:[0-9a-f]{64}|golang:\d+\.\d+\.\d+-\S+|postgres:\d+\.\d+-\S+|redis:\d+\.\d+\.\d+-\S+)$`)

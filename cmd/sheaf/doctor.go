@@ -23,8 +23,8 @@ type doctorCommand struct {
 	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
 }
 
-// Run prints a line for each violation, and fails if there is one. It changes
-// nothing, not even a database that is missing or old.
+// Run prints a line for each violation, and fails if there is one. It changes nothing, not even a
+// database that is missing or old.
 func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.Env)
 	if err != nil {
@@ -62,8 +62,8 @@ func openUnchanged(ctx context.Context, s config.StoreSettings) (*store.Store, e
 	return openReady(ctx, storeOptions(s))
 }
 
-// boxOf returns what opens the secrets of the store, or nil when its master key
-// is not here, which it tells.
+// boxOf returns what opens the secrets of the store, or nil when its master key is not here, which
+// it tells.
 func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings, tell func(doctor.Finding)) (*seal.Box, error) {
 	kept, known, err := keyCheck(ctx, st)
 	if err != nil || !known {
@@ -122,8 +122,7 @@ func (d *diagnosis) tell(f doctor.Finding) {
 	}
 }
 
-// end closes what begin opened, and says so when everything was looked at and
-// nothing is wrong.
+// end closes what begin opened, and says so when everything was looked at and nothing is wrong.
 func (d *diagnosis) end(complete bool) error {
 	if d.JSON {
 		d.print("]\n")

@@ -16,8 +16,8 @@ import (
 // maxLoggedViolations bounds the log lines of one look at the stored data.
 const maxLoggedViolations = 20
 
-// doctorTimer looks at the stored data by and by, as `sheaf doctor` does, and
-// keeps what it found for the metrics; nil: never.
+// doctorTimer looks at the stored data by and by, as `sheaf doctor` does, and keeps what it found
+// for the metrics; nil: never.
 type doctorTimer struct {
 	store *store.Store
 	log   *slog.Logger
@@ -49,8 +49,7 @@ func (d *doctorTimer) register(r prometheus.Registerer) {
 	}
 }
 
-// run looks now and then every so often, of several nodes one at a time, until
-// ctx ends.
+// run looks now and then every so often, of several nodes one at a time, until ctx ends.
 func (d *doctorTimer) run(ctx context.Context) error {
 	tick := time.NewTicker(d.every)
 	defer tick.Stop()

@@ -57,8 +57,8 @@ func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	return err
 }
 
-// spooled writes into a file that has no name first, and then to out: whoever
-// takes it slowly, or never, holds up nothing in the store.
+// spooled writes into a file that has no name first, and then to out: whoever takes it slowly, or
+// never, holds up nothing in the store.
 func spooled(out io.Writer, write func(io.Writer) error) error {
 	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// firstRun makes, on the first start, what a person needs to begin, and shows
-// it once. Later starts show the addresses only.
+// firstRun makes, on the first start, what a person needs to begin, and shows it once. Later starts
+// show the addresses only.
 func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, base string) error {
 	if s.FirstRun == config.FirstRunNone {
 		return nil
@@ -41,8 +41,8 @@ func setupCommand(s *config.Settings, base string) string {
 	return "sheaf user setup-link " + storeFlag(s) + " --public-url " + base
 }
 
-// storeFlag names the server's store. The address of a database has a password
-// in it, and is not shown.
+// storeFlag names the server's store. The address of a database has a password in it, and is not
+// shown.
 func storeFlag(s *config.Settings) string {
 	if s.DatabaseURL != "" {
 		return "--database-url ..."

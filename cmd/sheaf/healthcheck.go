@@ -28,8 +28,8 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	}
 	client := &http.Client{Timeout: healthTimeout}
 	if own {
-		// Its certificate is not for the name localhost, and all that is read
-		// is whether it is ready.
+		// Its certificate is not for the name localhost, and all that is read is whether it is
+		// ready.
 		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402 -- on loopback, see above
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
@@ -47,8 +47,8 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("status", "ready") }), func() string { return "ready\n" })
 }
 
-// server returns the address to ask; own is true when it is the one that
-// sheaf serve on this machine listens on.
+// server returns the address to ask; own is true when it is the one that sheaf serve on this
+// machine listens on.
 func (c *healthcheckCommand) server(p *program) (base string, own bool, err error) {
 	given := c.Server
 	if given == "" {

@@ -30,8 +30,8 @@ type importCommand struct {
 	File             string   `arg:"" type:"existingfile" help:"A file that sheaf export wrote, or another of its form."`
 }
 
-// Run reads the file twice: once to find whatever is wrong with it by itself
-// before anything is changed, and once to import it.
+// Run reads the file twice: once to find whatever is wrong with it by itself before anything is
+// changed, and once to import it.
 func (c *importCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
@@ -74,7 +74,8 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// rest leaves SQLite's file, which has one writer, to a server beside it for as long as it was held.
+// rest leaves SQLite's file, which has one writer, to a server beside it for as long as it was
+// held.
 func rest(ctx context.Context, held time.Duration) {
 	select {
 	case <-time.After(held):

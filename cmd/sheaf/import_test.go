@@ -138,8 +138,7 @@ func workspaceFile(t *testing.T) string {
 	return exportOf(t, append(lines, subscriptionLine(5000, "https://example.com/a"), subscriptionLine(5001, "https://example.com/b"))...)
 }
 
-// Export, import into an empty instance, export: the same bytes, between the
-// engines too.
+// Export, import into an empty instance, export: the same bytes, between the engines too.
 func TestImport_GivesBackWhatWasExported(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
@@ -178,8 +177,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// A second import of the same file changes nothing, and one from a later line
-// does the rest.
+// A second import of the same file changes nothing, and one from a later line does the rest.
 func TestImport_SkipsWhatIsThere(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
@@ -230,9 +228,8 @@ func TestImport_DryRunChangesNothing(t *testing.T) {
 	})
 }
 
-// The ids of other workspaces are no ids here: records of the same id live
-// beside each other. Of subscriptions, whose ids are the whole store's, the
-// second gets one of its own, always the same.
+// The ids of other workspaces are no ids here: records of the same id live beside each other. Of
+// subscriptions, whose ids are the whole store's, the second gets one of its own, always the same.
 func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
@@ -262,8 +259,8 @@ func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 	})
 }
 
-// Whatever the API refuses is refused with the line and what to do, and the
-// transaction it was in leaves nothing.
+// Whatever the API refuses is refused with the line and what to do, and the transaction it was in
+// leaves nothing.
 func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.imports(t, exportOf(t, folderLine(1, "a", "project", ""), folderLine(2, "b", "branding", ""), folderLine(3, "c", "project", testID(1)), folderLine(4, "d", "project", testID(3))))
@@ -325,8 +322,7 @@ func subscriptionLines(n int) (lines []string) {
 	return lines
 }
 
-// What is wrong by itself is found before anything is changed, however late in
-// the file it stands.
+// What is wrong by itself is found before anything is changed, however late in the file it stands.
 func TestImport_ReadsStrictly(t *testing.T) {
 	t.Parallel()
 	in := &instance{flags: engines["sqlite"](t)}
@@ -381,8 +377,8 @@ func TestImport_ReadsStrictly(t *testing.T) {
 	nowhere.run(t, "export", "--workspace", nowhere.workspace, "-").fails(t, "not found")
 }
 
-// It stops at the transaction that has the line in it, tells how far it came,
-// and goes on from there.
+// It stops at the transaction that has the line in it, tells how far it came, and goes on from
+// there.
 func TestImport_GoesOnFromALine(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		var lines []string
@@ -458,8 +454,8 @@ func listed(t *testing.T, s *running, key, path string) (list apiList) {
 	return list
 }
 
-// Beside a running server: it shows what was imported within two seconds, each
-// record has its event, and subscriptions that exist get their deliveries.
+// Beside a running server: it shows what was imported within two seconds, each record has its
+// event, and subscriptions that exist get their deliveries.
 func TestImport_BesideAServer(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.imports(t, exportOf(t, subscriptionLine(5000, "https://example.com/a"))) // inactive: what comes is held

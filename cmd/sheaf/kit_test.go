@@ -24,8 +24,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// asProgram makes the test binary behave as the program itself, for tests that
-// need a process of its own.
+// asProgram makes the test binary behave as the program itself, for tests that need a process of
+// its own.
 const asProgram = "SHEAF_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,8 @@ func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program 
 	return &program{cli.Program{Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: e.lookup, Now: time.Now, Random: rand.Reader, Version: version}}
 }
 
-// sheafWith runs a command with an environment and a standard input. A server
-// that starts although it should not is stopped after a while.
+// sheafWith runs a command with an environment and a standard input. A server that starts although
+// it should not is stopped after a while.
 func sheafWith(t *testing.T, e environment, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -77,8 +77,7 @@ func (r result) succeeds(t *testing.T) string {
 	return r.stdout
 }
 
-// fails checks for exit 1, nothing on standard output, and one line that has
-// the words in it.
+// fails checks for exit 1, nothing on standard output, and one line that has the words in it.
 func (r result) fails(t *testing.T, words ...string) {
 	t.Helper()
 	if r.code != 1 || r.stdout != "" {
@@ -130,8 +129,8 @@ func (l *tail) String() string {
 	return l.text.String()
 }
 
-// wait returns the first group of the pattern as soon as it was written, and
-// nothing when ended comes first.
+// wait returns the first group of the pattern as soon as it was written, and nothing when ended
+// comes first.
 func (l *tail) wait(t *testing.T, pattern string, ended <-chan struct{}) string {
 	t.Helper()
 	p := regexp.MustCompile(pattern)
@@ -212,8 +211,8 @@ func status(t *testing.T, url, key string) int {
 	return answer.StatusCode
 }
 
-// becomes asks until the status is the wanted one. That this takes 2 seconds at
-// most is promised of a machine that has the time; see the store's tests.
+// becomes asks until the status is the wanted one. That this takes 2 seconds at most is promised of
+// a machine that has the time; see the store's tests.
 func becomes(t *testing.T, url, key string, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; {

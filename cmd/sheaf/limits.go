@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// sharedLimits are the rate limits that several nodes count together; nil where
-// this process counts alone.
+// sharedLimits are the rate limits that several nodes count together; nil where this process counts
+// alone.
 type sharedLimits struct{ redis *redislimit.Limiter }
 
 func (p *program) limiter(c *config.Settings, log *slog.Logger) (*sharedLimits, error) {
@@ -41,8 +41,8 @@ func (s *sharedLimits) limiter() httpapi.Limiter {
 	return s.redis
 }
 
-// people returns the bound on what a person changes in the console: that of a
-// key of the same plan, so that the console is no way around it.
+// people returns the bound on what a person changes in the console: that of a key of the same plan,
+// so that the console is no way around it.
 func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, string, sheaf.Plan, time.Time) time.Duration {
 	admit := s.limiter()
 	if admit == nil {
@@ -57,8 +57,8 @@ func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, str
 	}
 }
 
-// register adds what an operator watches: whether this node counts alone, and
-// how many nodes it sees.
+// register adds what an operator watches: whether this node counts alone, and how many nodes it
+// sees.
 func (s *sharedLimits) register(r prometheus.Registerer) {
 	if s == nil {
 		return
@@ -91,9 +91,8 @@ func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	return limits.Pro
 }
 
-// mostTrash returns how many deleted documents a workspace keeps: as many as the
-// largest plan allows records, whatever its plan is, because changing a plan
-// deletes nothing. 0 is any number.
+// mostTrash returns how many deleted documents a workspace keeps: as many as the largest plan
+// allows records, whatever its plan is, because changing a plan deletes nothing. 0 is any number.
 func mostTrash(most config.MaxRecords) int {
 	if most.Free == 0 || most.Pro == 0 || most.Business == 0 {
 		return 0

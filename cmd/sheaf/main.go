@@ -1,5 +1,5 @@
-// Command sheaf is the whole program: the server, and what an operator types
-// beside it. It wires the parts together and holds no rule.
+// Command sheaf is the whole program: the server, and what an operator types beside it. It wires
+// the parts together and holds no rule.
 package main
 
 import (
@@ -26,8 +26,7 @@ const (
 )
 
 func main() {
-	// Whatever the program writes, the database and backups too, is for its
-	// own user.
+	// Whatever the program writes, the database and backups too, is for its own user.
 	syscall.Umask(0o077)
 	p := &program{cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Now: time.Now, Random: rand.Reader, Version: version}}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
@@ -36,8 +35,8 @@ func main() {
 // program is what the commands get from outside.
 type program struct{ cli.Program }
 
-// run does what the arguments say and returns the code to end with. The end of
-// ctx asks it to stop in order.
+// run does what the arguments say and returns the code to end with. The end of ctx asks it to stop
+// in order.
 func (p *program) run(ctx context.Context, args []string) (code int) {
 	defer p.recoverExit(&code)
 	parser := p.parser()
@@ -79,8 +78,7 @@ func (p *program) explain(parser *kong.Kong, err error) int {
 	return exitUsage
 }
 
-// report says in one line why the command failed; wrong settings get a line
-// each.
+// report says in one line why the command failed; wrong settings get a line each.
 func (p *program) report(err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {

@@ -23,9 +23,9 @@ const (
 	masterKeySetting = store.KeyCheckSetting
 )
 
-// masterKey returns the key of this database: the one in the settings, else the
-// one in the data folder. Only a database that has none yet gets a new one.
-// Whoever comes with another key is refused.
+// masterKey returns the key of this database: the one in the settings, else the one in the data
+// folder. Only a database that has none yet gets a new one. Whoever comes with another key is
+// refused.
 func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Settings) ([]byte, error) {
 	key, from, err := keyAtHand(s)
 	if errors.Is(err, os.ErrNotExist) {
@@ -37,8 +37,8 @@ func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Sett
 	return key, err
 }
 
-// keyAtHand returns the key in the settings, else the one in the data folder,
-// and where it came from; os.ErrNotExist when there is neither.
+// keyAtHand returns the key in the settings, else the one in the data folder, and where it came
+// from; os.ErrNotExist when there is neither.
 func keyAtHand(s *config.Settings) (key []byte, from string, err error) {
 	if s.MasterKey != nil {
 		return s.MasterKey.Reveal(), "--master-key", nil
@@ -48,9 +48,8 @@ func keyAtHand(s *config.Settings) (key []byte, from string, err error) {
 	return key, from, err
 }
 
-// newMasterKey makes a key. Its file is written before the database knows of
-// it: a crash between the two leaves a key that the next start takes, never a
-// database whose key is lost.
+// newMasterKey makes a key. Its file is written before the database knows of it: a crash between
+// the two leaves a key that the next start takes, never a database whose key is lost.
 func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string) ([]byte, error) {
 	_, known, err := keyCheck(ctx, st)
 	if err != nil {
@@ -104,8 +103,8 @@ func keyCheck(ctx context.Context, st *store.Store) (check string, known bool, e
 	return check, known, err
 }
 
-// agreeOnKey makes the key that of the database if it has none, and refuses it
-// if it has another. from is where the key came from.
+// agreeOnKey makes the key that of the database if it has none, and refuses it if it has another.
+// from is where the key came from.
 func agreeOnKey(ctx context.Context, st *store.Store, key []byte, from string) error {
 	mine, kept := checkValue(key), ""
 	err := st.Write(ctx, func(tx *store.Tx) error {
@@ -121,8 +120,8 @@ func agreeOnKey(ctx context.Context, st *store.Store, key []byte, from string) e
 	return err
 }
 
-// checkValue is what the database keeps of the key: it proves which one it was
-// and gives nothing of it away.
+// checkValue is what the database keeps of the key: it proves which one it was and gives nothing of
+// it away.
 func checkValue(key []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("sheaf master key check v1"))

@@ -16,9 +16,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// metricsWorker serves the metrics on a listener of their own until its context
-// ends. Nobody waits for a scrape under way. They are registered before it
-// returns: what the first request does is counted.
+// metricsWorker serves the metrics on a listener of their own until its context ends. Nobody waits
+// for a scrape under way. They are registered before it returns: what the first request does is
+// counted.
 func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus.Registerer)) func(context.Context) error {
 	registry := obs.NewMetrics()
 	for _, r := range register {

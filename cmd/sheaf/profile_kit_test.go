@@ -9,8 +9,7 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// remote is a server for the commands that talk to one, and what they find in
-// their environment.
+// remote is a server for the commands that talk to one, and what they find in their environment.
 type remote struct {
 	*apitest.API
 	*apitest.Workspace

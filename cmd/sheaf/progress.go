@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progressBar shows a person how far something is. Where nobody looks, as in a
-// script, it writes nothing.
+// progressBar shows a person how far something is. Where nobody looks, as in a script, it writes
+// nothing.
 type progressBar struct {
 	out   io.Writer // nil: nobody looks
 	total int

@@ -21,8 +21,8 @@ type repairCommand struct {
 	Accept    bool    `help:"Take what the other program wrote although sheaf doctor finds violations in it. A file that SQLite itself finds damaged is never taken."`
 }
 
-// Run takes over the pages of an SQLite file that another program wrote while no
-// server ran, if the data is sound. Otherwise it changes nothing.
+// Run takes over the pages of an SQLite file that another program wrote while no server ran, if the
+// data is sound. Otherwise it changes nothing.
 func (c *repairCommand) Run(ctx context.Context, p *program) error {
 	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, Retention: c.Retention}.Load(p.Env)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *repairCommand) examine(ctx context.Context, p *program, settings *confi
 		return err
 	}
 	if schema.Version < store.Latest {
-		// Of an older program: sheaf migrate would refuse the file before it is
-		// repaired, and the doctor asks for this program's tables.
+		// Of an older program: sheaf migrate would refuse the file before it is repaired, and the
+		// doctor asks for this program's tables.
 		return doctor.CheckFile(ctx, st, tell)
 	}
 	if err := schema.Serves(); err != nil {

@@ -30,11 +30,10 @@ const (
 	stopWithin = 30 * time.Second
 	// lastWords is how much of it is left to write why, and the log.
 	lastWords = 2 * time.Second
-	// requestsWithin is how much of it requests in flight get; the workers get
-	// the rest.
+	// requestsWithin is how much of it requests in flight get; the workers get the rest.
 	requestsWithin = 24 * time.Second
-	// leaveWithin is the time to leave for clients of a server that had a
-	// request within busyWithin.
+	// leaveWithin is the time to leave for clients of a server that had a request within
+	// busyWithin.
 	leaveWithin = time.Second
 	busyWithin  = 2 * time.Second
 	// queueWithin is the time to let in those whom the kernel has taken.
@@ -45,8 +44,8 @@ const (
 
 type serveCommand struct{ config.Serve }
 
-// Run is the start order. Whatever was opened is closed again, in the opposite
-// order, when a later step fails or the server ends.
+// Run is the start order. Whatever was opened is closed again, in the opposite order, when a later
+// step fails or the server ends.
 func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
@@ -81,8 +80,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	// The ports come before the first run: whoever cannot have them must not
-	// use up what is shown once.
+	// The ports come before the first run: whoever cannot have them must not use up what is shown
+	// once.
 	listener, err := listen(settings.Addr, "--addr")
 	if err != nil {
 		return err
@@ -102,8 +101,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	return s.serve(ctx, halt)
 }
 
-// takeFolder makes the data folder and takes it for this server. With
-// PostgreSQL nothing but a master key is kept in it, so nodes may share one.
+// takeFolder makes the data folder and takes it for this server. With PostgreSQL nothing but a
+// master key is kept in it, so nodes may share one.
 func takeFolder(s *config.Settings) (unlock func(), err error) {
 	if s.DatabaseURL != "" {
 		return func() {}, nil
@@ -149,8 +148,8 @@ type server struct {
 	http     *http.Server
 	listener *connections
 	cert     [2]string // files of the certificate and its key; empty: no TLS
-	// workers run beside the server, and end when their context does: after
-	// the last request, or with the signal. An error from one stops the program.
+	// workers run beside the server, and end when their context does: after the last request, or
+	// with the signal. An error from one stops the program.
 	workers []worker
 }
 
@@ -233,14 +232,13 @@ func charts(counts *tally.Tally, a *app.App, pages *console.Console, log *slog.L
 	return func(ctx context.Context) error { return counts.Run(ctx, write, log) }
 }
 
-// newHTTP bounds what a client can hold without sending anything; the edge
-// bounds the bodies.
+// newHTTP bounds what a client can hold without sending anything; the edge bounds the bodies.
 func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
-		// Whatever a client sends or takes too slowly ends here; the event
-		// streams set deadlines of their own.
+		// Whatever a client sends or takes too slowly ends here; the event streams set deadlines of
+		// their own.
 		ReadTimeout:    75 * time.Second,
 		WriteTimeout:   120 * time.Second,
 		IdleTimeout:    120 * time.Second,
@@ -251,8 +249,8 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serve answers until ctx ends, and then stops in order. When something fails
-// it calls halt, which ends ctx, and returns the failure after the stop.
+// serve answers until ctx ends, and then stops in order. When something fails it calls halt, which
+// ends ctx, and returns the failure after the stop.
 func (s *server) serve(ctx context.Context, halt func()) error {
 	// Workers outlive the requests, so their context is not the caller's.
 	working, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -265,8 +263,8 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	}
 	<-ctx.Done()
 	halt() // from here on, for certain, a second signal ends the process
-	// The stop order: readiness off, requests in flight end, then the workers.
-	// The store is closed by whoever opened it.
+	// The stop order: readiness off, requests in flight end, then the workers. The store is closed
+	// by whoever opened it.
 	s.log.Info("stopping")
 	s.turnAway()
 	err := s.endRequests()
@@ -276,8 +274,7 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	return err
 }
 
-// until runs the worker until broken ends, or with the signal where it is one
-// of those.
+// until runs the worker until broken ends, or with the signal where it is one of those.
 func (w worker) until(broken, signal context.Context) error {
 	running, stop := context.WithCancel(broken)
 	defer stop()
@@ -290,8 +287,8 @@ func (w worker) until(broken, signal context.Context) error {
 	return nil
 }
 
-// turnAway takes readiness off, and where clients are about, lets them leave
-// before the listener does: every answer now closes its connection.
+// turnAway takes readiness off, and where clients are about, lets them leave before the listener
+// does: every answer now closes its connection.
 func (s *server) turnAway() {
 	s.front.Drain()
 	if s.front.Busy(s.now(), busyWithin) {
@@ -313,8 +310,8 @@ func (s *server) accept() error {
 	return fmt.Errorf("accept connections: %w", err)
 }
 
-// closeDoor lets nobody in any more, and gives whoever came last the time to
-// ask: net/http drops what it reads once its own Shutdown has begun.
+// closeDoor lets nobody in any more, and gives whoever came last the time to ask: net/http drops
+// what it reads once its own Shutdown has begun.
 func (s *server) closeDoor() {
 	if takeNoMore(s.listener.Listener) {
 		time.Sleep(queueWithin)
@@ -335,8 +332,8 @@ func (s *server) endRequests() error {
 	return nil
 }
 
-// exitAfter ends the process when the stop, which begins with the end of ctx,
-// takes longer than it may. The function that it returns calls that off.
+// exitAfter ends the process when the stop, which begins with the end of ctx, takes longer than it
+// may. The function that it returns calls that off.
 func (p *program) exitAfter(ctx context.Context, limit time.Duration) (done func()) {
 	called := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -220,8 +220,8 @@ func TestServe_RefusesAnotherMasterKey(t *testing.T) {
 	serve().fails(t, "32 bytes in base64")
 }
 
-// Two nodes with folders of their own: one makes the key and the first run, the
-// other is told what to copy and leaves no wrong key behind.
+// Two nodes with folders of their own: one makes the key and the first run, the other is told what
+// to copy and leaves no wrong key behind.
 func TestServe_TwoNodesOnPostgreSQL(t *testing.T) {
 	database := pgtest.URL(t)
 	a, b := t.TempDir(), t.TempDir()

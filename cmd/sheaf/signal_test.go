@@ -59,8 +59,8 @@ func half(t *testing.T, url string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	// "Expect" makes the server answer 100 when the handler reads the body: from
-	// then on the request is in flight.
+	// "Expect" makes the server answer 100 when the handler reads the body: from then on the
+	// request is in flight.
 	fmt.Fprintf(c, "POST /setup/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
 	seen := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
 	if _, err := io.ReadFull(c, seen); err != nil || !strings.HasPrefix(string(seen), "HTTP/1.1 100") {

@@ -11,14 +11,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// storeFlags are shared by the commands on the store. Those work beside a
-// running server, whose lock they do not take.
+// storeFlags are shared by the commands on the store. Those work beside a running server, whose
+// lock they do not take.
 type storeFlags struct{ config.Store }
 
-// open opens the store that the flags name. An empty database is migrated first,
-// so that a script can begin with any command; an older one is not, as a server of
-// that age may be using it. The folder is made for commands that write into a new
-// one.
+// open opens the store that the flags name. An empty database is migrated first, so that a script
+// can begin with any command; an older one is not, as a server of that age may be using it. The
+// folder is made for commands that write into a new one.
 func (f storeFlags) open(ctx context.Context, p *program, writes bool) (*store.Store, error) {
 	settings, err := f.Load(p.Env)
 	if err != nil {
@@ -48,8 +47,8 @@ func storeOptions(s config.StoreSettings) store.Options {
 	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal()}
 }
 
-// needFolder makes the data folder for a command that writes, and refuses one
-// that only reads when there is none: it would leave an empty one behind.
+// needFolder makes the data folder for a command that writes, and refuses one that only reads when
+// there is none: it would leave an empty one behind.
 func needFolder(s config.StoreSettings, writes bool) error {
 	if s.DatabaseURL != "" {
 		return nil
@@ -76,8 +75,7 @@ func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
 	return st, nil
 }
 
-// openMigrated opens a store that this program can serve, and migrates an empty
-// one.
+// openMigrated opens a store that this program can serve, and migrates an empty one.
 func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
 	st, err := store.Open(ctx, o)
 	if err != nil {

@@ -78,8 +78,8 @@ type addressFlags struct {
 	PublicURL *string `placeholder:"https://..." help:"Address that users reach the service under."`
 }
 
-// base returns the beginning of links. The address is one of the server's
-// settings, so they are looked for where the server looks.
+// base returns the beginning of links. The address is one of the server's settings, so they are
+// looked for where the server looks.
 func (a addressFlags) base(p *program, s storeFlags) (string, error) {
 	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.Env)
 	if err != nil {

@@ -29,7 +29,8 @@ func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		if ws.Known {
-			// Nobody proves that an address is theirs: somebody else may have used an invitation to it.
+			// Nobody proves that an address is theirs: somebody else may have used an invitation to
+			// it.
 			fmt.Fprintf(p.Stderr, "%s is a user who was here before, and signs in as ever. Is it the right one? sheaf user list shows them all.\n", c.OwnerEmail)
 		}
 		return c.Show(&p.Program, &ws, func() string { return workspaceTable(ws) })

@@ -1,4 +1,5 @@
-// Package archive is the file that sheaf export writes and sheaf import reads: one workspace, a JSON object a line.
+// Package archive is the file that sheaf export writes and sheaf import reads: one workspace, a
+// JSON object a line.
 //
 //	{"kind":"sheaf_export","form":1}
 //	{"kind":"folder","id":…}          parents before what is in them
@@ -7,7 +8,8 @@
 //	{"kind":"subscription","id":…}    without its secret
 //	{"kind":"end","records":4}        without it the file is torn
 //
-// docs/import-export.md describes it for others who write one. Whether a record may be added is decided by app alone.
+// docs/import-export.md describes it for others who write one. Whether a record may be added is
+// decided by app alone.
 package archive
 
 import "sheaf.dev/internal/app"

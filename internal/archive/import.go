@@ -26,7 +26,8 @@ type Import struct {
 	// Progress is called with the last line that is imported; nil tells nobody.
 	Progress func(line int)
 
-	// Lines is how many the file has, and HasSubscriptions whether it has any to import: Check finds out.
+	// Lines is how many the file has, and HasSubscriptions whether it has any to import: Check
+	// finds out.
 	Lines            int
 	HasSubscriptions bool
 	// What Run has done, also when it failed: Reached is the last line that is imported.
@@ -38,7 +39,8 @@ type Import struct {
 	rehearsal *app.Rehearsal // nil unless it is one
 }
 
-// Check reads the whole file, and returns the first line that is wrong by itself. The operator needs no store for it.
+// Check reads the whole file, and returns the first line that is wrong by itself. The operator
+// needs no store for it.
 func (im *Import) Check(op app.Operator) error {
 	im.op = op
 	var records int64
@@ -74,8 +76,8 @@ func sameCount(says sheaf.Opt[int64], has int64) error {
 	return nil
 }
 
-// each calls fn for every line behind the first, which must be a head, and
-// returns how many lines there are.
+// each calls fn for every line behind the first, which must be a head, and returns how many lines
+// there are.
 func (im *Import) each(fn func(number int, line line) error) (int, error) {
 	in, err := os.Open(im.File)
 	if err != nil {
@@ -119,8 +121,8 @@ func (im *Import) line(number int, text []byte, fn func(int, line) error) error 
 	return fn(number, line)
 }
 
-// lineFault is an error that names its line. It hides what it wraps, whose text
-// alone would be shown.
+// lineFault is an error that names its line. It hides what it wraps, whose text alone would be
+// shown.
 type lineFault struct {
 	number int
 	err    error
@@ -147,7 +149,8 @@ func ofNoLine(err error) bool {
 // errStopped is how an interrupt ends an import.
 var errStopped = errors.New("interrupted")
 
-// Run imports, up to app.MaxImport records in a transaction, until ctx ends: what was committed stays.
+// Run imports, up to app.MaxImport records in a transaction, until ctx ends: what was committed
+// stays.
 func (im *Import) Run(ctx context.Context, op app.Operator) error {
 	im.op = op
 	if im.DryRun {
@@ -169,9 +172,8 @@ func (im *Import) Run(ctx context.Context, op app.Operator) error {
 // Partly reports whether Run has imported something.
 func (im *Import) Partly() bool { return im.Reached >= im.FromLine && im.Reached > 1 }
 
-// batches imports the lines, up to app.MaxImport of them in a transaction.
-// Subscriptions are in transactions of their own: they get no event of a record
-// that is imported beside them.
+// batches imports the lines, up to app.MaxImport of them in a transaction. Subscriptions are in
+// transactions of their own: they get no event of a record that is imported beside them.
 func (im *Import) batches(ctx context.Context) error {
 	var b batch
 	_, err := im.each(func(number int, line line) error {

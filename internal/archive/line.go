@@ -37,8 +37,7 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(in, MaxLine)} }
 
-// next returns the next line without its end, or io.EOF. It is valid until the
-// next call.
+// next returns the next line without its end, or io.EOF. It is valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -66,8 +65,8 @@ var kindFields = map[string][]string{
 	kindEnd:          {"records"},
 }
 
-// parseLine reads one line. Its error is for a person, and begins as one that
-// follows the line's number does.
+// parseLine reads one line. Its error is for a person, and begins as one that follows the line's
+// number does.
 func parseLine(text []byte) (line, error) {
 	if len(bytes.Trim(text, " \t\r")) == 0 {
 		return line{}, errors.New("is empty: every line is one JSON object")

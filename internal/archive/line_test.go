@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Whatever a line is, it is refused with a text for a person, or is a record
-// that an export would write so that it reads as the same.
+// Whatever a line is, it is refused with a text for a person, or is a record that an export would
+// write so that it reads as the same.
 func FuzzParseLine(f *testing.F) {
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	for _, line := range []string{`{"kind":"sheaf_export","form":1}`, `{"kind":"end","records":3}`, `{"kind":"folder","id":"` + id + `","name":"x","entity_type":"project","parent_id":"` + id + `"}`,

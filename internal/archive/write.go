@@ -9,7 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Write writes the workspace as of one moment, also beside a running server, and returns how many records it has.
+// Write writes the workspace as of one moment, also beside a running server, and returns how many
+// records it has.
 func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer) (count Count, err error) {
 	w := bufio.NewWriterSize(out, 1<<16)
 	line := func(kind string, r sheaf.RecordFunc) error {

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// forwardTimeout bounds one request to the local program. It is longer than a
-// delivery's, for whoever stands in a debugger.
+// forwardTimeout bounds one request to the local program. It is longer than a delivery's, for
+// whoever stands in a debugger.
 const forwardTimeout = 60 * time.Second
 
 type listenCommand struct {
@@ -108,8 +108,8 @@ func knownTypes(types []string) error {
 	return err
 }
 
-// begin settles where to start, and keeps it at once: events that come while
-// nobody listens are then forwarded by the next run.
+// begin settles where to start, and keeps it at once: events that come while nobody listens are
+// then forwarded by the next run.
 func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) error {
 	if l.position.Secret == "" {
 		l.position.Secret = sheaf.NewSigningSecret(l.p.Random)
@@ -158,8 +158,7 @@ func (l *listener) run(ctx context.Context) error {
 }
 
 func (l *listener) follow(ctx context.Context, f client.EventFilter) error {
-	// All types are read, so that the position moves on past those that are
-	// not wanted.
+	// All types are read, so that the position moves on past those that are not wanted.
 	for e, err := range l.api.Events.Stream(ctx, f) {
 		if err != nil {
 			return err

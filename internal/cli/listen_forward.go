@@ -34,9 +34,9 @@ func newForwarder(caFile string) (*http.Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-// forward posts the event and returns what came of it. While nothing accepts
-// the connection it waits: the event is in nobody's hands yet, and the log
-// keeps those behind it. The only error is that ctx has ended.
+// forward posts the event and returns what came of it. While nothing accepts the connection it
+// waits: the event is in nobody's hands yet, and the log keeps those behind it. The only error is
+// that ctx has ended.
 func (l *listener) forward(ctx context.Context, e client.Event) (string, error) {
 	for told := false; ; {
 		began := l.p.Now()

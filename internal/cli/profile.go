@@ -129,8 +129,8 @@ func (c *profileSet) Run(ctx context.Context, p *Program) error {
 	return c.one(p, me.Raw(), func() string { return whoText(l.server, me) + "kept in " + path + "\n" })
 }
 
-// askKey reads the key from a terminal, without showing it, or from a line of
-// standard input: there it is in no list of processes.
+// askKey reads the key from a terminal, without showing it, or from a line of standard input: there
+// it is in no list of processes.
 func (p *Program) askKey(server string) (string, error) {
 	if f, ok := p.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		defer KeepEcho(int(f.Fd()))()

@@ -28,8 +28,8 @@ type apiCommand struct {
 	wrong error // why no server is asked
 }
 
-// on is the command on one record. What is no id, a name say, is refused, with
-// the list that shows ids.
+// on is the command on one record. What is no id, a name say, is refused, with the list that shows
+// ids.
 func (c apiCommand) on(list, id string) *apiCommand {
 	if _, ok := sheaf.ParseUUID(id); !ok {
 		c.wrong = sheaf.Invalidf("%q is not an id: sheaf %s list shows them", sheaf.Clip(id), list)
@@ -96,8 +96,7 @@ func (f apiFlags) key(p *Program) (string, error) {
 	return value, nil
 }
 
-// client returns a client for the login. Pauses that a person would notice are
-// told.
+// client returns a client for the login. Pauses that a person would notice are told.
 func (p *Program) client(l login) (*client.Client, error) {
 	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: 2,
 		OnRetry: func(err error, pause time.Duration) {

@@ -34,8 +34,8 @@ func ask[T any](c *apiCommand, ctx context.Context, p *Program, call func(contex
 	})
 }
 
-// askAll makes the calls of an iterator, to at most limit records (0: all), and
-// shows them as one JSON array or a table.
+// askAll makes the calls of an iterator, to at most limit records (0: all), and shows them as one
+// JSON array or a table.
 func askAll[T any](c *apiCommand, ctx context.Context, p *Program, limit int, seq func(context.Context, *client.Client) iter.Seq2[T, error], head string, row func(T) []any) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		items, err := gather(seq(ctx, api), limit)
@@ -141,8 +141,7 @@ func stampOr(t *time.Time, none string) string {
 	return stamp(*t)
 }
 
-// change turns a flag into a field of a change: not given, empty for null, or a
-// value.
+// change turns a flag into a field of a change: not given, empty for null, or a value.
 func change(flag *string) client.Opt[string] {
 	switch {
 	case flag == nil:

@@ -1,6 +1,6 @@
-// Package cli is the commands that talk to a running server through the public client: projects, folders, documents,
-// events, webhooks, listen and profile. It also has what every command of the program shares: what it gets from outside,
-// and how it prints.
+// Package cli is the commands that talk to a running server through the public client: projects,
+// folders, documents, events, webhooks, listen and profile. It also has what every command of the
+// program shares: what it gets from outside, and how it prints.
 //
 // It opens no store and knows no rule: what a server allows, the server says.
 package cli
@@ -41,7 +41,8 @@ type Program struct {
 	Version        string    // of this program
 }
 
-// Print writes to standard output. That it is gone is a failure: a script must not take half an answer for the whole.
+// Print writes to standard output. That it is gone is a failure: a script must not take half an
+// answer for the whole.
 func (p *Program) Print(s string) error {
 	if _, err := fmt.Fprint(p.Stdout, s); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
@@ -80,7 +81,8 @@ func (o Output) show(p *Program, json func() []byte, text func() string) error {
 	return p.Print(text())
 }
 
-// Table lines up columns for a person: head has the names, with tabs between them, and fill adds the rows.
+// Table lines up columns for a person: head has the names, with tabs between them, and fill adds
+// the rows.
 func Table(head string, fill func(row func(cells ...any))) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -98,7 +100,8 @@ func Table(head string, fill func(row func(cells ...any))) string {
 	return b.String()
 }
 
-// OneLine joins the lines of a text, and drops whatever could move a terminal's cursor; drivers write errors of several.
+// OneLine joins the lines of a text, and drops whatever could move a terminal's cursor; drivers
+// write errors of several.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 }
@@ -111,8 +114,8 @@ func Moment(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// KeepEcho makes an interrupt give the terminal back as it was, while a secret is typed into it. The function that it
-// returns ends that.
+// KeepEcho makes an interrupt give the terminal back as it was, while a secret is typed into it.
+// The function that it returns ends that.
 func KeepEcho(terminal int) (done func()) {
 	state, err := term.GetState(terminal)
 	if err != nil {

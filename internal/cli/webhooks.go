@@ -123,8 +123,8 @@ func (c *webhooksDelete) Run(ctx context.Context, p *Program) error {
 
 type webhooksTest struct{ subscriptionArg }
 
-// Run shows the answer, and fails when the endpoint did not take the event: a
-// script goes on only to one that works.
+// Run shows the answer, and fails when the endpoint did not take the event: a script goes on only
+// to one that works.
 func (c *webhooksTest) Run(ctx context.Context, p *Program) error {
 	delivered := false
 	err := ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maxFile is far above any file that a setting names. It keeps a wrong path, a device or a log, out of memory.
+// maxFile is far above any file that a setting names. It keeps a wrong path, a device or a log, out
+// of memory.
 const maxFile = 1 << 20
 
 func readSmallFile(path string) ([]byte, error) {
@@ -27,9 +28,10 @@ func readSmallFile(path string) ([]byte, error) {
 	return content, nil
 }
 
-// parseFile reads the configuration file: one `key = value` a line, keys named like the flags without dashes. Blank
-// lines and lines that begin with '#' are skipped; a '#' further on belongs to the value. The keys of lists may repeat.
-// Lines with a problem are left out of the values; no problem repeats a value, which may be a secret.
+// parseFile reads the configuration file: one `key = value` a line, keys named like the flags
+// without dashes. Blank lines and lines that begin with '#' are skipped; a '#' further on belongs
+// to the value. The keys of lists may repeat. Lines with a problem are left out of the values; no
+// problem repeats a value, which may be a secret.
 func parseFile(content string) (values map[string]string, problems []error) {
 	values = map[string]string{}
 	number := 0
@@ -71,8 +73,8 @@ func parseLine(values map[string]string, line string) error {
 	return nil
 }
 
-// quotable returns the key in quotes if it looks like one. A bare URL or master key on a line of its own has a '=' too,
-// and must not be repeated.
+// quotable returns the key in quotes if it looks like one. A bare URL or master key on a line of
+// its own has a '=' too, and must not be repeated.
 func quotable(key string) string {
 	if len(key) > 30 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") != "" {
 		return ""

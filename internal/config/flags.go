@@ -1,11 +1,13 @@
-// Package config turns flags, environment variables and the optional configuration file into the typed settings of
-// the program, and knows where each value came from. It reads files that a setting names, to judge them; it must not
-// open a store, a listener or a connection, and it imports no other package of the project.
+// Package config turns flags, environment variables and the optional configuration file into the
+// typed settings of the program, and knows where each value came from. It reads files that a
+// setting names, to judge them; it must not open a store, a listener or a connection, and it
+// imports no other package of the project.
 //
-// Each setting is looked for in this order: the flag (`--database-url`), the environment (`SHEAF_DATABASE_URL`, where
-// empty counts as absent; for secrets also `SHEAF_DATABASE_URL_FILE`, which names a file that holds the value), the
-// key `database-url` of the file that `--config` names, the default. Values are kept as text until all of them are
-// known, so that every problem is reported at once.
+// Each setting is looked for in this order: the flag (`--database-url`), the environment
+// (`SHEAF_DATABASE_URL`, where empty counts as absent; for secrets also `SHEAF_DATABASE_URL_FILE`,
+// which names a file that holds the value), the key `database-url` of the file that `--config`
+// names, the default. Values are kept as text until all of them are known, so that every problem is
+// reported at once.
 package config
 
 import (
@@ -13,23 +15,24 @@ import (
 	"strings"
 )
 
-// Each setting is stated once, in the tag of its flag: its name, from which those of its variable and its key in the file
-// follow, what it is for (help), and its default, which is the placeholder that --help shows, unless that is marked as an
-// example. A secret may come from a file that SHEAF_…_FILE names, and is never repeated. How its text is read stands in
-// settings.go.
+// Each setting is stated once, in the tag of its flag: its name, from which those of its variable
+// and its key in the file follow, what it is for (help), and its default, which is the placeholder
+// that --help shows, unless that is marked as an example. A secret may come from a file that
+// SHEAF_…_FILE names, and is never repeated. How its text is read stands in settings.go.
 
-// Store is the part of the command line that every command on the store shares. Embed it in a kong grammar.
-// A nil field was not given.
+// Store is the part of the command line that every command on the store shares. Embed it in a kong
+// grammar. A nil field was not given.
 type Store struct {
 	Config      *string `name:"config" placeholder:"FILE" example:"" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
 	Data        *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file and the master key."`
 	DatabaseURL *string `name:"database-url" placeholder:"postgres://..." example:"" secret:"" help:"Use this PostgreSQL database instead of SQLite."`
 }
 
-// Serve is the command line of `sheaf serve`, and of `sheaf config`, which describes it. Embed it in a kong grammar.
-// A nil field was not given.
+// Serve is the command line of `sheaf serve`, and of `sheaf config`, which describes it. Embed it
+// in a kong grammar. A nil field was not given.
 //
-// A command on the store that needs more than the store, the master key say, loads Serve{Store: its own flags}.
+// A command on the store that needs more than the store, the master key say, loads Serve{Store: its
+// own flags}.
 type Serve struct {
 	Store
 
@@ -85,7 +88,8 @@ var statements = func() map[string]statement {
 	return all
 }()
 
-// given returns the flags of a grammar that were on the command line, by name; the values of a repeated one as one.
+// given returns the flags of a grammar that were on the command line, by name; the values of a
+// repeated one as one.
 func given(flags any) map[string]string {
 	v, out := reflect.ValueOf(flags), map[string]string{}
 	for _, f := range reflect.VisibleFields(v.Type()) {

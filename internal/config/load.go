@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Problems is the error of Load: one line for each problem, which names the flag, the fault, the remedy and where the
-// value came from. No line holds a secret.
+// Problems is the error of Load: one line for each problem, which names the flag, the fault, the
+// remedy and where the value came from. No line holds a secret.
 type Problems []string
 
 // Error returns the lines.
@@ -18,9 +18,9 @@ func (p Problems) Error() string { return strings.Join(p, "\n") }
 // LookupEnv finds an environment variable; os.LookupEnv is one.
 type LookupEnv func(name string) (value string, found bool)
 
-// Load finds, judges and converts every setting. The error is nil or Problems, with everything that is wrong. The
-// settings are never nil, so that they can be described even then; those with a problem must not be used.
-// It reads the files that settings name and changes nothing.
+// Load finds, judges and converts every setting. The error is nil or Problems, with everything that
+// is wrong. The settings are never nil, so that they can be described even then; those with a
+// problem must not be used. It reads the files that settings name and changes nothing.
 func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	l := begin(given(f), env)
 	for _, setting := range table {
@@ -30,8 +30,8 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	return &l.settings, l.err()
 }
 
-// Load is Serve's Load for commands that need to know only where the data is. Problems of settings that it does not
-// return are not reported, except keys of the file that do not exist.
+// Load is Serve's Load for commands that need to know only where the data is. Problems of settings
+// that it does not return are not reported, except keys of the file that do not exist.
 func (f Store) Load(env LookupEnv) (StoreSettings, error) {
 	l := begin(given(f), env)
 	for _, setting := range table {
@@ -111,8 +111,8 @@ func (l *loader) find(s statement) (value, source string, err error) {
 	return s.Default, "default", nil
 }
 
-// findInFile returns the secret in the file at path, which the variable name+"_FILE" holds. One newline at its end,
-// as editors leave it, does not belong to the secret.
+// findInFile returns the secret in the file at path, which the variable name+"_FILE" holds. One
+// newline at its end, as editors leave it, does not belong to the secret.
 func (l *loader) findInFile(name, value, path string) (secret, source string, err error) {
 	source = "file from " + name + "_FILE"
 	if value != "" {

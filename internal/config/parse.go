@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Every parser here returns an error that reads "FAULT; REMEDY", where the fault is about the value.
+// Every parser here returns an error that reads "FAULT; REMEDY", where the fault is about the
+// value.
 
 func parseAddr(value string) (string, error) {
 	_, port, err := net.SplitHostPort(value)
@@ -50,8 +51,9 @@ func parseFolder(value string) (string, error) {
 	return value, nil
 }
 
-// maskURL returns the URL with its passwords masked. No error repeats any part of the value, and neither may an error
-// of net/url be wrapped: they quote what they stumbled upon, which can be the password.
+// maskURL returns the URL with its passwords masked. No error repeats any part of the value, and
+// neither may an error of net/url be wrapped: they quote what they stumbled upon, which can be the
+// password.
 func maskURL(value string, schemes ...string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -61,7 +63,8 @@ func maskURL(value string, schemes ...string) (string, error) {
 		return "", fmt.Errorf("is not a %s:// URL; write %s://USER:PASSWORD@HOST:PORT/NAME, with special characters "+
 			"of the password percent-encoded", schemes[0], schemes[0])
 	}
-	// A bare / ? or # in a password ends the authority early: what is left of the password would pass for a path.
+	// A bare / ? or # in a password ends the authority early: what is left of the password would
+	// pass for a path.
 	_, rest, _ := strings.Cut(value, "://")
 	if end := strings.IndexAny(rest, "/?#"); u.Fragment != "" || end >= 0 && strings.Contains(rest[end:], "@") {
 		return "", errors.New("has a '#', or an '@' after the host; percent-encode special characters (%23, %40, %2F)")
@@ -92,7 +95,8 @@ func maskQuery(raw string) string {
 	return query.Encode()
 }
 
-// parseMasterKey accepts both alphabets of base64, with or without padding. Its errors do not repeat the value.
+// parseMasterKey accepts both alphabets of base64, with or without padding. Its errors do not
+// repeat the value.
 func parseMasterKey(value string) (SecretBytes, error) {
 	if value == "" {
 		return nil, nil
@@ -227,8 +231,8 @@ func parseRetryDelays(value string) ([]time.Duration, error) {
 	return delays, errors.Join(problems...)
 }
 
-// parsePrefixes also accepts single addresses. IPv4 prefixes written as IPv6 become IPv4, because netip never matches
-// the one with the other.
+// parsePrefixes also accepts single addresses. IPv4 prefixes written as IPv6 become IPv4, because
+// netip never matches the one with the other.
 func parsePrefixes(value string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	var problems []error
@@ -298,7 +302,8 @@ func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	return certificates, nil
 }
 
-// parseHeaderName refuses the headers that a delivery already carries, or that the connection needs.
+// parseHeaderName refuses the headers that a delivery already carries, or that the connection
+// needs.
 func parseHeaderName(value string) (string, error) {
 	const remedy = "write for example X-Service-Signature"
 	if len(value) > 100 || !isToken(value) {

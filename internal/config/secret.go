@@ -8,8 +8,8 @@ import (
 
 const redacted = "redacted"
 
-// Secret is a text that must not reach a log, an error or a page: however it is printed, logged or encoded, it
-// reads `redacted`. Only Reveal gives it away.
+// Secret is a text that must not reach a log, an error or a page: however it is printed, logged or
+// encoded, it reads `redacted`. Only Reveal gives it away.
 type Secret string
 
 // Reveal returns the secret itself, for the one call that needs it.
@@ -21,7 +21,8 @@ func (Secret) String() string { return redacted }
 // GoString returns `redacted`, whatever the secret is.
 func (Secret) GoString() string { return redacted }
 
-// Format writes `redacted` for every verb: without it, fmt shows the raw value beside a verb that does not fit.
+// Format writes `redacted` for every verb: without it, fmt shows the raw value beside a verb that
+// does not fit.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // LogValue makes slog write `redacted`.

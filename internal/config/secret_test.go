@@ -68,7 +68,8 @@ func TestDescribe_MasksThePasswordAndKeepsTheHost(t *testing.T) {
 	}
 }
 
-// Passwords whose special characters were not encoded make URLs that say something else than was meant.
+// Passwords whose special characters were not encoded make URLs that say something else than was
+// meant.
 func TestDescribe_AWrongSecretIsNotShown(t *testing.T) {
 	for _, args := range [][]string{
 		{"--database-url", "postgres://u:12/hunter2@h/db"},

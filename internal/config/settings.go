@@ -15,7 +15,8 @@ type StoreSettings struct {
 	DatabaseURL Secret // of PostgreSQL; empty: use SQLite in Data
 }
 
-// Settings is everything that `sheaf serve` can be told. When Load returned no error, every value is usable as it is.
+// Settings is everything that `sheaf serve` can be told. When Load returned no error, every value
+// is usable as it is.
 type Settings struct {
 	StoreSettings
 
@@ -62,18 +63,20 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// MaxRecords is how many projects, folders and documents a workspace may have together, by its plan; 0 is any number.
+// MaxRecords is how many projects, folders and documents a workspace may have together, by its
+// plan; 0 is any number.
 type MaxRecords struct {
 	Free, Pro, Business int
 }
 
-// RateLimit is the number of requests per minute that one key may make, by the plan of its workspace; 0 is no limit.
+// RateLimit is the number of requests per minute that one key may make, by the plan of its
+// workspace; 0 is no limit.
 type RateLimit struct {
 	Pro, Business int
 }
 
-// MinRetention is the shortest time that events and deliveries can be kept. It is this low so that removal can be
-// watched; nobody wants it in production.
+// MinRetention is the shortest time that events and deliveries can be kept. It is this low so that
+// removal can be watched; nobody wants it in production.
 const MinRetention = time.Second
 
 // MinDoctorEvery is the shortest time between two looks at the stored data: each reads all of it.
@@ -86,8 +89,8 @@ type Setting struct {
 	Source string // "flag", "environment SHEAF_ADDR", "file sheaf.conf", "file from SHEAF_MASTER_KEY_FILE", "default"
 }
 
-// Describe returns every setting, always in the same order. A value that Load complained of is shown as it was given,
-// a wrong secret as `redacted`.
+// Describe returns every setting, always in the same order. A value that Load complained of is
+// shown as it was given, a wrong secret as `redacted`.
 func (s *Settings) Describe() []Setting {
 	return slices.Clone(s.described)
 }
@@ -95,7 +98,8 @@ func (s *Settings) Describe() []Setting {
 // setting is how one setting is judged and kept.
 type setting struct {
 	name string // of its statement
-	// set keeps the value and returns it as Describe shows it, or an error "FAULT; REMEDY"; several are joined.
+	// set keeps the value and returns it as Describe shows it, or an error "FAULT; REMEDY"; several
+	// are joined.
 	set func(s *Settings, value string) (shown string, err error)
 }
 

@@ -1,7 +1,6 @@
-// Package forwarded tells what proxies say of a client: where it is, and under
-// which scheme and host it came. A proxy is believed when it is trusted, and of
-// a list that it passes on only what trusted proxies added: whatever stands
-// before that, the client may have made up.
+// Package forwarded tells what proxies say of a client: where it is, and under which scheme and
+// host it came. A proxy is believed when it is trusted, and of a list that it passes on only what
+// trusted proxies added: whatever stands before that, the client may have made up.
 package forwarded
 
 import (
@@ -13,15 +12,14 @@ import (
 
 // Chain is the way of a request, as far as trusted proxies know it.
 type Chain struct {
-	// Client is the last address that no trusted proxy has; the zero value when
-	// the peer has none.
+	// Client is the last address that no trusted proxy has; the zero value when the peer has none.
 	Client  netip.Addr
 	proxies int // that are trusted, one after the other, up to us
 	header  http.Header
 }
 
-// Of reads the way of a request from its peer and X-Forwarded-For. The prefixes
-// are those of trusted proxies, with no IPv4 written as IPv6.
+// Of reads the way of a request from its peer and X-Forwarded-For. The prefixes are those of
+// trusted proxies, with no IPv4 written as IPv6.
 func Of(r *http.Request, trusted []netip.Prefix) Chain {
 	c := Chain{header: r.Header}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -53,8 +51,8 @@ func (c Chain) Proto() string { return c.value("X-Forwarded-Proto") }
 // Host is the X-Forwarded-Host that counts, as it came: empty for none.
 func (c Chain) Host() string { return c.value("X-Forwarded-Host") }
 
-// value is the word of the trusted proxy that is farthest from us. Each adds one
-// at the end, or replaces the list, which is shorter then.
+// value is the word of the trusted proxy that is farthest from us. Each adds one at the end, or
+// replaces the list, which is shorter then.
 func (c Chain) value(name string) string {
 	all := list(c.header, name)
 	if c.proxies == 0 || len(all) == 0 {
@@ -63,8 +61,8 @@ func (c Chain) value(name string) string {
 	return all[max(0, len(all)-c.proxies)]
 }
 
-// list returns the parts of a header that may be one line or several: a proxy
-// may add a line of its own.
+// list returns the parts of a header that may be one line or several: a proxy may add a line of its
+// own.
 func list(h http.Header, name string) []string {
 	lines := h.Values(name)
 	if len(lines) == 0 {

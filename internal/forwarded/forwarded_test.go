@@ -22,7 +22,8 @@ func request(peer string, headers http.Header) *http.Request {
 	return r
 }
 
-// Whoever can choose these can choose the links in others' answers, and whether a cookie is bound to HTTPS.
+// Whoever can choose these can choose the links in others' answers, and whether a cookie is bound
+// to HTTPS.
 func TestProto_IsTheWordOfTheFarthestTrustedProxy(t *testing.T) {
 	t.Parallel()
 	const near, stranger, client, far = "192.0.2.1:1", "203.0.113.5:1", "198.51.100.1", "192.0.2.2"

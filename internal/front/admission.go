@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// What requests may hold of the process at once. docs/decisions/0010-what-requests-may-hold.md says why so much.
+// What requests may hold of the process at once. docs/decisions/0010-what-requests-may-hold.md says
+// why so much.
 //
-// A request in work holds a place, one of all and, once its workspace is known, one of the workspace's share:
+// A request in work holds a place, one of all and, once its workspace is known, one of the
+// workspace's share:
 //
 //	enter ──► EnterWorkspace ──► work ──────► write the answer ──► leave
 //	                              │  ▲                             (all is given back)
@@ -15,18 +17,20 @@ import (
 //	                              ▼  │
 //	                  waits for the client, or for an endpoint
 //
-// Time that a request spends on the network is not work: slow clients hold bytes, of a bounded sum, and no places.
-// Whoever finds no place is refused at once: a client that would be served later than it waits is better told so.
+// Time that a request spends on the network is not work: slow clients hold bytes, of a bounded sum,
+// and no places. Whoever finds no place is refused at once: a client that would be served later
+// than it waits is better told so.
 const (
-	// MaxWorking bounds the requests in work, those that wait for the store included; WorkspaceWorking is what one
-	// workspace may have of them.
+	// MaxWorking bounds the requests in work, those that wait for the store included;
+	// WorkspaceWorking is what one workspace may have of them.
 	MaxWorking       = 2048
 	WorkspaceWorking = MaxWorking / 2
 )
 
 // Refusal is the error of what there is no room for. Nothing was done.
 type Refusal struct {
-	// Status is 503, or 429 where it is the caller's own doing and a bound that the documentation names.
+	// Status is 503, or 429 where it is the caller's own doing and a bound that the documentation
+	// names.
 	Status     int
 	RetryAfter time.Duration
 	Text       string // for a program
@@ -35,7 +39,8 @@ type Refusal struct {
 // Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
-// refuse counts and returns a refusal. Those who are refused together are asked to come again one after the other.
+// refuse counts and returns a refusal. Those who are refused together are asked to come again one
+// after the other.
 func (f *Front) refuse() *Refusal {
 	n := f.refused.Add(1)
 	return &Refusal{Status: http.StatusServiceUnavailable, RetryAfter: time.Duration(1+n%3) * time.Second,
@@ -51,8 +56,9 @@ func (x *Exchange) enter() *Refusal {
 	return nil
 }
 
-// EnterWorkspace tells which workspace the request is for, and counts it there until it ends. It returns a *Refusal when
-// the workspace has its share of requests in work. What the request holds from now on is of the workspace's share.
+// EnterWorkspace tells which workspace the request is for, and counts it there until it ends. It
+// returns a *Refusal when the workspace has its share of requests in work. What the request holds
+// from now on is of the workspace's share.
 func (x *Exchange) EnterWorkspace(ws string) error {
 	x.workspace, x.inShare = ws, true
 	if x.front.shares.add(ws, 1) > WorkspaceWorking {
@@ -61,8 +67,8 @@ func (x *Exchange) EnterWorkspace(ws string) error {
 	return nil
 }
 
-// Outside calls wait, which waits for somebody else, such as an endpoint: that is not work. Whoever calls it bounds by
-// other means how many do so at once.
+// Outside calls wait, which waits for somebody else, such as an endpoint: that is not work. Whoever
+// calls it bounds by other means how many do so at once.
 func (x *Exchange) Outside(wait func()) {
 	if x.working {
 		x.pause()
@@ -71,8 +77,8 @@ func (x *Exchange) Outside(wait func()) {
 	wait()
 }
 
-// pause gives the request's places back while it waits, and resume takes them again: it has begun, so that nothing
-// refuses it then.
+// pause gives the request's places back while it waits, and resume takes them again: it has begun,
+// so that nothing refuses it then.
 func (x *Exchange) pause() {
 	if x.working {
 		x.count(-1)

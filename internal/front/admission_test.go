@@ -74,7 +74,8 @@ func TestAdmission_AWorkspaceLeavesRoomForOthers(t *testing.T) {
 	one.Client("").GET("/api/v1/me").Want(t, 200)
 }
 
-// However many workspaces have filled their shares, nobody else's is touched; and nothing is kept of who has left.
+// However many workspaces have filled their shares, nobody else's is touched; and nothing is kept
+// of who has left.
 func TestAdmission_SharesAreExact(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
@@ -93,8 +94,8 @@ func TestAdmission_SharesAreExact(t *testing.T) {
 	}
 }
 
-// begin sends the head of a POST with a body of that size, and returns when the server waits for the body or has
-// answered.
+// begin sends the head of a POST with a body of that size, and returns when the server waits for
+// the body or has answered.
 func begin(t *testing.T, a *apitest.API, key string, size int) (c net.Conn, status int) {
 	t.Helper()
 	c, err := net.Dial("tcp", a.Server.Listener.Addr().String())
@@ -179,7 +180,8 @@ func TestAdmission_LargeAnswersHaveABudget(t *testing.T) {
 	}
 }
 
-// sizeOf asks for a large page and takes it, without the checks of our own client: they would take seconds.
+// sizeOf asks for a large page and takes it, without the checks of our own client: they would take
+// seconds.
 func sizeOf(t *testing.T, a *apitest.API, key string) int64 {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, a.Server.URL+"/api/v1/events?limit=80", nil)

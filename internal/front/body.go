@@ -7,20 +7,22 @@ import (
 )
 
 const (
-	// bodyTimeout bounds how long a client may take to send a body that is read, discardWithin one that nobody reads.
+	// bodyTimeout bounds how long a client may take to send a body that is read, discardWithin one
+	// that nobody reads.
 	bodyTimeout   = 60 * time.Second
 	discardWithin = 10 * time.Second
 )
 
-// ReadBody reads the whole body, MaxBody at most. It returns an *http.MaxBytesError for a larger one, a *Refusal when too
-// many bytes of bodies are held, and any other error when the body did not arrive whole. What is beyond freeBody counts
-// against the budget until the request ends.
+// ReadBody reads the whole body, MaxBody at most. It returns an *http.MaxBytesError for a larger
+// one, a *Refusal when too many bytes of bodies are held, and any other error when the body did not
+// arrive whole. What is beyond freeBody counts against the budget until the request ends.
 func (x *Exchange) ReadBody() (body []byte, err error) {
 	size := x.Request.ContentLength
 	if size > MaxBody {
 		return nil, &http.MaxBytesError{Limit: MaxBody}
 	}
-	// The server lifts the connection's deadline before the next request; a writer that has none, as in tests, needs none.
+	// The server lifts the connection's deadline before the next request; a writer that has none,
+	// as in tests, needs none.
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(bodyTimeout))
 	x.Outside(func() {
 		if size < 0 {
@@ -74,13 +76,13 @@ func (x *Exchange) holdBody(n int64) error {
 	return nil
 }
 
-// DiscardBody takes a body that nobody read, up to MaxBody, once the answer is on its way: many clients of HTTP/1.1 listen
-// only when they have sent everything, and a connection that is closed on them hides the answer. A client that asks
-// first (Expect) does not send it.
+// DiscardBody takes a body that nobody read, up to MaxBody, once the answer is on its way: many
+// clients of HTTP/1.1 listen only when they have sent everything, and a connection that is closed
+// on them hides the answer. A client that asks first (Expect) does not send it.
 //
-// HTTP/2 has a word for it: when the handler returns, net/http ends the answer and then tells the client to send no more
-// of this request, and the connection stays. Waiting would only keep the end of the answer from a client that has
-// stopped sending because it saw the status.
+// HTTP/2 has a word for it: when the handler returns, net/http ends the answer and then tells the
+// client to send no more of this request, and the connection stays. Waiting would only keep the end
+// of the answer from a client that has stopped sending because it saw the status.
 func (x *Exchange) DiscardBody() {
 	body := x.Request.Body
 	if x.bodyRead || body == nil || body == http.NoBody || x.Request.Header.Get("Expect") != "" || x.Request.ProtoMajor > 1 {
@@ -95,7 +97,8 @@ func (x *Exchange) DiscardBody() {
 	x.Request.Body = http.NoBody
 }
 
-// Body returns the body for an edge that reads it piece by piece, and bounds it itself. Waiting for it is not work.
+// Body returns the body for an edge that reads it piece by piece, and bounds it itself. Waiting for
+// it is not work.
 func (x *Exchange) Body() io.ReadCloser { return waitingBody{x.Request.Body, x} }
 
 type waitingBody struct {

@@ -5,11 +5,13 @@ import "sync"
 const (
 	// MaxBody is the largest body that may be read whole.
 	MaxBody = 10 << 20
-	// MaxBodies and MaxAnswers bound the bytes of bodies that are read or worked on, and of answers that are not taken
-	// yet. In a process with little memory they are a quarter and an eighth of that, and room for a few in any case.
+	// MaxBodies and MaxAnswers bound the bytes of bodies that are read or worked on, and of answers
+	// that are not taken yet. In a process with little memory they are a quarter and an eighth of
+	// that, and room for a few in any case.
 	MaxBodies  = 256 << 20
 	MaxAnswers = 128 << 20
-	// freeBody and freeAnswer are not worth counting: the buffers of a connection and of its socket hold as much.
+	// freeBody and freeAnswer are not worth counting: the buffers of a connection and of its socket
+	// hold as much.
 	freeBody   = 4 << 10
 	freeAnswer = 64 << 10
 )
@@ -20,8 +22,8 @@ func budgetsFor(memory int64) (bodies, answers *budget) {
 	if memory > 0 {
 		most, mostAnswers = min(most, max(memory/4, 4*MaxBody)), min(mostAnswers, max(memory/8, 2*MaxBody))
 	}
-	// A burst of middling bodies of one workspace is no attack: also where there is little memory, it has room for two
-	// of the largest, and as much is left for others.
+	// A burst of middling bodies of one workspace is no attack: also where there is little memory,
+	// it has room for two of the largest, and as much is left for others.
 	return newBudget(most, max(most/4, 2*MaxBody)), newBudget(mostAnswers, mostAnswers/4)
 }
 
@@ -38,8 +40,8 @@ func newBudget(most, share int64) *budget {
 	return &budget{most: most, share: share, by: map[string]int64{}}
 }
 
-// reserve reports whether there was room for n more. A workspace that holds nothing may go beyond its share, so that a
-// single large body or answer is always possible.
+// reserve reports whether there was room for n more. A workspace that holds nothing may go beyond
+// its share, so that a single large body or answer is always possible.
 func (b *budget) reserve(ws string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,8 +73,9 @@ func (b *budget) size() int64 {
 	return b.held
 }
 
-// HoldAnswer counts an answer of n bytes, which may wait long for its reader, until the request ends. It returns a
-// *Refusal when too many do. An edge asks for reads alone: what was changed must be told.
+// HoldAnswer counts an answer of n bytes, which may wait long for its reader, until the request
+// ends. It returns a *Refusal when too many do. An edge asks for reads alone: what was changed must
+// be told.
 func (x *Exchange) HoldAnswer(n int) error {
 	if n <= freeAnswer || x.answerBytes > 0 {
 		return nil

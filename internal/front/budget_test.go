@@ -2,8 +2,8 @@ package front
 
 import "testing"
 
-// In a container of 128 MB a workspace had room for ten bodies of a megabyte at once, and the eleventh of a burst was
-// refused. Another workspace has as much room meanwhile.
+// In a container of 128 MB a workspace had room for ten bodies of a megabyte at once, and the
+// eleventh of a burst was refused. Another workspace has as much room meanwhile.
 func TestBudget_ABurstFitsIntoASmallProcess(t *testing.T) {
 	bodies, _ := budgetsFor(128 << 20)
 	for _, ws := range []string{"one", "other"} {

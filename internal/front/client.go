@@ -8,12 +8,13 @@ import (
 	"sheaf.dev/internal/forwarded"
 )
 
-// Client is where the request comes from: the peer, or what trusted proxies say of it. It is the zero value when the peer
-// has no address.
+// Client is where the request comes from: the peer, or what trusted proxies say of it. It is the
+// zero value when the peer has no address.
 func (x *Exchange) Client() netip.Addr { return forwarded.Of(x.Request, x.front.TrustedProxy).Client }
 
-// Origin is the scheme and host under which the client reached the service. A proxy's word counts only when the proxy is
-// trusted. A client of HTTP/1.0 need not say which host it asks: then it is the address that it connected to.
+// Origin is the scheme and host under which the client reached the service. A proxy's word counts
+// only when the proxy is trusted. A client of HTTP/1.0 need not say which host it asks: then it is
+// the address that it connected to.
 func (x *Exchange) Origin() (scheme, host string) {
 	scheme, host = "http", x.Request.Host
 	if x.Request.TLS != nil {

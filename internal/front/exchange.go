@@ -8,13 +8,15 @@ import (
 	"sheaf.dev/internal/obs"
 )
 
-// Exchange is one request and its answer. It is the ResponseWriter of the request, and has the methods by which an edge
-// asks for room: see admission.go. It belongs to the goroutine that serves the request, until that has ended.
+// Exchange is one request and its answer. It is the ResponseWriter of the request, and has the
+// methods by which an edge asks for room: see admission.go. It belongs to the goroutine that serves
+// the request, until that has ended.
 type Exchange struct {
 	Request *http.Request
 	ID      string // the request's id, which the answer has already
 	Started time.Time
-	// Counted is the route under which the metrics count the request. An edge that has several sets it.
+	// Counted is the route under which the metrics count the request. An edge that has several sets
+	// it.
 	Counted *obs.Route
 	// Key is the id of the API key, for the log; empty where the edge found none.
 	Key string
@@ -75,8 +77,8 @@ func (x *Exchange) RetryAfter(d time.Duration) {
 // Seconds is how many seconds a header says for a duration: never too few.
 func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// TakeTime lifts the deadlines of the server, which are for requests that end soon: a cascade of a million records takes
-// minutes, and a stream has no end.
+// TakeTime lifts the deadlines of the server, which are for requests that end soon: a cascade of a
+// million records takes minutes, and a stream has no end.
 func (x *Exchange) TakeTime() {
 	c := http.NewResponseController(x.w)
 	_ = c.SetReadDeadline(time.Time{}) // a writer that has no deadlines, as in tests, needs none lifted

@@ -1,16 +1,20 @@
-// Package front is what every HTTP edge needs and none owns: the request's id, its line in the log, panics, the bounds on
-// what requests may hold of the process, the finding of a route by path and method, and the client's address.
+// Package front is what every HTTP edge needs and none owns: the request's id, its line in the log,
+// panics, the bounds on what requests may hold of the process, the finding of a route by path and
+// method, and the client's address.
 //
-// cmd/sheaf mounts the edges on it side by side, each with its paths. They know the front and not each other:
+// cmd/sheaf mounts the edges on it side by side, each with its paths. They know the front and not
+// each other:
 //
 //	http.Server ── Front ─┬─ httpapi.Server   /            whatever is nobody else's
 //	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
 //	                      └─ console.Console  /w/ …
 //
-// To mount another edge: give it the two methods of Edge, and name it with its paths where cmd/sheaf makes the Front.
-// Serve gets an Exchange: the request, the way to answer it, and the methods by which a request asks for room.
+// To mount another edge: give it the two methods of Edge, and name it with its paths where
+// cmd/sheaf makes the Front. Serve gets an Exchange: the request, the way to answer it, and the
+// methods by which a request asks for room.
 //
-// The front knows nothing of keys, plans or pages. A workspace and a key are strings to it, by which it shares out.
+// The front knows nothing of keys, plans or pages. A workspace and a key are strings to it, by
+// which it shares out.
 package front
 
 import (
@@ -30,25 +34,30 @@ import (
 	"sheaf.dev/internal/obs"
 )
 
-// Edge is a part of the service that answers requests: the API, the console, and what is mounted beside them. It is used
-// by many requests at once.
+// Edge is a part of the service that answers requests: the API, the console, and what is mounted
+// beside them. It is used by many requests at once.
 type Edge interface {
-	// Serve answers the request. When it panics before it has begun to, the front answers 500 in JSON; afterwards, the
-	// front cuts the connection, so that no client takes the answer for whole.
+	// Serve answers the request. When it panics before it has begun to, the front answers 500 in
+	// JSON; afterwards, the front cuts the connection, so that no client takes the answer for
+	// whole.
 	Serve(x *Exchange)
-	// TurnAway answers, instead of Serve, a request that there is no room for. It reads neither the body nor the store.
+	// TurnAway answers, instead of Serve, a request that there is no room for. It reads neither the
+	// body nor the store.
 	TurnAway(x *Exchange, why *Refusal)
 }
 
 // Mount is an edge and the paths that lead to it.
 type Mount struct {
 	Edge Edge
-	// Name is the route under which the metrics count a request, unless the edge sets Exchange.Counted to a better one.
+	// Name is the route under which the metrics count a request, unless the edge sets
+	// Exchange.Counted to a better one.
 	Name string
-	// Paths are written as net/http does: "/account" is that path alone, "/w/" everything below it, "/{$}" the root
-	// alone. The first mount that fits is taken. "/" is everything; one mount has it, and gets unclean paths too.
+	// Paths are written as net/http does: "/account" is that path alone, "/w/" everything below it,
+	// "/{$}" the root alone. The first mount that fits is taken. "/" is everything; one mount has
+	// it, and gets unclean paths too.
 	Paths []string
-	// Unbounded edges are asked however much there is to do: a probe must be told the truth when it matters.
+	// Unbounded edges are asked however much there is to do: a probe must be told the truth when it
+	// matters.
 	Unbounded bool
 }
 
@@ -113,7 +122,8 @@ func New(c Config, mounts ...Mount) *Front {
 	return f
 }
 
-// ServeHTTP answers every request: with its id, a line in the log, and JSON also when the edge panics.
+// ServeHTTP answers every request: with its id, a line in the log, and JSON also when the edge
+// panics.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := f.mountOf(r.URL)
 	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, w: w}
@@ -166,7 +176,8 @@ func (m *mount) fits(path string) bool {
 	return false
 }
 
-// finish gives back what the request held, turns a panic into a 500, counts the request and writes its log line.
+// finish gives back what the request held, turns a panic into a 500, counts the request and writes
+// its log line.
 func (x *Exchange) finish() {
 	x.leave()
 	f := x.front
@@ -187,12 +198,14 @@ func (x *Exchange) finish() {
 		Duration: took, ID: x.ID, Key: x.Key})
 }
 
-// Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which the log has it.
+// Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which
+// the log has it.
 func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
 }
 
-// answerPanic answers in the shape of the API's errors, whichever edge it was: its own code may be what failed.
+// answerPanic answers in the shape of the API's errors, whichever edge it was: its own code may be
+// what failed.
 func (x *Exchange) answerPanic() {
 	body := `{"error":"` + x.Unexpected() + `","code":"INTERNAL_ERROR"}` // an id needs no escapes
 	x.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -202,7 +215,8 @@ func (x *Exchange) answerPanic() {
 	x.DiscardBody()
 }
 
-// loggedPath leaves out the tokens of one-time links, and bounds what a client can put into the log.
+// loggedPath leaves out the tokens of one-time links, and bounds what a client can put into the
+// log.
 func loggedPath(path string) string {
 	for _, link := range []string{"/setup/", "/invite/"} {
 		if rest, ok := strings.CutPrefix(path, link); ok && rest != "" {
@@ -217,7 +231,8 @@ func loggedPath(path string) string {
 
 const maxLoggedPath = 256
 
-// requestID returns the id that the client gave, if it can stand in a header and a log, or a new one.
+// requestID returns the id that the client gave, if it can stand in a header and a log, or a new
+// one.
 func (f *Front) requestID(r *http.Request) string {
 	if ids := r.Header["X-Request-Id"]; len(ids) > 0 && isRequestID(ids[0]) {
 		return ids[0]
@@ -238,8 +253,8 @@ func isRequestID(id string) bool {
 	return true
 }
 
-// Drain begins the stop: every answer closes its connection, readiness is off, and the streams of all edges end. It may
-// be called again.
+// Drain begins the stop: every answer closes its connection, readiness is off, and the streams of
+// all edges end. It may be called again.
 func (f *Front) Drain() { f.stop.Do(func() { close(f.stopping) }) }
 
 func (f *Front) isStopping() bool {

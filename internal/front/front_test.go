@@ -28,8 +28,8 @@ func newFront(mounts ...front.Mount) *front.Front {
 	return front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, mounts...)
 }
 
-// Each path leads to its edge, and whatever is nobody's, or not clean, to the one that has "/": with the paths as the
-// program mounts them.
+// Each path leads to its edge, and whatever is nobody's, or not clean, to the one that has "/":
+// with the paths as the program mounts them.
 func TestFront_EveryPathHasItsEdge(t *testing.T) {
 	f := newFront(front.Mount{Edge: named("api"), Paths: []string{"/"}},
 		front.Mount{Edge: named("probes"), Paths: httpapi.ProbePaths, Unbounded: true},

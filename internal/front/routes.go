@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Routes finds an edge's route for a request: by the path, in net/http's patterns, and then by the method, so that a
-// wrong method is told from a wrong path. HEAD leads where GET does.
+// Routes finds an edge's route for a request: by the path, in net/http's patterns, and then by the
+// method, so that a wrong method is told from a wrong path. HEAD leads where GET does.
 type Routes[R any] struct {
 	mux   *http.ServeMux // matches paths, and calls nothing
 	paths map[string]*methods[R]
@@ -43,8 +43,8 @@ func NewRoutes[R any](all []R, of func(*R) (method, path string)) *Routes[R] {
 	return t
 }
 
-// Find returns the route of the request, whose PathValue then returns the parts of the path. Without a route, allow lists
-// the methods that the path has; empty, there is no such path.
+// Find returns the route of the request, whose PathValue then returns the parts of the path.
+// Without a route, allow lists the methods that the path has; empty, there is no such path.
 func (t *Routes[R]) Find(x *Exchange) (route *R, allow string) {
 	if !isClean(x.Request.URL) {
 		return nil, "" // the mux would send a redirect
@@ -66,7 +66,8 @@ func (t *Routes[R]) Has(path string) bool {
 	return t.paths[pattern] != nil
 }
 
-// isClean reports whether the path is one that a route may match: the mux would redirect the others.
+// isClean reports whether the path is one that a route may match: the mux would redirect the
+// others.
 func isClean(u *url.URL) bool {
 	p := u.Path
 	if p == "" || p[0] != '/' || u.EscapedPath() == "" {

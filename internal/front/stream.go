@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxStreams bounds the open streams: each holds a connection and asks the store again and again. Of them a
-	// workspace may have StreamsPerWorkspace, and a key StreamsPerKey.
+	// MaxStreams bounds the open streams: each holds a connection and asks the store again and
+	// again. Of them a workspace may have StreamsPerWorkspace, and a key StreamsPerKey.
 	MaxStreams          = 2000
 	StreamsPerWorkspace = 50
 	StreamsPerKey       = 5
@@ -25,8 +25,9 @@ type streams struct {
 	all  int
 }
 
-// EnterStream counts the request as an open stream of its workspace, and of the key unless that is empty, until leave is
-// called. From here on it holds no place among the requests in work. It returns a *Refusal when there are too many.
+// EnterStream counts the request as an open stream of its workspace, and of the key unless that is
+// empty, until leave is called. From here on it holds no place among the requests in work. It
+// returns a *Refusal when there are too many.
 func (x *Exchange) EnterStream(key string) (leave func(), err error) {
 	leave, err = x.front.streams.enter(key, x.workspace)
 	if err == nil {

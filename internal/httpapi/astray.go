@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A path that leads nowhere is most often one that was put together wrongly. A
-// slip is one way of doing so: mended returns the path without it, or the same.
+// A path that leads nowhere is most often one that was put together wrongly. A slip is one way of
+// doing so: mended returns the path without it, or the same.
 type slip struct {
 	mended func(string) string
 	says   string
@@ -71,8 +71,8 @@ func unversioned(p string) string {
 	return "/api/v1" + strings.TrimPrefix(p, "/api")
 }
 
-// noSuchRoute says that the path leads nowhere, and where it is one slip away
-// from a path that does, which.
+// noSuchRoute says that the path leads nowhere, and where it is one slip away from a path that
+// does, which.
 func (x *exchange) noSuchRoute() error {
 	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.astray(x.Request.URL.Path)}
 }

@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// halfSent begins a POST with the key, lets change happen while its body is
-// still arriving, and returns the answer.
+// halfSent begins a POST with the key, lets change happen while its body is still arriving, and
+// returns the answer.
 func halfSent(t *testing.T, a *apitest.API, key, path, body string, change func()) (int, string) {
 	t.Helper()
 	arriving, send := io.Pipe()

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// authenticate finds out whose key the request carries, and whether that
-// workspace has room for one more.
+// authenticate finds out whose key the request carries, and whether that workspace has room for one
+// more.
 func (x *exchange) authenticate() error {
 	secret, err := secretOf(x.Request.Header)
 	if err != nil {
@@ -27,8 +27,8 @@ func (x *exchange) authenticate() error {
 	return x.EnterWorkspace(string(c.Workspace))
 }
 
-// secretOf returns the key of an Authorization header: the token of Bearer, or
-// the user name of Basic, which is all that some tools can send.
+// secretOf returns the key of an Authorization header: the token of Bearer, or the user name of
+// Basic, which is all that some tools can send.
 func secretOf(h http.Header) (string, error) {
 	lines := h["Authorization"]
 	switch {
@@ -70,8 +70,8 @@ func basicUser(encoded string) (string, error) {
 	return user, nil
 }
 
-// explainKey says of a text that cannot be a key what it is instead, where that
-// is plain to see; err is what was said of it.
+// explainKey says of a text that cannot be a key what it is instead, where that is plain to see;
+// err is what was said of it.
 func explainKey(secret string, err error) error {
 	if _, ok := sheaf.HashKey(secret); ok {
 		return err

@@ -19,7 +19,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// attacks are values that must not be anywhere in a body. Each stands where %s is in every frame below.
+// attacks are values that must not be anywhere in a body. Each stands where %s is in every frame
+// below.
 var attacks = map[string]string{
 	"duplicate name":            `{"a":1,"a":2}`,
 	"duplicate, one escaped":    `{"a":1,"\u0061":2}`,
@@ -249,7 +250,8 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 			listener.Listener, server.Listener = server.Listener, listener
 			server.Start()
 			defer server.Close()
-			// The client stops sending when the server no longer takes it: there is no end by itself.
+			// The client stops sending when the server no longer takes it: there is no end by
+			// itself.
 			endless := io.LimitReader(zeros{}, 100<<20)
 			req, _ := http.NewRequest("POST", server.URL+"/api/v1/projects", endless)
 			req.ContentLength = test.length
@@ -271,8 +273,8 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 	}
 }
 
-// D13: a client that listens only when it has sent everything is told why it is refused, and one that has sent
-// nothing yet is told at once.
+// D13: a client that listens only when it has sent everything is told why it is refused, and one
+// that has sent nothing yet is told at once.
 func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

@@ -18,9 +18,9 @@ const (
 	entryOverhead = 512
 )
 
-// pageCache keeps encoded answers of one version of a workspace. The version is
-// read before the data, so that an answer may be newer than its version and
-// never older; a change of version leaves the old answers to be forgotten.
+// pageCache keeps encoded answers of one version of a workspace. The version is read before the
+// data, so that an answer may be newer than its version and never older; a change of version leaves
+// the old answers to be forgotten.
 type pageCache struct {
 	mu    sync.RWMutex // guards all below
 	most  int
@@ -38,8 +38,8 @@ type pageKey struct {
 	path, rawPath, query string
 }
 
-// cached is an answer and the route that made it: whoever asks must be granted
-// what the route needs.
+// cached is an answer and the route that made it: whoever asks must be granted what the route
+// needs.
 type cached struct {
 	key    pageKey
 	route  *route
@@ -58,8 +58,8 @@ func (x *exchange) cacheKey() (pageKey, bool) {
 		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
 
-// cached returns the answer to a read that was made before. It needs no route:
-// a path that leads to none has no answer to keep.
+// cached returns the answer to a read that was made before. It needs no route: a path that leads to
+// none has no answer to keep.
 func (s *Server) cached(x *exchange) *answer {
 	if !x.IsRead() {
 		return nil
@@ -105,8 +105,8 @@ func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	}
 }
 
-// forgetOne drops the oldest answer that nobody asked for lately: one that was
-// used gets another turn.
+// forgetOne drops the oldest answer that nobody asked for lately: one that was used gets another
+// turn.
 func (c *pageCache) forgetOne() {
 	oldest := c.order.Back()
 	e := oldest.Value.(*cached)

@@ -14,13 +14,14 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// chunky makes cascades of more than six records go in chunks of two, where there is one subscription. between is called
-// between two of them.
+// chunky makes cascades of more than six records go in chunks of two, where there is one
+// subscription. between is called between two of them.
 func chunky(between func()) apitest.Option {
 	return func(c *apitest.Config) { c.App = c.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: between}) }
 }
 
-// hollow makes a workspace with an inactive subscription to everything that a cascade emits, so that its deliveries stay.
+// hollow makes a workspace with an inactive subscription to everything that a cascade emits, so
+// that its deliveries stay.
 func hollow(t *testing.T, a *apitest.API) (c *apitest.Client, subscription string) {
 	t.Helper()
 	c = a.Workspace(sheaf.Business).Client("")
@@ -31,7 +32,8 @@ func hollow(t *testing.T, a *apitest.API) (c *apitest.Client, subscription strin
 	return c, subscription
 }
 
-// fileAway makes a tree of three folders with n projects in each, and returns its top, its folders and the projects.
+// fileAway makes a tree of three folders with n projects in each, and returns its top, its folders
+// and the projects.
 func fileAway(t *testing.T, c *apitest.Client, n int) (top string, tree, filed []string) {
 	t.Helper()
 	var parent any
@@ -71,7 +73,8 @@ func wantSound(t *testing.T, a *apitest.API) {
 	}
 }
 
-// D36: with more projects than are moved at once, these move first, in chunks; the folders go with the last.
+// D36: with more projects than are moved at once, these move first, in chunks; the folders go with
+// the last.
 func TestCascade_FolderInChunks(t *testing.T) {
 	t.Parallel()
 	var chunks atomic.Int32
@@ -154,8 +157,8 @@ func TestCascade_UpToTheBoundIsOneTransaction(t *testing.T) {
 	}, chunky(func() { t.Error("there was a second transaction") }))
 }
 
-// A precondition is judged before anything is done, and not again for what happens meanwhile; a project that comes into the
-// folder while it goes is moved too.
+// A precondition is judged before anything is done, and not again for what happens meanwhile; a
+// project that comes into the folder while it goes is moved too.
 func TestCascade_WhatHappensMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...apitest.Option) *apitest.API{"sqlite": apitest.SQLite, "postgres": apitest.Postgres} {
@@ -188,8 +191,8 @@ func TestCascade_WhatHappensMeanwhile(t *testing.T) {
 	}
 }
 
-// A caller who leaves, and a key that is revoked, end the cascade between two chunks: what was done is whole, and whoever
-// repeats the request goes on.
+// A caller who leaves, and a key that is revoked, end the cascade between two chunks: what was done
+// is whole, and whoever repeats the request goes on.
 func TestCascade_EndsBetweenTwoChunks(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...apitest.Option) *apitest.API{"sqlite": apitest.SQLite, "postgres": apitest.Postgres} {

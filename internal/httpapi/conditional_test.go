@@ -29,7 +29,8 @@ func revisionOf(t testing.TB, r *apitest.Response) string {
 	return revision
 }
 
-// D58: a strong tag "<revision>-<hash of the body>", on reads and on create, PATCH and move answers.
+// D58: a strong tag "<revision>-<hash of the body>", on reads and on create, PATCH and move
+// answers.
 func TestConditional_TagsOfSingleResources(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")

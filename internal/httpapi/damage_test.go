@@ -25,8 +25,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A byte of the file that changed by itself, before the start or under a running server, is harmless or reported:
-// whatever is answered with 200 is what was written.
+// A byte of the file that changed by itself, before the start or under a running server, is
+// harmless or reported: whatever is answered with 200 is what was written.
 func TestDamage_IsNeverServedAsAWrong200(t *testing.T) {
 	t.Parallel()
 	d := newDamaged(t, apitest.SQLite(t))
@@ -112,7 +112,8 @@ func newDamaged(t *testing.T, a *apitest.API) *damaged {
 	return d
 }
 
-// visited has Debian's sqlite3 open what a killed server left, which brings the log into the file, and copy it.
+// visited has Debian's sqlite3 open what a killed server left, which brings the log into the file,
+// and copy it.
 func visited(t *testing.T, file, log []byte) (files [][]byte) {
 	t.Helper()
 	if _, err := exec.LookPath("sqlite3"); err != nil && os.Getenv(sheaftest.EnvRequire) != "1" {
@@ -264,7 +265,8 @@ func flip(t *testing.T, folder string, at int64, mask byte) {
 	}
 }
 
-// unchecked returns a folder with a migrated file that has no checksums: it was begun by SQLite itself.
+// unchecked returns a folder with a migrated file that has no checksums: it was begun by SQLite
+// itself.
 func unchecked(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()

@@ -12,9 +12,9 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// D63a, D64, D64b, D64c, D68, D68a: what the API says of deliveries, attempts, subscriptions and events, in every state
-// that a delivery can be in and on the way between them. Both engines give the same answers, and they are those in
-// testdata/deliveries. See transcript for what is compared.
+// D63a, D64, D64b, D64c, D68, D68a: what the API says of deliveries, attempts, subscriptions and
+// events, in every state that a delivery can be in and on the way between them. Both engines give
+// the same answers, and they are those in testdata/deliveries. See transcript for what is compared.
 func TestDelivery_AnswersInEveryState(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -37,9 +37,10 @@ func TestDelivery_AnswersInEveryState(t *testing.T) {
 	})
 }
 
-// walk is the scenario: one workspace, whose subscriptions stand for the endpoint that takes everything (good), one
-// that refuses until told otherwise (bad), one whose answers the scenario gives by hand (slow), one that is inactive
-// from the first (off) and one that wants other events (other).
+// walk is the scenario: one workspace, whose subscriptions stand for the endpoint that takes
+// everything (good), one that refuses until told otherwise (bad), one whose answers the scenario
+// gives by hand (slow), one that is inactive from the first (off) and one that wants other events
+// (other).
 type walk struct {
 	*transcript
 	a                     *apitest.API
@@ -104,8 +105,9 @@ func (e *endpoints) answer(path string, status int) {
 	e.status[path] = status
 }
 
-// arrived waits until the slow endpoint has a request. That its delivery is being sent does not say so: it may have
-// been claimed and no more, and then whoever turns the subscription off keeps it from being sent at all.
+// arrived waits until the slow endpoint has a request. That its delivery is being sent does not say
+// so: it may have been claimed and no more, and then whoever turns the subscription off keeps it
+// from being sent at all.
 func (e *endpoints) arrived() {
 	<-e.begun
 	e.here = true

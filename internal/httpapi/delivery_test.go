@@ -97,8 +97,8 @@ func keysOf(h http.Header) func(func(string) bool) {
 	}
 }
 
-// D64b: during the grace both secrets verify, newest first; then, or without grace, only the new one. Read anew for
-// what was queued before.
+// D64b: during the grace both secrets verify, newest first; then, or without grace, only the new
+// one. Read anew for what was queued before.
 func TestDelivery_Rotation(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -282,7 +282,8 @@ func TestDelivery_Fates(t *testing.T) {
 	})
 }
 
-// D68, D68a: failures count by deliveries, a success sets them to 0, the tenth in a row deactivates and holds the rest.
+// D68, D68a: failures count by deliveries, a success sets them to 0, the tenth in a row deactivates
+// and holds the rest.
 func TestDelivery_TenFailuresDeactivate(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -357,7 +358,8 @@ func TestDelivery_TenFailuresDeactivate(t *testing.T) {
 	})
 }
 
-// D68a: an attempt under way when the subscription is turned off ends: taken is delivered, refused is held, uncounted.
+// D68a: an attempt under way when the subscription is turned off ends: taken is delivered, refused
+// is held, uncounted.
 func TestDelivery_TurnedOffWhileSending(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -410,8 +412,8 @@ func TestDelivery_TurnedOffWhileRedelivering(t *testing.T) {
 	})
 }
 
-// D64b: redelivery makes one more attempt of the same delivery, also when inactive, and leaves it as it was unless it
-// arrives.
+// D64b: redelivery makes one more attempt of the same delivery, also when inactive, and leaves it
+// as it was unless it arrives.
 func TestDelivery_Redeliver(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -454,7 +456,8 @@ func TestDelivery_Redeliver(t *testing.T) {
 	})
 }
 
-// D64b: calls made before the attempt has begun ask for one together, and so do those made while it is under way.
+// D64b: calls made before the attempt has begun ask for one together, and so do those made while it
+// is under way.
 func TestDelivery_RedeliveriesAskedForTogetherAreOne(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -498,7 +501,8 @@ func TestDelivery_HostileEndpoints(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) { hostileEndpoints(t, a, want) })
 }
 
-// Those who never end last until the deadline, so that theirs is a short one; the others end by themselves.
+// Those who never end last until the deadline, so that theirs is a short one; the others end by
+// themselves.
 func TestDelivery_EndpointsThatNeverEnd(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Webhooks.Timeout = 500 * time.Millisecond
@@ -550,7 +554,8 @@ func hostileEndpoints(t *testing.T, a *apitest.API, want map[string]string) {
 	a.Webhooks.Courier.Client.CloseIdle()
 }
 
-// D71: an address that is special, behind a name that was accepted, is refused where it is dialled. Nothing is sent.
+// D71: an address that is special, behind a name that was accepted, is refused where it is dialled.
+// Nothing is sent.
 func TestDelivery_SpecialAddressIsRefusedWhenDialled(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -581,7 +586,8 @@ func TestDelivery_SpecialAddressIsRefusedWhenDialled(t *testing.T) {
 	})
 }
 
-// D69, D62: one attempt, at once, of an event that is nowhere; also when inactive or failing, and never counted.
+// D69, D62: one attempt, at once, of an event that is nowhere; also when inactive or failing, and
+// never counted.
 func TestDelivery_TestEndpoint(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -639,7 +645,8 @@ func TestDelivery_TestEndpoint(t *testing.T) {
 	})
 }
 
-// D72: the secrets, in each form that an endpoint can compute, and the values of headers that it echoes become •••.
+// D72: the secrets, in each form that an endpoint can compute, and the values of headers that it
+// echoes become •••.
 func TestDelivery_AnswersAreRedacted(t *testing.T) {
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Pro).Client("")
@@ -718,8 +725,9 @@ func TestDelivery_OfWhatWasSubscribed(t *testing.T) {
 	})
 }
 
-// D61, D70: a receiver that applies what is delivered, in whatever order, ends with what the API lists. It keeps of
-// each resource the newest state: by updated_at, which rises with every change; a deletion shows the last one.
+// D61, D70: a receiver that applies what is delivered, in whatever order, ends with what the API
+// lists. It keeps of each resource the newest state: by updated_at, which rises with every change;
+// a deletion shows the last one.
 func TestDelivery_AppliedToAnEmptyCopy(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

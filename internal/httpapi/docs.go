@@ -20,12 +20,11 @@ var openAPIJSON []byte
 //go:embed docs
 var docsFiles embed.FS
 
-// OpenAPI returns the document that describes the API, in YAML. It must not be
-// changed.
+// OpenAPI returns the document that describes the API, in YAML. It must not be changed.
 func OpenAPI() []byte { return openAPIYAML }
 
-// docsPolicy lets the page load what this program serves and nothing else, and
-// talk to this service alone. RapiDoc styles its elements by attributes.
+// docsPolicy lets the page load what this program serves and nothing else, and talk to this service
+// alone. RapiDoc styles its elements by attributes.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -36,8 +35,8 @@ type asset struct {
 	plain, gzip []byte
 }
 
-// docsAssets are the files by their paths. They are prepared when the first is
-// asked for: a server that nobody reads about keeps no copies.
+// docsAssets are the files by their paths. They are prepared when the first is asked for: a server
+// that nobody reads about keeps no copies.
 var docsAssets = sync.OnceValue(func() map[string]*asset {
 	return map[string]*asset{
 		"/openapi.yaml":        newAsset("application/yaml; charset=utf-8", openAPIYAML),
@@ -118,8 +117,7 @@ func (x *exchange) serveDocs() {
 	x.Write(body)
 }
 
-// acceptsGzip reports whether the client takes gzip; one that weighs it with 0
-// does not.
+// acceptsGzip reports whether the client takes gzip; one that weighs it with 0 does not.
 func acceptsGzip(h http.Header) bool {
 	for _, line := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {

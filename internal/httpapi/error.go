@@ -15,8 +15,8 @@ import (
 // defaultRetry is what a client is told to wait when nothing better is known.
 const defaultRetry = 2 * time.Second
 
-// fail answers with an error: a rule's own text, or for what no rule made a
-// 500 that tells nothing but the request's id.
+// fail answers with an error: a rule's own text, or for what no rule made a 500 that tells nothing
+// but the request's id.
 func (x *exchange) fail(err error) {
 	var replay *app.Replay
 	if errors.As(err, &replay) {

@@ -16,8 +16,8 @@ func hashOf(body []byte) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// resourceTag is the ETag of a single resource: its revision, by which If-Match
-// asks, and the hash of this very body, by which If-None-Match does.
+// resourceTag is the ETag of a single resource: its revision, by which If-Match asks, and the hash
+// of this very body, by which If-None-Match does.
 func resourceTag(revision int64, body []byte) string {
 	return `"` + strconv.FormatInt(revision, 10) + "-" + hashOf(body) + `"`
 }
@@ -25,8 +25,8 @@ func resourceTag(revision int64, body []byte) string {
 // pageTag is the ETag of exactly this page.
 func pageTag(body []byte) string { return `"` + hashOf(body) + `"` }
 
-// noneMatch reports whether the client's If-None-Match has the tag. The weak
-// comparison applies: W/ is passed over.
+// noneMatch reports whether the client's If-None-Match has the tag. The weak comparison applies: W/
+// is passed over.
 func noneMatch(h http.Header, tag string) bool {
 	for _, line := range h["If-None-Match"] {
 		for t := range strings.SplitSeq(line, ",") {
@@ -39,8 +39,8 @@ func noneMatch(h http.Header, tag string) bool {
 	return false
 }
 
-// matchOf reads If-Match. Only the revisions in it count; a weak tag, or one
-// that is none of ours, matches nothing.
+// matchOf reads If-Match. Only the revisions in it count; a weak tag, or one that is none of ours,
+// matches nothing.
 func matchOf(h http.Header) sheaf.Match {
 	lines := h["If-Match"]
 	m := sheaf.Match{Asked: len(lines) > 0}
@@ -59,8 +59,8 @@ func matchOf(h http.Header) sheaf.Match {
 	return m
 }
 
-// revisionOf reads the revision of a tag in the very form that resourceTag
-// writes; whatever stands for the hash is not compared.
+// revisionOf reads the revision of a tag in the very form that resourceTag writes; whatever stands
+// for the hash is not compared.
 func revisionOf(tag string) (int64, bool) {
 	if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
 		return 0, false

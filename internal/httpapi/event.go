@@ -22,8 +22,8 @@ func (s *Server) listEvents(x *exchange) (answer, error) {
 	return a, err
 }
 
-// goOnAfter links by the last event instead of an offset, which cannot go with
-// after. A reversed page has none: later events are on no further page.
+// goOnAfter links by the last event instead of an offset, which cannot go with after. A reversed
+// page has none: later events are on no further page.
 func (l *pageLinks) goOnAfter(p sheaf.Page[sheaf.Event]) {
 	if p.Desc || len(p.Items) == 0 {
 		l.more = false

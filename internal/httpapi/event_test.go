@@ -17,7 +17,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// D61, D62: the envelope and the payload, in their order; the same bytes in the list, alone and stored.
+// D61, D62: the envelope and the payload, in their order; the same bytes in the list, alone and
+// stored.
 func TestEvent_Record(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -137,7 +138,8 @@ func TestEvents_Filters(t *testing.T) {
 			name, _, _ := strings.Cut(bad, "=")
 			c.GET(events+"?"+bad).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
-		// What was kept long enough goes from the front; the rest stays countable, and who is behind it is told.
+		// What was kept long enough goes from the front; the rest stays countable, and who is
+		// behind it is told.
 		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
 			_, err := tx.DeleteEvents(ws.ID, math.MaxInt64, morning.Add(2*time.Second), 100)
 			return err
@@ -229,8 +231,8 @@ func TestEvents_PublishForAUser(t *testing.T) {
 	})
 }
 
-// D60: what changes nothing, or is refused, leaves no event; all others leave exactly theirs, in commit order, numbered
-// without a gap.
+// D60: what changes nothing, or is refused, leaves no event; all others leave exactly theirs, in
+// commit order, numbered without a gap.
 func TestEvents_NumberedInCommitOrder(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -333,7 +335,8 @@ func oneOfEach(t *testing.T, c *apitest.Client) {
 // own leaves out what is derived.
 func own(r fields) fields { return without(r, "document_count", "project_count", "depth") }
 
-// apply does to the copy what an event says, and checks that nothing between it and the copy is missing.
+// apply does to the copy what an event says, and checks that nothing between it and the copy is
+// missing.
 func apply(t *testing.T, records map[string]fields, e fields) {
 	t.Helper()
 	id, payload := e["resource_id"].(string), e["payload"].(fields)

@@ -14,7 +14,8 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-// exchange is one request to the API and its answer, with what was learned of the caller on the way.
+// exchange is one request to the API and its answer, with what was learned of the caller on the
+// way.
 type exchange struct {
 	*front.Exchange
 	server *Server
@@ -28,8 +29,8 @@ type exchange struct {
 	body       []byte
 }
 
-// answer is what a handler returns. It may be kept and sent again, also by
-// several at once: nothing changes it once it is prepared.
+// answer is what a handler returns. It may be kept and sent again, also by several at once: nothing
+// changes it once it is prepared.
 type answer struct {
 	status   int
 	body     []byte

@@ -216,7 +216,8 @@ func TestFolder_Move(t *testing.T) {
 	})
 }
 
-// D36, D60, D61: the folder and all below it go, all their projects move to the root level, in one transaction.
+// D36, D60, D61: the folder and all below it go, all their projects move to the root level, in one
+// transaction.
 func TestFolder_Delete(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

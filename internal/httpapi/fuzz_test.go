@@ -11,9 +11,9 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// FuzzRequest sends whole requests past every parser on the way in: path, query with its cursors, key, conditions,
-// idempotency key, forwarded host and body. Whatever comes, the answer is one of the contract: never a 5xx, and JSON
-// with a code when it refuses.
+// FuzzRequest sends whole requests past every parser on the way in: path, query with its cursors,
+// key, conditions, idempotency key, forwarded host and body. Whatever comes, the answer is one of
+// the contract: never a 5xx, and JSON with a code when it refuses.
 func FuzzRequest(f *testing.F) {
 	a := apitest.SQLite(f)
 	ws := a.Workspace(sheaf.Business)
@@ -59,7 +59,8 @@ func requestSeeds(project string) []requestSeed {
 	return seeds
 }
 
-// fuzzedRequest returns the request as net/http would hand it over, or nil where it would have refused it.
+// fuzzedRequest returns the request as net/http would hand it over, or nil where it would have
+// refused it.
 func fuzzedRequest(method, target, name, value string, body []byte) *http.Request {
 	r, err := http.NewRequest(method, "http://sheaf.test/", strings.NewReader(string(body)))
 	if err != nil || len(body) > 1<<16 {

@@ -13,8 +13,9 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// serveAPI makes the checks that come before the route: who asks, on which plan, and how often; finds the route, calls
-// it, and writes its answer or error. The order of all checks is the contract's.
+// serveAPI makes the checks that come before the route: who asks, on which plan, and how often;
+// finds the route, calls it, and writes its answer or error. The order of all checks is the
+// contract's.
 func (s *Server) serveAPI(x *exchange) {
 	if err := x.authenticate(); err != nil {
 		x.fail(err)
@@ -25,7 +26,7 @@ func (s *Server) serveAPI(x *exchange) {
 		x.fail(err)
 		return
 	}
-	if err := x.admit(); err != nil {
+	if err := x.limitRate(); err != nil {
 		x.fail(err)
 		return
 	}
@@ -52,8 +53,8 @@ func (s *Server) serveAPI(x *exchange) {
 	}
 }
 
-// run calls the route for a caller who may, and keeps the answer where nothing
-// but the workspace's version decides on it.
+// run calls the route for a caller who may, and keeps the answer where nothing but the workspace's
+// version decides on it.
 func (x *exchange) run(r *route) (*answer, error) {
 	if err := x.authorize(r); err != nil {
 		return nil, err
@@ -133,8 +134,8 @@ func (x *exchange) readBody() (err error) {
 	return sheaf.Invalidf("body: it did not arrive whole: send it again")
 }
 
-// checkContentType refuses a body that says it is something else than JSON. A
-// PATCH does what a merge patch of one level does, so it may say that it is one.
+// checkContentType refuses a body that says it is something else than JSON. A PATCH does what a
+// merge patch of one level does, so it may say that it is one.
 func (x *exchange) checkContentType() error {
 	t := x.Request.Header.Get("Content-Type")
 	if t == "" || len(x.body) == 0 {
@@ -170,8 +171,7 @@ func (x *exchange) readIdempotencyKey() error {
 	return nil
 }
 
-// once makes a call whose answer is kept for a repetition. What is shown once
-// is left out there.
+// once makes a call whose answer is kept for a repetition. What is shown once is left out there.
 func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, error)) (answer, error) {
 	if x.caller.Once != nil {
 		x.caller.Once.Seal = func(result any) app.Answer {

@@ -45,8 +45,8 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return min(len(p), 1000), nil
 }
 
-// D13: a refused request ends at once, over either protocol: the whole answer is there while the client has sent next
-// to nothing of the body.
+// D13: a refused request ends at once, over either protocol: the whole answer is there while the
+// client has sent next to nothing of the body.
 func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	for protocol, two := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
@@ -85,8 +85,8 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// D13: over HTTP/2 a client that listens only when it has sent all that it may send unasked finds the whole answer, and
-// the connection still serves.
+// D13: over HTTP/2 a client that listens only when it has sent all that it may send unasked finds
+// the whole answer, and the connection still serves.
 func TestBody_ThatIsRefusedDoesNotHideTheAnswerOverHTTP2(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

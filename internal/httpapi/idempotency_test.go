@@ -59,7 +59,8 @@ func TestIdempotency_Replay(t *testing.T) {
 			}
 			wantReplay(t, first, again)
 		}
-		// The answer is the first one, also when the resource is another by now, or gone, or the answer no longer possible.
+		// The answer is the first one, also when the resource is another by now, or gone, or the
+		// answer no longer possible.
 		made := c.POST(projects, `{"name":"<new>"}`, "Idempotency-Key: k").Want(t, 201)
 		c.PATCH(at(projects, made.Text(t, "id")), `{"name":"changed"}`).Want(t, 200)
 		wantBody(t, c.POST(projects, `{"name":"<new>"}`, "Idempotency-Key: k").Want(t, 201), string(made.Body))

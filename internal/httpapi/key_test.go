@@ -213,7 +213,8 @@ func TestKey_LimitUnderConcurrency(t *testing.T) {
 	}
 }
 
-// A workspace makes ten times its keys in an hour, thrown away ones included; the operator is not asked.
+// A workspace makes ten times its keys in an hour, thrown away ones included; the operator is not
+// asked.
 func TestKey_NoMoreThanSomeInAnHour(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -245,7 +246,8 @@ func TestKey_NoMoreThanSomeInAnHour(t *testing.T) {
 	})
 }
 
-// D33, D55: a smaller plan ends nothing that there is; on free no key can be made, and none opens the API.
+// D33, D55: a smaller plan ends nothing that there is; on free no key can be made, and none opens
+// the API.
 func TestKey_OnASmallerPlan(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
@@ -339,7 +341,8 @@ func TestKey_LastUsed(t *testing.T) {
 	})
 }
 
-// D55: what another node, or the command line beside it, changes counts here: at once on PostgreSQL, in 2 s on SQLite.
+// D55: what another node, or the command line beside it, changes counts here: at once on
+// PostgreSQL, in 2 s on SQLite.
 func TestKey_ChangedByAnotherProcess(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -416,7 +419,8 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 	}
 }
 
-// D53: the credential of the webhook endpoints is a key with their own scopes; no other scope will do.
+// D53: the credential of the webhook endpoints is a key with their own scopes; no other scope will
+// do.
 func TestKey_ScopesOfWebhooks(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		const subscriptions = "/api/webhooks/subscriptions"

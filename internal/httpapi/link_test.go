@@ -176,8 +176,8 @@ func TestLink_BeginsWithTheAddressOfTheService(t *testing.T) {
 	}
 }
 
-// D17: a client of HTTP/1.0 that names no host gets absolute links too: by the operator's word, else by the address that
-// it connected to.
+// D17: a client of HTTP/1.0 that names no host gets absolute links too: by the operator's word,
+// else by the address that it connected to.
 func TestLink_IsAbsoluteWithoutAHost(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]apitest.Option{

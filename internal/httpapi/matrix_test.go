@@ -16,8 +16,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// needs pins what each route asks of a key. A route that is added, or asks for something else, is to be written here
-// by hand: that is the moment to think about it.
+// needs pins what each route asks of a key. A route that is added, or asks for something else, is
+// to be written here by hand: that is the moment to think about it.
 const needs = `
 GET /api/v1/projects: projects:read
 POST /api/v1/projects: projects:write

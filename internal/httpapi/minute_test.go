@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-// Every request with a key is counted once, however it is answered, and what is
-// counted is found in the charts of its workspace alone.
+// Every request with a key is counted once, however it is answered, and what is counted is found in
+// the charts of its workspace alone.
 func TestMinutes_CountEveryRequest(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

@@ -14,8 +14,9 @@ import (
 	"sheaf.dev/internal/httpapi"
 )
 
-// What generators of clients stumble over: oapi-codegen makes one type for each name, whatever kind it has, and none for
-// what webhooks alone refer to; tools that import the file need an address. make clients runs the tools themselves.
+// What generators of clients stumble over: oapi-codegen makes one type for each name, whatever kind
+// it has, and none for what webhooks alone refer to; tools that import the file need an address.
+// make clients runs the tools themselves.
 func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	root := openAPI(t)
 	kinds := map[string]string{}
@@ -75,7 +76,8 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 // object is a part of the collection, whose names are sorted when it is written.
 type object = map[string]any
 
-// postman returns the document as a collection: a folder for each tag, a request for each operation.
+// postman returns the document as a collection: a folder for each tag, a request for each
+// operation.
 func postman(root node) []byte {
 	folders := map[string][]any{}
 	for _, path := range root.at("paths").keys() {

@@ -8,7 +8,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// world is a workspace in which everything can go wrong, on a limit of requests that is all used up for one key.
+// world is a workspace in which everything can go wrong, on a limit of requests that is all used up
+// for one key.
 type world struct {
 	api  *apitest.API
 	ws   *apitest.Workspace

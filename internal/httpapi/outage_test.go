@@ -42,7 +42,8 @@ func TestOutage_ClosedStore(t *testing.T) {
 	})
 }
 
-// D19: while another process holds the file, reads go on, writes are 503 and not made later, and it recovers.
+// D19: while another process holds the file, reads go on, writes are 503 and not made later, and it
+// recovers.
 func TestOutage_LockedFile(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

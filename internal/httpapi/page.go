@@ -9,8 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxOffset is the largest integer that every JSON reader has exactly: offsets
-// are echoed.
+// maxOffset is the largest integer that every JSON reader has exactly: offsets are echoed.
 const maxOffset = 1<<53 - 1
 
 // paging reads limit, offset and order.

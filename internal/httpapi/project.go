@@ -100,8 +100,7 @@ func (s *Server) moveProject(x *exchange, in *strict.Fields) (answer, error) {
 	})
 }
 
-// target reads where something is moved: the field must be there, and null is
-// the root level.
+// target reads where something is moved: the field must be there, and null is the root level.
 func target(in *strict.Fields, name string) (*sheaf.FolderID, error) {
 	folder := strict.ID[sheaf.FolderID](in, name)
 	if !folder.Set {

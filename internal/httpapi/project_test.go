@@ -100,7 +100,8 @@ func TestProject_ReadOnlyFieldsAreIgnored(t *testing.T) {
 	})
 }
 
-// D20: by sort_order, then in the order of creation, whatever the clock says; desc reverses ties too.
+// D20: by sort_order, then in the order of creation, whatever the clock says; desc reverses ties
+// too.
 func TestProjects_Order(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -439,9 +440,8 @@ func TestProject_Delete(t *testing.T) {
 	})
 }
 
-// No answer may be older than the client's last write, nor than anybody's: each
-// writer reads back what it wrote while others write, and readers keep the
-// cache warm with the same addresses.
+// No answer may be older than the client's last write, nor than anybody's: each writer reads back
+// what it wrote while others write, and readers keep the cache warm with the same addresses.
 func TestReadYourWrites(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

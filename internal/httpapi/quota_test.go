@@ -8,7 +8,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// A workspace has as many projects, folders and documents together as its plan allows, and is told what to do then.
+// A workspace has as many projects, folders and documents together as its plan allows, and is told
+// what to do then.
 func TestQuota_OfRecords(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)

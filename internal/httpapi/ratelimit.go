@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Limiter admits requests by key, and by the group that keys share, within a
-// sliding window of a minute: in one process, or over several nodes. It never fails; when it cannot ask the other
+// Limiter admits requests by key, and by the group that keys share, within a sliding window of a
+// minute: in one process, or over several nodes. It never fails; when it cannot ask the other
 // nodes, it decides alone.
 type Limiter interface {
 	Admit(ctx context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision
@@ -26,11 +26,10 @@ func (l local) Admit(_ context.Context, key string, limit int, in ratewindow.Gro
 	return l.window.AdmitIn(key, limit, in, now)
 }
 
-// admit asks the sliding windows of the key and of its workspace, and puts their
-// state into the answer's headers. The workspace has room for as many keys as its
-// plan allows, so that only whoever makes more, one after the other, meets its
-// ceiling.
-func (x *exchange) admit() error {
+// limitRate asks the sliding windows of the key and of its workspace, and puts their state into the
+// answer's headers. The workspace has room for as many keys as its plan allows, so that only
+// whoever makes more, one after the other, meets its ceiling.
+func (x *exchange) limitRate() error {
 	plan := x.credential.Plan
 	limit := x.server.RateLimit(plan)
 	workspace := ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}

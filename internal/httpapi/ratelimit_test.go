@@ -100,7 +100,8 @@ func TestRateLimit_RefusedHaveNoEffect(t *testing.T) {
 	other.POST(projects, `{"name":"another"}`, "Idempotency-Key: k").Want(t, 201) // it has not used the key either
 }
 
-// D54, D55: exactly N of concurrent requests are admitted; a change of plan counts at once, in both directions.
+// D54, D55: exactly N of concurrent requests are admitted; a change of plan counts at once, in both
+// directions.
 func TestRateLimit_ConcurrentAndOnAnotherPlan(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -128,8 +129,9 @@ func TestRateLimit_ConcurrentAndOnAnotherPlan(t *testing.T) {
 	}, apitest.PlanLimits)
 }
 
-// A key that may make keys is no way around the limit: however many are made and thrown away, all of a workspace admit
-// as much in a minute as the keys that its plan allows. Each keeps the limit of its own (D54).
+// A key that may make keys is no way around the limit: however many are made and thrown away, all
+// of a workspace admit as much in a minute as the keys that its plan allows. Each keeps the limit
+// of its own (D54).
 func TestRateLimit_AChainOfKeysMeetsTheCeiling(t *testing.T) {
 	const limit, ceiling = 20, 20 * 5
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

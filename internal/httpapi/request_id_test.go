@@ -136,7 +136,8 @@ func (halfway) Serve(x *front.Exchange) {
 	panic("halfway")
 }
 
-// D12: an answer that has begun cannot become an error: it is cut off, and no client takes it for whole.
+// D12: an answer that has begun cannot become an error: it is cut off, and no client takes it for
+// whole.
 func TestPanic_HalfwayCutsTheAnswerOff(t *testing.T) {
 	a := apitest.SQLite(t, func(c *apitest.Config) {
 		c.Beside = []front.Mount{{Edge: halfway{}, Name: "halfway", Paths: []string{"/halfway"}}}

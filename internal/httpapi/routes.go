@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// route is one operation. need is what a key must be granted: a route is made
-// by one of the functions below, none of which does without.
+// route is one operation. need is what a key must be granted: a route is made by one of the
+// functions below, none of which does without.
 type route struct {
 	method, path string
 	need         []sheaf.Scope

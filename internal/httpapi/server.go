@@ -1,5 +1,6 @@
-// Package httpapi is the API: an HTTP edge that turns requests into calls of app and their results into answers. The
-// whole surface stands in routes.go, every check around a call in handle.go, every status in error.go.
+// Package httpapi is the API: an HTTP edge that turns requests into calls of app and their results
+// into answers. The whole surface stands in routes.go, every check around a call in handle.go,
+// every status in error.go.
 //
 // It decides nothing about the resources themselves. What it shares with other edges is in front.
 package httpapi
@@ -34,11 +35,13 @@ type Config struct {
 	PublicURL *url.URL
 	// Tally counts the requests for the charts; nil counts none.
 	Tally *tally.Tally
-	// Requests counts the requests by operation, for the metrics; nil counts them where nobody looks.
+	// Requests counts the requests by operation, for the metrics; nil counts them where nobody
+	// looks.
 	Requests *obs.Routes
 }
 
-// Server is the API, its reference and the probes. It answers for every path that is mounted on no other edge.
+// Server is the API, its reference and the probes. It answers for every path that is mounted on no
+// other edge.
 type Server struct {
 	Config
 	routes  *front.Routes[route]
@@ -77,8 +80,8 @@ func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App,
 type Load struct {
 	// Limited are the requests that the rate limit refused, since the start.
 	Limited uint64
-	// PageHits and PageMisses are the answers that came from the cache of pages and those that could have, since the
-	// start; PageBytes is what it holds.
+	// PageHits and PageMisses are the answers that came from the cache of pages and those that
+	// could have, since the start; PageBytes is what it holds.
 	PageHits, PageMisses uint64
 	PageBytes            int
 }

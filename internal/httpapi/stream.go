@@ -19,15 +19,15 @@ const (
 	lookAgain = 5 * time.Second
 	// streamWrite is how long a reader may take for one write.
 	streamWrite = 30 * time.Second
-	// streamEnd is how long a write under way may take once the stream is to
-	// end, so that a reader who does not read cannot keep it open.
+	// streamEnd is how long a write under way may take once the stream is to end, so that a reader
+	// who does not read cannot keep it open.
 	streamEnd = 500 * time.Millisecond
 	// maxBehind is how far a reader may fall behind once it had caught up.
 	maxBehind = 1000
 )
 
-// readers wakes those who follow a log, workspace by workspace: a write would otherwise cost a look for every reader of
-// the service.
+// readers wakes those who follow a log, workspace by workspace: a write would otherwise cost a look
+// for every reader of the service.
 type readers struct {
 	mu   sync.Mutex                    // guards in
 	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
@@ -99,8 +99,8 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// A browser that connects again repeats the address it was opened with, and
-	// after in it: how far it came stands in the header.
+	// A browser that connects again repeats the address it was opened with, and after in it: how
+	// far it came stands in the header.
 	if last := x.Request.Header.Get("Last-Event-ID"); last != "" {
 		var ok bool
 		if f.After, ok = sheaf.ParseEventID(last); !ok {
@@ -127,8 +127,8 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	return answer{}, errStreamed
 }
 
-// stream is one reader. It pulls from the log, so that it holds one page at
-// most, however slow the reader is.
+// stream is one reader. It pulls from the log, so that it holds one page at most, however slow the
+// reader is.
 type stream struct {
 	x       *exchange
 	filter  sheaf.EventFilter
@@ -154,8 +154,8 @@ func (st *stream) run(ctx context.Context) {
 	st.follow(ctx)
 }
 
-// watch ends the stream when the server stops or the key no longer opens it,
-// also while a write waits for the reader.
+// watch ends the stream when the server stops or the key no longer opens it, also while a write
+// waits for the reader.
 func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
 	check := time.NewTicker(recheck)
 	defer check.Stop()
@@ -253,8 +253,8 @@ func appendEvent(b []byte, e sheaf.Event) []byte {
 	return append(b, "\n\n"...)
 }
 
-// cutLine returns what stands before and behind the first end of a line, which
-// a reader of the stream sees in a lone carriage return too.
+// cutLine returns what stands before and behind the first end of a line, which a reader of the
+// stream sees in a lone carriage return too.
 func cutLine(b []byte) (line, rest []byte, more bool) {
 	i := bytes.IndexAny(b, "\r\n")
 	if i < 0 {

@@ -248,7 +248,8 @@ func TestStream_PayloadOverSeveralLines(t *testing.T) {
 	}
 }
 
-// D63b: after an event, by header or parameter. A browser that reconnects sends both: the header is the newer one.
+// D63b: after an event, by header or parameter. A browser that reconnects sends both: the header is
+// the newer one.
 func TestStream_Resumes(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -354,8 +355,8 @@ var endings = map[string]func(a *apitest.API, ws *apitest.Workspace, k sheaf.Key
 	"SIGTERM":    func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Drain() },
 }
 
-// D63b, D55: each ends the stream within 2 s, and nothing else does. A busy machine may take longer to look; the pause
-// between two looks is ours.
+// D63b, D55: each ends the stream within 2 s, and nothing else does. A busy machine may take longer
+// to look; the pause between two looks is ours.
 func TestStream_Ends(t *testing.T) {
 	if httpapi.Recheck > time.Second {
 		t.Errorf("it looks every %s, which leaves no room for the 2 s", httpapi.Recheck)
@@ -383,8 +384,8 @@ func TestStream_Ends(t *testing.T) {
 	}
 }
 
-// stuck opens a stream from the beginning of a long log and never reads it. The channel tells when the server has let
-// go of it.
+// stuck opens a stream from the beginning of a long log and never reads it. The channel tells when
+// the server has let go of it.
 func stuck(t *testing.T, a *apitest.API, key string) <-chan struct{} {
 	t.Helper()
 	before := strings.Count(a.Log(), stream)
@@ -409,8 +410,8 @@ func stuck(t *testing.T, a *apitest.API, key string) <-chan struct{} {
 	return gone
 }
 
-// D63b: also a stream whose reader does not read, and has much before it, ends within 2 s: not only when the time for
-// its write is over.
+// D63b: also a stream whose reader does not read, and has much before it, ends within 2 s: not only
+// when the time for its write is over.
 func TestStream_EndsThoughNobodyReads(t *testing.T) {
 	for _, name := range []string{"revocation", "SIGTERM"} {
 		t.Run(name, func(t *testing.T) {
@@ -455,8 +456,8 @@ func TestStream_ManyWriters(t *testing.T) {
 	})
 }
 
-// D63b: a reader that is 1,000 events behind is cut and resumes, without loss: also one that had no event yet, and so
-// nothing to resume from.
+// D63b: a reader that is 1,000 events behind is cut and resumes, without loss: also one that had no
+// event yet, and so nothing to resume from.
 func TestStream_FarBehindIsCutAndResumes(t *testing.T) {
 	for name, first := range map[string]int{"with an event": 1, "without": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// D56: of many that race for the last slots as many win as there are, and inactive ones hold theirs.
+// D56: of many that race for the last slots as many win as there are, and inactive ones hold
+// theirs.
 func TestSubscriptionLimit_HoldsUnderConcurrency(t *testing.T) {
 	const path = "/api/webhooks/subscriptions"
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// usageEvery is how often uses are written, each key at most once in
-	// usageRest.
+	// usageEvery is how often uses are written, each key at most once in usageRest.
 	usageEvery = time.Second
 	usageRest  = time.Minute
 	// usageKept is for how many rounds a key that nobody uses is remembered.
 	usageKept = 120
 )
 
-// usage gathers when keys were used and how often, so that no request writes. A
-// request takes no lock unless it is the first of its key.
+// usage gathers when keys were used and how often, so that no request writes. A request takes no
+// lock unless it is the first of its key.
 type usage struct {
 	tally *tally.Tally
 	keys  sync.Map // of *keyUse by sheaf.KeyID

@@ -11,8 +11,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// Tests whose endpoints hang hold no place among the requests in work, are bounded for a subscription and a workspace,
-// and leave a third workspace all that it asks for.
+// Tests whose endpoints hang hold no place among the requests in work, are bounded for a
+// subscription and a workspace, and leave a third workspace all that it asks for.
 func TestWebhook_HangingTestsTakeNothingFromOthers(t *testing.T) {
 	t.Parallel()
 	made := apitest.SQLite(t)

@@ -169,7 +169,8 @@ func TestOptionalFields_NullClearsThem(t *testing.T) {
 	c.POST("/api/v1/documents", `{"title":null}`).WantError(t, 400, "VALIDATION_ERROR", "title")
 }
 
-// patchable are the resources of a workspace that PATCH changes, and the field by which the tests change them.
+// patchable are the resources of a workspace that PATCH changes, and the field by which the tests
+// change them.
 func patchable(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	ids := resources(t, c)
