@@ -20,8 +20,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// errStop ends an attempt that the guard would have let through: whatever the
-// guard says, no test connects to anything but loopback.
+// errStop ends an attempt that the guard would have let through: whatever the guard says, no test
+// connects to anything but loopback.
 var errStop = errors.New("stopped by the test")
 
 // recorder is a dialer's hook that asks the guard and remembers.
@@ -49,8 +49,8 @@ func (r *recorder) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}, Timeout: 5 * time.Minute}
 }
 
-// dnsAnswers are names that point inwards. For other names the resolver
-// behaves like the C library: it reads every spelling of an IPv4 address.
+// dnsAnswers are names that point inwards. For other names the resolver behaves like the C library:
+// it reads every spelling of an IPv4 address.
 var dnsAnswers = map[string]string{
 	"vm.":               "127.0.1.1",
 	"ip6-localhost.":    "::1",
@@ -134,8 +134,8 @@ var dialledHosts = []string{
 	"metadata.test", "rebind.test", "REBIND.test.", "v6.test", "mapped.test", "nat64.test", "6to4.test", "unspecified.test",
 }
 
-// unresolvedHosts never reach the hook either: Go's resolver takes a name of
-// digits and dots alone for no name, and asks nobody. The C library would.
+// unresolvedHosts never reach the hook either: Go's resolver takes a name of digits and dots alone
+// for no name, and asks nobody. The C library would.
 var unresolvedHosts = []string{
 	"127.1", "127.0.1", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.1.", "0", "127.000.000.001", "00000000127.0.0.1",
 }
@@ -179,8 +179,8 @@ func TestDial_FormsThatDoNotParse(t *testing.T) {
 	}
 }
 
-// The hook cannot blame CheckURL for what it lets through, but the two must
-// agree: no literal that the hook refuses may have been stored.
+// The hook cannot blame CheckURL for what it lets through, but the two must agree: no literal that
+// the hook refuses may have been stored.
 func TestDial_CheckURLRefusesTheSameLiterals(t *testing.T) {
 	t.Parallel()
 	names := []string{"vm", "ip6-localhost"}

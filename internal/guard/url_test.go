@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// refusedHosts are hosts, with a port where it matters, that CheckURL refuses
-// when the operator allows nothing.
+// refusedHosts are hosts, with a port where it matters, that CheckURL refuses when the operator
+// allows nothing.
 var refusedHosts = sheaftest.ForbiddenHosts()
 
 var acceptedHosts = []string{
@@ -155,8 +155,8 @@ func TestCheckURL_WhatTheOperatorAllows(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL checks accepted urls by other means than the code's own: the
-// host is taken as net/http takes it, and read as the URL standard says.
+// FuzzCheckURL checks accepted urls by other means than the code's own: the host is taken as
+// net/http takes it, and read as the URL standard says.
 func FuzzCheckURL(f *testing.F) {
 	for _, host := range slices.Concat(refusedHosts, acceptedHosts) {
 		f.Add("https://" + host + "/hook")
@@ -186,8 +186,8 @@ var (
 	octal  = regexp.MustCompile(`^0[0-9]`)
 )
 
-// readHost returns the address that host means to a browser; numeric is true
-// also when it is none but may be no name either.
+// readHost returns the address that host means to a browser; numeric is true also when it is none
+// but may be no name either.
 func readHost(host string) (ip netip.Addr, numeric bool) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip, true
