@@ -1,7 +1,7 @@
 //go:build !race
 
-// The race detector allocates itself, so what is measured here is measured
-// without it: ./scripts/test runs both.
+// The race detector allocates itself, so what is measured here is measured without it:
+// ./scripts/test runs both.
 
 package strict_test
 

@@ -23,15 +23,16 @@ func (o Object) Names() []string {
 	return names
 }
 
-// Fields reads the fields of an object one after the other and keeps the first error, so that a whole body is read in
-// one expression, and the caller asks Err once:
+// Fields reads the fields of an object one after the other and keeps the first error, so that a
+// whole body is read in one expression, and the caller asks Err once:
 //
 //	f := object.Fields()
 //	change := sheaf.DocumentChange{Title: f.Text("title"), ProjectID: strict.ID[sheaf.ProjectID](f, "project_id")}
 //	return change, f.Err()
 //
-// Every method returns the field absent, null or with its value. After an error what they return has no meaning. The
-// order of the calls decides which of several errors is told, whatever the order in the body is.
+// Every method returns the field absent, null or with its value. After an error what they return
+// has no meaning. The order of the calls decides which of several errors is told, whatever the
+// order in the body is.
 type Fields struct {
 	object Object
 	err    error
@@ -43,7 +44,8 @@ func (o Object) Fields() *Fields { return &Fields{object: o} }
 // Err returns the first error: a *FieldError, or what was given to Refuse.
 func (f *Fields) Err() error { return f.err }
 
-// Refuse keeps an error of the caller's own, such as that a field is required, unless there is one already or it is nil.
+// Refuse keeps an error of the caller's own, such as that a field is required, unless there is one
+// already or it is nil.
 func (f *Fields) Refuse(err error) {
 	if f.err == nil {
 		f.err = err
@@ -55,8 +57,8 @@ func (f *Fields) Text(name string) Opt[string] {
 	return read(f, name, text)
 }
 
-// Int reads a whole number from min to max. JSON has one type of number, so 1.0 and 1e3 are whole; a fraction or a
-// number outside the range is refused, however many digits it has.
+// Int reads a whole number from min to max. JSON has one type of number, so 1.0 and 1e3 are whole;
+// a fraction or a number outside the range is refused, however many digits it has.
 func (f *Fields) Int(name string, min, max int64) Opt[int64] {
 	return read(f, name, func(name string, v jsontext.Value) (int64, error) {
 		if v.Kind() != jsontext.KindNumber {
@@ -86,19 +88,20 @@ func (f *Fields) Bool(name string) Opt[bool] {
 	})
 }
 
-// Texts reads an array of strings. A null among them is refused. The slice is never nil when there is a value.
+// Texts reads an array of strings. A null among them is refused. The slice is never nil when there
+// is a value.
 func (f *Fields) Texts(name string) Opt[[]string] {
 	return read(f, name, texts)
 }
 
-// TextMap reads an object whose values are strings, in the order they were sent. A null among them is refused. The
-// slice is never nil when there is a value; names are unique.
+// TextMap reads an object whose values are strings, in the order they were sent. A null among them
+// is refused. The slice is never nil when there is a value; names are unique.
 func (f *Fields) TextMap(name string) Opt[[]Pair] {
 	return read(f, name, pairs)
 }
 
-// Raw reads an object and returns its bytes as sent: white space, the order of names and the digits of numbers
-// untouched. The bytes are part of the parsed body and must not be changed.
+// Raw reads an object and returns its bytes as sent: white space, the order of names and the digits
+// of numbers untouched. The bytes are part of the parsed body and must not be changed.
 func (f *Fields) Raw(name string) Opt[jsontext.Value] {
 	return read(f, name, func(name string, v jsontext.Value) (jsontext.Value, error) {
 		if v.Kind() != jsontext.KindBeginObject {
@@ -155,7 +158,8 @@ func read[T any](f *Fields, name string, parse func(string, jsontext.Value) (T, 
 	return Opt[T]{Set: true, Value: value}
 }
 
-// find returns the value of a field, or nil. The capacity ends with the value, so that appending to it copies.
+// find returns the value of a field, or nil. The capacity ends with the value, so that appending to
+// it copies.
 func (o Object) find(name string) jsontext.Value {
 	for _, m := range o.members {
 		if string(m.name.in(o.body, o.escaped)) == name {

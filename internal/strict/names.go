@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// names finds duplicates among the names of the objects that are being read, one inside the other. The decoder could do
-// it, but keeps each name three times and allocates for each: 15 bytes for a byte of many short names. Here a name is
-// an offset, and its hash slot another four bytes.
+// names finds duplicates among the names of the objects that are being read, one inside the other.
+// The decoder could do it, but keeps each name three times and allocates for each: 15 bytes for a
+// byte of many short names. Here a name is an offset, and its hash slot another four bytes.
 type names struct {
 	body    []byte
 	escaped []byte // names that were sent with escapes, decoded, one after the other
@@ -18,7 +18,8 @@ type names struct {
 	scopes  []scope
 }
 
-// span is where a name lies, without its quotes: in the body, or with inEscaped set in start, in names.escaped.
+// span is where a name lies, without its quotes: in the body, or with inEscaped set in start, in
+// names.escaped.
 type span struct{ start, end uint32 }
 
 const inEscaped = 1 << 31
@@ -73,7 +74,8 @@ func (n *names) close() {
 	n.scopes = n.scopes[:len(n.scopes)-1]
 }
 
-// add takes the name whose literal ends at offset end of the body, and reports false if the innermost object has it.
+// add takes the name whose literal ends at offset end of the body, and reports false if the
+// innermost object has it.
 func (n *names) add(literal []byte, end int64) (span, bool) {
 	added := n.locate(literal, uint32(end))
 	s := &n.scopes[len(n.scopes)-1]
@@ -136,8 +138,8 @@ func (n *names) enter(s *scope, i int) bool {
 	}
 }
 
-// push appends and doubles what is full: append alone grows a long slice by a quarter, and leaves four times as much
-// garbage on the way to a million members.
+// push appends and doubles what is full: append alone grows a long slice by a quarter, and leaves
+// four times as much garbage on the way to a million members.
 func push[T any](list []T, v T) []T {
 	if len(list) == cap(list) {
 		list = slices.Grow(list, max(len(list), 8))

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// integer returns the exact value of a JSON number, or false if it has a fraction or does not fit 64 bits. It reads
-// the digits once and allocates nothing, however long the number is.
+// integer returns the exact value of a JSON number, or false if it has a fraction or does not fit
+// 64 bits. It reads the digits once and allocates nothing, however long the number is.
 func integer(number []byte) (int64, bool) {
 	digits, negative := bytes.CutPrefix(number, []byte("-"))
 	mantissa, exponent := cutExponent(digits)
@@ -25,7 +25,8 @@ func integer(number []byte) (int64, bool) {
 	return compose(negative, whole, fraction, exponent)
 }
 
-// compose returns the digits of whole and fraction, which neither begin nor end with a zero, times ten to exponent.
+// compose returns the digits of whole and fraction, which neither begin nor end with a zero, times
+// ten to exponent.
 func compose(negative bool, whole, fraction []byte, exponent int) (int64, bool) {
 	size := len(whole) + len(fraction)
 	if size == 0 {

@@ -16,9 +16,9 @@ import (
 // MaxDepth is how deeply a body may nest; the outer object counts as 1.
 const MaxDepth = 32
 
-// Object is a JSON object that obeys the rules of ParseObject. Fields reads what stands in it; names match by exact
-// case, fields nobody asks for are ignored. It is a view of the parsed bytes: they must not change while it, or a value
-// that Raw returned, is in use.
+// Object is a JSON object that obeys the rules of ParseObject. Fields reads what stands in it;
+// names match by exact case, fields nobody asks for are ignored. It is a view of the parsed bytes:
+// they must not change while it, or a value that Raw returned, is in use.
 type Object struct {
 	body    []byte
 	escaped []byte // the names that were sent with escapes, decoded, one after the other
@@ -31,9 +31,10 @@ type member struct {
 	value, end uint32
 }
 
-// ParseObject reads a body that is one JSON object. Every error is a *FieldError: an empty body, a byte order mark, a
-// value that is no object, malformed JSON, data after the object, nesting deeper than MaxDepth, and, at any depth, a
-// name used twice in one object, invalid UTF-8, half a surrogate pair, or a NUL character.
+// ParseObject reads a body that is one JSON object. Every error is a *FieldError: an empty body, a
+// byte order mark, a value that is no object, malformed JSON, data after the object, nesting deeper
+// than MaxDepth, and, at any depth, a name used twice in one object, invalid UTF-8, half a
+// surrogate pair, or a NUL character.
 //
 // Time and memory grow linearly with the body, which the caller has bounded.
 func ParseObject(body []byte) (Object, error) {
@@ -65,7 +66,8 @@ func checkStart(body []byte) error {
 // readers keeps readers, whose stacks are worth reusing.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// maxPooled is the largest body after which a reader is reused: what a larger one leaves behind may be huge.
+// maxPooled is the largest body after which a reader is reused: what a larger one leaves behind may
+// be huge.
 const maxPooled = 64 << 10
 
 type reader struct {
@@ -238,7 +240,8 @@ const (
 	surrogateText = `contains half of a \u surrogate pair: send the whole character`
 )
 
-// hasNUL reports whether a valid JSON string literal has the escape \u0000 (and not an escaped backslash before u0000).
+// hasNUL reports whether a valid JSON string literal has the escape \u0000 (and not an escaped
+// backslash before u0000).
 func hasNUL(literal []byte) bool {
 	for {
 		i := bytes.IndexByte(literal, '\\')
@@ -252,8 +255,8 @@ func hasNUL(literal []byte) bool {
 	}
 }
 
-// syntax turns a decoder's error into one for a person. The decoder's own kinds are few; what it found is read from
-// the place it stopped at.
+// syntax turns a decoder's error into one for a person. The decoder's own kinds are few; what it
+// found is read from the place it stopped at.
 func (r *reader) syntax(err error) error {
 	var se *jsontext.SyntacticError
 	if !errors.As(err, &se) {

@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// FuzzParseObject holds ParseObject against encoding/json: what is accepted means the same there, and what is refused
-// breaks a rule that encoding/json, or a second look at its tokens, also sees.
+// FuzzParseObject holds ParseObject against encoding/json: what is accepted means the same there,
+// and what is refused breaks a rule that encoding/json, or a second look at its tokens, also sees.
 func FuzzParseObject(f *testing.F) {
 	for _, seed := range []string{
 		smallBody, `{"name":"a","name":"b"}`, `{"NAME":"a","AdMiN":true}`, "{\"ſ\":1}", "{\"name\":\"a\xffb\"}",
@@ -56,8 +56,8 @@ func checkRefusal(t *testing.T, body []byte, err error) {
 	}
 }
 
-// obeys reports whether valid JSON has unique names, no NUL, no half surrogate and at most 32 levels. It may err
-// towards false: a replacement character counts as a half surrogate.
+// obeys reports whether valid JSON has unique names, no NUL, no half surrogate and at most 32
+// levels. It may err towards false: a replacement character counts as a half surrogate.
 func obeys(body []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -8,14 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The longest name and the longest path that an error repeats, in bytes: a hostile name must not come back whole.
+// The longest name and the longest path that an error repeats, in bytes: a hostile name must not
+// come back whole.
 const (
 	maxNameShown = 64
 	maxPathShown = 256
 )
 
-// path writes a JSON pointer as a person would: payload.items[2].name. The decoder must still stand where the pointer
-// was taken, because only its stack tells an array's index from an object's name made of digits.
+// path writes a JSON pointer as a person would: payload.items[2].name. The decoder must still stand
+// where the pointer was taken, because only its stack tells an array's index from an object's name
+// made of digits.
 func path(d *jsontext.Decoder, p jsontext.Pointer) string {
 	var b strings.Builder
 	level := 0
@@ -41,7 +43,8 @@ func isArray(d *jsontext.Decoder, level int) bool {
 	return kind == jsontext.KindBeginArray
 }
 
-// writeName appends one object name to a path: .name, or ["a name"] where a plain one would mislead.
+// writeName appends one object name to a path: .name, or ["a name"] where a plain one would
+// mislead.
 func writeName(b *strings.Builder, name string) {
 	name = cut(name, maxNameShown)
 	if !plain(name) {

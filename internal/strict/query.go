@@ -7,13 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Query is a query string that obeys the rules of ParseQuery. Of a parameter sent more than once the last one counts;
-// names match by exact case; parameters nobody asks for are ignored. Safe for concurrent reading.
+// Query is a query string that obeys the rules of ParseQuery. Of a parameter sent more than once
+// the last one counts; names match by exact case; parameters nobody asks for are ignored. Safe for
+// concurrent reading.
 type Query struct{ pairs []Pair }
 
-// ParseQuery reads the raw query of a URL, the part after the question mark. Every error is a *FieldError, which names
-// the parameter if it has a readable name, else query: a broken percent escape, a bare semicolon (some proxies split
-// there, others do not), or, once decoded, invalid UTF-8 or a NUL character.
+// ParseQuery reads the raw query of a URL, the part after the question mark. Every error is a
+// *FieldError, which names the parameter if it has a readable name, else query: a broken percent
+// escape, a bare semicolon (some proxies split there, others do not), or, once decoded, invalid
+// UTF-8 or a NUL character.
 func ParseQuery(raw string) (Query, error) {
 	var q Query
 	for raw != "" {
@@ -80,8 +82,9 @@ func (q Query) Text(name string) string {
 	return value
 }
 
-// Int returns the parameter as a whole number from min to max, or def if it is not there. Anything but plain decimal
-// digits, with a minus sign before a negative number, is refused with a *FieldError, and so is an empty value.
+// Int returns the parameter as a whole number from min to max, or def if it is not there. Anything
+// but plain decimal digits, with a minus sign before a negative number, is refused with a
+// *FieldError, and so is an empty value.
 func (q Query) Int(name string, def, min, max int) (int, error) {
 	value, ok := q.find(name)
 	if !ok {

@@ -1,7 +1,8 @@
-// Package strict reads what comes from outside: JSON bodies, query strings and times. It accepts exactly what the
-// API promises to accept and says of everything else which field is wrong and what to do about it. It knows shapes
-// only: bounds, required fields and other rules of the product belong to its callers. It must not read
-// from the network, or keep anything of a request after the caller is done with it.
+// Package strict reads what comes from outside: JSON bodies, query strings and times. It accepts
+// exactly what the API promises to accept and says of everything else which field is wrong and what
+// to do about it. It knows shapes only: bounds, required fields and other rules of the product
+// belong to its callers. It must not read from the network, or keep anything of a request after the
+// caller is done with it.
 package strict
 
 import (
@@ -11,17 +12,19 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// FieldError is the only error of this package's readers of objects and queries: the input is wrong, and a person can
-// put it right.
+// FieldError is the only error of this package's readers of objects and queries: the input is
+// wrong, and a person can put it right.
 type FieldError struct {
-	// Field is the path of the offending value, such as payload.items[2].name, the name of a query parameter, or
-	// body or query when the whole is wrong. Its length is bounded whatever was sent.
+	// Field is the path of the offending value, such as payload.items[2].name, the name of a query
+	// parameter, or body or query when the whole is wrong. Its length is bounded whatever was sent.
 	Field string
-	// Text is the rest of a sentence that begins with the field, such as "must be a string, not a number".
+	// Text is the rest of a sentence that begins with the field, such as "must be a string, not a
+	// number".
 	Text string
 }
 
-// Error is a sentence for the person who sent the input. It never contains values that were sent, only names.
+// Error is a sentence for the person who sent the input. It never contains values that were sent,
+// only names.
 func (e *FieldError) Error() string { return "`" + e.Field + "` " + e.Text }
 
 // Opt is a field of a PATCH: absent (the zero value), null (Set and Null), or a value (Set alone).

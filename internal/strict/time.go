@@ -7,9 +7,10 @@ import (
 
 var errTime = errors.New("must be an RFC 3339 time such as 2026-11-15T10:00:00.000Z")
 
-// Time reads an RFC 3339 time and returns it in UTC. It wants two digits everywhere, a capital T and Z, at most nine
-// digits of fraction after a full stop, an offset below 24:00, and a year from 0 to 9999 in UTC as well; time.Parse
-// alone is laxer. A leap second is refused. The error's text fits FieldError.Text.
+// Time reads an RFC 3339 time and returns it in UTC. It wants two digits everywhere, a capital T
+// and Z, at most nine digits of fraction after a full stop, an offset below 24:00, and a year from
+// 0 to 9999 in UTC as well; time.Parse alone is laxer. A leap second is refused. The error's text
+// fits FieldError.Text.
 func Time(s string) (time.Time, error) {
 	if !shapedAsTime(s) {
 		return time.Time{}, errTime
@@ -25,8 +26,8 @@ func Time(s string) (time.Time, error) {
 	return t, nil
 }
 
-// shapedAsTime checks where digits and signs stand, and the offset, which time.Parse does not bound; the ranges of
-// date and time of day are left to time.Parse.
+// shapedAsTime checks where digits and signs stand, and the offset, which time.Parse does not
+// bound; the ranges of date and time of day are left to time.Parse.
 func shapedAsTime(s string) bool {
 	const shape = "0000-00-00T00:00:00"
 	if len(s) <= len(shape) || !matches(s[:len(shape)], shape) {
