@@ -21,10 +21,10 @@ const (
 	closeWithin = time.Second
 )
 
-// Lines is a writer of lines for whom nobody waits for ever: not a request, and not the end of the program. It
-// gathers what is written and writes it from a goroutine of its own. While the reader at the other end takes nothing,
-// up to linesMost bytes wait; what comes then is dropped and counted, and a line says how many were when the reader
-// is back.
+// Lines is a writer of lines for whom nobody waits for ever: not a request, and not the end of the
+// program. It gathers what is written and writes it from a goroutine of its own. While the reader
+// at the other end takes nothing, up to linesMost bytes wait; what comes then is dropped and
+// counted, and a line says how many were when the reader is back.
 //
 //	Write, add ──► buf ──(32 KiB, or after 100 ms)──► drain ──► w
 //	               │  full: dropped, counted            │ writes without the lock; buf and spare take turns
@@ -38,9 +38,11 @@ type Lines struct {
 	timer   *time.Timer
 	writing bool          // a goroutine writes
 	wrote   chan struct{} // closed, and made anew, when a write has ended
-	// queued and written count bytes: whoever waits for what he has queued waits until that much is written.
+	// queued and written count bytes: whoever waits for what he has queued waits until that much is
+	// written.
 	queued, written int64
-	// stalled is set when a wait was in vain, and ends with the next write that does: meanwhile nobody else waits.
+	// stalled is set when a wait was in vain, and ends with the next write that does: meanwhile
+	// nobody else waits.
 	stalled   bool
 	dropped   int64                    // lines since the last that told of it
 	ever      int64                    // lines dropped since the start
@@ -134,8 +136,8 @@ func (l *Lines) tellDropped() {
 	l.buf = append(l.buf, line...)
 }
 
-// flush begins to write what waits, and returns when it is written, or after limit. Once somebody has waited in vain,
-// nobody does until a write ends.
+// flush begins to write what waits, and returns when it is written, or after limit. Once somebody
+// has waited in vain, nobody does until a write ends.
 func (l *Lines) flush(limit time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +164,8 @@ func (l *Lines) await(limit time.Duration) {
 	}
 }
 
-// Close writes what waits. It comes before the end of the program, and waits for closeWithin at most.
+// Close writes what waits. It comes before the end of the program, and waits for closeWithin at
+// most.
 func (l *Lines) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,8 +174,8 @@ func (l *Lines) Close() error {
 	return nil
 }
 
-// AtOnce returns a writer for what is no line of the log, such as why the program ends: it does not wait for other
-// lines, and is never dropped.
+// AtOnce returns a writer for what is no line of the log, such as why the program ends: it does not
+// wait for other lines, and is never dropped.
 func (l *Lines) AtOnce() io.Writer { return atOnce{l} }
 
 type atOnce struct{ *Lines }

@@ -1,5 +1,5 @@
-// Package obs is how the program is observed: its log and, on a listener of their own, its metrics. It decides
-// nothing.
+// Package obs is how the program is observed: its log and, on a listener of their own, its metrics.
+// It decides nothing.
 package obs
 
 import (
@@ -9,8 +9,8 @@ import (
 	"log/slog"
 )
 
-// NewLog returns a log that writes lines of text, or of JSON, from that level upwards. Lines below a warning may wait
-// for others, holdBack at most.
+// NewLog returns a log that writes lines of text, or of JSON, from that level upwards. Lines below
+// a warning may wait for others, holdBack at most.
 func NewLog(out *Lines, json bool, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	form := func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) }

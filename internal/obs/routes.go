@@ -27,8 +27,8 @@ func NewRoutes() *Routes {
 
 // Route is what is counted of one.
 type Route struct {
-	// classes are by the first digit of the status; 0 is for none that was written. Each is made when it is first counted,
-	// so that a scrape shows what happened and not all that could.
+	// classes are by the first digit of the status; 0 is for none that was written. Each is made
+	// when it is first counted, so that a scrape shows what happened and not all that could.
 	classes [6]func() prometheus.Counter
 	seconds func() prometheus.Observer
 }
