@@ -1,5 +1,5 @@
-// Package tally counts requests and deliveries in memory, by workspace, and hands the counts on now and then, so that
-// no request writes for a chart.
+// Package tally counts requests and deliveries in memory, by workspace, and hands the counts on now
+// and then, so that no request writes for a chart.
 package tally
 
 import (
@@ -76,8 +76,8 @@ func (c *Counter) Attempt(took time.Duration, ok, more bool) {
 	}
 }
 
-// drain returns the counts and begins at zero again. What is counted meanwhile is in this drain or in the next, a part of
-// one attempt perhaps in each.
+// drain returns the counts and begins at zero again. What is counted meanwhile is in this drain or
+// in the next, a part of one attempt perhaps in each.
 func (c *Counter) drain() (out sheaf.Counts) {
 	out = sheaf.Counts{Requests: c.requests.Swap(0), RateLimited: c.rateLimited.Swap(0), Delivered: c.delivered.Swap(0),
 		Retried: c.retried.Swap(0), Failed: c.failed.Swap(0), TookSum: time.Duration(c.tookSum.Swap(0)), TookMax: time.Duration(c.tookMax.Swap(0))}
@@ -87,8 +87,8 @@ func (c *Counter) drain() (out sheaf.Counts) {
 	return out
 }
 
-// Take returns the minute that the counts are added to, and those of every workspace in which something happened;
-// they begin at zero again.
+// Take returns the minute that the counts are added to, and those of every workspace in which
+// something happened; they begin at zero again.
 func (t *Tally) Take() (minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) {
 	by = map[sheaf.WorkspaceID]sheaf.Counts{}
 	t.workspaces.Range(func(ws, c any) bool {
@@ -103,8 +103,8 @@ func (t *Tally) Take() (minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts)
 // Write keeps the counts of a minute.
 type Write func(ctx context.Context, minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error
 
-// Run hands the counts on until ctx ends, and once more then. Counts that could not be written are lost: they are for
-// charts, and must not pile up.
+// Run hands the counts on until ctx ends, and once more then. Counts that could not be written are
+// lost: they are for charts, and must not pile up.
 func (t *Tally) Run(ctx context.Context, write Write, log *slog.Logger) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
