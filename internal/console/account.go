@@ -38,8 +38,8 @@ func (c *Console) changePassword(v *visit) error {
 	return v.done(c.base + "/account?done=password")
 }
 
-// typedTwice reports whether both fields have the same password. A program that
-// sends one field does not mistype.
+// typedTwice reports whether both fields have the same password. A program that sends one field
+// does not mistype.
 func (v *visit) typedTwice() bool {
 	form := v.r.PostForm
 	return !form.Has("again") || form.Get("password") == form.Get("again")

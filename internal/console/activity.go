@@ -25,8 +25,8 @@ func (activityPage) Types() []sheaf.EventType {
 	return sheaf.EventTypes[:len(sheaf.EventTypes)-1] // a test is in no log
 }
 
-// With is the address of the same page with other parameters, given as names and
-// values; an empty value leaves one out. It begins at the newest event.
+// With is the address of the same page with other parameters, given as names and values; an empty
+// value leaves one out. It begins at the newest event.
 func (p activityPage) With(changes ...any) string {
 	q := url.Values{"type": {string(p.Type)}, "resource": {p.Resource}}
 	if p.Charts.Day {
@@ -60,8 +60,8 @@ func (c *Console) activity(v *visit) error {
 	return v.show(http.StatusOK, "activity", p)
 }
 
-// feed reads the part of the log that the page shows. A name leads to what is
-// called so: the log itself knows ids.
+// feed reads the part of the log that the page shows. A name leads to what is called so: the log
+// itself knows ids.
 func (v *visit) feed(p *activityPage) error {
 	id, isID := sheaf.ParseUUID(p.Resource)
 	if p.Resource != "" && !isID {
@@ -106,8 +106,8 @@ type envelope struct {
 	} `json:"payload"`
 }
 
-// readEntry makes the sentence. A payload that others reported may have any
-// shape: whatever cannot be read is left out.
+// readEntry makes the sentence. A payload that others reported may have any shape: whatever cannot
+// be read is left out.
 func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 	var b envelope
 	_ = json.Unmarshal(e.Body, &b)

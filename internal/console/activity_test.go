@@ -21,7 +21,8 @@ func (w *town) activity(query string) string {
 	return got.Body.String()
 }
 
-// wantIn looks for parts of a page as a reader sees them: how the template is broken into lines does not count.
+// wantIn looks for parts of a page as a reader sees them: how the template is broken into lines
+// does not count.
 func (w *town) wantIn(body string, yes bool, parts ...string) {
 	w.Helper()
 	body = strings.ReplaceAll(strings.Join(strings.Fields(body), " "), "> <", "><")

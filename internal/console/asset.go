@@ -14,8 +14,8 @@ import (
 //go:embed static
 var static embed.FS
 
-// files are the scripts, styles and pictures, each under an address that changes
-// with its content, so that a browser keeps it for good.
+// files are the scripts, styles and pictures, each under an address that changes with its content,
+// so that a browser keeps it for good.
 type files struct {
 	content map[string][]byte
 	hash    map[string]string

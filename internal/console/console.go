@@ -1,7 +1,7 @@
-// Package console is the web console: pages for a person, rendered here, with
-// htmx and a few small scripts for what a page alone cannot do. It calls the
-// same rules as the API, decides nothing itself, and knows neither the store nor
-// another edge: what they share is in front. A key never opens it, and a cookie never opens the API.
+// Package console is the web console: pages for a person, rendered here, with htmx and a few small
+// scripts for what a page alone cannot do. It calls the same rules as the API, decides nothing
+// itself, and knows neither the store nor another edge: what they share is in front. A key never
+// opens it, and a cookie never opens the API.
 //
 // To add a page:
 //
@@ -20,10 +20,10 @@
 //  5. No style attribute and no inline script: the Content-Security-Policy
 //     stops both. Colours of records are attributes of an SVG.
 //
-// Whatever is to follow changes has class "live" and an id: the page is read
-// again when something happens in the workspace, and these parts are replaced.
-// data-live-part="events deliveries" names the kinds it follows; see live.go. A
-// details element that a reader opened stays open when it has an id.
+// Whatever is to follow changes has class "live" and an id: the page is read again when something
+// happens in the workspace, and these parts are replaced. data-live-part="events deliveries" names
+// the kinds it follows; see live.go. A details element that a reader opened stays open when it has
+// an id.
 package console
 
 import (
@@ -45,16 +45,14 @@ type Config struct {
 	App *app.App
 	Log *slog.Logger
 	Now func() time.Time
-	// PublicURL is how people reach the service; nil when only the request
-	// tells.
+	// PublicURL is how people reach the service; nil when only the request tells.
 	PublicURL *url.URL
-	// Address is the beginning of links that a person passes on to another: the
-	// public address, else the one that the program listens on. A request has no
-	// say in it: whoever makes it could lead the other elsewhere.
+	// Address is the beginning of links that a person passes on to another: the public address,
+	// else the one that the program listens on. A request has no say in it: whoever makes it could
+	// lead the other elsewhere.
 	Address string
-	// Admit counts a change that somebody makes, under a name of theirs, and
-	// returns how long to wait with it when it is one too many for the plan; 0
-	// lets it pass. Nil lets everything pass.
+	// Admit counts a change that somebody makes, under a name of theirs, and returns how long to
+	// wait with it when it is one too many for the plan; 0 lets it pass. Nil lets everything pass.
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
 }
 

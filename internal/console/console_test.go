@@ -164,8 +164,8 @@ func TestSearch_LeadsToTheDocumentsProject(t *testing.T) {
 	}
 }
 
-// Folders are found as projects and documents are: without regard to case, in every script, and to how accents are
-// composed. ToLower alone knows neither ß and SS nor a letter and its accent.
+// Folders are found as projects and documents are: without regard to case, in every script, and to
+// how accents are composed. ToLower alone knows neither ß and SS nor a letter and its accent.
 func TestSearch_FoldsTheNamesOfFolders(t *testing.T) {
 	w := newTown(t)
 	for name, query := range map[string]string{"Straße nach Süden": "STRASSE NACH SU\u0308DEN", "ΟΔΟΣ": "οδος", "ᏣᎳᎩ": "ꮳꮃꭹ"} {
@@ -301,8 +301,8 @@ func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 	}
 }
 
-// A browser that was signed in before gets in past the brake that the failures of others put on, also after signing
-// out; another one waits.
+// A browser that was signed in before gets in past the brake that the failures of others put on,
+// also after signing out; another one waits.
 func TestSignIn_ABrowserOfBeforeNeedNotWait(t *testing.T) {
 	w := newTown(t)
 	try := func(address, password string, cookies ...*http.Cookie) *httptest.ResponseRecorder {

@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// crowdedMain is all that a script asks for; crowdedPage has it within a page. It
-// needs no file of ours: those would be refused too.
+// crowdedMain is all that a script asks for; crowdedPage has it within a page. It needs no file of
+// ours: those would be refused too.
 const (
 	crowdedMain = `<h1>Just a moment</h1>
 <p>The service has more to do than it can at the moment, and nothing was changed. Try again in %d s.</p>
@@ -28,7 +28,8 @@ const (
 `
 )
 
-// TurnAway answers a request that there is no room for, with 503: it reads neither the request's body nor the store.
+// TurnAway answers a request that there is no room for, with 503: it reads neither the request's
+// body nor the store.
 func (c *Console) TurnAway(x *front.Exchange, why *front.Refusal) {
 	c.protect(x)
 	v := &visit{Exchange: x, r: x.Request, console: c}
@@ -46,7 +47,8 @@ func (c *Console) TurnAway(x *front.Exchange, why *front.Refusal) {
 	_, _ = fmt.Fprintf(x, text, front.Seconds(why.RetryAfter))
 }
 
-// hold counts a page, which may wait long for its reader. What was changed must be told, so that is never refused.
+// hold counts a page, which may wait long for its reader. What was changed must be told, so that is
+// never refused.
 func (v *visit) hold(status, n int) error {
 	changed := v.r.Method == http.MethodPost && status < http.StatusBadRequest
 	if changed || v.r.Method == http.MethodHead {

@@ -145,8 +145,8 @@ func (c *Console) delivery(v *visit) error {
 
 const masked = "••••••••"
 
-// maskedHeaders are those of the request. Signatures and the values of custom
-// headers are secrets, and stay so.
+// maskedHeaders are those of the request. Signatures and the values of custom headers are secrets,
+// and stay so.
 func (v *visit) maskedHeaders(d *deliveryPage) []sheaf.Header {
 	out := []sheaf.Header{
 		{Name: "Content-Type", Value: "application/json"},
@@ -161,8 +161,8 @@ func (v *visit) maskedHeaders(d *deliveryPage) []sheaf.Header {
 	return out
 }
 
-// pretty indents JSON, and leaves anything else as it is; also what would become
-// much longer: never more than four times as long and 4 KB.
+// pretty indents JSON, and leaves anything else as it is; also what would become much longer: never
+// more than four times as long and 4 KB.
 func pretty(b []byte) string {
 	var out bytes.Buffer
 	if !indents(b) || json.Indent(&out, b, "", "  ") != nil {
@@ -171,12 +171,11 @@ func pretty(b []byte) string {
 	return out.String()
 }
 
-// maxIndent is how deep JSON may be nested to be indented: as deep as the API
-// takes it.
+// maxIndent is how deep JSON may be nested to be indented: as deep as the API takes it.
 const maxIndent = 32
 
-// indents reports whether JSON may be indented. Whoever nests it decides the
-// length, which grows with the square of the depth: 16 KB of brackets are 134 MB.
+// indents reports whether JSON may be indented. Whoever nests it decides the length, which grows
+// with the square of the depth: 16 KB of brackets are 134 MB.
 func indents(b []byte) bool {
 	depth, size, quoted := 0, len(b), false
 	for i := 0; i < len(b); i++ {

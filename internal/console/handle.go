@@ -50,8 +50,8 @@ func (v *visit) serve() error {
 }
 
 func (v *visit) run(r *route) error {
-	// The body is read before it is asked who sends it, so that nobody is let
-	// in on what was true a minute ago.
+	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
+	// minute ago.
 	if err := v.readForm(); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (v *visit) run(r *route) error {
 	return r.do(v)
 }
 
-// limit returns RateLimited when the person changed too much in the last minute:
-// as much as a key may ask for. Looking is free.
+// limit returns RateLimited when the person changed too much in the last minute: as much as a key
+// may ask for. Looking is free.
 func (v *visit) limit(r *route) error {
 	if v.console.Admit == nil || r.method != http.MethodPost || r.who.level < bySignedIn {
 		return nil
@@ -79,8 +79,8 @@ func (v *visit) limit(r *route) error {
 		Text: fmt.Sprintf("you changed as much in a minute as the plan allows: nothing was changed now. Try again in %v", wait)}
 }
 
-// readForm reads what a form sends. No request may send more than a form holds,
-// and a body of several parts, which would be kept in files, is never read.
+// readForm reads what a form sends. No request may send more than a form holds, and a body of
+// several parts, which would be kept in files, is never read.
 func (v *visit) readForm() error {
 	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
 	if v.r.Method == http.MethodPost {
@@ -94,9 +94,8 @@ func (v *visit) readForm() error {
 	return nil
 }
 
-// isText reports whether every value is valid UTF-8 without NUL, as the API wants
-// it: an engine refuses anything else, and what only the other one took could
-// never move.
+// isText reports whether every value is valid UTF-8 without NUL, as the API wants it: an engine
+// refuses anything else, and what only the other one took could never move.
 func isText(values url.Values) bool {
 	for _, all := range values {
 		for _, s := range all {
@@ -108,8 +107,8 @@ func isText(values url.Values) bool {
 	return true
 }
 
-// admit finds out who asks, and refuses who may not: Unauthorized when nobody is
-// signed in, NotFound for a workspace of others, Forbidden for want of a role.
+// admit finds out who asks, and refuses who may not: Unauthorized when nobody is signed in,
+// NotFound for a workspace of others, Forbidden for want of a role.
 func (v *visit) admit(who access) error {
 	if who.level == byAnything {
 		return nil
@@ -160,8 +159,8 @@ func id[T ~string](v *visit, noun string) (T, error) {
 	return T(s), nil
 }
 
-// field returns what was typed into a field of the form. Browsers send lines
-// with CR LF, which no other client does.
+// field returns what was typed into a field of the form. Browsers send lines with CR LF, which no
+// other client does.
 func (v *visit) field(name string) string {
 	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
 }
@@ -201,8 +200,8 @@ func (v *visit) at(path ...string) string {
 	return v.console.base + "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
 }
 
-// done sends the browser on after a change. The answer to a script cannot be a
-// redirect: it would follow that itself.
+// done sends the browser on after a change. The answer to a script cannot be a redirect: it would
+// follow that itself.
 func (v *visit) done(address string) error {
 	if v.byScript() {
 		v.Header().Set("HX-Redirect", address)
@@ -218,8 +217,8 @@ func (v *visit) redirect(address string) error {
 	return nil
 }
 
-// again shows the form once more with what was wrong with it. Errors that are
-// nobody's fault are returned.
+// again shows the form once more with what was wrong with it. Errors that are nobody's fault are
+// returned.
 func (v *visit) again(name string, data any, err error) error {
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) || refusal.Kind.Status() >= 500 {

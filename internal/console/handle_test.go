@@ -79,8 +79,8 @@ func TestSignIn_KeepsWhereToGo(t *testing.T) {
 	}
 }
 
-// Whatever is no text is refused before anything reads it: SQLite would keep it,
-// and PostgreSQL fail.
+// Whatever is no text is refused before anything reads it: SQLite would keep it, and PostgreSQL
+// fail.
 func TestForm_TakesOnlyText(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
@@ -137,7 +137,8 @@ func TestPath_ThatIsNoTextLeadsNowhere(t *testing.T) {
 	}
 }
 
-// A link that somebody passes on leads where the operator says, whatever the request names as its host.
+// A link that somebody passes on leads where the operator says, whatever the request names as its
+// host.
 func TestInvite_TheLinkIsNotTheRequests(t *testing.T) {
 	w := newTown(t)
 	w.c.Address = "http://127.0.0.1:8080"

@@ -8,9 +8,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// drawing returns an icon of the catalogue, or of the console's own, as an SVG
-// that is hidden from screen readers: a name stands beside it. colour may be
-// given; it is an attribute, since the policy forbids styles.
+// drawing returns an icon of the catalogue, or of the console's own, as an SVG that is hidden from
+// screen readers: a name stands beside it. colour may be given; it is an attribute, since the
+// policy forbids styles.
 func drawing(id string, colour ...*string) template.HTML {
 	svg, ok := ownIcons[id]
 	if !ok {

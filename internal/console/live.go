@@ -32,8 +32,8 @@ import (
 // so a change by another node is found by looking. Other kinds have none: the signs are counted.
 
 const (
-	// liveLook is how often a page looks for what nobody woke it for, and asks
-	// whether its person is still signed in.
+	// liveLook is how often a page looks for what nobody woke it for, and asks whether its person
+	// is still signed in.
 	liveLook = 2 * time.Second
 	// liveRest is the least time between two signs to the same page.
 	liveRest = 250 * time.Millisecond
@@ -47,8 +47,8 @@ const (
 	liveSlack = 2 * time.Second
 )
 
-// Sign is a kind of change that pages follow. What changed is read again by the
-// page itself: a sign carries no content.
+// Sign is a kind of change that pages follow. What changed is read again by the page itself: a sign
+// carries no content.
 type Sign string
 
 // The signs.
@@ -76,8 +76,7 @@ func newLive() *live {
 	return &live{pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}}
 }
 
-// Wake tells the open pages of these workspaces that something of that kind
-// changed there.
+// Wake tells the open pages of these workspaces that something of that kind changed there.
 func (c *Console) Wake(s Sign, in sheaf.WorkspaceSet) {
 	l := c.live
 	l.mu.Lock()
@@ -121,16 +120,15 @@ func (l *live) watch(ws sheaf.WorkspaceID) (woken <-chan struct{}, now counts) {
 	return p.woken, p.counts
 }
 
-// since reports whether something of that kind changed since then, or a little
-// before, in any workspace: a page that was just made may look once too often.
+// since reports whether something of that kind changed since then, or a little before, in any
+// workspace: a page that was just made may look once too often.
 func (l *live) since(s Sign, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last[s].After(at.Add(-liveSlack))
 }
 
-// enter counts an open page of a person; the function that it returns counts it
-// out.
+// enter counts an open page of a person; the function that it returns counts it out.
 func (l *live) enter(ws sheaf.WorkspaceID, user sheaf.UserID) (leave func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,8 +198,8 @@ func tooManyStreams(err error) error {
 	return &sheaf.Error{Kind: kind, RetryAfter: refusal.RetryAfter, Text: refusal.Text}
 }
 
-// comeAgain tells the stream of an open page to ask later: a browser that gets
-// any status but 200 never does.
+// comeAgain tells the stream of an open page to ask later: a browser that gets any status but 200
+// never does.
 func (v *visit) comeAgain() {
 	v.Header().Set("Content-Type", "text/event-stream")
 	v.WriteHeader(http.StatusOK)
@@ -216,8 +214,8 @@ type follower struct {
 	control *http.ResponseController
 }
 
-// catchUp makes the first look tell of what changed between the making of the
-// page, whose time its address carries, and now.
+// catchUp makes the first look tell of what changed between the making of the page, whose time its
+// address carries, and now.
 func (f *follower) catchUp() {
 	made, err := strconv.ParseInt(f.v.r.URL.Query().Get("since"), 10, 64)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// What is recorded between the making of a page and the beginning of its stream
-// is told at once.
+// What is recorded between the making of a page and the beginning of its stream is told at once.
 func TestFollow_TellsWhatChangedSinceThePageWasMade(t *testing.T) {
 	w := newTown(t)
 	made := time.Now()

@@ -17,8 +17,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// opens pins who may open each route. A route that is added, or opens to others,
-// is to be written here by hand: that is the moment to think about it.
+// opens pins who may open each route. A route that is added, or opens to others, is to be written
+// here by hand: that is the moment to think about it.
 const opens = `
 GET /{$}: anyone
 GET /assets/{file}: anything
@@ -117,8 +117,7 @@ func TestRoutes_SayWhoOpensThem(t *testing.T) {
 	}
 }
 
-// town is two workspaces with people: an owner, a member, and somebody who owns
-// the other one.
+// town is two workspaces with people: an owner, a member, and somebody who owns the other one.
 type town struct {
 	*testing.T
 	c                       *Console

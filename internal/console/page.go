@@ -68,8 +68,8 @@ func (v *visit) show(status int, name string, data any) error {
 	return v.render(status, name, v.page(data))
 }
 
-// render writes a page. It is made whole before the status is sent, and is
-// Unavailable when too many large ones wait for their readers.
+// render writes a page. It is made whole before the status is sent, and is Unavailable when too
+// many large ones wait for their readers.
 func (v *visit) render(status int, name string, p page) error {
 	root := "layout"
 	if p.Dialog {
@@ -91,8 +91,7 @@ func (v *visit) render(status int, name string, p page) error {
 	return nil
 }
 
-// fragment writes one template of a page's file, for a script that puts it into
-// the page.
+// fragment writes one template of a page's file, for a script that puts it into the page.
 func (v *visit) fragment(name, part string, data any) error {
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, part, v.page(data)); err != nil {
@@ -147,8 +146,10 @@ func (c *Console) functions() template.FuncMap {
 	}
 }
 
-// pairs makes a map of names and values, for a template that takes several: {{template "leaf" (map "Page" $ "Project" .)}}.
-// A template that asks it for another name fails.
+// pairs makes a map of names and values, for a template that takes several. A template that asks
+// the map for another name fails.
+//
+//	{{template "leaf" (map "Page" $ "Project" .)}}
 func pairs(args ...any) (map[string]any, error) {
 	if len(args)%2 != 0 {
 		return nil, fmt.Errorf("map takes names and values, got %d", len(args))

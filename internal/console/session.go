@@ -11,8 +11,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// cookieName binds the cookie to this host where the browser can: the prefix
-// __Host- needs HTTPS.
+// cookieName binds the cookie to this host where the browser can: the prefix __Host- needs HTTPS.
 func (v *visit) cookieName() string {
 	if v.secure() {
 		return "__Host-sheaf"
@@ -20,8 +19,8 @@ func (v *visit) cookieName() string {
 	return "sheaf"
 }
 
-// secure reports whether the browser speaks HTTPS: to us, to a proxy that we
-// trust, or to whatever stands at the public address.
+// secure reports whether the browser speaks HTTPS: to us, to a proxy that we trust, or to whatever
+// stands at the public address.
 func (c *Console) secure(x *front.Exchange) bool {
 	scheme, _ := x.Origin()
 	return scheme == "https" || x.Request.TLS != nil || c.PublicURL != nil && c.PublicURL.Scheme == "https"
@@ -29,8 +28,8 @@ func (c *Console) secure(x *front.Exchange) bool {
 
 func (v *visit) secure() bool { return v.console.secure(v.Exchange) }
 
-// address is where the person is, as far as we know: an IPv6 network, since one
-// has more addresses than anybody could count.
+// address is where the person is, as far as we know: an IPv6 network, since one has more addresses
+// than anybody could count.
 func (v *visit) address() string {
 	ip := v.Client()
 	if ip.Is6() {
@@ -40,8 +39,8 @@ func (v *visit) address() string {
 	return ip.String()
 }
 
-// keep hands the browser its session, and by what it is recognised when it signs
-// in again, which outlives the session.
+// keep hands the browser its session, and by what it is recognised when it signs in again, which
+// outlives the session.
 func (v *visit) keep(s app.NewSession) {
 	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: s.Token, Path: "/", Expires: s.ExpiresAt,
 		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteLaxMode})

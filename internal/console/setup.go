@@ -10,8 +10,8 @@ import (
 
 type setupPage struct{ Email string }
 
-// setup shows the form. It changes nothing: programs that look at links in
-// messages must not use one up.
+// setup shows the form. It changes nothing: programs that look at links in messages must not use
+// one up.
 func (c *Console) setup(v *visit) error {
 	if err := c.app.CheckSetupLink(v.r.Context(), v.r.PathValue("token")); err != nil {
 		return v.refuseSetup(setupPage{}, err)

@@ -5,8 +5,8 @@ import "strings"
 // snippet is a program that verifies a delivery, ready to paste.
 type snippet struct{ Name, Code, Note string }
 
-// snippets show how to verify in the languages that receivers are mostly
-// written in. The secret is read from SHEAF_SECRET: no page repeats it.
+// snippets show how to verify in the languages that receivers are mostly written in. The secret is
+// read from SHEAF_SECRET: no page repeats it.
 func snippets(header string) []snippet {
 	return []snippet{
 		{Name: "Go", Code: `http.Handle("/hook", webhook.Handler(os.Getenv("SHEAF_SECRET"),
@@ -32,8 +32,8 @@ def hook():
 	}
 }
 
-// n8n names the fields as its editor does. What a Webhook node has parsed is no
-// longer what was signed, so the body is read from the raw one.
+// n8n names the fields as its editor does. What a Webhook node has parsed is no longer what was
+// signed, so the body is read from the raw one.
 const n8n = `Webhook: POST, option Raw Body on.
 Extract From File: Extract From Text File, field data, destination raw, option Keep Source: JSON.
 Crypto: HMAC, SHA256, hex, property signature; its credential has the whsec_… as it is as Hmac Secret; value:

@@ -8,8 +8,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// tree is what stands on the left: folders, what is in them, and where the
-// reader is.
+// tree is what stands on the left: folders, what is in them, and where the reader is.
 type tree struct {
 	Projects  []*branch // folders of projects at the root level
 	Brandings []*branch
@@ -51,8 +50,8 @@ func (v *visit) readTree(here string) (*tree, error) {
 	return t, nil
 }
 
-// grow puts each folder under its parent. A folder whose parent is beyond what
-// is shown stands at the root.
+// grow puts each folder under its parent. A folder whose parent is beyond what is shown stands at
+// the root.
 func (t *tree) grow(folders []sheaf.Folder, here string) (roots []*branch) {
 	for _, f := range folders {
 		t.byID[f.ID] = &branch{Folder: f, Here: string(f.ID) == here}
@@ -101,8 +100,8 @@ type place struct {
 	Here  bool
 }
 
-// places lists the folders of a type in the tree's order, without the tree of
-// one that is to be moved. Which of them are possible the rules decide.
+// places lists the folders of a type in the tree's order, without the tree of one that is to be
+// moved. Which of them are possible the rules decide.
 func (t *tree) places(roots []*branch, without sheaf.FolderID, here *sheaf.FolderID) (out []place) {
 	for _, b := range roots {
 		if b.ID == without {
@@ -115,8 +114,7 @@ func (t *tree) places(roots []*branch, without sheaf.FolderID, here *sheaf.Folde
 	return out
 }
 
-// showBeside shows a page with the tree on its left, unless it is for the
-// dialog.
+// showBeside shows a page with the tree on its left, unless it is for the dialog.
 func (v *visit) showBeside(status int, name, here string, data any) error {
 	p := v.page(data)
 	if !p.Dialog {

@@ -99,8 +99,8 @@ func (v *visit) webhookForm() (webhookForm, sheaf.SubscriptionChange) {
 	return f, change
 }
 
-// readHeaders reads a header a line. A line without a colon is a name without a
-// value, which the rules refuse with a sentence.
+// readHeaders reads a header a line. A line without a colon is a name without a value, which the
+// rules refuse with a sentence.
 func readHeaders(lines string) []sheaf.Header {
 	var out []sheaf.Header
 	for line := range strings.SplitSeq(lines, "\n") {

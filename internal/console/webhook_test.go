@@ -61,7 +61,8 @@ func TestWebhook_AnActiveOneSendsWhatItHolds(t *testing.T) {
 	w.wantIn(look(w.owner), false, "/recover", "still held")
 }
 
-// Reactivating and sending what is held is one transaction: whoever asks for both never gets the first alone.
+// Reactivating and sending what is held is one transaction: whoever asks for both never gets the
+// first alone.
 func TestWebhook_IsReactivatedAndSendsInOneTransaction(t *testing.T) {
 	w := newTown(t)
 	w.activate(false)
@@ -119,8 +120,8 @@ func TestPages_ShowAMemberNothingToManage(t *testing.T) {
 	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, `/rotate"`, `/delete"`, `/reactivate"`, `/test"`, `/edit"`)
 }
 
-// The console is no way around the rate limit: whoever changes too much waits,
-// and may look meanwhile.
+// The console is no way around the rate limit: whoever changes too much waits, and may look
+// meanwhile.
 func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
 	w := newTown(t)
 	asked := map[string]sheaf.Plan{}

@@ -11,8 +11,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// timeElement shows a time. A script puts it into the reader's zone; the exact
-// UTC stays in the title.
+// timeElement shows a time. A script puts it into the reader's zone; the exact UTC stays in the
+// title.
 func timeElement(t any) template.HTML {
 	at, ok := t.(time.Time)
 	if p, is := t.(*time.Time); is && p != nil {
@@ -76,8 +76,7 @@ func article(r sheaf.Role) string {
 	return "an"
 }
 
-// sentence makes a rule's text, which begins in lower case for the API, one for
-// a page.
+// sentence makes a rule's text, which begins in lower case for the API, one for a page.
 func sentence(e *sheaf.Error) string {
 	s := e.Text
 	if e.Person != "" {
