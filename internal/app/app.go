@@ -37,11 +37,11 @@ type Config struct {
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
-	// PasswordCost is for new passwords; the zero value is the second choice of
-	// RFC 9106. Tests of many people take less.
+	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
+	// many people take less.
 	PasswordCost PasswordCost
-	// MaxRecords is how many projects, folders and documents a workspace of that
-	// plan may have together; 0 is any number, and so is nil.
+	// MaxRecords is how many projects, folders and documents a workspace of that plan may have
+	// together; 0 is any number, and so is nil.
 	MaxRecords func(sheaf.Plan) int
 }
 

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Authenticate returns what an API key stands for, as of the newest commit, or
-// Unauthorized. A text that cannot be a key is refused without a look-up.
+// Authenticate returns what an API key stands for, as of the newest commit, or Unauthorized. A text
+// that cannot be a key is refused without a look-up.
 func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential, error) {
 	hash, ok := sheaf.HashKey(secret)
 	if !ok {

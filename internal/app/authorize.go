@@ -25,9 +25,9 @@ import (
 //
 // A read is asked for once: what it returns was allowed to be seen when the request began.
 //
-// The methods in the last line take no Caller: they find out who somebody is (signing in,
-// sessions, invitations), or serve whoever runs the program (Operator). archtest has the test that
-// nothing else touches the store, and that no method with a Caller leads to these.
+// The methods in the last line take no Caller: they find out who somebody is (signing in, sessions,
+// invitations), or serve whoever runs the program (Operator). archtest has the test that nothing
+// else touches the store, and that no method with a Caller leads to these.
 
 // Caller is who asks: a key of a user in a workspace, or a member of it who is signed in to the
 // console. It has either a Key or a Role. Every method takes one and sees nothing of any other

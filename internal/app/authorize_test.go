@@ -9,8 +9,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Every method that takes a Caller refuses one who holds nothing, before anything else: these rules have no store, and
-// the arguments are as wrong as they can be. That no method goes around the gate is shown by archtest.
+// Every method that takes a Caller refuses one who holds nothing, before anything else: these rules
+// have no store, and the arguments are as wrong as they can be. That no method goes around the gate
+// is shown by archtest.
 func TestGate_IsAskedFirst(t *testing.T) {
 	a := New(Config{Now: time.Now, Webhooks: Webhooks{Guard: &guard.Guard{}}})
 	of := reflect.ValueOf(a)
@@ -47,8 +48,8 @@ func TestGate_IsAskedFirst(t *testing.T) {
 	}
 }
 
-// What was allowed when the request began is asked again inside the transaction: a key that was revoked, a plan that
-// ended and a role that was taken meanwhile do nothing more.
+// What was allowed when the request began is asked again inside the transaction: a key that was
+// revoked, a plan that ended and a role that was taken meanwhile do nothing more.
 func TestGate_IsAskedAgainInsideTheTransaction(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		ws, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro})

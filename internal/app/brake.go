@@ -10,10 +10,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// brake is a name under which failures to sign in are counted, and how they
-// slow the next attempt down: free ones cost nothing, then the wait doubles from
-// a second up to most. They are forgotten an hour after the last one, or one by
-// one, each after leak.
+// brake is a name under which failures to sign in are counted, and how they slow the next attempt
+// down: free ones cost nothing, then the wait doubles from a second up to most. They are forgotten
+// an hour after the last one, or one by one, each after leak.
 type brake struct {
 	name string
 	free int64
@@ -24,23 +23,22 @@ type brake struct {
 // forgetFailures is how long after the last one failures no longer count.
 const forgetFailures = time.Hour
 
-// brakes are what an attempt to sign in has to pass. Its own are caused by
-// whoever makes it, the first of them by their failures for this account alone;
-// anybody can cause that of the account.
+// brakes are what an attempt to sign in has to pass. Its own are caused by whoever makes it, the
+// first of them by their failures for this account alone; anybody can cause that of the account.
 type brakes struct {
 	own     []brake
 	account *brake
 }
 
-// brakesFor returns those for a browser that is not known: where it comes from
-// is slowed down, for this account sooner than for all together. The account is
-// slowed down only when many places try it, and never by more than a minute,
-// since that keeps its owner out too: at one guess a minute a password of eight
-// characters holds.
+// brakesFor returns those for a browser that is not known: where it comes from is slowed down, for
+// this account sooner than for all together. The account is slowed down only when many places try
+// it, and never by more than a minute, since that keeps its owner out too: at one guess a minute a
+// password of eight characters holds.
 func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	account := "user " + string(user)
 	if user == "" {
-		// Folded as the store looks for it: two spellings of an address slow each other down, whoever has it.
+		// Folded as the store looks for it: two spellings of an address slow each other down,
+		// whoever has it.
 		account = "email " + shortHash([]byte(store.Fold(in.Email)))
 	}
 	return brakes{
@@ -49,8 +47,8 @@ func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	}
 }
 
-// brakesOf returns those for a browser that its person signed in with before, or
-// is signed in with: nobody else can slow it down.
+// brakesOf returns those for a browser that its person signed in with before, or is signed in with:
+// nobody else can slow it down.
 func brakesOf(known string) brakes {
 	return brakes{own: []brake{{name: "known " + shortHash([]byte(known)), free: 5, most: 15 * time.Minute}}}
 }
@@ -84,9 +82,10 @@ func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	return f.At.Add(wait).Sub(now)
 }
 
-// countAttempt counts an attempt to sign in as failed before it is made, so that many at once are no
-// way around, or returns RateLimited. What the account's brake refuses counts where it comes from:
-// asking again and again keeps nobody else out for long. forgiveAttempt takes back what was counted.
+// countAttempt counts an attempt to sign in as failed before it is made, so that many at once are
+// no way around, or returns RateLimited. What the account's brake refuses counts where it comes
+// from: asking again and again keeps nobody else out for long. forgiveAttempt takes back what was
+// counted.
 func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	var refused error
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
@@ -128,8 +127,8 @@ func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	return err
 }
 
-// next holds the brake's name, and returns its failures with one more, and how
-// long an attempt has to wait.
+// next holds the brake's name, and returns its failures with one more, and how long an attempt has
+// to wait.
 func (b brake) next(tx *store.Tx, now time.Time) (store.Failures, time.Duration, error) {
 	f, err := tx.LockFailures(b.name)
 	return store.Failures{Count: b.count(f, now) + 1, At: now}, b.wait(f, now), err
@@ -141,8 +140,8 @@ func tooManyFailures(wait time.Duration, remedy string) error {
 		Text: "Signing in failed too often. Try again in " + wait.String() + "." + remedy}
 }
 
-// forgiveAttempt takes back what countAttempt counted: the attempts for this account from here begin
-// anew, the others are forgiven this one.
+// forgiveAttempt takes back what countAttempt counted: the attempts for this account from here
+// begin anew, the others are forgiven this one.
 func (a *App) forgiveAttempt(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := tx.ForgetFailures(all.own[0].name); err != nil {

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Deliveries returns a page of a subscription's deliveries; state "" is every
-// one. An unknown subscription is NotFound.
+// Deliveries returns a page of a subscription's deliveries; state "" is every one. An unknown
+// subscription is NotFound.
 func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
 		if _, err := r.Subscription(c.Workspace, id); err != nil {
@@ -37,8 +37,8 @@ type Recovered struct{ Queued int64 }
 // Fields appends the number.
 func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
 
-// RecoverDeliveries makes the failed and held deliveries of events since then
-// run the whole schedule again, and count. An inactive subscription is Invalid.
+// RecoverDeliveries makes the failed and held deliveries of events since then run the whole
+// schedule again, and count. An inactive subscription is Invalid.
 func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
 		if err := w.mayRecover(id); err != nil {
@@ -96,8 +96,8 @@ func (w *work) recoverHeld(id sheaf.SubscriptionID) (Recovered, error) {
 	return Recovered{n}, err
 }
 
-// Redeliver asks for one more attempt of a delivery, also when its subscription
-// is inactive. It counts for nothing.
+// Redeliver asks for one more attempt of a delivery, also when its subscription is inactive. It
+// counts for nothing.
 func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.Delivery, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Delivery, error) {
 		d, err := w.Delivery(w.ws.ID, id)
@@ -111,8 +111,7 @@ func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (she
 	})
 }
 
-// EventFates says for each subscription what became of an event, or why it got
-// nothing.
+// EventFates says for each subscription what became of an event, or why it got nothing.
 func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p sheaf.Paging) (sheaf.Page[sheaf.Fate], error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead, sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
 		e, err := r.Event(c.Workspace, id)

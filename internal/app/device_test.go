@@ -20,8 +20,8 @@ func guess(t *testing.T, a *App, email, address string) error {
 	return err
 }
 
-// Whoever guesses, however often, from a few addresses, keeps nobody out but themselves: the owner gets in at every
-// minute, from a browser that was never there before.
+// Whoever guesses, however often, from a few addresses, keeps nobody out but themselves: the owner
+// gets in at every minute, from a browser that was never there before.
 func TestSignIn_AnAttackerDoesNotLockTheOwnerOut(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -47,8 +47,8 @@ func TestSignIn_AnAttackerDoesNotLockTheOwnerOut(t *testing.T) {
 	})
 }
 
-// Where hundreds of addresses guess, the account has a brake, and a browser that its person signed in with before
-// passes by it. Asking again while the brake is on costs the address.
+// Where hundreds of addresses guess, the account has a brake, and a browser that its person signed
+// in with before passes by it. Asking again while the brake is on costs the address.
 func TestSignIn_AKnownBrowserPassesTheBrakeOfItsAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -174,7 +174,8 @@ func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
 	})
 }
 
-// Others' guesses do not keep a person who is signed in from changing the password, and their own have a brake.
+// Others' guesses do not keep a person who is signed in from changing the password, and their own
+// have a brake.
 func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -195,7 +196,8 @@ func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 	})
 }
 
-// A line has room for many, of whom one who comes often is not all; and strangers leave a place of hashing free.
+// A line has room for many, of whom one who comes often is not all; and strangers leave a place of
+// hashing free.
 func TestLine_IsNotFilledByOne(t *testing.T) {
 	t.Parallel()
 	l := newLine(1)

@@ -21,8 +21,8 @@ func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (shea
 	})
 }
 
-// CreateDocument adds a document. Its project must exist (NotFound), and the plan
-// have room for it (QUOTA_REACHED).
+// CreateDocument adds a document. Its project must exist (NotFound), and the plan have room for it
+// (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), checkNewDocument(in), func(w *work) (sheaf.Document, error) {
 		d := in.Apply(sheaf.Document{})
@@ -55,8 +55,7 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 	return err
 }
 
-// UpdateDocument changes the fields that were sent. What changes nothing leaves
-// no trace.
+// UpdateDocument changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
 	fault := checkChange(in.Empty(), "title, description, project_id", in.Check())
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
@@ -78,8 +77,8 @@ func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 	})
 }
 
-// DeleteDocument deletes softly: the document is gone from every list and
-// count until it is restored.
+// DeleteDocument deletes softly: the document is gone from every list and count until it is
+// restored.
 func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
 	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error {
 		before, err := w.Document(w.ws.ID, id)
@@ -97,9 +96,8 @@ func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 	})
 }
 
-// RestoreDocument undoes a deletion. One that is not deleted stays as it is.
-// When its project is gone meanwhile, it is in none. The plan must have room for
-// it (QUOTA_REACHED).
+// RestoreDocument undoes a deletion. One that is not deleted stays as it is. When its project is
+// gone meanwhile, it is in none. The plan must have room for it (QUOTA_REACHED).
 func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
 		before, err := w.AnyDocument(w.ws.ID, id)

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Events returns a page of the workspace's log in commit order. An After that
-// the log does not have is NotFound, never an empty page.
+// Events returns a page of the workspace's log in commit order. An After that the log does not have
+// is NotFound, never an empty page.
 func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.Page[sheaf.Event], error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
 		after, err := position(r, c.Workspace, f.After)
@@ -59,8 +59,8 @@ func (in NewEvent) check() error {
 	return nil
 }
 
-// PublishEvent adds an event of a part that lives elsewhere: media, generation,
-// share. A user who is no member of the workspace is NotFound.
+// PublishEvent adds an event of a part that lives elsewhere: media, generation, share. A user who
+// is no member of the workspace is NotFound.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
 	return write(ctx, a, c, scope(sheaf.EventsWrite), in.check(), func(w *work) (sheaf.Event, error) {
 		user := c.User
@@ -76,8 +76,8 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 	})
 }
 
-// FollowEvents returns the position from which to follow the log: after the
-// filter's event, which may be NotFound, or at its end.
+// FollowEvents returns the position from which to follow the log: after the filter's event, which
+// may be NotFound, or at its end.
 func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (int64, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (int64, error) {
 		if f.After != "" || f.Since != nil {
@@ -96,8 +96,7 @@ type Tail struct {
 	More   bool  // there is more to read at once
 }
 
-// tailSize bounds how many events a follower holds: with the largest payloads
-// 4 MiB.
+// tailSize bounds how many events a follower holds: with the largest payloads 4 MiB.
 const tailSize = 16
 
 // EventsAfter returns what the log has behind a position, in commit order.

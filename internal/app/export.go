@@ -15,10 +15,9 @@ type Exported struct {
 	Subscription *sheaf.Subscription
 }
 
-// Export calls each for every record of a workspace, as of one moment: folders,
-// parents before their children, projects, documents without the deleted, and
-// subscriptions. It returns NotFound for an unknown workspace, and what each
-// returns.
+// Export calls each for every record of a workspace, as of one moment: folders, parents before
+// their children, projects, documents without the deleted, and subscriptions. It returns NotFound
+// for an unknown workspace, and what each returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		if _, err := r.Workspace(id); err != nil {

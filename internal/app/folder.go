@@ -24,9 +24,9 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 	})
 }
 
-// CreateFolder adds a folder. Its parent must exist (NotFound), be of the same
-// type and not at the deepest level (Invalid); the plan must include the type
-// (PLAN_REQUIRED) and have room for it (QUOTA_REACHED).
+// CreateFolder adds a folder. Its parent must exist (NotFound), be of the same type and not at the
+// deepest level (Invalid); the plan must include the type (PLAN_REQUIRED) and have room for it
+// (QUOTA_REACHED).
 func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
 	entity, fault := checkNewFolder(in)
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (f sheaf.Folder, err error) {
@@ -87,8 +87,7 @@ func checkDepth(depth int) error {
 	return nil
 }
 
-// UpdateFolder changes the fields that were sent. What changes nothing leaves
-// no trace.
+// UpdateFolder changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
 	fault := checkChange(in.Empty(), "name, color, sort_order", in.Check())
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
@@ -117,8 +116,8 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 	return f, w.UpdateFolder(w.ws.ID, f)
 }
 
-// MoveFolder puts the folder, and all below it, under another, or with nil at
-// the root level. A cycle, another type and a fourth level are Invalid.
+// MoveFolder puts the folder, and all below it, under another, or with nil at the root level. A
+// cycle, another type and a fourth level are Invalid.
 func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Folder, error) {
 		before, err := w.Folder(w.ws.ID, id)
@@ -157,8 +156,7 @@ func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, e
 	return depth, checkDepth(depth + height)
 }
 
-// moveTree moves the top; what is below it changes its depth alone, which is
-// derived and no event.
+// moveTree moves the top; what is below it changes its depth alone, which is derived and no event.
 func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) (sheaf.Folder, error) {
 	top := tree[0]
 	by := depth - top.Depth
@@ -177,9 +175,9 @@ func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) 
 	return moved, nil
 }
 
-// DeleteFolder removes the folder and all below it. Their projects move to the
-// root level; no document changes. With more than 10,000 projects these move
-// first, in chunks, and the folder goes with the last.
+// DeleteFolder removes the folder and all below it. Their projects move to the root level; no
+// document changes. With more than 10,000 projects these move first, in chunks, and the folder goes
+// with the last.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
@@ -211,8 +209,8 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	})
 }
 
-// emptyFolders moves at most so many projects in the tree to the root level, and
-// returns how many it moved.
+// emptyFolders moves at most so many projects in the tree to the root level, and returns how many
+// it moved.
 func (w *work) emptyFolders(top sheaf.FolderID, most int64) (moved int64, err error) {
 	filed, err := w.FiledFolders(w.ws.ID, top, most)
 	if err != nil {
@@ -230,8 +228,8 @@ func (w *work) emptyFolders(top sheaf.FolderID, most int64) (moved int64, err er
 	return moved, nil
 }
 
-// unfileProjects moves at most so many of the folder's own projects to the root
-// level, and returns how many it moved.
+// unfileProjects moves at most so many of the folder's own projects to the root level, and returns
+// how many it moved.
 func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		projects, err := w.UnfileProjects(w.ws.ID, folder, w.now, most)
@@ -244,8 +242,7 @@ func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) 
 	})
 }
 
-// removeFolders removes at most so many folders of the tree, with what is in
-// them, the top last.
+// removeFolders removes at most so many folders of the tree, with what is in them, the top last.
 func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 	for most > 0 {
 		page, err := w.LowestFolders(w.ws.ID, top, min(cascadePage, most))

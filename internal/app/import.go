@@ -12,8 +12,8 @@ import (
 // MaxImport is how many records one transaction imports at most.
 const MaxImport = 500
 
-// ImportRecord is one record to import: its identifier, its times (nil: now),
-// and the one of the four that is set.
+// ImportRecord is one record to import: its identifier, its times (nil: now), and the one of the
+// four that is set.
 type ImportRecord struct {
 	ID                   string
 	CreatedAt, UpdatedAt *time.Time
@@ -40,13 +40,13 @@ func (c *ImportCount) add(d ImportCount) {
 type Imported struct {
 	Added   ImportCount
 	Skipped ImportCount // records whose identifier the workspace has
-	// Subscriptions have the secrets that were made for them, which are shown
-	// once; nil in a rehearsal.
+	// Subscriptions have the secrets that were made for them, which are shown once; nil in a
+	// rehearsal.
 	Subscriptions []ImportedSubscription
 }
 
-// ImportedSubscription is a subscription and the identifier it was imported
-// with, which is another one where a subscription of another workspace has it.
+// ImportedSubscription is a subscription and the identifier it was imported with, which is another
+// one where a subscription of another workspace has it.
 type ImportedSubscription struct {
 	sheaf.NewSubscription
 	From sheaf.SubscriptionID
@@ -71,8 +71,7 @@ func (e *RecordError) Error() string { return e.Err.Error() }
 // Unwrap returns why it was refused.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// CheckImport returns what is wrong with a record by itself, whatever the
-// workspace has.
+// CheckImport returns what is wrong with a record by itself, whatever the workspace has.
 func (o Operator) CheckImport(r ImportRecord) error {
 	if err := o.checkTimes(r); err != nil {
 		return err
@@ -92,8 +91,8 @@ func (o Operator) CheckImport(r ImportRecord) error {
 // futureSlack is by how much the clock of another machine may be ahead.
 const futureSlack = time.Minute
 
-// checkTimes refuses a change before its creation, and one that is still to
-// come: no event could ever be as new.
+// checkTimes refuses a change before its creation, and one that is still to come: no event could
+// ever be as new.
 func (o Operator) checkTimes(r ImportRecord) error {
 	created, updated := r.times(o.app.now())
 	switch {
@@ -121,10 +120,9 @@ func (r ImportRecord) times(now time.Time) (created, updated time.Time) {
 	return created.Truncate(time.Millisecond), updated.Truncate(time.Millisecond)
 }
 
-// Import adds at most MaxImport records to a workspace, all in one transaction
-// or, with an error, none. What the API would refuse is a *RecordError; a
-// record whose identifier the workspace has is skipped. The records are their
-// owner's doing: each emits its event.
+// Import adds at most MaxImport records to a workspace, all in one transaction or, with an error,
+// none. What the API would refuse is a *RecordError; a record whose identifier the workspace has is
+// skipped. The records are their owner's doing: each emits its event.
 func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []ImportRecord) (Imported, error) {
 	if err := o.checkBatch(batch); err != nil {
 		return Imported{}, err
@@ -156,8 +154,8 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 	return nil
 }
 
-// saveImport writes what was accepted, in an order in which every reference leads
-// to what is there; the events are in that of the records.
+// saveImport writes what was accepted, in an order in which every reference leads to what is there;
+// the events are in that of the records.
 func (w *work) saveImport(im *importing) (Imported, error) {
 	w.ws = im.ws
 	for _, c := range im.created {

@@ -228,9 +228,9 @@ func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) er
 	return nil
 }
 
-// freeSubscription returns the identifier that a subscription gets: its own, or
-// where one of another workspace has it, one that is made of the two, always
-// the same. here says that this workspace has it already.
+// freeSubscription returns the identifier that a subscription gets: its own, or where one of
+// another workspace has it, one that is made of the two, always the same. here says that this
+// workspace has it already.
 func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID) (id sheaf.SubscriptionID, here bool, err error) {
 	for _, id := range []sheaf.SubscriptionID{from, otherID(im.ws.ID, from)} {
 		by, taken, err := r.TakenSubscription(id)

@@ -12,22 +12,19 @@ import (
 const (
 	// invitationLives is for how long an invitation's link may be used.
 	invitationLives = 7 * 24 * time.Hour
-	// maxInvitations is how many may be open in a workspace: they are shown on
-	// one page.
+	// maxInvitations is how many may be open in a workspace: they are shown on one page.
 	maxInvitations = 100
 )
 
-// NewInvitation is an invitation just made. The token is shown once; its hash is
-// kept.
+// NewInvitation is an invitation just made. The token is shown once; its hash is kept.
 type NewInvitation struct {
 	sheaf.Invitation
 	Token string
 }
 
-// Invite makes a one-time link by which somebody joins the workspace, in place
-// of an older one for the same e-mail. No mail is sent. It returns Invalid for
-// what is no e-mail, and Conflict for a personal workspace, a member, or when
-// maxInvitations to others are open.
+// Invite makes a one-time link by which somebody joins the workspace, in place of an older one for
+// the same e-mail. No mail is sent. It returns Invalid for what is no e-mail, and Conflict for a
+// personal workspace, a member, or when maxInvitations to others are open.
 func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
 	fault := firstError(checkOperatorText("e-mail", email), checkEmail(email))
 	return write(ctx, a, c, owner, fault, func(w *work) (NewInvitation, error) {
@@ -95,8 +92,8 @@ type Offer struct {
 	Invitation sheaf.Invitation
 	Workspace  sheaf.Workspace
 	InvitedBy  sheaf.User
-	// Known says that a user with the e-mail exists: they join with their own
-	// password. Locked says that this user has none, so that nobody can.
+	// Known says that a user with the e-mail exists: they join with their own password. Locked says
+	// that this user has none, so that nobody can.
 	Known, Locked bool
 }
 
@@ -136,10 +133,9 @@ type Join struct {
 	Token, Name, Password, Address, Device string
 }
 
-// Join uses an invitation's link and signs in: a new user gets the name and the
-// password, a known one must give their own, as in SignIn. It returns NotFound
-// for a link that cannot be used, and Invalid for a name or password that cannot
-// be.
+// Join uses an invitation's link and signs in: a new user gets the name and the password, a known
+// one must give their own, as in SignIn. It returns NotFound for a link that cannot be used, and
+// Invalid for a name or password that cannot be.
 func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.WorkspaceID, error) {
 	o, err := a.Offer(ctx, in.Token)
 	if err != nil {
@@ -168,8 +164,7 @@ func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) 
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 
-// settled keeps a new user; a known one's password must still be the one that
-// was compared.
+// settled keeps a new user; a known one's password must still be the one that was compared.
 func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	if !o.Known {
 		return tx.InsertUser(user)

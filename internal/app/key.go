@@ -40,15 +40,13 @@ func (k NewKey) checkExpiry(now time.Time) error {
 	return nil
 }
 
-// CreateKey makes a key for the caller's user. It grants only scopes that the
-// caller holds, and no later expiry (Forbidden); the plan bounds how many live
-// ones there are (KEY_LIMIT_REACHED) and how many are made in an hour
-// (RateLimited).
+// CreateKey makes a key for the caller's user. It grants only scopes that the caller holds, and no
+// later expiry (Forbidden); the plan bounds how many live ones there are (KEY_LIMIT_REACHED) and
+// how many are made in an hour (RateLimited).
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
 	fault := firstError(in.checkName(), in.checkGrant(c))
 	return write(ctx, a, c, scope(sheaf.KeysWrite), fault, func(w *work) (sheaf.NewKey, error) {
-		// Here and not before: a repetition after the key has expired still
-		// gets the first answer.
+		// Here and not before: a repetition after the key has expired still gets the first answer.
 		if err := in.checkExpiry(w.now); err != nil {
 			return sheaf.NewKey{}, err
 		}
@@ -88,10 +86,9 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
 
-// checkKeysMade returns RateLimited, with the time to wait, when the workspace
-// made as many keys within an hour as its plan allows. Whoever has a key could
-// otherwise throw away any number of them, each with a rate limit of its own.
-// Operators are not asked: their commands are the way out.
+// checkKeysMade returns RateLimited, with the time to wait, when the workspace made as many keys
+// within an hour as its plan allows. Whoever has a key could otherwise throw away any number of
+// them, each with a rate limit of its own. Operators are not asked: their commands are the way out.
 func (w *work) checkKeysMade() error {
 	if w.caller.Key.ID == "" && w.caller.Role == "" {
 		return nil
@@ -131,8 +128,8 @@ type Identity struct {
 	User sheaf.User
 }
 
-// Me returns the key that the caller uses, and its user. The key is read again:
-// the caller's own may have been remembered since before it was last used.
+// Me returns the key that the caller uses, and its user. The key is read again: the caller's own
+// may have been remembered since before it was last used.
 func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 	return read(ctx, a, c, aKey, func(r *store.Reader) (me Identity, err error) {
 		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {

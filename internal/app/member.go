@@ -24,10 +24,9 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
-// SetRole changes what a member may do. What they could no longer make ends with
-// it: the invitations of who is no owner any more, the keys of who is no admin.
-// It returns NotFound for who is no member, and Conflict when the workspace would
-// be left without an owner.
+// SetRole changes what a member may do. What they could no longer make ends with it: the
+// invitations of who is no owner any more, the keys of who is no admin. It returns NotFound for who
+// is no member, and Conflict when the workspace would be left without an owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		if err := w.ownerStays(u, role); err != nil {
@@ -52,9 +51,9 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	return w.RevokeKeysOf(w.ws.ID, u, w.now)
 }
 
-// RemoveMember ends a membership, the member's keys in this workspace and the
-// invitations that they made. Owners may remove anybody, everybody else only
-// themselves. It returns Conflict for the last owner.
+// RemoveMember ends a membership, the member's keys in this workspace and the invitations that they
+// made. Owners may remove anybody, everybody else only themselves. It returns Conflict for the last
+// owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
 	return do(ctx, a, c, ownerOr(u), nil, func(w *work) error {
 		if err := w.ownerStays(u, ""); err != nil {
@@ -67,8 +66,7 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 	})
 }
 
-// ownerStays returns Conflict when the user is the last owner and would be one
-// no longer.
+// ownerStays returns Conflict when the user is the last owner and would be one no longer.
 func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	role, err := w.Role(w.ws.ID, u)
 	if err != nil || role != sheaf.Owner || becomes == sheaf.Owner {
@@ -82,16 +80,16 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	return err
 }
 
-// RenameWorkspace changes the workspace's name, which owners may. It returns
-// Invalid for a name that is empty or too long.
+// RenameWorkspace changes the workspace's name, which owners may. It returns Invalid for a name
+// that is empty or too long.
 func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error {
 	return do(ctx, a, c, owner, NewWorkspace{Name: name}.check(), func(w *work) error {
 		return w.RenameWorkspace(w.ws.ID, name)
 	})
 }
 
-// ChangePlan changes the workspace's plan, which owners may. What the new plan
-// does not include stays, and is refused when it is used.
+// ChangePlan changes the workspace's plan, which owners may. What the new plan does not include
+// stays, and is refused when it is used.
 func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error { return w.SetPlan(w.ws.ID, p) })
 }

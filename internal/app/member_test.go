@@ -79,8 +79,8 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro), sheaf.Forbidden)
 		wantKind(t, "an admin removes the owner", a.RemoveMember(t.Context(), admin, owner.User), sheaf.Forbidden)
 
-		// The role counts that is stored when the change is made, not that of
-		// when the request came.
+		// The role counts that is stored when the change is made, not that of when the request
+		// came.
 		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Member); err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +205,7 @@ func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
 	})
 }
 
-// An owner must not become somebody else by inviting their e-mail and using the
-// link themselves.
+// An owner must not become somebody else by inviting their e-mail and using the link themselves.
 func TestInvitation_IsNoWayIntoAnothersAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)

@@ -13,8 +13,8 @@ import (
 // minutesAtOnce bounds one transaction: a writer waits for one at most.
 const minutesAtOnce = 200
 
-// AddMinute adds what this process counted to the charts, some workspaces at a
-// time. With an error those that were not reached are left out.
+// AddMinute adds what this process counted to the charts, some workspaces at a time. With an error
+// those that were not reached are left out.
 func (a *App) AddMinute(ctx context.Context, at time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error {
 	// In one order, so that two nodes do not wait for each other in a circle.
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(by)), minutesAtOnce) {
@@ -33,8 +33,8 @@ func (a *App) AddMinute(ctx context.Context, at time.Time, by map[sheaf.Workspac
 	return nil
 }
 
-// Minutes returns what was counted since then, by all nodes, oldest first; a
-// minute in which nothing happened is left out.
+// Minutes returns what was counted since then, by all nodes, oldest first; a minute in which
+// nothing happened is left out.
 func (a *App) Minutes(ctx context.Context, c Caller, since time.Time) ([]sheaf.Minute, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) ([]sheaf.Minute, error) { return r.Minutes(c.Workspace, since) })
 }

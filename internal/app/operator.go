@@ -11,16 +11,15 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Operator is the rules for whoever runs the program. Its methods take no
-// Caller: the operator holds the database, so nothing is asked here. They are
-// for the command line alone. The limits of plans hold for them too.
+// Operator is the rules for whoever runs the program. Its methods take no Caller: the operator
+// holds the database, so nothing is asked here. They are for the command line alone. The limits of
+// plans hold for them too.
 type Operator struct{ app *App }
 
 // Operator returns the rules for whoever runs the program.
 func (a *App) Operator() Operator { return Operator{a} }
 
-// OwnedWorkspace is a workspace and its first owner, as the command line shows
-// it.
+// OwnedWorkspace is a workspace and its first owner, as the command line shows it.
 type OwnedWorkspace struct {
 	sheaf.Workspace
 	Owner sheaf.UserID
@@ -57,8 +56,8 @@ func (n NewWorkspace) check() error {
 	return checkEmail(n.OwnerEmail)
 }
 
-// CreateWorkspace makes a workspace and its owner: the user with that
-// e-mail, or a new one. It returns Invalid for a wrong name or e-mail.
+// CreateWorkspace makes a workspace and its owner: the user with that e-mail, or a new one. It
+// returns Invalid for a wrong name or e-mail.
 func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWorkspace, error) {
 	var out OwnedWorkspace
 	if err := in.check(); err != nil {
@@ -102,8 +101,8 @@ func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, er
 	return u, false, tx.InsertUser(u)
 }
 
-// SetPlan changes a workspace's plan, or returns NotFound. What the new
-// plan does not include stays, and is refused when it is used.
+// SetPlan changes a workspace's plan, or returns NotFound. What the new plan does not include
+// stays, and is refused when it is used.
 func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Plan) (OwnedWorkspace, error) {
 	out, err := operate(ctx, o, id, func(w *work) (OwnedWorkspace, error) {
 		if err := w.SetPlan(id, p); err != nil {

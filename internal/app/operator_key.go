@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// CreateKey makes a key for the workspace's owner. It returns NotFound
-// for an unknown workspace, and KEY_LIMIT_REACHED as the API does.
+// CreateKey makes a key for the workspace's owner. It returns NotFound for an unknown workspace,
+// and KEY_LIMIT_REACHED as the API does.
 func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey) (sheaf.NewKey, error) {
 	if err := checkOperatorText("name", in.Name); err != nil {
 		return sheaf.NewKey{}, err

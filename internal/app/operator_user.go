@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// SetPassword sets the password of the user with that e-mail, or
-// returns NotFound. It returns Invalid for a password out of bounds.
+// SetPassword sets the password of the user with that e-mail, or returns NotFound. It returns
+// Invalid for a password out of bounds.
 func (o Operator) SetPassword(ctx context.Context, email, password string) (sheaf.User, error) {
 	if err := checkPassword(password); err != nil {
 		return sheaf.User{}, err
@@ -90,8 +90,8 @@ func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 	})
 }
 
-// Invite makes a one-time link into a workspace in the name of its owner, as
-// App.Invite does. It returns NotFound for an unknown workspace.
+// Invite makes a one-time link into a workspace in the name of its owner, as App.Invite does. It
+// returns NotFound for an unknown workspace.
 func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string, role sheaf.Role) (NewInvitation, error) {
 	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
 		return NewInvitation{}, err

@@ -6,9 +6,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// firstMissing orders the refusals of one request as the contract does: an
-// identifier that leads nowhere before a stale If-Match, and that before any
-// other rule about the stored state.
+// firstMissing orders the refusals of one request as the contract does: an identifier that leads
+// nowhere before a stale If-Match, and that before any other rule about the stored state.
 func firstMissing(reference, match error) error {
 	if sheaf.KindOf(reference) == sheaf.Invalid && match != nil {
 		return match
@@ -28,8 +27,8 @@ func checkChange(empty bool, fields string, fault error) error {
 	return fault
 }
 
-// after returns the transaction's time, and always something later than t: a
-// change raises updated_at also when the clock stands still or goes back.
+// after returns the transaction's time, and always something later than t: a change raises
+// updated_at also when the clock stands still or goes back.
 func (w *work) after(t time.Time) time.Time {
 	if w.now.After(t) {
 		return w.now

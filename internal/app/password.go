@@ -20,8 +20,7 @@ const (
 	MaxPassword = 1024
 )
 
-// PasswordCost is what hashing a new password costs. A stored hash names its
-// own, so it may change.
+// PasswordCost is what hashing a new password costs. A stored hash names its own, so it may change.
 type PasswordCost struct {
 	Passes  uint32
 	Memory  uint32 // KiB
@@ -39,16 +38,15 @@ const (
 // hashing bounds how many passwords are hashed at once, since each takes 64 MiB.
 var hashing = make(chan struct{}, 2)
 
-// Those who wait for that stand in two lines: browsers that their person signed
-// in with before, and all others, who take one place of hashing at most. So an
-// attack leaves room for whoever is known.
+// Those who wait for that stand in two lines: browsers that their person signed in with before, and
+// all others, who take one place of hashing at most. So an attack leaves room for whoever is known.
 var (
 	knownLine     = newLine(cap(hashing))
 	strangersLine = newLine(1)
 )
 
-// line is where people wait to have their password hashed. Each may stand in it a
-// few times: one who attacks does not fill it alone.
+// line is where people wait to have their password hashed. Each may stand in it a few times: one
+// who attacks does not fill it alone.
 type line struct {
 	turns chan struct{} // held while hashing
 
@@ -66,8 +64,8 @@ func newLine(atOnce int) *line {
 	return &line{turns: make(chan struct{}, atOnce), by: map[string]int{}}
 }
 
-// enter takes a place for who is called that, or returns Unavailable when there is
-// none. leave gives it back.
+// enter takes a place for who is called that, or returns Unavailable when there is none. leave
+// gives it back.
 func (l *line) enter(name string) (leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +103,7 @@ func (a *App) hashInLine(password string, l *line, name string) (string, error) 
 	return hashPassword(password, a.random, a.cost)
 }
 
-// nobodysHash matches no password and takes as long to compare as one of that
-// cost.
+// nobodysHash matches no password and takes as long to compare as one of that cost.
 func nobodysHash(cost PasswordCost) string {
 	return phc(cost, make([]byte, argonSalt), make([]byte, argonKey))
 }
@@ -136,8 +133,8 @@ func hashPassword(password string, random io.Reader, cost PasswordCost) (string,
 	return phc(cost, salt, argonID(password, salt, cost, argonKey)), nil
 }
 
-// passwordMatches reports whether the hash is that of the password. An empty
-// hash, of a user without a password, or one that is no argon2id matches none.
+// passwordMatches reports whether the hash is that of the password. An empty hash, of a user
+// without a password, or one that is no argon2id matches none.
 func passwordMatches(hash, password string) bool {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

@@ -26,8 +26,8 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 	})
 }
 
-// CreateProject adds a project. Its folder must exist (NotFound) and hold
-// projects (Invalid), and the plan have room for it (QUOTA_REACHED).
+// CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid), and
+// the plan have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkNewProject(in), func(w *work) (sheaf.Project, error) {
 		p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
@@ -52,8 +52,8 @@ func checkNewProject(in sheaf.ProjectChange) error {
 	return in.Check()
 }
 
-// mayHoldProjects returns an error unless the folder is the root level, or
-// exists and holds projects.
+// mayHoldProjects returns an error unless the folder is the root level, or exists and holds
+// projects.
 func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
 	if id == nil {
 		return nil
@@ -72,8 +72,7 @@ func holdsProjects(f sheaf.Folder) error {
 	return nil
 }
 
-// UpdateProject changes the fields that were sent. What changes nothing leaves
-// no trace.
+// UpdateProject changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
 	fault := checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility", in.Check())
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Project, error) {
@@ -110,8 +109,8 @@ func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match s
 	return p, w.UpdateProject(w.ws.ID, before, p)
 }
 
-// DeleteProject removes the project for good. Its documents stay, in no project.
-// More than 10,000 of them leave it first, in chunks, and it goes with the last.
+// DeleteProject removes the project for good. Its documents stay, in no project. More than 10,000
+// of them leave it first, in chunks, and it goes with the last.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
@@ -153,8 +152,8 @@ func (w *work) emptyProject(p sheaf.Project, most int64) error {
 	return w.CountDocuments(w.ws.ID, p.ID, -shown)
 }
 
-// unlinkDocuments takes at most so many documents out of the project, deleted
-// ones too, and returns how many of them were not deleted.
+// unlinkDocuments takes at most so many documents out of the project, deleted ones too, and returns
+// how many of them were not deleted.
 func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
 	_, err = w.pages(most, func(most int64) (int64, error) {
 		documents, err := w.UnlinkDocuments(w.ws.ID, id, w.now, most)

@@ -6,14 +6,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// checkRecords returns QUOTA_REACHED when the workspace has as many projects,
-// folders and documents as its plan allows. It is asked under the workspace's
-// lock, before one more is added, so that the number holds exactly. Operators,
-// who import, are not asked.
+// checkRecords returns QUOTA_REACHED when the workspace has as many projects, folders and documents
+// as its plan allows. It is asked under the workspace's lock, before one more is added, so that the
+// number holds exactly. Operators, who import, are not asked.
 func (w *work) checkRecords() error {
 	most := int64(w.app.maxRecords(w.ws.Plan))
-	// Each record has a number of its own: where fewer were ever given, there is
-	// nothing to count.
+	// Each record has a number of its own: where fewer were ever given, there is nothing to count.
 	if most == 0 || w.ws.LastNumber < most {
 		return nil
 	}

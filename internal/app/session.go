@@ -11,26 +11,25 @@ import (
 )
 
 const (
-	// sessionLives is how long a session lasts however often it is used, and
-	// sessionIdle without being used.
+	// sessionLives is how long a session lasts however often it is used, and sessionIdle without
+	// being used.
 	sessionLives = 7 * 24 * time.Hour
 	sessionIdle  = 12 * time.Hour
-	// sessionNoted is how exactly it is known when a session was used: a page
-	// must not write each time.
+	// sessionNoted is how exactly it is known when a session was used: a page must not write each
+	// time.
 	sessionNoted = time.Minute
 )
 
-// SignIn is what a person types, the address that it comes from, and the token
-// of their browser, if it has one of an earlier session.
+// SignIn is what a person types, the address that it comes from, and the token of their browser, if
+// it has one of an earlier session.
 type SignIn struct {
 	Email, Password string
 	Address         string
 	Device          string
 }
 
-// NewSession is a session just made. The token is for the person's browser
-// alone; its hash is kept. By Device the browser is recognised when it signs in
-// again.
+// NewSession is a session just made. The token is for the person's browser alone; its hash is kept.
+// By Device the browser is recognised when it signs in again.
 type NewSession struct {
 	Token           string
 	ExpiresAt       time.Time
@@ -41,11 +40,11 @@ type NewSession struct {
 // errSignIn says nothing about whether the e-mail is known.
 var errSignIn = unauthorized("The e-mail or the password is wrong.")
 
-// SignIn opens a session. It returns Unauthorized, the same after the same work
-// for a wrong password, an unknown e-mail and a user without a password, and
-// RateLimited with the time to wait when there were too many failures of this
-// account, or from this address: those of others do not count for a browser that
-// the person signed in with before. old is the token of the session that this one replaces, if any.
+// SignIn opens a session. It returns Unauthorized, the same after the same work for a wrong
+// password, an unknown e-mail and a user without a password, and RateLimited with the time to wait
+// when there were too many failures of this account, or from this address: those of others do not
+// count for a browser that the person signed in with before. old is the token of the session that
+// this one replaces, if any.
 func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, error) {
 	user, err := a.checkSignIn(ctx, in)
 	if err != nil {
@@ -65,8 +64,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 	return s, err
 }
 
-// samePassword returns Unauthorized when the password was changed since it was
-// compared.
+// samePassword returns Unauthorized when the password was changed since it was compared.
 func samePassword(tx *store.Tx, user sheaf.User) error {
 	now, err := tx.User(user.ID)
 	if err == nil && now.PasswordHash != user.PasswordHash {
@@ -98,8 +96,8 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), strangersLine, in.Address)
 }
 
-// checkPasswordOf returns Unauthorized unless the password is the user's. The
-// brakes and the line are for who asks, by that name.
+// checkPasswordOf returns Unauthorized unless the password is the user's. The brakes and the line
+// are for who asks, by that name.
 func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, l *line, name string) error {
 	leave, err := l.enter(name)
 	if err != nil {
@@ -147,8 +145,7 @@ type Session struct {
 	token       string
 }
 
-// Session returns what the token of a browser stands for, as of now, or
-// Unauthorized.
+// Session returns what the token of a browser stands for, as of now, or Unauthorized.
 func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	now := a.now()
 	hash := tokenHash(token)
@@ -173,8 +170,8 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	a.sessions.know(hash, s.User.ID)
 	s.token = token
 	if now.Sub(stored.SeenAt) >= sessionNoted {
-		// Where nothing can be written, on a full disk, people can still look:
-		// their session only ends sooner.
+		// Where nothing can be written, on a full disk, people can still look: their session only
+		// ends sooner.
 		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
 	}
 	return s, nil
@@ -183,9 +180,9 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 // maxKnownSessions bounds the memory of sessions: some 200 bytes each.
 const maxKnownSessions = 10_000
 
-// knownSessions remembers whose a session is that was found before. It decides on nothing but whose share of the store's
-// connections the next look takes: the person's own. Without it everybody looked in one share, which whoever sends cookies
-// that he made up can keep full.
+// knownSessions remembers whose a session is that was found before. It decides on nothing but whose
+// share of the store's connections the next look takes: the person's own. Without it everybody
+// looked in one share, which whoever sends cookies that he made up can keep full.
 type knownSessions struct {
 	mu   sync.Mutex              // guards user
 	user map[string]sheaf.UserID // by the hash of the token
@@ -223,8 +220,8 @@ func ended(s store.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) >= sessionIdle
 }
 
-// Caller returns the person as a caller in one of their workspaces, or NotFound
-// as for a workspace that does not exist.
+// Caller returns the person as a caller in one of their workspaces, or NotFound as for a workspace
+// that does not exist.
 func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) {
 	i := slices.IndexFunc(s.Memberships, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
 	if i < 0 {
@@ -244,10 +241,9 @@ func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessions(s.User.ID) })
 }
 
-// ChangePassword sets a new password, ends every session of the person and
-// returns a new one. It returns Invalid for a password out of bounds, and
-// Unauthorized or RateLimited as SignIn does when the current one is wrong;
-// failures of others do not count.
+// ChangePassword sets a new password, ends every session of the person and returns a new one. It
+// returns Invalid for a password out of bounds, and Unauthorized or RateLimited as SignIn does when
+// the current one is wrong; failures of others do not count.
 func (a *App) ChangePassword(ctx context.Context, s Session, current, password string) (NewSession, error) {
 	if err := checkPassword(password); err != nil {
 		return NewSession{}, err
@@ -282,8 +278,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	return out, err
 }
 
-// Rename changes how the person is called. It returns Invalid for a name that
-// is empty or too long.
+// Rename changes how the person is called. It returns Invalid for a name that is empty or too long.
 func (a *App) Rename(ctx context.Context, s Session, name string) error {
 	if err := checkPersonName(name); err != nil {
 		return err

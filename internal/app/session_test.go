@@ -68,8 +68,8 @@ func TestSignIn_TellsNothingAboutWhoIsKnown(t *testing.T) {
 	})
 }
 
-// Five wrong passwords are free; then the next is not even compared, however
-// many come at once, and the right one waits too.
+// Five wrong passwords are free; then the next is not even compared, however many come at once, and
+// the right one waits too.
 func TestSignIn_SlowsAnAccountDown(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)

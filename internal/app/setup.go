@@ -20,25 +20,24 @@ const (
 	setupLinkLives = time.Hour
 )
 
-// SetupLink is a one-time link by which a person sets the first password. The
-// token is shown once; its hash is kept.
+// SetupLink is a one-time link by which a person sets the first password. The token is shown once;
+// its hash is kept.
 type SetupLink struct {
 	Token     string
 	ExpiresAt time.Time
 }
 
-// FirstRun is what the first start of a new installation makes. The key and the
-// link are shown once.
+// FirstRun is what the first start of a new installation makes. The key and the link are shown
+// once.
 type FirstRun struct {
 	Workspace OwnedWorkspace
 	Key       string
 	Link      SetupLink
 }
 
-// FirstRun makes a workspace on the business plan, its owner, who has no e-mail
-// yet, a key with every scope, and a set-up link. It does so once in the life
-// of a database, whatever number of nodes ask, and never when somebody has a
-// password: made is false then.
+// FirstRun makes a workspace on the business plan, its owner, who has no e-mail yet, a key with
+// every scope, and a set-up link. It does so once in the life of a database, whatever number of
+// nodes ask, and never when somebody has a password: made is false then.
 func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err error) {
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		first, made = FirstRun{}, false
@@ -84,9 +83,8 @@ func (a *App) SetupPending(ctx context.Context) (bool, error) {
 	})
 }
 
-// SetupLink makes a new set-up link in place of older ones. It returns
-// Conflict when somebody has a password already, and NotFound when there is no
-// user whom the link could let in.
+// SetupLink makes a new set-up link in place of older ones. It returns Conflict when somebody has a
+// password already, and NotFound when there is no user whom the link could let in.
 func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	var link SetupLink
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
@@ -110,8 +108,7 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	return link, err
 }
 
-// CheckSetupLink returns nil while the link may be used, and else NotFound. It
-// does not use it.
+// CheckSetupLink returns nil while the link may be used, and else NotFound. It does not use it.
 func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	open, err := readUnasked(ctx, a, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
 	if err == nil && !open {
@@ -120,9 +117,9 @@ func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	return err
 }
 
-// CompleteSetup uses the link: it gives the first owner an e-mail and a
-// password, and ends every other link. It returns NotFound when the link was
-// used or has expired, and Invalid for an e-mail or password that cannot be.
+// CompleteSetup uses the link: it gives the first owner an e-mail and a password, and ends every
+// other link. It returns NotFound when the link was used or has expired, and Invalid for an e-mail
+// or password that cannot be.
 func (a *App) CompleteSetup(ctx context.Context, token, email, password string) error {
 	if err := checkEmail(email); err != nil {
 		return err
@@ -159,9 +156,8 @@ func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error
 	return err
 }
 
-// consumeSetupLink ends every link, if this one may be used. Where two try at
-// once on PostgreSQL, the second waits in UseSetupLinks and then sees the
-// password of the first.
+// consumeSetupLink ends every link, if this one may be used. Where two try at once on PostgreSQL,
+// the second waits in UseSetupLinks and then sees the password of the first.
 func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
 	open, err := tx.SetupLink(tokenHash(token), a.now())
 	if err != nil {
@@ -180,8 +176,8 @@ func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
 var errSetupLink = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 	Text: "this set-up link was used or has expired: make a new one with sheaf user setup-link"}
 
-// setupUser returns whom the set-up gives a password: the owner that the first
-// run made, or else the first owner there is.
+// setupUser returns whom the set-up gives a password: the owner that the first run made, or else
+// the first owner there is.
 func setupUser(r *store.Reader) (sheaf.User, error) {
 	id, found, err := r.Setting(firstRunSetting)
 	if err != nil {
@@ -208,8 +204,7 @@ func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
 	return link, tx.InsertSetupLink(tokenHash(link.Token), now, link.ExpiresAt)
 }
 
-// newToken returns 256 random bits as text for an address or a cookie. Only its
-// tokenHash is kept.
+// newToken returns 256 random bits as text for an address or a cookie. Only its tokenHash is kept.
 func (a *App) newToken() (string, error) {
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(a.random, secret); err != nil {

@@ -8,9 +8,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// How many test events may wait for their endpoints at once. A workspace may have
-// only a part of what is free, so that those whose endpoints hang leave some to
-// the others.
+// How many test events may wait for their endpoints at once. A workspace may have only a part of
+// what is free, so that those whose endpoints hang leave some to the others.
 const (
 	testsPerSubscription = 2
 	testsPerWorkspace    = 8
@@ -30,9 +29,9 @@ func newTrials() *trials {
 	return &trials{byWorkspace: map[sheaf.WorkspaceID]int{}, bySubscription: map[sheaf.SubscriptionID]int{}}
 }
 
-// enter counts a test in, or refuses it; the function that it returns counts it
-// out. Whoever has too many themselves is RateLimited, and told to wait for
-// those; when all together have too many it is Unavailable.
+// enter counts a test in, or refuses it; the function that it returns counts it out. Whoever has
+// too many themselves is RateLimited, and told to wait for those; when all together have too many
+// it is Unavailable.
 func (t *trials) enter(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (leave func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 // MaxTree is how many folders, and how many projects, a tree shows at most.
 const MaxTree = 1000
 
-// Tree is the folders of one type and what is in them, of one moment, in the
-// order of lists. Where there are more than MaxTree projects, it has those at
-// the root level alone.
+// Tree is the folders of one type and what is in them, of one moment, in the order of lists. Where
+// there are more than MaxTree projects, it has those at the root level alone.
 type Tree struct {
 	Folders  []sheaf.Folder
 	Projects []sheaf.Project
@@ -20,8 +19,7 @@ type Tree struct {
 	Whole bool
 }
 
-// Tree returns the workspace's folders of that type, and with those for
-// projects the projects.
+// Tree returns the workspace's folders of that type, and with those for projects the projects.
 func (a *App) Tree(ctx context.Context, c Caller, entity sheaf.EntityType) (Tree, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (Tree, error) {
 		all := sheaf.Paging{Limit: MaxTree}
