@@ -75,9 +75,9 @@ const (
 	CodeUnavailable         Code = "UNAVAILABLE"
 )
 
-// Error is a refusal by a rule. Text is shown to the person who caused it: it
-// says what is wrong, with which field, scope or limit, and what to do. Any
-// other error is internal, logged once at the edge and never shown.
+// Error is a refusal by a rule. Text is shown to the person who caused it: it says what is wrong,
+// with which field, scope or limit, and what to do. Any other error is internal, logged once at the
+// edge and never shown.
 type Error struct {
 	Kind Kind
 	Code Code
@@ -111,8 +111,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// OperatorText is what somebody at the command line is told of an error. The text of an unavailable store speaks to clients
-// of the API: an operator is told the cause.
+// OperatorText is what somebody at the command line is told of an error. The text of an unavailable
+// store speaks to clients of the API: an operator is told the cause.
 func OperatorText(err error) string {
 	var e *Error
 	switch {
@@ -129,8 +129,8 @@ func Invalidf(format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}
 }
 
-// Missing refuses an identifier that leads nowhere, or into another workspace;
-// the text is the same for both.
+// Missing refuses an identifier that leads nowhere, or into another workspace; the text is the same
+// for both.
 func Missing(noun string) *Error {
 	gone := noun + " not found: it does not exist, was deleted, or "
 	return &Error{Kind: NotFound, Code: CodeNotFound, Text: gone + "this key has no access to it", Person: gone + "you have no access to it"}

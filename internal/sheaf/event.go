@@ -39,8 +39,8 @@ var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 // Known reports whether t is one of EventTypes.
 func (t EventType) Known() bool { return slices.Contains(EventTypes, t) }
 
-// Elsewhere reports whether t happens in a part that lives outside this
-// service, which alone may be reported through POST /api/v1/events.
+// Elsewhere reports whether t happens in a part that lives outside this service, which alone may be
+// reported through POST /api/v1/events.
 func (t EventType) Elsewhere() bool {
 	switch t.Resource() {
 	case "media", "generation", "share":
@@ -72,8 +72,8 @@ func (t EventType) Resource() string {
 // MaxPayload bounds the payload of an event that another part reports, in bytes.
 const MaxPayload = 262_144
 
-// Event is something that happened, stored once. Body is its envelope: the
-// bytes that the log shows and every delivery carries.
+// Event is something that happened, stored once. Body is its envelope: the bytes that the log shows
+// and every delivery carries.
 type Event struct {
 	ID         EventID
 	Number     int64 // in commit order within the workspace, without a gap
@@ -111,8 +111,8 @@ func (e *Envelope) Event() Event {
 	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(nil, e)}
 }
 
-// Updated is the payload of an *.updated event: the record as it is, and under
-// "previous" the old values of the fields that changed.
+// Updated is the payload of an *.updated event: the record as it is, and under "previous" the old
+// values of the fields that changed.
 type Updated struct{ Before, After Record }
 
 // Fields appends the record and what it was.

@@ -66,8 +66,8 @@ type FolderFilter struct {
 	Paging
 }
 
-// FolderChange is what a client sends to create or change a folder. EntityType
-// and ParentID count on create alone.
+// FolderChange is what a client sends to create or change a folder. EntityType and ParentID count
+// on create alone.
 type FolderChange struct {
 	Name       Opt[string]
 	Color      Opt[string]

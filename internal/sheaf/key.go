@@ -15,19 +15,18 @@ const (
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// KeyHash is all that is stored of a key: the SHA-256 of its text. A key is
-// random enough that a slow hash would only cost every request 1.65 ms.
+// KeyHash is all that is stored of a key: the SHA-256 of its text. A key is random enough that a
+// slow hash would only cost every request 1.65 ms.
 type KeyHash [sha256.Size]byte
 
-// NewSecretKey returns a fresh API key: "shf_", 40 random characters, and a
-// checksum by which a mistyped key is refused without a look-up.
+// NewSecretKey returns a fresh API key: "shf_", 40 random characters, and a checksum by which a
+// mistyped key is refused without a look-up.
 func NewSecretKey(random io.Reader) string {
 	body := keyPrefix + RandomBase62(random, keyRandom)
 	return body + checksum(body)
 }
 
-// HashKey returns the hash by which a key is looked up; ok is false when s
-// cannot be a key.
+// HashKey returns the hash by which a key is looked up; ok is false when s cannot be a key.
 func HashKey(s string) (hash KeyHash, ok bool) {
 	split := len(keyPrefix) + keyRandom
 	if len(s) != split+keyChecksum || !strings.HasPrefix(s, keyPrefix) || checksum(s[:split]) != s[split:] {
@@ -36,8 +35,7 @@ func HashKey(s string) (hash KeyHash, ok bool) {
 	return sha256.Sum256([]byte(s)), true
 }
 
-// RandomBase62 returns n characters, each equally likely. It panics when
-// random fails.
+// RandomBase62 returns n characters, each equally likely. It panics when random fails.
 func RandomBase62(random io.Reader, n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, n+n/4+4)
@@ -46,8 +44,8 @@ func RandomBase62(random io.Reader, n int) string {
 			panic("sheaf: the source of randomness failed: " + err.Error())
 		}
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte: above it the
-			// first characters would be likelier.
+			// 248 is the largest multiple of 62 in a byte: above it the first characters would be
+			// likelier.
 			if b < 248 && len(out) < n {
 				out = append(out, base62[b%62])
 			}
@@ -100,8 +98,8 @@ func (k *Key) Fields(o *Object) {
 	o.Time("created_at", k.CreatedAt)
 }
 
-// NewKey is a key just made, with the secret that is shown once: nil in a
-// repetition of the request.
+// NewKey is a key just made, with the secret that is shown once: nil in a repetition of the
+// request.
 type NewKey struct {
 	Key
 	Secret *string
@@ -120,8 +118,8 @@ type Credential struct {
 	Name      string // the workspace's
 	Plan      Plan
 	Personal  bool
-	// Version is the workspace's; 0 when it is just changing and nothing may
-	// be answered from a cache.
+	// Version is the workspace's; 0 when it is just changing and nothing may be answered from a
+	// cache.
 	Version int64
 }
 

@@ -2,13 +2,13 @@ package sheaf
 
 import "time"
 
-// TookBounds are the upper ends, inclusive, of the classes in which attempts are
-// counted by how long they took; the last class is all above.
+// TookBounds are the upper ends, inclusive, of the classes in which attempts are counted by how
+// long they took; the last class is all above.
 var TookBounds = [...]time.Duration{10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond,
 	time.Second, 3 * time.Second}
 
-// Counts are what happened in some time, for charts. They are good to about ten
-// seconds, and a process that dies takes those of its last ten along.
+// Counts are what happened in some time, for charts. They are good to about ten seconds, and a
+// process that dies takes those of its last ten along.
 type Counts struct {
 	Requests    int64 // of the API, with a valid key
 	RateLimited int64 // of these
@@ -52,8 +52,8 @@ func (c *Counts) Attempts() (n int64) {
 	return n
 }
 
-// Percentile is a duration that so many of a hundred attempts did not exceed, as
-// exactly as the classes tell; 0 when there were none.
+// Percentile is a duration that so many of a hundred attempts did not exceed, as exactly as the
+// classes tell; 0 when there were none.
 func (c *Counts) Percentile(p int64) time.Duration {
 	want, seen := (c.Attempts()*p+99)/100, int64(0)
 	for i, k := range c.Took {

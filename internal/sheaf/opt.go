@@ -1,7 +1,7 @@
 package sheaf
 
-// Opt is a field that a client may leave out, send as null, or send with a
-// value: PATCH treats the three differently.
+// Opt is a field that a client may leave out, send as null, or send with a value: PATCH treats the
+// three differently.
 type Opt[T any] struct {
 	Set   bool // the field was sent
 	Null  bool // it was sent as null; Value is then the zero value

@@ -24,8 +24,8 @@ type Attempted struct {
 type Following struct {
 	State DeliveryState
 	Due   *time.Time // when Waiting: the time of the next attempt
-	// Finished is when it came to its end; nil when it has none, and after an attempt by hand
-	// that did not arrive, which leaves the earlier end as it was.
+	// Finished is when it came to its end; nil when it has none, and after an attempt by hand that
+	// did not arrive, which leaves the earlier end as it was.
 	Finished *time.Time
 }
 

@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// TestAttempted_DeliveryFollowsTheTable tries every row of the table in Delivery's comment. D68 D68a D64b
+// TestAttempted_DeliveryFollowsTheTable tries every row of the table in Delivery's comment.
+//
+// D68 D68a D64b
 func TestAttempted_DeliveryFollowsTheTable(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	later, before := now.Add(time.Second), now.Add(-time.Second)
@@ -43,7 +45,9 @@ func TestAttempted_DeliveryFollowsTheTable(t *testing.T) {
 
 func equalTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
-// TestAttempted_SubscriptionFollowsTheTable tries every row of the table in Subscription's comment. D67 D68 D68a
+// TestAttempted_SubscriptionFollowsTheTable tries every row of the table in Subscription's comment.
+//
+// D67 D68 D68a
 func TestAttempted_SubscriptionFollowsTheTable(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	later, old := now.Add(time.Second), "an older error"

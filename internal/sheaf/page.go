@@ -24,8 +24,7 @@ type Page[T any] struct {
 // More reports whether anything stands behind this page.
 func (p Page[T]) More() bool { return int64(p.Offset)+int64(p.Limit) < p.Total }
 
-// Match is what an If-Match header asks of a revision. The zero value asks
-// nothing.
+// Match is what an If-Match header asks of a revision. The zero value asks nothing.
 type Match struct {
 	Asked     bool
 	Any       bool // "*": that it exists

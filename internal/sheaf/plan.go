@@ -33,9 +33,8 @@ func (p Plan) MaxKeys() int {
 	return 0
 }
 
-// MaxKeysAnHour is how many keys a workspace may make within an hour, dead ones
-// included: enough to replace them all now and then, too few for keys that are
-// made to be thrown away.
+// MaxKeysAnHour is how many keys a workspace may make within an hour, dead ones included: enough to
+// replace them all now and then, too few for keys that are made to be thrown away.
 func (p Plan) MaxKeysAnHour() int { return 10 * p.MaxKeys() }
 
 // MaxSubscriptions is how many webhook subscriptions a workspace may have.
@@ -49,8 +48,8 @@ func (p Plan) MaxSubscriptions() int {
 	return 0
 }
 
-// AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that
-// type: project folders need Pro, branding folders Business.
+// AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that type: project folders
+// need Pro, branding folders Business.
 func (p Plan) AllowFolders(t EntityType) error {
 	if p == Business || p == Pro && t == ProjectFolder {
 		return nil

@@ -38,8 +38,7 @@ func (p *Project) Fields(o *Object) {
 	o.Time("updated_at", p.UpdatedAt)
 }
 
-// ProjectDetail is one project with the documents changed last, at most
-// MaxEmbedded of them.
+// ProjectDetail is one project with the documents changed last, at most MaxEmbedded of them.
 type ProjectDetail struct {
 	Project
 	Documents []Document

@@ -41,8 +41,8 @@ func (ss Scopes) Strings() []string {
 	return out
 }
 
-// ParseScopes returns the named scopes in the order given, each once. No scope,
-// or an unknown one, is invalid.
+// ParseScopes returns the named scopes in the order given, each once. No scope, or an unknown one,
+// is invalid.
 func ParseScopes(names []string) (Scopes, error) {
 	if len(names) == 0 {
 		return nil, Invalidf("scopes must name at least one of %s", strings.Join(AllScopes.Strings(), ", "))

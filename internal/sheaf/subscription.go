@@ -29,8 +29,8 @@ const (
 // Header is one custom header of a subscription's requests.
 type Header struct{ Name, Value string }
 
-// Subscription sends a workspace's events to an endpoint. What must not be read
-// back, its secret and the values of its headers, is kept beside it, sealed.
+// Subscription sends a workspace's events to an endpoint. What must not be read back, its secret
+// and the values of its headers, is kept beside it, sealed.
 type Subscription struct {
 	ID                 SubscriptionID
 	Name               string
@@ -80,8 +80,8 @@ func eventNames(types []EventType) []string {
 	return out
 }
 
-// NewSubscription is a subscription with the secret that was just made for it,
-// which is shown once: nil in a repetition of the request.
+// NewSubscription is a subscription with the secret that was just made for it, which is shown once:
+// nil in a repetition of the request.
 type NewSubscription struct {
 	Subscription
 	Secret *string
@@ -99,9 +99,8 @@ func (s NewSubscription) WithoutSecret() NewSubscription {
 	return s
 }
 
-// NewSigningSecret returns the secret of a subscription: "whsec_" and the
-// base64 of 42 random characters, so that there is no padding and the decoded
-// key is printable.
+// NewSigningSecret returns the secret of a subscription: "whsec_" and the base64 of 42 random
+// characters, so that there is no padding and the decoded key is printable.
 func NewSigningSecret(random io.Reader) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(RandomBase62(random, 42)))
 }
@@ -120,8 +119,8 @@ func (c SubscriptionChange) Empty() bool {
 	return !(c.Name.Set || c.URL.Set || c.Events.Set || c.Active.Set || c.Headers.Set)
 }
 
-// Check returns the first fault of the fields that were sent; the address
-// itself is judged by whoever knows what may be dialled.
+// Check returns the first fault of the fields that were sent; the address itself is judged by
+// whoever knows what may be dialled.
 func (c SubscriptionChange) Check() error {
 	switch {
 	case c.Name.Null:
@@ -212,8 +211,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// visibleASCII allows spaces inside, as in "Bearer x", and not at the ends,
-// where HTTP would take them away.
+// visibleASCII allows spaces inside, as in "Bearer x", and not at the ends, where HTTP would take
+// them away.
 func visibleASCII(s string) bool {
 	for _, c := range []byte(s) {
 		if c < 0x20 || c > 0x7e {

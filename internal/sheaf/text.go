@@ -15,8 +15,8 @@ const (
 	MaxKeyName     = 100
 )
 
-// CheckName returns an error unless the text has 1 to max characters, not all
-// of them white space. field is how the error calls it.
+// CheckName returns an error unless the text has 1 to max characters, not all of them white space.
+// field is how the error calls it.
 func CheckName(field, s string, max int) error {
 	if strings.TrimFunc(s, unicode.IsSpace) == "" {
 		return Invalidf("%s must not be empty: give it 1 to %d characters", field, max)

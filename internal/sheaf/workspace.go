@@ -67,8 +67,8 @@ func ParseRole(s string) (Role, error) {
 	return "", Invalidf("role must be owner, admin or member, not %q", Clip(s))
 }
 
-// Scopes is what a member of that role may do in the console: members see,
-// admins and owners change. Nobody's key is asked.
+// Scopes is what a member of that role may do in the console: members see, admins and owners
+// change. Nobody's key is asked.
 func (r Role) Scopes() Scopes {
 	switch r {
 	case Owner, Admin:
