@@ -8,15 +8,17 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A clock that was set far ahead by mistake would have everything removed in a minute. So each sweep compares it with
-// where it should be: the time of the last sweep that believed it, and for how long this process has run since by the
-// clock that nobody sets. A chore that keeps things for some time believes a clock that is ahead by a quarter of that
-// time at most. A server that was really switched off for longer cannot be told from a clock that is wrong: its clock
-// is believed when servers have run with it for a quarter of that time, or when an operator says so with sheaf
+// A clock that was set far ahead by mistake would have everything removed in a minute. So each
+// sweep compares it with where it should be: the time of the last sweep that believed it, and for
+// how long this process has run since by the clock that nobody sets. A chore that keeps things for
+// some time believes a clock that is ahead by a quarter of that time at most. A server that was
+// really switched off for longer cannot be told from a clock that is wrong: its clock is believed
+// when servers have run with it for a quarter of that time, or when an operator says so with sheaf
 // confirm-clock.
 
 const (
-	// shortest is the time that the strictest chores keep, and what counts for those that remove what has ended.
+	// shortest is the time that the strictest chores keep, and what counts for those that remove
+	// what has ended.
 	shortest = sheaf.AnswersKept
 	// leastDoubt is by how much any clock may be ahead.
 	leastDoubt = time.Hour
@@ -91,9 +93,9 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	return v, s.note(ctx, next, at)
 }
 
-// behind is what to trust while the clock is before a time that was trusted. A machine without a battery begins like
-// this and is soon set right. But where it runs evenly, the time that was trusted lay in the future, and must not
-// vouch for the next clock that is ahead.
+// behind is what to trust while the clock is before a time that was trusted. A machine without a
+// battery begins like this and is soon set right. But where it runs evenly, the time that was
+// trusted lay in the future, and must not vouch for the next clock that is ahead.
 func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
 	if v.ran < s.Retention/4 {
 		return store.SweepClock{Trusted: trusted, Ran: v.ran}

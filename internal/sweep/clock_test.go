@@ -17,7 +17,8 @@ import (
 
 const day = 24 * time.Hour
 
-// settle fills the log with three events, delivered, a remembered answer and an invitation, all of this moment.
+// settle fills the log with three events, delivered, a remembered answer and an invitation, all of
+// this moment.
 func (y *yard) settle() {
 	y.Helper()
 	id := y.subscribe()
@@ -93,7 +94,8 @@ func TestClock_SetAheadRemovesNothing(t *testing.T) {
 	})
 }
 
-// A server that was switched off cannot be told from a clock that is wrong. It is slow to believe, and needs nobody.
+// A server that was switched off cannot be told from a clock that is wrong. It is slow to believe,
+// and needs nobody.
 func TestClock_IsBelievedByAndBy(t *testing.T) {
 	each(t, func(y *yard) {
 		y.settle()
@@ -167,7 +169,8 @@ func TestClock_BehindIsNoDoubt(t *testing.T) {
 	})
 }
 
-// A time that lay in the future and was believed once does not vouch for the next clock that is ahead.
+// A time that lay in the future and was believed once does not vouch for the next clock that is
+// ahead.
 func TestClock_OnceBelievedAheadIsForgotten(t *testing.T) {
 	each(t, func(y *yard) {
 		y.setAhead(3650 * day)
@@ -196,7 +199,8 @@ func TestClock_OfAStoreThatNobodySwept(t *testing.T) {
 	})
 }
 
-// Once something was removed by a clock that was ahead, and that is right again, the doctor misses nothing.
+// Once something was removed by a clock that was ahead, and that is right again, the doctor misses
+// nothing.
 func TestClock_TheDoctorMissesNothing(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -218,7 +222,8 @@ func TestClock_TheDoctorMissesNothing(t *testing.T) {
 	})
 }
 
-// Deliveries that are held wait for a person, whatever their age, as long as the log has not gone on far without them.
+// Deliveries that are held wait for a person, whatever their age, as long as the log has not gone
+// on far without them.
 func TestOnce_KeepsWhatIsHeld(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()
