@@ -29,7 +29,8 @@ func (x *exchange) fail(err error) {
 	case sheaf.Unauthorized:
 		x.Header().Set("WWW-Authenticate", x.challenge())
 	case sheaf.Unavailable:
-		if e.Cause != nil { // a refusal has none, and is counted
+		// A refusal has no cause, and is counted. A client who left is no fault of the store.
+		if e.Cause != nil && x.Request.Context().Err() == nil {
 			x.server.Log.Error("answered that the store is unavailable", "request_id", x.ID, "error", err)
 		}
 		if e.RetryAfter == 0 {
