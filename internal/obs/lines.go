@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// holdBack is how long a line waits for others at most.
+	// holdBack is how long a line may wait for others, to be written together with them.
 	holdBack = 100 * time.Millisecond
-	// linesFull is how many bytes are written without waiting.
+	// linesFull is how many bytes are written without waiting for more.
 	linesFull = 32 << 10
 	// linesMost is how many bytes may wait; lines beyond it are dropped.
 	linesMost = 1 << 20
-	// warnWithin is how long a warning may wait to be written.
+	// warnWithin is how long whoever logs a warning waits until it is written.
 	warnWithin = 100 * time.Millisecond
-	// closeWithin is how long the end of the program may wait for it.
+	// closeWithin is how long the end of the program waits until everything is written.
 	closeWithin = time.Second
 )
 
@@ -32,21 +32,20 @@ const (
 type Lines struct {
 	w io.Writer
 
-	mu      sync.Mutex // guards all below
-	buf     []byte     // what waits
-	spare   []byte     // takes turns with buf
-	timer   *time.Timer
-	writing bool          // a goroutine writes
+	mu      sync.Mutex    // guards all below; never held while w is written to
+	buf     []byte        // what waits to be written
+	spare   []byte        // what was written last, to be used again in place of buf
+	timer   *time.Timer   // ends the wait of the first line in buf
+	writing bool          // drain is running
 	wrote   chan struct{} // closed, and made anew, when a write has ended
-	// queued and written count bytes: whoever waits for what he has queued waits until that much is
-	// written.
+	// queued and written count all bytes that ever came in and went out: whoever has queued
+	// something waits until written has reached what queued was then.
 	queued, written int64
-	// stalled is set when a wait was in vain, and ends with the next write that does: meanwhile
-	// nobody else waits.
+	// stalled is set when somebody waited in vain. Until the next write ends nobody else waits.
 	stalled   bool
-	dropped   int64                    // lines since the last that told of it
+	dropped   int64                    // lines dropped since a line told how many
 	ever      int64                    // lines dropped since the start
-	toldAbout func(lines int64) []byte // the line that tells of dropped ones
+	toldAbout func(lines int64) []byte // makes the line that tells how many were dropped
 }
 
 // NewLines returns a writer of lines to w.
@@ -64,14 +63,14 @@ func (l *Lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// add lets the line be appended where it waits.
+// add is Write for the line of a request, which is encoded where it waits and not copied there.
 func (l *Lines) add(line func(b []byte, r *Request) []byte, r *Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.append(func(b []byte) []byte { return line(b, r) })
 }
 
-// append appends a line, or counts it as dropped.
+// append appends a line, or counts it as dropped. The caller holds the lock.
 func (l *Lines) append(line func([]byte) []byte) {
 	before := len(l.buf)
 	if before >= linesMost {
@@ -125,7 +124,8 @@ func (l *Lines) drain() {
 	l.writing = false
 }
 
-// tellDropped appends the line about those that were dropped: they came behind all that waits.
+// tellDropped appends the line that says how many were dropped. It belongs at the end: what was
+// dropped came later than all that waits.
 func (l *Lines) tellDropped() {
 	if l.dropped == 0 {
 		return
@@ -146,7 +146,8 @@ func (l *Lines) flush(limit time.Duration) {
 	}
 }
 
-// await waits until what is queued is written, or for limit.
+// await waits until all that is queued now is written, or for limit. The caller holds the lock,
+// which is free while it waits.
 func (l *Lines) await(limit time.Duration) {
 	over := time.NewTimer(limit)
 	defer over.Stop()

@@ -31,8 +31,10 @@ func NewLog(out *Lines, json bool, level slog.Level) *slog.Logger {
 // handler is slog's own, and knows a shorter way for the line of a request.
 type handler struct {
 	slog.Handler
-	out      *Lines
-	requests func(b []byte, r *Request) []byte // nil: what was bound before has to stand in the line too
+	out *Lines
+	// requests encodes the line of a request. It is nil in a logger made by With, whose attributes
+	// and groups have to stand in the line too: slog then writes it.
+	requests func(b []byte, r *Request) []byte
 }
 
 // Handle lets no warning wait for other lines: what comes next may be the end.

@@ -9,11 +9,12 @@ import (
 
 // Request is what the log says of a request that was served.
 type Request struct {
-	At           time.Time // its end
+	At           time.Time // when it ended
 	Method, Path string
 	Status       int
 	Duration     time.Duration
-	ID, Key      string
+	ID           string // of the request, as its answer names it
+	Key          string // the id of the key that asked, never the key; empty for none
 }
 
 const servedRequest = "served request"
@@ -33,7 +34,8 @@ func LogRequest(log *slog.Logger, r *Request) {
 	}
 }
 
-// plain are the bytes that neither form quotes or escapes.
+// plain are the bytes that neither form of the log quotes or escapes. A request with any other is
+// left to slog.
 var plain = func() (set [256]bool) {
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-") {
 		set[c] = true
@@ -68,7 +70,7 @@ func appendText(b []byte, r *Request) []byte {
 	return append(b, '\n')
 }
 
-// appendWord shows that there is nothing, as slog does.
+// appendWord appends a word, or "" where there is none, as slog does.
 func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, `""`...)

@@ -8,13 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Routes counts requests by route. It is what a registry takes.
+// Routes counts the requests of all routes, and how long they took. It is a prometheus.Collector, to
+// be registered once.
 type Routes struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 }
 
-// NewRoutes returns Routes without any.
+// NewRoutes returns Routes that have no route yet.
 func NewRoutes() *Routes {
 	return &Routes{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_http_requests_total",
@@ -25,7 +26,7 @@ func NewRoutes() *Routes {
 	}
 }
 
-// Route is what is counted of one.
+// Route counts the requests of one route. It is safe for concurrent use.
 type Route struct {
 	// classes are by the first digit of the status; 0 is for none that was written. Each is made
 	// when it is first counted, so that a scrape shows what happened and not all that could.
@@ -33,7 +34,8 @@ type Route struct {
 	seconds func() prometheus.Observer
 }
 
-// Route adds a route. Whoever serves it keeps it, so that a request looks nothing up by its labels.
+// Route adds a route by its pattern and method. Whoever serves the route keeps what is returned, so
+// that no request has to look counters up by their labels.
 func (r *Routes) Route(path, method string) *Route {
 	n := &Route{seconds: sync.OnceValue(func() prometheus.Observer { return r.seconds.WithLabelValues(path, method) })}
 	for class := range n.classes {
@@ -42,7 +44,7 @@ func (r *Routes) Route(path, method string) *Route {
 	return n
 }
 
-// Served counts a request.
+// Served counts a request that was answered with this status, 0 where none was written.
 func (r *Route) Served(status int, took time.Duration) {
 	class := status / 100
 	if class < 0 || class >= len(r.classes) {
@@ -59,13 +61,13 @@ func statusClass(class int) string {
 	return strconv.Itoa(class) + "xx"
 }
 
-// Describe is for Prometheus.
+// Describe implements prometheus.Collector.
 func (r *Routes) Describe(out chan<- *prometheus.Desc) {
 	r.requests.Describe(out)
 	r.seconds.Describe(out)
 }
 
-// Collect is for Prometheus.
+// Collect implements prometheus.Collector.
 func (r *Routes) Collect(out chan<- prometheus.Metric) {
 	r.requests.Collect(out)
 	r.seconds.Collect(out)

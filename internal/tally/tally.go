@@ -17,11 +17,13 @@ const every = 10 * time.Second
 
 // Tally counts for every workspace. The nil Tally counts nothing. It is safe for concurrent use.
 type Tally struct {
-	now        func() time.Time
-	workspaces sync.Map // of *Counter by sheaf.WorkspaceID; one that was seen stays, at some hundred bytes
+	now func() time.Time
+	// workspaces has a *Counter by sheaf.WorkspaceID. A counter stays once it was made, at some
+	// hundred bytes, so that whoever keeps one counts in the right place for ever.
+	workspaces sync.Map
 }
 
-// New returns a Tally on that clock.
+// New returns a Tally that has counted nothing. The clock tells which minute counts belong to.
 func New(now func() time.Time) *Tally { return &Tally{now: now} }
 
 // Of returns the counter of a workspace, the same each time: whoever counts often keeps it.
@@ -36,28 +38,32 @@ func (t *Tally) Of(ws sheaf.WorkspaceID) *Counter {
 	return c.(*Counter)
 }
 
-// Counter counts for one workspace, since it was last taken. The nil Counter counts nothing.
+// Counter counts what happened in one workspace since the counts were last handed on. The nil
+// Counter counts nothing. It is safe for concurrent use, and no method blocks.
 type Counter struct {
 	requests, rateLimited, delivered, retried, failed atomic.Int64
-	tookSum, tookMax                                  atomic.Int64                            // of attempts, in nanoseconds
-	took                                              [len(sheaf.TookBounds) + 1]atomic.Int64 // attempts by how long they took, as sheaf.TookClass has it
+	// tookSum and tookMax are how long attempts took, in nanoseconds: all together, and the longest.
+	tookSum, tookMax atomic.Int64
+	// took counts attempts by how long they took, in the classes of sheaf.TookClass.
+	took [len(sheaf.TookBounds) + 1]atomic.Int64
 }
 
-// Request counts one of the API.
+// Request counts a request to the API that came with a valid key.
 func (c *Counter) Request() {
 	if c != nil {
 		c.requests.Add(1)
 	}
 }
 
-// RateLimited counts a request that was refused for being one too many.
+// RateLimited counts a request that the rate limit refused. Request counts it too.
 func (c *Counter) RateLimited() {
 	if c != nil {
 		c.rateLimited.Add(1)
 	}
 }
 
-// Attempt counts one of a delivery. more says that another one follows.
+// Attempt counts an attempt to deliver an event: how long it took, whether the endpoint took the
+// event (ok), and if not, whether the schedule has another attempt (more).
 func (c *Counter) Attempt(took time.Duration, ok, more bool) {
 	if c == nil {
 		return
@@ -100,7 +106,8 @@ func (t *Tally) Take() (minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts)
 	return t.now().Truncate(time.Minute), by
 }
 
-// Write keeps the counts of a minute.
+// Write adds counts to what is stored for a minute. It gets the same minute several times, each
+// time with what happened since the last.
 type Write func(ctx context.Context, minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error
 
 // Run hands the counts on until ctx ends, and once more then. Counts that could not be written are
