@@ -8,56 +8,68 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A clock that was set far ahead by mistake would have everything removed in a minute. So each
-// sweep compares it with where it should be: the time of the last sweep that believed it, and for
-// how long this process has run since by the clock that nobody sets. A chore that keeps things for
-// some time believes a clock that is ahead by a quarter of that time at most. A server that was
-// really switched off for longer cannot be told from a clock that is wrong: its clock is believed
-// when servers have run with it for a quarter of that time, or when an operator says so with sheaf
-// confirm-clock.
+// A clock that was set far ahead by mistake would have everything removed within a minute. So each
+// sweep compares what the clock shows with where it should be:
+//
+//	Trusted ─────── ran ───────▶ where it should be ─────── ahead ───────▶ what it shows
+//
+// Trusted is the time of the last sweep that believed the clock; ran is for how long servers have
+// run since then, measured by a clock that nobody sets. Both are stored (store.SweepClock), since a
+// process may end between two sweeps, and another node may do the next one.
+//
+// How far ahead a clock may be is the slack of a chore: a quarter of the time for which it keeps
+// things, so that what is removed too early is removed a little too early at most. A server that was
+// really switched off for longer than the slack cannot be told from a clock that is wrong. Such a
+// clock is believed once servers have run with it for as long as the slack, or when an operator
+// says so with sheaf confirm-clock.
 
 const (
-	// shortest is the time that the strictest chores keep, and what counts for those that remove
-	// what has ended.
+	// shortest is the shortest time for which something is kept that would be missed: the answers to
+	// requests with an Idempotency-Key. It also stands for the chores that remove what has ended,
+	// such as sessions, and so keep nothing at all.
 	shortest = sheaf.AnswersKept
-	// leastDoubt is by how much any clock may be ahead.
-	leastDoubt = time.Hour
-	// noteEvery is how often the state of the clock is stored.
+	// leastSlack is how far ahead a clock may be for any chore, however short it keeps things.
+	leastSlack = time.Hour
+	// noteEvery is how often the state of the clock is stored, while nothing unusual happens.
 	noteEvery = 10 * time.Minute
-	// warnEvery is how often a clock that is not believed is told of.
+	// warnEvery is how often the log repeats that the clock is not believed.
 	warnEvery = time.Hour
 )
 
-// clock is what this process remembers of its last look.
+// clock is what this process remembers between two sweeps. Only the sweep itself uses it, and there
+// is one at a time, so it needs no lock.
 type clock struct {
-	stored   store.SweepClock // as it was read or written last
-	storedAt time.Duration    // by Elapsed, when this process first saw it
-	known    bool             // stored is set
+	stored   store.SweepClock // what the store had at the last look, or was given then
+	storedAt time.Duration    // what Elapsed returned when this process first saw stored
+	known    bool             // stored and storedAt are set
 
-	wall time.Time     // at the last look
-	at   time.Duration // and by Elapsed
+	wall time.Time     // what the clock showed at the last look; zero before the first
+	at   time.Duration // what Elapsed returned then
 
-	warned   time.Duration // by Elapsed, when it was told of last
-	doubtful bool
+	warned   time.Duration // what Elapsed returned when the log last warned of the clock
+	doubtful bool          // the last sweep did not believe the clock
 }
 
-// view is what a sweep thinks of the clock.
+// view is what one sweep found out about the clock.
 type view struct {
 	now   time.Time
-	ahead time.Duration // of where it should be
-	ran   time.Duration // for how long servers have run while it was doubted
+	ahead time.Duration // of where the clock should be; negative when it is behind
+	ran   time.Duration // for how long servers have run since the clock was last believed, or set
 }
 
-// doubt is by how much a clock may be ahead for a chore that keeps so long.
-func doubt(keep time.Duration) time.Duration { return max(keep/4, leastDoubt) }
+// slack is how far ahead a clock may be for a chore that keeps things for that long.
+func slack(keep time.Duration) time.Duration { return max(keep/4, leastSlack) }
 
+// believed reports whether a chore that keeps things for that long may go by the clock.
 func (v view) believed(keep time.Duration) bool {
-	return v.ahead <= doubt(keep) || v.ran >= doubt(keep)
+	return v.ahead <= slack(keep) || v.ran >= slack(keep)
 }
 
-// look compares the clock with where it should be, and stores what it found.
+// look compares the clock with where it should be, and stores what follows from it for the next
+// sweep, when that has changed by enough.
 func (s *Sweeper) look(ctx context.Context) (view, error) {
-	now, at := s.Now().Round(0), s.Elapsed() // of the wall alone
+	// Round drops the monotonic reading: what counts is what the wall clock shows.
+	now, at := s.Now().Round(0), s.Elapsed()
 	var last store.SweepClock
 	var found bool
 	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
@@ -70,20 +82,23 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 		return view{}, err
 	}
 	c := &s.clock
-	if !c.known || c.stored != last { // another process stored it
+	if !c.known || c.stored != last {
+		// This process begins, or another one stored this since: from here on its time is counted.
 		c.stored, c.storedAt, c.known = last, at, true
 	}
 	v := view{now: now, ran: last.Ran + at - c.storedAt}
 	v.ahead = now.Sub(last.Trusted.Add(v.ran))
 	next := store.SweepClock{Trusted: last.Trusted, Ran: v.ran}
-	set := !c.wall.IsZero() && now.Sub(c.wall)-(at-c.at) > leastDoubt
-	if set { // how it ran before says nothing for it
+	set := !c.wall.IsZero() && now.Sub(c.wall)-(at-c.at) > leastSlack
+	if set {
+		// Somebody set the clock ahead since the last look. That servers ran until then says nothing
+		// for the new time, so the count begins anew.
 		next, v.ran = store.SweepClock{Trusted: last.Trusted.Add(v.ran)}, 0
 	}
 	c.wall, c.at = now, at
 	if !s.doubts(v) {
 		next = store.SweepClock{Trusted: later(last.Trusted, now)}
-		if last.Trusted.Sub(now) > leastDoubt {
+		if last.Trusted.Sub(now) > leastSlack {
 			next = s.behind(last.Trusted, v)
 		}
 	}
@@ -93,9 +108,10 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	return v, s.note(ctx, next, at)
 }
 
-// behind is what to trust while the clock is before a time that was trusted. A machine without a
-// battery begins like this and is soon set right. But where it runs evenly, the time that was
-// trusted lay in the future, and must not vouch for the next clock that is ahead.
+// behind returns what to trust while the clock shows a time before the trusted one. A machine
+// without a battery starts like this and is soon set right, so the trusted time stays at first. But
+// when servers have run like this for long, then the trusted time lay in the future: it is given
+// up, lest it make the next clock that is ahead look right.
 func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
 	if v.ran < s.Retention/4 {
 		return store.SweepClock{Trusted: trusted, Ran: v.ran}
@@ -103,10 +119,11 @@ func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
 	return store.SweepClock{Trusted: v.now}
 }
 
-// doubts tells whether some chore does not believe the clock.
+// doubts reports whether the clock is not believed for something that would be missed.
 func (s *Sweeper) doubts(v view) bool { return !v.believed(shortest) || !v.believed(s.Retention) }
 
-// firstTrusted is for a store that no sweep of this kind has seen.
+// firstTrusted returns the time to trust in a store that has none yet: that of its newest event, or
+// where there is no event, what the clock shows.
 func firstTrusted(r *store.Reader, now time.Time) (time.Time, error) {
 	newest, err := r.NewestEvent()
 	if newest == nil {
@@ -122,7 +139,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// note stores the state of the clock, to the millisecond.
+// note stores the state of the clock, cut to milliseconds as the store keeps it, so that the next
+// look finds the same value again.
 func (s *Sweeper) note(ctx context.Context, c store.SweepClock, at time.Duration) error {
 	c = store.SweepClock{Trusted: time.UnixMilli(c.Trusted.UnixMilli()).UTC(), Ran: c.Ran.Truncate(time.Millisecond)}
 	if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SetSweepClock(c) }); err != nil {
@@ -132,7 +150,7 @@ func (s *Sweeper) note(ctx context.Context, c store.SweepClock, at time.Duration
 	return nil
 }
 
-// tell warns of a clock that is not believed, and says when it is again.
+// tell logs that the clock is not believed, at first and then every hour, and when it is again.
 func (s *Sweeper) tell(v view) {
 	c := &s.clock
 	doubtful := s.doubts(v)
@@ -141,7 +159,7 @@ func (s *Sweeper) tell(v view) {
 	case doubtful && (!c.doubtful || c.at-c.warned >= warnEvery):
 		c.warned = c.at
 		s.Log.Warn("did not remove what is old: the clock is further ahead than the server has run; correct it, or confirm it with sheaf confirm-clock",
-			"clock", v.now.UTC(), "ahead", v.ahead.Round(time.Second), "believed_after", (doubt(max(s.Retention, shortest)) - v.ran).Round(time.Second))
+			"clock", v.now.UTC(), "ahead", v.ahead.Round(time.Second), "believed_after", (slack(max(s.Retention, shortest)) - v.ran).Round(time.Second))
 	case !doubtful && c.doubtful:
 		s.Log.Info("removes what is old again: the clock is believed", "clock", v.now.UTC())
 	}
