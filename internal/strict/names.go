@@ -13,15 +13,16 @@ import (
 // byte of many short names. Here a name is an offset, and its hash slot another four bytes.
 type names struct {
 	body    []byte
-	escaped []byte // names that were sent with escapes, decoded, one after the other
-	spans   []span // the names of all open objects, the outermost first
-	scopes  []scope
+	escaped []byte  // names that were sent with escapes, decoded, one after the other
+	spans   []span  // the names of all open objects, the outermost first
+	scopes  []scope // the open objects, the outermost first
 }
 
 // span is where a name lies, without its quotes: in the body, or with inEscaped set in start, in
 // names.escaped.
 type span struct{ start, end uint32 }
 
+// inEscaped is free for that, since no body is as long: see checkStart.
 const inEscaped = 1 << 31
 
 // scope is one open object.
@@ -31,12 +32,13 @@ type scope struct {
 	table   []uint32 // open addressing by hash: 1 + index into spans, or 0; unused while the names are few
 }
 
-// few is up to how many names a walk is cheaper than a table.
+// few is up to how many names of one object comparing each is cheaper than a table.
 const few = 16
 
-// maxTableKept is the largest table that waits for the next object of the same depth.
+// maxTableKept is the largest table, in slots, that is kept for the next object of the same depth.
 const maxTableKept = 1 << 10
 
+// seed makes the hashes others in each process, so that nobody can send names that all collide.
 var seed = maphash.MakeSeed()
 
 // in returns the bytes of a name, given those of the body and of the decoded names.
@@ -93,6 +95,7 @@ func (n *names) add(literal []byte, end int64) (span, bool) {
 	return added, n.enter(s, len(n.spans)-1)
 }
 
+// locate returns where the name lies: in the body, or decoded at the end of escaped.
 func (n *names) locate(literal []byte, end uint32) span {
 	if bytes.IndexByte(literal, '\\') < 0 {
 		return span{end - uint32(len(literal)) + 1, end - 1}

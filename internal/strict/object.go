@@ -28,7 +28,7 @@ type Object struct {
 // member says where a name and its value lie. Offsets keep a body of a million members small.
 type member struct {
 	name       span
-	value, end uint32
+	value, end uint32 // where the value begins in the body, and where it ends
 }
 
 // ParseObject reads a body that is one JSON object. Every error is a *FieldError: an empty body, a
@@ -70,12 +70,14 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // be huge.
 const maxPooled = 64 << 10
 
+// reader walks through one body, token by token, and refuses at the first that breaks a rule. Each
+// of its methods begins where the one before ended.
 type reader struct {
 	d     jsontext.Decoder
-	buf   bytes.Buffer
+	buf   bytes.Buffer // what d reads: the body, without copying it
 	body  []byte
-	names names
-	nul   bool // the body contains \u0000 somewhere, so that every string must be looked at
+	names names // of the objects that are open
+	nul   bool  // the body contains \u0000 somewhere, so that every string must be looked at
 }
 
 func (r *reader) reset(body []byte) {
@@ -86,6 +88,7 @@ func (r *reader) reset(body []byte) {
 	r.nul = bytes.Contains(body, []byte(`\u0000`))
 }
 
+// release puts the reader back for others, without the body, which belongs to the caller.
 func (r *reader) release() {
 	if len(r.body) > maxPooled {
 		return
@@ -223,6 +226,7 @@ func (r *reader) refuse(text string) error {
 	return &FieldError{path(&r.d, r.d.StackPointer()), text}
 }
 
+// scalar reads a name, or a value that is neither object nor array.
 func (r *reader) scalar() (jsontext.Value, error) {
 	v, err := r.d.ReadValue()
 	if err != nil {
@@ -266,6 +270,7 @@ func (r *reader) syntax(err error) error {
 	return &FieldError{path(&r.d, se.JSONPointer), r.why(se)}
 }
 
+// why says what is wrong at the place where the decoder stopped.
 func (r *reader) why(se *jsontext.SyntacticError) string {
 	at := min(int(se.ByteOffset), len(r.body))
 	rest := r.body[at:]
@@ -288,6 +293,7 @@ func badUTF8(b []byte) bool {
 	return c == utf8.RuneError && size == 1
 }
 
+// isSurrogate reports whether b begins with the escape of half a surrogate pair, \ud800 to \udfff.
 func isSurrogate(b []byte) bool {
 	return len(b) >= 6 && b[0] == '\\' && b[1] == 'u' && b[2]|0x20 == 'd' && b[3] >= '8' && isHex(b[3]) && isHex(b[4]) && isHex(b[5])
 }

@@ -57,7 +57,7 @@ func writeName(b *strings.Builder, name string) {
 	b.WriteString(name)
 }
 
-// shown is a path of object names alone.
+// shown returns a path of object names alone, as errors write it.
 func shown(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -66,6 +66,7 @@ func shown(names ...string) string {
 	return b.String()
 }
 
+// plain reports whether a name can stand in a path without quotes.
 func plain(name string) bool {
 	for i := range len(name) {
 		c := name[i]

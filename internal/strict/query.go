@@ -63,6 +63,7 @@ func decode(raw string) (text, problem string) {
 	return text, ""
 }
 
+// parameter is how an error calls a parameter, which may have no name.
 func parameter(name string) string {
 	if name == "" {
 		return "query"
@@ -97,6 +98,7 @@ func (q Query) Int(name string, def, min, max int) (int, error) {
 	return n, nil
 }
 
+// decimal reads a whole number as a person writes one: no plus sign, and no -0.
 func decimal(s string) (int, bool) {
 	const longest = len("-9223372036854775808")
 	if s == "" || len(s) > longest || s[0] == '+' {
@@ -106,6 +108,7 @@ func decimal(s string) (int, bool) {
 	return n, err == nil && (s[0] != '-' || n < 0)
 }
 
+// find returns the last parameter of that name.
 func (q Query) find(name string) (string, bool) {
 	for i := len(q.pairs) - 1; i >= 0; i-- {
 		if q.pairs[i].Name == name {
