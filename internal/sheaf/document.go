@@ -2,18 +2,22 @@ package sheaf
 
 import "time"
 
-// Document is what projects group.
+// Document is what projects group. It belongs to one project, or to none.
 type Document struct {
 	ID          DocumentID
 	Title       string
 	Description *string
-	ProjectID   *ProjectID
+	ProjectID   *ProjectID // nil: in no project
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 
-	Number   int64      // counts creations in the workspace: the order of ties
-	Revision int64      // rises when the document's own fields change
-	Deleted  *time.Time // softly: gone from every list and count
+	// Number counts what was created in the workspace: it orders documents that are equal otherwise.
+	Number int64
+	// Revision rises when the document's own fields change. ETag and If-Match carry it.
+	Revision int64
+	// Deleted is when the document was deleted; nil for one that is there. A deleted one is in no
+	// list and no count, and can be restored.
+	Deleted *time.Time
 }
 
 // Fields appends the document as lists, answers and events show it.
@@ -26,7 +30,7 @@ func (d *Document) Fields(o *Object) {
 	o.Time("updated_at", d.UpdatedAt)
 }
 
-// embedded is a document as it stands in its project's answer.
+// embedded is a document as it stands in the answer of its project, whose id it need not repeat.
 type embedded Document
 
 func (d *embedded) Fields(o *Object) {
@@ -40,12 +44,13 @@ func (d *embedded) Fields(o *Object) {
 // DocumentFilter narrows a list of documents; the zero value narrows nothing.
 type DocumentFilter struct {
 	Project Opt[ProjectID] // null: in no project
-	Query   string
+	Query   string         // is part of the title or the description, whatever the case
 	Sort    DocumentSort
 	Paging
 }
 
-// DocumentSort is the first key of a list's order; creation breaks ties.
+// DocumentSort is what a list of documents is ordered by; those that are equal in it are in the
+// order of their creation.
 type DocumentSort string
 
 // The orders of documents.
@@ -67,7 +72,8 @@ func (c DocumentChange) Empty() bool {
 	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set)
 }
 
-// Check returns the first fault of the fields that were sent.
+// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
+// is stored, such as whether the project exists.
 func (c DocumentChange) Check() error {
 	if c.Title.Null {
 		return Invalidf("title must not be null: give it 1 to %d characters", MaxName)

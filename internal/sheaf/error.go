@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Kind is the sort of a refusal.
+// Kind is the sort of a refusal: what a program does about it depends on the kind.
 type Kind int
 
-// The kinds. Internal is what an error has that no rule returned.
+// The kinds. Internal, the zero value, is the kind of every error that no rule returned.
 const (
 	Internal Kind = iota
 	Invalid
@@ -25,7 +25,7 @@ const (
 	Unavailable
 )
 
-// Status is the kind as HTTP says it, for the edges.
+// Status is the kind as a status of HTTP. It is the one table from kinds to statuses.
 func (k Kind) Status() int {
 	switch k {
 	case Invalid:
@@ -82,12 +82,13 @@ type Error struct {
 	Kind Kind
 	Code Code
 	Text string
-	// Person is Text for somebody who is signed in to the console, where that speaks of a key;
-	// empty where the two are the same.
+	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
+	// key. It is empty where Text serves both.
 	Person string
-	// RetryAfter is when trying again may help; zero when the edge decides.
+	// RetryAfter is how long to wait before trying again may help. Where it is zero, the edge
+	// decides.
 	RetryAfter time.Duration
-	// Cause is logged and never shown; it is set on Unavailable alone.
+	// Cause is what went wrong inside, for the log alone. Only Unavailable has one.
 	Cause error
 }
 

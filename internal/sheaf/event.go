@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EventType says what happened.
+// EventType says what happened to which noun: "project.created".
 type EventType string
 
 // The types of events. WebhookTest is in no log: the test endpoint alone sends it.
@@ -60,7 +60,7 @@ func EventNames(keep func(EventType) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// Resource is the resource_type of the event.
+// Resource is the noun that the event is about, as its envelope names it in resource_type.
 func (t EventType) Resource() string {
 	if t == WebhookTest {
 		return "webhook_subscription"
@@ -72,23 +72,26 @@ func (t EventType) Resource() string {
 // MaxPayload bounds the payload of an event that another part reports, in bytes.
 const MaxPayload = 262_144
 
-// Event is something that happened, stored once. Body is its envelope: the bytes that the log shows
-// and every delivery carries.
+// Event is something that happened, stored once and never changed.
 type Event struct {
-	ID         EventID
-	Number     int64 // in commit order within the workspace, without a gap
+	ID EventID
+	// Number is its place in the workspace's log: in the order of commits, without a gap.
+	Number     int64
 	Type       EventType
 	ResourceID string
 	At         time.Time
-	Body       []byte
+	// Body is the envelope with the payload in it: the bytes that the log shows and that every
+	// delivery carries and signs.
+	Body []byte
 }
 
-// Envelope are the fields around a payload.
+// Envelope is what an event's Body is made of: the payload, and the fields around it that every
+// event has.
 type Envelope struct {
 	ID         EventID
 	Type       EventType
 	At         time.Time
-	UserID     UserID
+	UserID     UserID       // who did it
 	Workspace  *WorkspaceID // nil for a personal workspace
 	ResourceID string
 	Payload    []byte // a JSON object
@@ -106,7 +109,8 @@ func (e *Envelope) Fields(o *Object) {
 	o.Raw("payload", e.Payload)
 }
 
-// Event returns the event with its envelope encoded.
+// Event returns the event with its envelope encoded. Its Number is given by the store, when it is
+// appended to the log.
 func (e *Envelope) Event() Event {
 	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(nil, e)}
 }
@@ -124,9 +128,9 @@ func (u *Updated) Fields(o *Object) {
 // EventFilter narrows the log; the zero value narrows nothing.
 type EventFilter struct {
 	Type     EventType
-	Resource string
-	Since    *time.Time // inclusive
-	After    EventID    // strictly later
+	Resource string     // the id of what the event is about
+	Since    *time.Time // events of this time, and later ones
+	After    EventID    // only events that stand behind this one in the log
 	Paging
 }
 

@@ -22,7 +22,7 @@ func ParseEntityType(s string) (EntityType, error) {
 
 // The bounds of folders.
 const (
-	MaxDepth           = 3 // a folder at the root is at level 1
+	MaxDepth           = 3 // levels of folders: one at the root is at level 1
 	DefaultFolderColor = "#6b7280"
 )
 
@@ -31,16 +31,18 @@ type Folder struct {
 	ID           FolderID
 	Name         string
 	EntityType   EntityType
-	ParentID     *FolderID
+	ParentID     *FolderID // nil: at the root
 	Color        string
 	SortOrder    int32
-	Depth        int
-	ProjectCount int64 // direct children, kept with the projects
+	Depth        int   // its level, from 1 to MaxDepth; follows from its parents
+	ProjectCount int64 // of the projects right in it; kept in their transactions
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
-	Number   int64 // counts creations in the workspace: the order of ties
-	Revision int64 // rises when the folder's own fields change
+	// Number counts what was created in the workspace: it orders folders that are equal otherwise.
+	Number int64
+	// Revision rises when the folder's own fields change. ETag and If-Match carry it.
+	Revision int64
 }
 
 // Fields appends the folder as lists, answers and events show it.
@@ -79,7 +81,8 @@ type FolderChange struct {
 // Empty reports whether no field that PATCH writes was sent.
 func (c FolderChange) Empty() bool { return !(c.Name.Set || c.Color.Set || c.SortOrder.Set) }
 
-// Check returns the first fault of the fields that were sent.
+// Check returns Invalid for the first fault of the fields that were sent, but for EntityType and
+// ParentID, which creating judges.
 func (c FolderChange) Check() error {
 	switch {
 	case c.Name.Null:

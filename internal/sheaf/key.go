@@ -11,7 +11,7 @@ import (
 const (
 	keyPrefix   = "shf_"
 	keyRandom   = 40 // base62 characters
-	keyChecksum = 6
+	keyChecksum = 6  // base62 characters, enough for a CRC-32
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
@@ -64,21 +64,22 @@ func checksum(s string) string {
 	return string(out[:])
 }
 
-// KeyHint is the beginning of a key by which a person recognises it.
+// KeyHint is the beginning of a key, by which a person recognises it and nobody can guess the rest.
+// It is stored and shown as the key's prefix.
 func KeyHint(secret string) string { return secret[:len(keyPrefix)+6] }
 
 // Key is an API key of one user in one workspace. The key itself is not kept.
 type Key struct {
 	ID         KeyID
 	Name       string
-	Prefix     string
+	Prefix     string // its KeyHint
 	Scopes     Scopes
-	UserID     UserID
-	ExpiresAt  *time.Time
-	LastUsedAt *time.Time
+	UserID     UserID     // in whose name it acts
+	ExpiresAt  *time.Time // nil: never
+	LastUsedAt *time.Time // nil: never; written now and then, not with each request
 	CreatedAt  time.Time
-	RevokedAt  *time.Time
-	Number     int64
+	RevokedAt  *time.Time // nil: it was not
+	Number     int64      // counts what was created in the workspace
 }
 
 // Live reports whether the key opens anything at that time.
@@ -115,11 +116,11 @@ func (k *NewKey) Fields(o *Object) {
 type Credential struct {
 	Key       Key
 	Workspace WorkspaceID
-	Name      string // the workspace's
+	Name      string // of the workspace
 	Plan      Plan
 	Personal  bool
-	// Version is the workspace's; 0 when it is just changing and nothing may be answered from a
-	// cache.
+	// Version is that of the workspace, under which answers are cached. It is 0 while the workspace
+	// is being changed: nothing may be answered from a cache then.
 	Version int64
 }
 

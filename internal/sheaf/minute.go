@@ -10,17 +10,17 @@ var TookBounds = [...]time.Duration{10 * time.Millisecond, 30 * time.Millisecond
 // Counts are what happened in some time, for charts. They are good to about ten seconds, and a
 // process that dies takes those of its last ten along.
 type Counts struct {
-	Requests    int64 // of the API, with a valid key
-	RateLimited int64 // of these
-	Delivered   int64
-	Retried     int64 // attempts after which another one follows
-	Failed      int64
-	TookSum     time.Duration // of all attempts
-	TookMax     time.Duration
-	Took        [len(TookBounds) + 1]int64
+	Requests    int64                      // to the API, with a valid key
+	RateLimited int64                      // of these, those that the rate limit refused
+	Delivered   int64                      // attempts whose endpoint took the event
+	Retried     int64                      // attempts after which the schedule has another one
+	Failed      int64                      // attempts after which it has none
+	TookSum     time.Duration              // of all attempts together
+	TookMax     time.Duration              // of the longest one
+	Took        [len(TookBounds) + 1]int64 // attempts by how long they took: see TookClass
 }
 
-// TookClass is the class of Took that a duration falls into.
+// TookClass is the index in Counts.Took of attempts that took so long.
 func TookClass(d time.Duration) int {
 	for i, bound := range TookBounds {
 		if d <= bound {
@@ -30,7 +30,7 @@ func TookClass(d time.Duration) int {
 	return len(TookBounds)
 }
 
-// Add adds what happened in another time.
+// Add adds what happened in another time, so that c is of both.
 func (c *Counts) Add(o Counts) {
 	c.Requests += o.Requests
 	c.RateLimited += o.RateLimited

@@ -8,16 +8,16 @@ const (
 	MaxLimit     = 100
 )
 
-// Paging is which part of a list is asked for.
+// Paging is which part of a list is asked for: at most Limit items, after the first Offset of them.
 type Paging struct {
 	Limit, Offset int
-	Desc          bool // the whole order reversed, ties too
+	Desc          bool // the whole order is reversed, that of equal ones too
 }
 
-// Page is a part of a list. Total counts everything that matches.
+// Page is a part of a list.
 type Page[T any] struct {
 	Items []T
-	Total int64
+	Total int64 // of all that the filter lets through, on every page
 	Paging
 }
 
@@ -26,9 +26,9 @@ func (p Page[T]) More() bool { return int64(p.Offset)+int64(p.Limit) < p.Total }
 
 // Match is what an If-Match header asks of a revision. The zero value asks nothing.
 type Match struct {
-	Asked     bool
-	Any       bool // "*": that it exists
-	Revisions []int64
+	Asked     bool    // the header was sent
+	Any       bool    // it was "*", which asks only that the resource exists
+	Revisions []int64 // of which the resource must have one
 }
 
 // Check returns PRECONDITION_FAILED unless revision is one that was asked for.

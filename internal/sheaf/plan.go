@@ -22,7 +22,7 @@ func ParsePlan(s string) (Plan, error) {
 // Paid reports whether the plan opens the API.
 func (p Plan) Paid() bool { return p == Pro || p == Business }
 
-// MaxKeys is how many live keys a workspace may have.
+// MaxKeys is how many live keys a workspace may have at a time.
 func (p Plan) MaxKeys() int {
 	switch p {
 	case Pro:

@@ -10,17 +10,19 @@ type Project struct {
 	ID            ProjectID
 	Name          string
 	Description   *string
-	Icon          *string
-	Color         *string
-	FolderID      *FolderID
+	Icon          *string   // an id of the catalogue, or of the client's own
+	Color         *string   // #RRGGBB
+	FolderID      *FolderID // nil: at the root level
 	SortOrder     int32
-	Visibility    string
-	DocumentCount int64 // kept with the documents, in their transactions
+	Visibility    string // Private
+	DocumentCount int64  // without the deleted ones; kept in the documents' transactions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
-	Number   int64 // counts creations in the workspace: the order of ties
-	Revision int64 // rises when the project's own fields change
+	// Number counts what was created in the workspace: it orders projects that are equal otherwise.
+	Number int64
+	// Revision rises when the project's own fields change. ETag and If-Match carry it.
+	Revision int64
 }
 
 // Fields appends the project as lists, answers and events show it.
@@ -62,13 +64,14 @@ func (d *ProjectDetail) Fields(o *Object) {
 
 // ProjectFilter narrows a list of projects; the zero value narrows nothing.
 type ProjectFilter struct {
-	Folder Opt[FolderID] // null: root level
-	Query  string
+	Folder Opt[FolderID] // null: at the root level
+	Query  string        // is part of the name or the description, whatever the case
 	Sort   ProjectSort
 	Paging
 }
 
-// ProjectSort is the first key of a list's order; creation breaks ties.
+// ProjectSort is what a list of projects or folders is ordered by; those that are equal in it are
+// in the order of their creation.
 type ProjectSort string
 
 // The orders of projects and folders.
@@ -96,7 +99,8 @@ func (c ProjectChange) Empty() bool {
 		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set)
 }
 
-// Check returns the first fault of the fields that were sent.
+// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
+// is stored, such as whether the folder exists.
 func (c ProjectChange) Check() error {
 	switch {
 	case c.Name.Null:

@@ -15,9 +15,9 @@ const (
 	MaxHeaders          = 10
 	MaxHeaderName       = 100
 	MaxHeaderValue      = 1000
-	MaxFailures         = 10 // consecutive failed deliveries that deactivate
-	DefaultGrace        = 86_400 * time.Second
-	MaxGrace            = 604_800 * time.Second
+	MaxFailures         = 10                    // consecutive failed deliveries that deactivate
+	DefaultGrace        = 86_400 * time.Second  // for which an old secret signs after a rotation
+	MaxGrace            = 604_800 * time.Second // for which it may sign at most
 )
 
 // Why a subscription is inactive.
@@ -37,19 +37,22 @@ type Subscription struct {
 	URL                string
 	Events             []EventType
 	Active             bool
-	FailureCount       int64 // consecutive failed deliveries
+	FailureCount       int64 // deliveries that failed one after the other: see MaxFailures
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
-	DeactivatedAt      *time.Time
-	DeactivationReason *string
-	LastError          *string
-	HeldCount          int64 // counted when it is read
-	HeaderNames        []string
+	DeactivatedAt      *time.Time // nil while it is active
+	DeactivationReason *string    // ByFailures or ByHand; nil while it is active
+	LastError          *string    // of the last attempt that did not arrive; nil after one that did
+	HeldCount          int64      // of the deliveries that are held; counted when it is read
+	HeaderNames        []string   // of its custom headers, sorted
 
-	Number      int64 // counts creations in the workspace
-	Revision    int64 // rises when the subscription's own fields change
-	SinceEvent  int64 // the newest event when it was created
-	EventsSince int64 // the newest event when Events was last changed
+	// Number counts what was created in the workspace: it is the order of lists.
+	Number int64
+	// Revision rises when the subscription's own fields change. ETag and If-Match carry it.
+	Revision int64
+	// SinceEvent is the number of the newest event when the subscription was created, EventsSince
+	// that when its Events were last changed. They explain why it did not get an older event.
+	SinceEvent, EventsSince int64
 }
 
 // Wants reports whether it is subscribed to events of that type.

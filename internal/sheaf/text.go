@@ -45,7 +45,7 @@ func CheckColor(s string) error {
 	return nil
 }
 
-// Clip shortens s for an error's text.
+// Clip shortens what somebody sent, so that an error's text can repeat it.
 func Clip(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {

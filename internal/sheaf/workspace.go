@@ -7,16 +7,18 @@ type Workspace struct {
 	ID        WorkspaceID
 	Name      string
 	Plan      Plan
-	Personal  bool // one user's own: its events carry no workspace
+	Personal  bool // one user's own: it takes no second member, and its events name no workspace
 	CreatedAt time.Time
 
-	// What its transactions count. They change under the workspace's lock.
-	Version       int64 // rises when a project, folder or document changes
-	LastNumber    int64 // the newest creation number
-	LastEvent     int64 // the newest event's number
-	Projects      int64
-	Documents     int64 // without the deleted ones
-	Subscriptions int64
+	// What follows is kept by the transactions that change the workspace, each of which holds the
+	// lock of its row.
+
+	Version       int64 // rises when a project, folder or document changes: caches go by it
+	LastNumber    int64 // the Number of what was created last
+	LastEvent     int64 // the Number of the newest event
+	Projects      int64 // how many there are
+	Documents     int64 // how many there are, without the deleted ones
+	Subscriptions int64 // how many there are
 }
 
 // Fields appends the workspace as GET /api/v1/me shows it.
@@ -29,7 +31,7 @@ func (w *Workspace) Fields(o *Object) {
 // WorkspaceSet is some workspaces, or all of them. The zero value is none.
 type WorkspaceSet struct {
 	All bool
-	IDs map[WorkspaceID]struct{} // without a meaning when All is set
+	IDs map[WorkspaceID]struct{} // says nothing when All is set
 }
 
 // Add adds one workspace.
@@ -84,10 +86,10 @@ type Membership struct {
 	Workspace Workspace
 	User      User
 	Role      Role
-	Since     time.Time
+	Since     time.Time // when they joined
 }
 
-// Invitation is an open offer to join a workspace. Its link is not kept.
+// Invitation is an open offer to join a workspace. The token in its link is not kept, only its hash.
 type Invitation struct {
 	ID        InvitationID
 	Email     string
@@ -100,7 +102,7 @@ type Invitation struct {
 // User is a person.
 type User struct {
 	ID           UserID
-	Email        *string
+	Email        *string // nil: this user cannot sign in
 	Name         string
 	PasswordHash string // empty while no password is set
 	CreatedAt    time.Time
