@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -87,11 +87,7 @@ func TestServe_ChecksTheStoredDataOnATimer(t *testing.T) {
 	shows := func(pattern string) {
 		t.Helper()
 		line := regexp.MustCompile("(?m)^" + pattern + "$")
-		for end := time.Now().Add(time.Minute); !line.MatchString(body(t, "http://"+addr+"/metrics")); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("the metrics never show %s", pattern)
-			}
-		}
+		sheaftest.Eventually(t, "the metrics show "+pattern, func() bool { return line.MatchString(body(t, "http://"+addr+"/metrics")) })
 	}
 	shows(`sheaf_doctor_violations 0`)
 	shows(`sheaf_doctor_last_run_timestamp_seconds [0-9.e+]+`)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
@@ -18,12 +18,9 @@ func TestServe_TellsWhetherLimitsAreShared(t *testing.T) {
 	start(t, "--data", t.TempDir(), "--redis-url", redis.URL(), "--metrics-addr", addr)
 	shows := func(line string) {
 		t.Helper()
-		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if strings.Contains(body(t, "http://"+addr+"/metrics"), line+"\n") {
-				return
-			}
-		}
-		t.Fatalf("the metrics never show %q", line)
+		sheaftest.Eventually(t, "the metrics show "+line, func() bool {
+			return strings.Contains(body(t, "http://"+addr+"/metrics"), line+"\n")
+		})
 	}
 	shows("sheaf_rate_limit_alone 0")
 	shows("sheaf_rate_limit_nodes 1")

@@ -292,7 +292,7 @@ func (w worker) until(broken, signal context.Context) error {
 func (s *server) turnAway() {
 	s.front.Drain()
 	if s.front.Busy(s.now(), busyWithin) {
-		time.Sleep(leaveWithin)
+		time.Sleep(leaveWithin) // clients and balancers notice by asking, and tell nobody when they have
 		s.closeDoor()
 	}
 }
@@ -314,11 +314,11 @@ func (s *server) accept() error {
 // what it reads once its own Shutdown has begun.
 func (s *server) closeDoor() {
 	if takeNoMore(s.listener.Listener) {
-		time.Sleep(queueWithin)
+		time.Sleep(queueWithin) // the kernel does not tell when its queue is empty
 	}
 	s.listener.Close()
 	for end := s.now().Add(askWithin); s.listener.open.Load() > 0 && s.now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // for half a second at most, once in a program's life: a look is cheaper than a signal
 	}
 }
 

@@ -13,19 +13,14 @@ import (
 
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
 // becomes waits until the front counts what is wanted.
 func becomes(t *testing.T, a *apitest.API, what string, want int64, get func(front.Load) int64) {
 	t.Helper()
-	var got int64
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if got = get(a.Front.Load()); got == want {
-			return
-		}
-	}
-	t.Fatalf("%s: %d, want %d", what, got, want)
+	sheaftest.Eventually(t, fmt.Sprint(what, ": ", want), func() bool { return get(a.Front.Load()) == want })
 }
 
 func workingOf(l front.Load) int64 { return l.Working }

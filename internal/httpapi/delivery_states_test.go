@@ -147,7 +147,7 @@ func (w *walk) becomes(sub, state string, attempts int) string {
 // one waits until a delivery has the state, after so many attempts.
 func (w *walk) one(id, state string, attempts int) {
 	w.t.Helper()
-	until(w.t, state, func() bool {
+	sheaftest.Eventually(w.t, state, func() bool {
 		d := delivery(w.t, w.c, id)
 		return d["state"] == state && d["attempt_count"] == float64(attempts)
 	})
@@ -373,8 +373,8 @@ func (w *walk) reactivated() {
 	w.becomes(w.bad, "delivered", 1)
 	w.becomes(w.good, "delivered", 1)
 	w.becomes(w.slow, "delivered", 1)
-	until(w.t, "both were taken", func() bool { return states(w.t, w.c, w.slow)["waiting"]+states(w.t, w.c, w.slow)["sending"] == 0 })
-	until(w.t, "both were taken", func() bool { return states(w.t, w.c, w.good)["delivered"] == len(deliveriesOf(w.t, w.c, w.good, "")) })
+	sheaftest.Eventually(w.t, "both were taken", func() bool { return states(w.t, w.c, w.slow)["waiting"]+states(w.t, w.c, w.slow)["sending"] == 0 })
+	sheaftest.Eventually(w.t, "both were taken", func() bool { return states(w.t, w.c, w.good)["delivered"] == len(deliveriesOf(w.t, w.c, w.good, "")) })
 	w.say("only what is new was sent")
 	w.look(w.good, w.bad, w.slow)
 }

@@ -346,7 +346,7 @@ func TestDelivery_TenFailuresDeactivate(t *testing.T) {
 		wantJSON(t, "recovered", states(t, c, id), map[string]int{"failed": 12, "delivered": 4})
 		to.Always(500, "")
 		wantBody(t, c.POST(recover, fields{"since": "2020-01-01T00:00:00Z"}).Want(t, 202), `{"queued":12}`)
-		until(t, "it is inactive", func() bool { return subscription(t, c, id)["active"] == false })
+		sheaftest.Eventually(t, "it is inactive", func() bool { return subscription(t, c, id)["active"] == false })
 		settled(t, c, id)
 		if n := states(t, c, id); n["failed"]+n["held"] != 12 || n["failed"] < 10 {
 			t.Errorf("got %v", n)
@@ -402,12 +402,12 @@ func TestDelivery_TurnedOffWhileRedelivering(t *testing.T) {
 		a.Deliver(sheaf.Schedule{time.Hour})
 		id := idOf(subscribe(t, c, fields{"url": to.URL}))
 		newProject(t, c)
-		until(t, "it waits for its second attempt", func() bool { return deliveriesOf(t, c, id, "")[0]["attempt_count"] == 1.0 })
+		sheaftest.Eventually(t, "it waits for its second attempt", func() bool { return deliveriesOf(t, c, id, "")[0]["attempt_count"] == 1.0 })
 		c.POST(at(deliveries, idOf(deliveriesOf(t, c, id, "")[0]))+"/redeliver", nil).Want(t, 202)
 		await(t, to, 2)
 		c.PATCH(at(subscriptions, id), fields{"active": false}).Want(t, 200)
 		close(going)
-		until(t, "the attempt has ended", func() bool { return deliveriesOf(t, c, id, "")[0]["attempt_count"] == 2.0 })
+		sheaftest.Eventually(t, "the attempt has ended", func() bool { return deliveriesOf(t, c, id, "")[0]["attempt_count"] == 2.0 })
 		wantJSON(t, "the end", states(t, c, id), map[string]int{"held": 1})
 	})
 }
@@ -482,7 +482,7 @@ func TestDelivery_RedeliveriesAskedForTogetherAreOne(t *testing.T) {
 		<-begun
 		again(2)
 		close(going)
-		until(t, "both attempts have ended", func() bool {
+		sheaftest.Eventually(t, "both attempts have ended", func() bool {
 			got := delivery(t, c, held)
 			return got["state"] == "delivered" && got["attempt_count"] == 2.0
 		})

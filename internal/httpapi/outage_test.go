@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store"
@@ -94,10 +94,7 @@ func TestOutage_PostgresRestarts(t *testing.T) {
 		if err := cluster.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.Now().Add(time.Minute)
-		for c.GET("/readyz").Status != 200 && time.Now().Before(deadline) {
-			time.Sleep(10 * time.Millisecond)
-		}
+		sheaftest.Eventually(t, "it is ready again", func() bool { return c.GET("/readyz").Status == 200 })
 		got := c.GET("/api/v1/projects").Want(t, 200)
 		if got.JSON["total"] != 1.0 {
 			t.Errorf("what was answered 503 was made, or what was made is lost: %s", got.Body)

@@ -15,6 +15,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/store"
 )
@@ -342,7 +343,7 @@ func TestStream_Bounds(t *testing.T) {
 	a.Client(key).GET(stream).WantError(t, 429, "RATE_LIMITED", "50")
 	follow(t, a, other.Key(), "")
 	last.close()
-	until(t, "a place is free", func() bool { return a.Client(key).Do("HEAD", stream, nil).Status == 200 })
+	sheaftest.Eventually(t, "a place is free", func() bool { return a.Client(key).Do("HEAD", stream, nil).Status == 200 })
 	follow(t, a, key, "")
 	a.Client(key).GET(stream).WantError(t, 429, "RATE_LIMITED", "50")
 }
@@ -399,9 +400,7 @@ func stuck(t *testing.T, a *apitest.API, key string) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		for end := time.Now().Add(patience); strings.Count(a.Log(), stream) == before && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
+		sheaftest.Within(patience, func() bool { return strings.Count(a.Log(), stream) > before })
 	}()
 	// It must be in the middle of a write.
 	if _, err := io.ReadFull(conn, make([]byte, 1000)); err != nil {

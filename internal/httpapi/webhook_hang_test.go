@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
@@ -61,10 +61,8 @@ func TestWebhook_HangingTestsTakeNothingFromOthers(t *testing.T) {
 		defer mu.Unlock()
 		return answers[0][429] + answers[1][429]
 	}
-	for refused() < len(answers)*(keys*calls-perWorkspace) {
-		time.Sleep(time.Millisecond)
-	}
-	until(t, "no request is in work, though tests wait for their endpoints", func() bool { return a.Front.Load().Working == 0 })
+	sheaftest.Eventually(t, "all others are refused", func() bool { return refused() >= len(answers)*(keys*calls-perWorkspace) })
+	sheaftest.Eventually(t, "no request is in work, though tests wait for their endpoints", func() bool { return a.Front.Load().Working == 0 })
 	third := a.Client(made.Workspace(sheaf.Business).Key())
 	for range 59 {
 		third.GET("/api/v1/projects").Want(t, 200)

@@ -60,18 +60,6 @@ func await(t testing.TB, r *sheaftest.Receiver, n int) []sheaftest.Received {
 	return got
 }
 
-// until waits for a condition that no signal tells of.
-func until(t testing.TB, what string, met func() bool) {
-	t.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for end := time.Now().Add(patience); !met(); <-look.C {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come to pass: %s", what)
-		}
-	}
-}
-
 // subscribe makes a subscription and returns it, with its secret.
 func subscribe(t testing.TB, c *apitest.Client, body fields) fields {
 	t.Helper()
@@ -136,7 +124,7 @@ func settled(t testing.TB, c *apitest.Client, sub string) []fields {
 		return c.GET(at(subscriptions, sub)+"/deliveries?limit=1"+query).Want(t, 200).JSON["total"].(float64)
 	}
 	all := total("")
-	until(t, "nothing waits any more", func() bool { // what has ended stays so
+	sheaftest.Eventually(t, "nothing waits any more", func() bool { // what has ended stays so
 		return total("&state=delivered")+total("&state=failed")+total("&state=held") == all
 	})
 	return deliveriesOf(t, c, sub, "")

@@ -98,12 +98,12 @@ func TestLog_HoldsALineBackForATenthOfASecond(t *testing.T) {
 		log := obs.NewLog(lines, false, slog.LevelInfo)
 		for _, word := range []string{"first", "second"} {
 			log.Info(word)
-			time.Sleep(90 * time.Millisecond)
+			time.Sleep(90 * time.Millisecond) // simulated
 			synctest.Wait()
 			if strings.Contains(out.String(), word) {
 				t.Errorf("%s was written at once", word)
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // simulated
 			synctest.Wait()
 			if !strings.Contains(out.String(), word) {
 				t.Errorf("%s was not written within 100 ms", word)

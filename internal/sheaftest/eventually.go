@@ -12,9 +12,19 @@ const patience = 5 * time.Minute
 // other way, and fails the test when that never comes. Inside a synctest bubble wait for the bubble instead.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never came: %s", what)
-		}
+	if !Within(patience, done) {
+		t.Fatalf("never came: %s", what)
 	}
+}
+
+// Within is Eventually for what may fail to come, or where there is no test to fail: it returns true as soon as done says
+// so, and false when the time is over. It asks at least once.
+func Within(limit time.Duration, done func() bool) bool {
+	for deadline := time.Now().Add(limit); !done(); {
+		if time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(5 * time.Millisecond) // until the next look: what is asked for gives no signal
+	}
+	return true
 }

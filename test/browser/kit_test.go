@@ -251,12 +251,11 @@ func (b *tab) until(what, expression string) {
 	// browser. A page that goes away answers with an error.
 	look := `new Promise((done) => { const end = Date.now() + 1000, look = () => { let yes = false; try { yes = !!(` + expression +
 		`) } catch (_) {} if (yes || Date.now() > end) done(yes); else setTimeout(look, 15) }; look() })`
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if yes, ok := ask[bool](b, look, chromedp.EvalAwaitPromise); ok && yes {
-			return
-		} else if !ok {
-			time.Sleep(10 * time.Millisecond)
-		}
+	if sheaftest.Within(patience, func() bool {
+		yes, ok := ask[bool](b, look, chromedp.EvalAwaitPromise)
+		return ok && yes
+	}) {
+		return
 	}
 	text, _ := ask[string](b, "location.href + '\\n' + document.body.innerText")
 	b.save("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
@@ -349,12 +348,10 @@ func (b *tab) comes(selector string) bool { return b.soon(find(selector)) }
 
 // soon waits a little for an expression to become true.
 func (b *tab) soon(expression string) bool {
-	for end := time.Now().Add(patience / 60); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if yes, ok := ask[bool](b, "!!("+expression+")"); ok && yes {
-			return true
-		}
-	}
-	return false
+	return sheaftest.Within(patience/60, func() bool {
+		yes, ok := ask[bool](b, "!!("+expression+")")
+		return ok && yes
+	})
 }
 
 // fill types a text into an emptied field, key by key.

@@ -101,6 +101,18 @@ func (l *load) target(s *server) {
 	l.server = s
 }
 
+// goesOn returns when some more has been acknowledged, for each client once or more.
+func (l *load) goesOn(t *testing.T) {
+	t.Helper()
+	acks := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.acks
+	}
+	had := acks()
+	sheaftest.Eventually(t, "the load goes on", func() bool { return acks() >= had+clients })
+}
+
 func (l *load) stop() {
 	l.cancel()
 	l.group.Wait()
@@ -129,18 +141,16 @@ type findings struct {
 // settle stops the load and gathers what everybody knows, when all has arrived or nothing more does.
 func (f *findings) settle(t *testing.T, r *receiver, s *server, l *load) {
 	t.Helper()
-	time.Sleep(100 * time.Millisecond) // some more load after the last start
+	l.goesOn(t)
 	l.stop()
 	f.known, f.acks = l.known, l.acks
 	f.stored, f.events, f.changes = map[string]string{}, map[string]string{}, map[string]*logged{}
 	s.each(t, "/api/v1/projects", func(i item) { f.stored[i.ID] = i.Name })
 	s.each(t, "/api/v1/events", f.count)
-	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+	sheaftest.Within(within, func() bool {
 		f.arrivals, f.again = r.arrived()
-		if f.undelivered() == 0 || time.Now().After(deadline) {
-			break
-		}
-	}
+		return f.undelivered() == 0
+	})
 	f.redeliveries = r.redeliveries()
 	f.reconcile()
 }

@@ -124,7 +124,7 @@ func (l *load) one(client int) {
 	call := time.Since(l.begun).Nanoseconds()
 	out, sent := l.ask(target, in, about)
 	if !sent {
-		time.Sleep(2 * time.Millisecond) // the server is away
+		time.Sleep(2 * time.Millisecond) // the server is away: the pace of trying again
 		return
 	}
 	end := time.Since(l.begun).Nanoseconds()

@@ -157,20 +157,18 @@ func launch(t *testing.T, key string, args []string) *node {
 // await returns when the node listens.
 func (n *node) await() {
 	n.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	sheaftest.Eventually(n.t, "the node listens", func() bool {
 		if _, rest, ok := strings.Cut(n.err.String(), "listening on "); ok && strings.Contains(rest, "\n") {
 			n.url, _, _ = strings.Cut(rest, "\n")
-			return
+			return true
 		}
 		select {
 		case <-n.ended:
 			n.t.Fatalf("the node did not start: %s", n.err.String())
 		default:
 		}
-		if time.Now().After(deadline) {
-			n.t.Fatalf("the node does not listen: %s", n.err.String())
-		}
-	}
+		return false
+	})
 }
 
 // again starts a node that has ended with the same arguments on the same address.
@@ -320,11 +318,8 @@ func (n *node) all(path string) (items []map[string]any) {
 func within(t *testing.T, limit time.Duration, what string, met func() bool) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	for !met() {
-		if time.Since(begun) > limit {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-		time.Sleep(2 * time.Millisecond)
+	if !sheaftest.Within(limit, met) {
+		t.Fatalf("not within %v: %s", limit, what)
 	}
 	return time.Since(begun)
 }

@@ -48,7 +48,7 @@ func demand(ctx context.Context, t *testing.T, key string, clients int, pause fu
 					t.Errorf("answered with %d %s, %v", a.status, a.body, err)
 					return
 				}
-				time.Sleep(pause(begun))
+				time.Sleep(pause(begun)) // the pace of the load
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 // success is a write that was acknowledged.
@@ -96,22 +98,18 @@ func (l *load) replace(old, next *node) {
 }
 
 // first returns when the first try that began after a moment has succeeded.
-func (l *load) first(after time.Time) time.Time {
+func (l *load) first(after time.Time) (end time.Time) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	sheaftest.Eventually(l.t, "a write succeeds", func() bool {
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		at := slices.IndexFunc(l.made, func(s success) bool { return s.begun.After(after) })
-		var end time.Time
 		if at >= 0 {
 			end = l.made[at].end
 		}
-		l.mu.Unlock()
-		if at >= 0 {
-			return end
-		}
-	}
-	l.t.Fatalf("no write succeeded within %v", patience)
-	return time.Time{}
+		return at >= 0
+	})
+	return end
 }
 
 func (l *load) count() int {
@@ -147,11 +145,11 @@ func (l *load) settle(n *node, r *receiver) findings {
 	for _, e := range n.all("/api/v1/events") {
 		f.created[e["id"].(string)] = true
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if f.arrived = r.counts(); f.missing() == 0 || time.Now().After(deadline) {
-			return f
-		}
-	}
+	sheaftest.Within(patience, func() bool {
+		f.arrived = r.counts()
+		return f.missing() == 0
+	})
+	return f
 }
 
 func (f findings) missing() (n int) {

@@ -141,7 +141,7 @@ func (x *soaked) spell(t *testing.T, d time.Duration) {
 func (x *soaked) quiet(t *testing.T) (s sample) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for still := 0; still < 5; time.Sleep(20 * time.Millisecond) {
+	for still := 0; still < 5; time.Sleep(20 * time.Millisecond) { // between two looks: what is ending says nothing
 		m, err := proctest.Figures(client, x.metrics)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -69,12 +70,7 @@ func carelessly(t *testing.T, z *zoo, some []place, enough func(pid, done int) b
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if enough(cmd.Process.Pid, out.count()) {
-			return true
-		}
-	}
-	return false
+	return sheaftest.Within(10*time.Minute, func() bool { return enough(cmd.Process.Pid, out.count()) })
 }
 
 // overruns tells whether the careless sender still waits for somebody when the program, over the same deadline, is done

@@ -73,12 +73,8 @@ const grace = 5 * time.Second
 
 // settle waits until no connection is open, or the grace is over.
 func settle(all []animal) {
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
 	open := func(a animal) bool { return a.Stats().Open > 0 }
-	for ctx.Err() == nil && slices.ContainsFunc(all, open) {
-		time.Sleep(20 * time.Millisecond)
-	}
+	sheaftest.Within(grace, func() bool { return !slices.ContainsFunc(all, open) })
 }
 
 func writeCA(file string, ca *sheaftest.CA) error {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -186,20 +185,19 @@ func (c *Cluster) Stop(mode Mode) error {
 // awaitPortClosed returns when nobody listens on the port any more: a process that a killed server
 // had just forked may still do.
 func (c *Cluster) awaitPortClosed() error {
-	deadline := time.Now().Add(timeout)
-	for {
+	var last error
+	closed := sheaftest.Within(timeout, func() bool {
 		conn, err := net.Dial("tcp", c.address())
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			return nil
-		}
 		if err == nil {
 			err = conn.Close()
 		}
-		if time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("PostgreSQL is stopped, and yet %s answers", c.address()), err)
-		}
-		time.Sleep(time.Millisecond)
+		last = err
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	if !closed {
+		return errors.Join(fmt.Errorf("PostgreSQL is stopped, and yet %s answers", c.address()), last)
 	}
+	return nil
 }
 
 // collect asks for the server's end, with the options of wait4, and tells whether it has come. It
@@ -229,13 +227,12 @@ func (c *Cluster) Restart() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	for {
-		err := c.start(ctx)
-		if err == nil || !c.orphaned() || ctx.Err() != nil {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	var err error
+	sheaftest.Within(timeout, func() bool {
+		err = c.start(ctx)
+		return err == nil || !c.orphaned() || ctx.Err() != nil
+	})
+	return err
 }
 
 // start runs the server and waits until it takes connections or has ended.
@@ -261,18 +258,22 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // ready waits until the server takes connections. A server that does not get there is stopped.
 func (c *Cluster) ready(ctx context.Context) error {
-	for {
-		err := c.ping(ctx)
-		if err == nil {
-			return nil
+	var err, waitErr error
+	ended := false
+	sheaftest.Within(timeout, func() bool {
+		if err = c.ping(ctx); err == nil || ctx.Err() != nil {
+			return true
 		}
-		if ctx.Err() != nil {
-			return errors.Join(c.failure(err), c.Stop(Kill))
-		}
-		if ended, waitErr := c.collect(syscall.WNOHANG); ended || waitErr != nil {
-			return errors.Join(c.failure(err), waitErr)
-		}
-		time.Sleep(10 * time.Millisecond)
+		ended, waitErr = c.collect(syscall.WNOHANG)
+		return ended || waitErr != nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ended || waitErr != nil:
+		return errors.Join(c.failure(err), waitErr)
+	default:
+		return errors.Join(c.failure(err), c.Stop(Kill))
 	}
 }
 

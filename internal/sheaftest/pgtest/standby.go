@@ -10,9 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 // standbyName is what the primary knows its standby by.
@@ -70,16 +71,16 @@ func (c *Cluster) createFrom(primary *Cluster) error {
 
 // awaitStandby returns when the primary counts its standby as synchronous.
 func (c *Cluster) awaitStandby() error {
-	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		n, err := c.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'")
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			return nil
-		}
+	var n int
+	var err error
+	sheaftest.Within(timeout, func() bool {
+		n, err = c.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'")
+		return err != nil || n > 0
+	})
+	if err == nil && n == 0 {
+		err = errors.New("the standby did not become synchronous")
 	}
-	return errors.New("the standby did not become synchronous")
+	return err
 }
 
 // count runs a query that returns one number.

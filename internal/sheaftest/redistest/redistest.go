@@ -204,22 +204,23 @@ func (s *Server) start() error {
 
 // ready waits until the server takes connections. A server that does not get there is stopped.
 func (s *Server) ready() error {
-	deadline := time.Now().Add(timeout)
-	for {
-		_, err := s.do("PING")
-		if err == nil {
-			return nil
+	var err, waitErr error
+	sheaftest.Within(timeout, func() bool {
+		if _, err = s.do("PING"); err == nil {
+			return true
 		}
-		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-		err = fmt.Errorf("start redis-server: %w\n%s", err, log)
-		if time.Now().After(deadline) {
-			return errors.Join(err, s.stop())
-		}
-		if waitErr := s.wait(syscall.WNOHANG); s.pid == 0 || waitErr != nil {
-			return errors.Join(err, waitErr)
-		}
-		time.Sleep(5 * time.Millisecond)
+		waitErr = s.wait(syscall.WNOHANG)
+		return s.pid == 0 || waitErr != nil
+	})
+	if err == nil {
+		return nil
 	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	err = fmt.Errorf("start redis-server: %w\n%s", err, log)
+	if waitErr != nil {
+		return errors.Join(err, waitErr)
+	}
+	return errors.Join(err, s.stop())
 }
 
 // stop kills the server, if it runs, and returns when it is gone.
