@@ -20,14 +20,14 @@ import (
 type App struct {
 	store    *store.Store     // reached through the gate alone: see authorize.go
 	now      func() time.Time // UTC, cut to milliseconds: what is stored is what is shown
-	random   io.Reader
+	random   io.Reader        // for identifiers and secrets
 	webhooks Webhooks
-	trials   *trials // the test events that wait for their endpoints
-	sessions *knownSessions
-	cost     PasswordCost
-	cascades Cascades
+	trials   *trials        // the test events that wait for their endpoints
+	sessions *knownSessions // whose sessions were seen here
+	cost     PasswordCost   // of hashing a new password
+	cascades Cascades       // how much of a large deletion one transaction does
 
-	maxRecords func(sheaf.Plan) int
+	maxRecords func(sheaf.Plan) int // never nil: see Config.MaxRecords
 }
 
 // Config is what the rules need from outside.
@@ -47,11 +47,11 @@ type Config struct {
 
 // Webhooks is what the rules about subscriptions need from outside.
 type Webhooks struct {
-	Box   *seal.Box    // seals secrets and headers
-	Guard *guard.Guard // judges addresses
-	// SignatureHeader is the name that no custom header may have.
+	Box   *seal.Box    // seals secrets and headers before they are stored
+	Guard *guard.Guard // judges the addresses of endpoints
+	// SignatureHeader is the header that carries the signature, which no custom header may replace.
 	SignatureHeader string
-	// Send makes one attempt now.
+	// Send makes one attempt now, and returns when it has ended: it serves test events.
 	Send func(context.Context, sheaf.Outgoing) sheaf.Attempt
 }
 

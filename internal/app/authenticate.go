@@ -31,13 +31,13 @@ func unauthorized(text string) error {
 	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
 }
 
-// Ready returns nil when the store answers and this program can serve it.
+// Ready returns nil when the store answers and its schema is one that this program can serve.
 func (a *App) Ready(ctx context.Context) error { return a.store.Ready(ctx) }
 
 // KeyUse is when a key was last used.
 type KeyUse = store.KeyUse
 
-// TouchKeys writes when keys were used.
+// TouchKeys stores when keys were last used. The edge gathers that, so that no request waits for it.
 func (a *App) TouchKeys(ctx context.Context, uses []KeyUse) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchKeys(uses) })
 }

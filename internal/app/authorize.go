@@ -34,10 +34,12 @@ import (
 // workspace.
 type Caller struct {
 	Workspace sheaf.WorkspaceID
-	User      sheaf.UserID
-	Key       sheaf.Key
-	Role      sheaf.Role // in the console; empty where a key asks
-	Plan      sheaf.Plan // when the request began; limits are judged on the stored one
+	User      sheaf.UserID // in whose name the events are
+	Key       sheaf.Key    // without an ID where a member asks
+	Role      sheaf.Role   // of the member who is signed in; empty where a key asks
+	// Plan is that of the workspace when the request began, for edges. The rules judge limits on
+	// the stored one, in the transaction.
+	Plan sheaf.Plan
 	// Once is set when the request carries an Idempotency-Key.
 	Once *Once
 }

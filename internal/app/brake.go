@@ -10,30 +10,37 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// brake is a name under which failures to sign in are counted, and how they slow the next attempt
-// down: free ones cost nothing, then the wait doubles from a second up to most. They are forgotten
-// an hour after the last one, or one by one, each after leak.
+// brake counts failures to sign in under a name, and makes the next attempt under that name wait:
+//
+//	failures so far         fewer than free   free   free+1   free+2   …
+//	the next attempt waits  not at all        1 s    2 s      4 s      … up to most
+//
+// All of them are forgotten an hour after the last one. With leak, one is forgotten each time that
+// leak has passed.
 type brake struct {
 	name string
-	free int64
-	most time.Duration
-	leak time.Duration // 0: none
+	free int64         // failures that cost nothing
+	most time.Duration // the longest wait
+	leak time.Duration // 0: none is forgotten by itself
 }
 
-// forgetFailures is how long after the last one failures no longer count.
+// forgetFailures is how long after the last failure none of them counts any more.
 const forgetFailures = time.Hour
 
-// brakes are what an attempt to sign in has to pass. Its own are caused by whoever makes it, the
-// first of them by their failures for this account alone; anybody can cause that of the account.
+// brakes are what an attempt to sign in has to pass.
 type brakes struct {
-	own     []brake
+	// own are those that only whoever makes the attempt can have caused. The first counts their
+	// failures for this account alone: signing in clears it.
+	own []brake
+	// account counts the failures of everybody for this account; nil where those of others must not
+	// count.
 	account *brake
 }
 
-// brakesFor returns those for a browser that is not known: where it comes from is slowed down, for
-// this account sooner than for all together. The account is slowed down only when many places try
-// it, and never by more than a minute, since that keeps its owner out too: at one guess a minute a
-// password of eight characters holds.
+// brakesFor returns the brakes for a browser that is not known. The address that it comes from is
+// slowed down: after 5 failures for this account, after 20 for all accounts together. The account is
+// slowed down only when many addresses try it, and never by more than a minute, since that keeps
+// its owner out too: at one guess a minute a password of eight characters holds.
 func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	account := "user " + string(user)
 	if user == "" {
@@ -47,8 +54,8 @@ func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	}
 }
 
-// brakesOf returns those for a browser that its person signed in with before, or is signed in with:
-// nobody else can slow it down.
+// brakesOf returns the brakes for a browser that its person signed in with before, or is signed in
+// with now. Nobody else can slow it down.
 func brakesOf(known string) brakes {
 	return brakes{own: []brake{{name: "known " + shortHash([]byte(known)), free: 5, most: 15 * time.Minute}}}
 }
@@ -70,6 +77,8 @@ func (b brake) count(f store.Failures, now time.Time) int64 {
 	return max(f.Count, 0)
 }
 
+// wait returns how long the next attempt has to wait after these failures; none when it is not
+// positive.
 func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	n := b.count(f, now)
 	if n < b.free {
@@ -82,10 +91,11 @@ func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	return f.At.Add(wait).Sub(now)
 }
 
-// countAttempt counts an attempt to sign in as failed before it is made, so that many at once are
-// no way around, or returns RateLimited. What the account's brake refuses counts where it comes
-// from: asking again and again keeps nobody else out for long. forgiveAttempt takes back what was
-// counted.
+// countAttempt returns RateLimited when a brake makes the attempt wait. Otherwise it counts the
+// attempt as failed before it is made, so that many at once are no way around the brakes;
+// forgiveAttempt takes that back when it succeeds. An attempt that the account's brake refuses is
+// counted for the address that it comes from, and not for the account: asking again and again keeps
+// the owner out no longer.
 func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	var refused error
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
@@ -127,8 +137,8 @@ func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	return err
 }
 
-// next holds the brake's name, and returns its failures with one more, and how long an attempt has
-// to wait.
+// next locks the brake's row until the transaction ends, and returns its failures with one more,
+// and how long the attempt has to wait.
 func (b brake) next(tx *store.Tx, now time.Time) (store.Failures, time.Duration, error) {
 	f, err := tx.LockFailures(b.name)
 	return store.Failures{Count: b.count(f, now) + 1, At: now}, b.wait(f, now), err
@@ -140,8 +150,8 @@ func tooManyFailures(wait time.Duration, remedy string) error {
 		Text: "Signing in failed too often. Try again in " + wait.String() + "." + remedy}
 }
 
-// forgiveAttempt takes back what countAttempt counted: the attempts for this account from here
-// begin anew, the others are forgiven this one.
+// forgiveAttempt takes back what countAttempt counted, after the right password: the failures for
+// this account from this address are forgotten, the other brakes count one less.
 func (a *App) forgiveAttempt(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := tx.ForgetFailures(all.own[0].name); err != nil {

@@ -8,42 +8,43 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A cascade is one request that changes many records: deleting a folder moves
-// all its projects, deleting a project unlinks all its documents. Each of them
-// is an event, with a delivery for each subscription. docs/decisions/0016 says
-// why it is done like this.
+// A cascade is one request that changes many records: deleting a folder moves all its projects,
+// deleting a project unlinks all its documents. Each of them is an event, with a delivery for each
+// subscription. docs/decisions/0016 says why it is done like this.
 
 // Cascades bound what a cascade does in one transaction.
 type Cascades struct {
-	// Whole is up to how many projects of a folder, or documents of a project,
-	// the cascade is one transaction. What is more goes in chunks.
+	// Whole is up to how many projects of a folder, or documents of a project, the cascade is one
+	// transaction. When there are more, it goes in chunks, a transaction each.
 	Whole int64
-	// Rows is about how many rows a chunk writes, deliveries included: for so
-	// long everybody else waits for the writer of SQLite.
+	// Rows is about how many rows a chunk writes, deliveries included: for so long everybody else
+	// waits for the writer of SQLite.
 	Rows int64
-	// Between, if it is set, is called between two chunks.
+	// Between, if it is set, is called between two chunks, by tests.
 	Between func()
 }
 
-// WithCascades returns the rules with other bounds: tests of chunks need not
-// have thousands of records then.
+// WithCascades returns the rules with other bounds: tests of chunks need not have thousands of
+// records then.
 func (a *App) WithCascades(c Cascades) *App {
 	other := *a
 	other.cascades = c
 	return &other
 }
 
-// standardCascades: 3,000 rows are written in less than a tenth of a second.
+// standardCascades are the bounds in service: 3,000 rows are written in less than a tenth of a
+// second.
 var standardCascades = Cascades{Whole: 10_000, Rows: 3_000}
 
 const (
 	// chunkMost bounds the records of a chunk, whose rows may be kilobytes each.
 	chunkMost = 1_000
-	// cascadePage is how many records are read, and flushEvents how many events
-	// are kept in memory, before they are written.
+	// cascadePage is how many records are read at a time, and flushEvents how many events are
+	// gathered in memory before they are written: together they bound what a cascade holds.
 	cascadePage = 250
 	flushEvents = 250
-	// lightRows is up to how many rows a cascade is a write as any other.
+	// lightRows is up to how many rows a cascade is a write as any other, which need not wait for
+	// its turn among the heavy ones.
 	lightRows = 500
 )
 
@@ -65,13 +66,11 @@ const (
 	all                     // the rest
 )
 
-// cascade runs act in one transaction after the other until it has done all.
-// Each of them asks again what the caller may do, and leaves everything
-// consistent: whoever repeats the request after an error goes on. When the
-// caller leaves, no further one begins.
+// cascade runs act in one transaction after the other until it has done all. Each of them asks
+// again what the caller may do, and leaves everything consistent: whoever repeats the request after
+// an error goes on. When the caller leaves, no further one begins.
 //
-// A workspace has one heavy cascade at a time, and between two transactions
-// others write.
+// A workspace has one heavy cascade at a time, and between two transactions others write.
 func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *work, s stage) (progress, error)) error {
 	if err := needs(c); err != nil {
 		return err
@@ -104,8 +103,8 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 	}
 }
 
-// share returns how many of n records this transaction of a cascade may change: all of them, a
-// chunk, or none, when there are too many for one that has not waited for its turn.
+// share returns how many of the n records that are left this transaction of a cascade may change:
+// all of them, a chunk, or none, when there are too many for one that has not waited for its turn.
 func (w *work) share(at stage, n int64) int64 {
 	rows := 2 + w.ws.Subscriptions // the record, its event and the deliveries
 	switch {
@@ -117,8 +116,8 @@ func (w *work) share(at stage, n int64) int64 {
 	return max(1, min(w.app.cascades.Rows/rows, chunkMost))
 }
 
-// pages calls next for at most so many records, a page at a time, until a page
-// is not full, and writes their events. It returns how many there were.
+// pages calls next for at most so many records, a page at a time, until a page is not full, and
+// writes their events. It returns how many there were.
 func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (total int64, err error) {
 	for total < most {
 		page := min(cascadePage, most-total)

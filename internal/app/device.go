@@ -17,11 +17,11 @@ import (
 const deviceLives = 180 * 24 * time.Hour
 
 // newDevice returns a token by which the person's browser is recognised when it signs in again:
-// others who guess the password then do not slow it down. It opens nothing.
+// others who guess the password then do not slow it down (brakesOf). The token opens nothing.
 //
-// It is a random name, its end, and a signature of both. The key of that is the stored hash of the
-// password, whose salt nobody outside the store knows: so nodes need not share another secret, and
-// a new password ends every token.
+// It is NAME.EXPIRES.SIGNATURE: a random name, when the token ends in Unix seconds, and a signature
+// of both. The key of the signature is the stored hash of the password, which nobody outside the
+// store knows: so nodes need not share another secret, and a new password ends every token.
 func (a *App) newDevice(u sheaf.User) (token string, expires time.Time, err error) {
 	name, err := a.newToken()
 	if err != nil {
@@ -32,8 +32,8 @@ func (a *App) newDevice(u sheaf.User) (token string, expires time.Time, err erro
 	return signed + "." + signDevice(u.ID, u.PasswordHash, signed), expires, nil
 }
 
-// knownDevice returns the name of the browser with that token, if it is one of the user's. An
-// unknown user has none, after the same work.
+// knownDevice returns the name of the browser with that token, if it is one of the user's. For an
+// unknown user it does the same work, so that its time does not tell whether there is one.
 func (a *App) knownDevice(u sheaf.User, token string) (name string, ok bool) {
 	hash := u.PasswordHash
 	if hash == "" {

@@ -19,7 +19,8 @@ func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.
 	})
 }
 
-// position returns the number of the event, 0 for none.
+// position returns the number of the event, or 0, before the first, for an empty id. An event that
+// the log does not have is NotFound.
 func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, error) {
 	if id == "" {
 		return 0, nil
@@ -43,8 +44,8 @@ func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Even
 type NewEvent struct {
 	Type       sheaf.EventType
 	ResourceID string
-	Payload    []byte // a JSON object, kept as it was sent
-	User       *sheaf.UserID
+	Payload    []byte        // a JSON object, kept as it was sent
+	User       *sheaf.UserID // who did it; nil for the caller's user
 }
 
 func (in NewEvent) check() error {
@@ -96,7 +97,7 @@ type Tail struct {
 	More   bool  // there is more to read at once
 }
 
-// tailSize bounds how many events a follower holds: with the largest payloads 4 MiB.
+// tailSize bounds how many events a follower holds in memory: with the largest payloads 4 MiB.
 const tailSize = 16
 
 // EventsAfter returns what the log has behind a position, in commit order.

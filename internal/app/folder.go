@@ -139,7 +139,8 @@ func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, paren
 	})
 }
 
-// depthOfMoved returns the level of the tree's top under that parent.
+// depthOfMoved returns the level that the top of the tree gets under that parent. It is Invalid
+// when the parent is in the tree itself, or the lowest folder would be too deep.
 func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
 	top := tree[0]
 	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {

@@ -26,7 +26,7 @@ type ImportRecord struct {
 // ImportCount counts records by kind.
 type ImportCount struct{ Folders, Projects, Documents, Subscriptions int64 }
 
-// Sum is how many there are in all.
+// Sum is how many records there are of all kinds.
 func (c ImportCount) Sum() int64 { return c.Folders + c.Projects + c.Documents + c.Subscriptions }
 
 func (c *ImportCount) add(d ImportCount) {
@@ -61,8 +61,8 @@ func (i *Imported) Add(more Imported) {
 
 // RecordError says which record of a batch was refused.
 type RecordError struct {
-	Index int
-	Err   error
+	Index int   // in the batch
+	Err   error // why, as the API would say it
 }
 
 // Error returns why it was refused.

@@ -16,7 +16,8 @@ type importing struct {
 	ws  sheaf.Workspace // with the counters that it will have
 	now time.Time
 
-	// What the workspace has, as far as records name it, and what was accepted so far.
+	// These have what the workspace has, as far as the records name it, and what was accepted so
+	// far, by identifier. A record whose identifier is in them is skipped.
 	folders       map[sheaf.FolderID]sheaf.Folder
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
@@ -42,7 +43,7 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}}
 }
 
-// nextBatch forgets what is to be saved, and still knows that it was accepted.
+// nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
 func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newProjects, im.newDocuments = Imported{}, nil, nil, nil, nil
 }
@@ -106,7 +107,7 @@ func appendID[T ~string](ids []T, reference sheaf.Opt[T]) []T {
 	return ids
 }
 
-// learn adds to what is known what the store finds.
+// learn adds to known what the store finds of these identifiers.
 func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find func(sheaf.WorkspaceID, []T) (map[T]V, error)) error {
 	found, err := find(ws, ids)
 	for id, v := range found {
@@ -115,7 +116,8 @@ func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find 
 	return err
 }
 
-// notEarlier refuses a reference that leads nowhere.
+// notEarlier is the refusal of a reference that leads neither into the workspace nor to an earlier
+// record.
 func notEarlier(field, noun, id string) error {
 	return sheaf.Invalidf("%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
 }

@@ -128,9 +128,12 @@ func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 	return o, err
 }
 
-// Join is what who accepts an invitation types. Name counts for a new user.
+// Join is what somebody sends who accepts an invitation.
 type Join struct {
-	Token, Name, Password, Address, Device string
+	Token           string // of the invitation's link
+	Name            string // of a new user; a known one keeps theirs
+	Password        string
+	Address, Device string // as in SignIn
 }
 
 // Join uses an invitation's link and signs in: a new user gets the name and the password, a known
@@ -164,7 +167,7 @@ func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) 
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 
-// settled keeps a new user; a known one's password must still be the one that was compared.
+// settled stores a new user. The password of a known one must still be the one that was compared.
 func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	if !o.Known {
 		return tx.InsertUser(user)
@@ -172,6 +175,7 @@ func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	return samePassword(tx, user)
 }
 
+// useInvitation makes the member, ends the link and opens the session, all in one transaction.
 func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
 	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(o.Workspace.ID)

@@ -16,11 +16,11 @@ func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sh
 	})
 }
 
-// NewKey is what a key is made of.
+// NewKey is what a client sends to make a key.
 type NewKey struct {
 	Name      string
 	Scopes    sheaf.Scopes
-	ExpiresAt *time.Time
+	ExpiresAt *time.Time // nil: never
 }
 
 // check returns the first fault of the fields themselves.
@@ -54,7 +54,8 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 	})
 }
 
-// checkGrant returns Forbidden unless the caller has all that the key is granted, for as long.
+// checkGrant returns Forbidden unless the caller holds every scope that the key is to have, and a
+// caller's key that expires does so no sooner than the new one.
 func (k NewKey) checkGrant(c Caller) error {
 	for _, s := range k.Scopes {
 		if !c.May(s) {

@@ -24,9 +24,10 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
-// SetRole changes what a member may do. What they could no longer make ends with it: the
-// invitations of who is no owner any more, the keys of who is no admin. It returns NotFound for who
-// is no member, and Conflict when the workspace would be left without an owner.
+// SetRole changes what a member may do. What they made and could not make any more ends with it:
+// the invitations of somebody who is no owner any more, the keys of somebody who is no admin. It
+// returns NotFound for a user who is no member, and Conflict when the workspace would be left
+// without an owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		if err := w.ownerStays(u, role); err != nil {
@@ -39,8 +40,8 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 	})
 }
 
-// endBeyond ends what the role does not allow its holder to make: the invitations of who is no
-// owner, the keys of who is no admin. Who has no role may make nothing.
+// endBeyond ends what the user made and the role does not allow: an admin's invitations, and also
+// the keys of a member, or of somebody who leaves (role is empty then).
 func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if role == sheaf.Owner {
 		return nil

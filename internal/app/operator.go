@@ -23,7 +23,8 @@ func (a *App) Operator() Operator { return Operator{a} }
 type OwnedWorkspace struct {
 	sheaf.Workspace
 	Owner sheaf.UserID
-	// Known tells that the owner was a user before.
+	// Known says that the owner was a user before the workspace was made. Only CreateWorkspace sets
+	// it.
 	Known bool
 }
 
@@ -35,7 +36,7 @@ func (w *OwnedWorkspace) Fields(o *sheaf.Object) {
 	o.Text("user_id", string(w.Owner))
 }
 
-// NewWorkspace is what a workspace is made of.
+// NewWorkspace is what an operator says of a workspace that is to be made.
 type NewWorkspace struct {
 	Name       string
 	Plan       sheaf.Plan
@@ -135,7 +136,7 @@ func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
 	})
 }
 
-// checkOperatorText refuses what the HTTP edge refuses before it calls a rule.
+// checkOperatorText refuses what no edge for HTTP lets through to a rule, and the command line does.
 func checkOperatorText(field, s string) error {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return sheaf.Invalidf("%s is not valid UTF-8 text without NUL characters: correct it", field)
@@ -152,7 +153,8 @@ func checkEmail(s string) error {
 	return nil
 }
 
-// forOperator says NotFound to somebody who uses no key.
+// forOperator words NotFound for somebody at the command line: which one was not found, and what
+// to do. Other errors stay as they are.
 func forOperator(err error, noun, id, remedy string) error {
 	if sheaf.KindOf(err) != sheaf.NotFound {
 		return err

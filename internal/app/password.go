@@ -35,37 +35,42 @@ const (
 	argonKey  = 32
 )
 
-// hashing bounds how many passwords are hashed at once, since each takes 64 MiB.
+// hashing bounds how many passwords the process hashes at once, since each takes 64 MiB.
 var hashing = make(chan struct{}, 2)
 
-// Those who wait for that stand in two lines: browsers that their person signed in with before, and
-// all others, who take one place of hashing at most. So an attack leaves room for whoever is known.
+// People who wait for that stand in one of two lines: known browsers, with which their person
+// signed in before, and strangers, of whom one at a time is hashed. So an attack by strangers
+// leaves room for whoever is known.
+//
+//	known browser ──▶ knownLine     ── 2 turns ──┐
+//	                                             ├──▶ hashing: 2 at once
+//	anybody else  ──▶ strangersLine ── 1 turn ───┘
 var (
 	knownLine     = newLine(cap(hashing))
 	strangersLine = newLine(1)
 )
 
-// line is where people wait to have their password hashed. Each may stand in it a few times: one
-// who attacks does not fill it alone.
+// line is where people wait to have their password hashed. Each of them may stand in it a few times
+// at once, so that one attacker does not fill it alone.
 type line struct {
-	turns chan struct{} // held while hashing
+	turns chan struct{} // holds one for each that is being hashed
 
-	mu sync.Mutex // guards what follows
-	by map[string]int
-	n  int
+	mu sync.Mutex     // guards what follows
+	by map[string]int // how many places each has, by their name
+	n  int            // how many places are taken in all
 }
 
 const (
-	lineMost = 64 // of a line: an attack must not leave one of minutes
-	lineEach = 8
+	lineMost = 64 // places of a line: whoever comes last must not wait for minutes
+	lineEach = 8  // of these, how many one may have
 )
 
 func newLine(atOnce int) *line {
 	return &line{turns: make(chan struct{}, atOnce), by: map[string]int{}}
 }
 
-// enter takes a place for who is called that, or returns Unavailable when there is none. leave
-// gives it back.
+// enter takes a place in the line for somebody, by a name of theirs, or returns Unavailable when
+// there is none. It does not wait; leave gives the place back.
 func (l *line) enter(name string) (leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,11 +92,12 @@ func (l *line) leave(name string) {
 	}
 }
 
-// turn waits until the line may hash one more, and done ends that.
+// turn waits until the line may hash one more, and done lets the next one have its turn. Whoever
+// calls them has entered.
 func (l *line) turn() { l.turns <- struct{}{} }
 func (l *line) done() { <-l.turns }
 
-// hashInLine is hashPassword for who waits in the line by that name.
+// hashInLine is hashPassword for somebody who waits in the line under that name.
 func (a *App) hashInLine(password string, l *line, name string) (string, error) {
 	leave, err := l.enter(name)
 	if err != nil {
@@ -103,7 +109,8 @@ func (a *App) hashInLine(password string, l *line, name string) (string, error) 
 	return hashPassword(password, a.random, a.cost)
 }
 
-// nobodysHash matches no password and takes as long to compare as one of that cost.
+// nobodysHash returns a hash that no password matches, and that takes as long to compare as any of
+// that cost: time does not tell whether a user exists.
 func nobodysHash(cost PasswordCost) string {
 	return phc(cost, make([]byte, argonSalt), make([]byte, argonKey))
 }

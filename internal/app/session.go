@@ -11,29 +11,27 @@ import (
 )
 
 const (
-	// sessionLives is how long a session lasts however often it is used, and sessionIdle without
-	// being used.
+	// sessionLives is how long a session lasts at most, and sessionIdle how long it lasts when it is
+	// not used.
 	sessionLives = 7 * 24 * time.Hour
 	sessionIdle  = 12 * time.Hour
-	// sessionNoted is how exactly it is known when a session was used: a page must not write each
-	// time.
+	// sessionNoted is how exactly it is stored when a session was last used: not every page that is
+	// looked at may write.
 	sessionNoted = time.Minute
 )
 
-// SignIn is what a person types, the address that it comes from, and the token of their browser, if
-// it has one of an earlier session.
+// SignIn is what somebody sends who wants to sign in.
 type SignIn struct {
 	Email, Password string
-	Address         string
-	Device          string
+	Address         string // of the client, under which failures are counted
+	Device          string // NewSession.Device of an earlier session in this browser; may be empty
 }
 
-// NewSession is a session just made. The token is for the person's browser alone; its hash is kept.
-// By Device the browser is recognised when it signs in again.
+// NewSession is a session just made. Both tokens are for the person's browser alone.
 type NewSession struct {
-	Token           string
+	Token           string // of the session; only its hash is kept
 	ExpiresAt       time.Time
-	Device          string
+	Device          string // by which the browser is recognised when it signs in again: see newDevice
 	DeviceExpiresAt time.Time
 }
 
@@ -96,8 +94,8 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), strangersLine, in.Address)
 }
 
-// checkPasswordOf returns Unauthorized unless the password is the user's. The brakes and the line
-// are for who asks, by that name.
+// checkPasswordOf returns Unauthorized unless the password is the user's. Whoever asks has to pass
+// the brakes, and waits in the line under that name.
 func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, l *line, name string) error {
 	leave, err := l.enter(name)
 	if err != nil {
@@ -142,7 +140,7 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 type Session struct {
 	User        sheaf.User
 	Memberships []sheaf.Membership
-	token       string
+	token       string // by which it was found
 }
 
 // Session returns what the token of a browser stands for, as of now, or Unauthorized.
@@ -180,15 +178,16 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 // maxKnownSessions bounds the memory of sessions: some 200 bytes each.
 const maxKnownSessions = 10_000
 
-// knownSessions remembers whose a session is that was found before. It decides on nothing but whose
-// share of the store's connections the next look takes: the person's own. Without it everybody
-// looked in one share, which whoever sends cookies that he made up can keep full.
+// knownSessions remembers whose sessions were found before. It decides nothing but whose share of
+// the store's connections is used to look for the session again: the person's own. Without it all
+// would look in one share, which somebody who sends made-up cookies could keep full.
 type knownSessions struct {
 	mu   sync.Mutex              // guards user
-	user map[string]sheaf.UserID // by the hash of the token
+	user map[string]sheaf.UserID // by the hash of the token; at most maxKnownSessions
 }
 
-// share names the share that a look for the session takes; empty, that of all who are unknown.
+// share names the share of the connections to look for the session in; empty is that of everybody
+// who is not known.
 func (k *knownSessions) share(hash []byte) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,6 +197,7 @@ func (k *knownSessions) share(hash []byte) string {
 	return ""
 }
 
+// know remembers whose the session is. When the memory is full it forgets any other one.
 func (k *knownSessions) know(hash []byte, user sheaf.UserID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -278,7 +278,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	return out, err
 }
 
-// Rename changes how the person is called. It returns Invalid for a name that is empty or too long.
+// Rename changes the person's name. It returns Invalid for one that is empty or too long.
 func (a *App) Rename(ctx context.Context, s Session, name string) error {
 	if err := checkPersonName(name); err != nil {
 		return err

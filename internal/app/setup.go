@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// firstRunSetting says that the first run was, and holds its owner's id.
+	// firstRunSetting is stored once FirstRun has made its workspace, and holds the owner's id.
 	firstRunSetting = "first_run"
 	// setupLinkLives is for how long a set-up link may be used.
 	setupLinkLives = time.Hour

@@ -26,9 +26,8 @@ func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	})
 }
 
-// CreateSubscription adds an active subscription and returns its secret, once.
-// The plan bounds how many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is
-// sent: there is no handshake.
+// CreateSubscription adds an active subscription and returns its secret, once. The plan bounds how
+// many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is sent: there is no handshake.
 func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), a.checkNewSubscription(in), func(w *work) (sheaf.NewSubscription, error) {
 		if err := oneMoreSubscription(w.ws); err != nil {
@@ -50,8 +49,8 @@ func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 	return a.checkSubscription(in)
 }
 
-// oneMoreSubscription returns SUBSCRIPTION_LIMIT_REACHED when the workspace has
-// as many as its plan allows.
+// oneMoreSubscription returns SUBSCRIPTION_LIMIT_REACHED when the workspace has as many as its plan
+// allows.
 func oneMoreSubscription(ws sheaf.Workspace) error {
 	if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {
 		return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
@@ -108,10 +107,9 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 	return w.app.webhooks.Box.Headers(string(id), pairs)
 }
 
-// UpdateSubscription changes the fields that were sent. Turning it inactive
-// holds what is waiting; turning it active again sets failure_count to 0 and
-// sends nothing by itself. Another scheme, host or port drops the headers
-// unless new ones are sent with it.
+// UpdateSubscription changes the fields that were sent. Turning it inactive holds what is waiting;
+// turning it active again sets failure_count to 0 and sends nothing by itself. Another scheme, host
+// or port drops the headers unless new ones are sent with it.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
 	fault := checkChange(in.Empty(), "name, url, events, active, headers", a.checkSubscription(in))
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
@@ -153,8 +151,7 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 	return w.Subscription(w.ws.ID, s.ID)
 }
 
-// changesHeaders reports whether the headers become others, which their names
-// alone do not tell.
+// changesHeaders reports whether the headers become others, which their names alone do not tell.
 func (w *work) changesHeaders(before, after sheaf.Subscription, in sheaf.SubscriptionChange) (bool, error) {
 	if !in.Headers.Set {
 		return !slices.Equal(before.HeaderNames, after.HeaderNames), nil
@@ -243,8 +240,8 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 	})
 }
 
-// RotateSecret gives the subscription a new secret and returns it, once. The
-// old one signs too for the time of grace.
+// RotateSecret gives the subscription a new secret and returns it, once. The old one signs too for
+// the time of grace.
 func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.NewSubscription, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
@@ -271,11 +268,10 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	})
 }
 
-// TestSubscription sends one webhook.test event now and returns what came of
-// it. It is in no log, is not retried and counts for nothing. The part that waits
-// for the endpoint is done by wait, so that a caller who counts its requests in
-// work can leave it out; nil just waits. Too many at once are RateLimited or
-// Unavailable.
+// TestSubscription sends one webhook.test event now and returns what came of it. It is in no log,
+// is not retried and counts for nothing. The part that waits for the endpoint is done by wait, so
+// that a caller who counts its requests in work can leave it out; nil just waits. Too many at once
+// are RateLimited or Unavailable.
 func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, wait func(send func())) (sheaf.TestResult, error) {
 	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (sheaf.Outgoing, error) {
 		return a.testRequest(r, c, id)

@@ -8,19 +8,19 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// How many test events may wait for their endpoints at once. A workspace may have only a part of
-// what is free, so that those whose endpoints hang leave some to the others.
+// How many test events may wait for their endpoints at once. The fewer places are free, the fewer a
+// workspace may have, so that those whose endpoints hang leave some to the others.
 const (
 	testsPerSubscription = 2
 	testsPerWorkspace    = 8
-	testsAtOnce          = 256
-	testsPart            = 16
+	testsAtOnce          = 256 // in the process
+	testsPart            = 16  // a workspace may have the 16th part of the places that are free
 )
 
 // trials counts the test events under way.
 type trials struct {
 	mu             sync.Mutex // guards what follows
-	all            int
+	all            int        // in all workspaces; the maps have only who has some
 	byWorkspace    map[sheaf.WorkspaceID]int
 	bySubscription map[sheaf.SubscriptionID]int
 }

@@ -7,22 +7,22 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Once asks that a request has one effect however often it is sent. Seal turns
-// what a method returns into the answer that a repetition gets; it must leave
-// out what is shown once.
+// Once asks that a request has one effect however often it is sent, as an Idempotency-Key does.
 type Once struct {
 	Request
+	// Seal turns what the method returned into the answer that a repetition gets. It must leave out
+	// what is shown only once, such as a new key.
 	Seal func(result any) Answer
 }
 
-// Request names such a request, and Answer what it was answered.
+// Request says which request is to have one effect, and Answer is how it was answered.
 type (
 	Request = store.Once
 	Answer  = store.Answer
 )
 
-// Replay is the error by which a method says that it was asked before and did
-// nothing now: the answer is the first one.
+// Replay is the error by which a method says that it was asked before and did nothing now: the
+// answer is the first one.
 type Replay struct{ Answer Answer }
 
 // Error says what the replay is.
@@ -93,8 +93,8 @@ func (w *work) finish(out any) error {
 
 // emit adds an event about a resource that this transaction changed.
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
-	// It follows the clock, so that a version that a failover lost does not come
-	// again for something else.
+	// It follows the clock, so that a version that a failover lost does not come again for
+	// something else.
 	w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())
 	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
 }
