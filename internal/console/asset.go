@@ -17,8 +17,8 @@ var static embed.FS
 // files are the scripts, styles and pictures, each under an address that changes with its content,
 // so that a browser keeps it for good.
 type files struct {
-	content map[string][]byte
-	hash    map[string]string
+	content map[string][]byte // by name
+	hash    map[string]string // of the content, by name: the v= of its address
 }
 
 func readFiles() *files {

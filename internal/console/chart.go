@@ -9,10 +9,10 @@ import (
 
 // charts are drawn by the server: bars in an SVG, and the same as a table.
 type charts struct {
-	Day  bool
+	Day  bool // the last day; else the last hour
 	All  []chart
-	Rows []chartRow
-	From time.Time
+	Rows []chartRow    // the same figures as a table
+	From time.Time     // when the first column begins
 	step time.Duration // that a column stands for
 }
 
@@ -134,7 +134,7 @@ func (c *charts) stack(name string, columns []sheaf.Counts, show func(int64) str
 	return out
 }
 
-// height is that of a column, in what it measures.
+// height is how high a column is, in the unit of its measures.
 func height(s *sheaf.Counts, measures []measure) (sum int64) {
 	for _, m := range measures {
 		sum += m.of(s)
@@ -142,7 +142,8 @@ func height(s *sheaf.Counts, measures []measure) (sum int64) {
 	return sum
 }
 
-// column draws the parts of one from the bottom up. The least of them is seen.
+// column draws the parts of one column from the bottom up. A part that is there is at least one
+// unit high, so that it is seen.
 func (c *charts) column(i int, s *sheaf.Counts, most int64, show func(int64) string, measures []measure) (out []bar) {
 	below := int64(0)
 	for _, m := range measures {

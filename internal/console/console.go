@@ -60,12 +60,12 @@ type Config struct {
 type Console struct {
 	Config
 	app    *app.App
-	base   string // of every address: the path of PublicURL
+	base   string // before every address of ours: the path of PublicURL
 	files  *files
-	pages  map[string]*template.Template
+	pages  map[string]*template.Template // by the name of the file, without .html
 	routes *front.Routes[route]
 	origin *http.CrossOriginProtection // refuses what another site sends
-	live   *live
+	live   *live                       // the open pages that follow changes
 }
 
 // New returns the console over the rules.
@@ -82,7 +82,7 @@ func New(config Config) *Console {
 	return c
 }
 
-// Paths lead to the console.
+// Paths are the patterns of all addresses that the console serves, for whoever mounts it.
 var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account",
 	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 

@@ -121,11 +121,11 @@ func (c *Console) updateFolder(v *visit) error {
 
 // moveForm is where a folder or project may go.
 type moveForm struct {
-	Noun   string
-	Name   string
-	Action string
-	Field  string
-	Root   bool // it is at the root level now
+	Noun   string // "folder" or "project"
+	Name   string // of what is moved
+	Action string // the address that the form is sent to
+	Field  string // the name of the form's field for the place
+	Root   bool   // it is at the root level now
 	Places []place
 }
 

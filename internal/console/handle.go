@@ -22,12 +22,12 @@ type visit struct {
 	*front.Exchange
 	r       *http.Request // the exchange's
 	console *Console
-	began   time.Time
-	token   string // of the session cookie; empty when there is none
-	session app.Session
-	in      bool // somebody is signed in
-	caller  app.Caller
-	member  sheaf.Membership
+	began   time.Time        // before anything was read for the page
+	token   string           // of the session cookie; empty when there is none
+	session app.Session      // set where somebody is signed in
+	in      bool             // somebody is signed in
+	caller  app.Caller       // the person in the workspace of the path; set by admit
+	member  sheaf.Membership // the same, as it is stored
 }
 
 // serve makes the checks that come before the handler, and calls it.
@@ -136,7 +136,7 @@ func (v *visit) admit(who access) error {
 	return v.caller.Authorize(who.scope)
 }
 
-// identify reads the session.
+// identify finds out who is signed in, by the cookie, or returns Unauthorized.
 func (v *visit) identify() error {
 	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil {
@@ -150,7 +150,7 @@ func (v *visit) identify() error {
 
 var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
 
-// id returns the identifier in the path; one that cannot be leads nowhere.
+// id returns the identifier in the path. A text that is none is NotFound, as one that leads nowhere.
 func id[T ~string](v *visit, noun string) (T, error) {
 	s, ok := sheaf.ParseUUID(v.r.PathValue("id"))
 	if !ok {

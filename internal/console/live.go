@@ -53,16 +53,16 @@ type Sign string
 
 // The signs.
 const (
-	SignEvents     Sign = "events"
-	SignDeliveries Sign = "deliveries"
-	SignMinutes    Sign = "minutes"
+	SignEvents     Sign = "events"     // the log of events has grown
+	SignDeliveries Sign = "deliveries" // something became of a delivery, or of a webhook by one
+	SignMinutes    Sign = "minutes"    // the counts for the charts were stored
 )
 
 // live wakes the open pages: those of the workspaces in which something changed.
 type live struct {
-	mu    sync.Mutex // guards all below
-	pages map[sheaf.WorkspaceID]*openPages
-	last  map[Sign]time.Time // when a sign of this kind came last, in any workspace
+	mu    sync.Mutex                       // guards all below, the openPages too
+	pages map[sheaf.WorkspaceID]*openPages // of workspaces that have an open page
+	last  map[Sign]time.Time               // when a sign of this kind came last, in any workspace
 }
 
 // openPages are those of one workspace.
@@ -111,8 +111,8 @@ type counts [len(unnumbered)]int64
 // unnumbered are the kinds whose changes have no numbers of their own, as events have.
 var unnumbered = [...]Sign{SignDeliveries, SignMinutes}
 
-// watch returns what is closed at the next sign, and how many signs there were. The caller has
-// entered.
+// watch returns a channel that is closed at the next sign, and how many signs there were so far.
+// The caller has entered, so that the workspace has openPages.
 func (l *live) watch(ws sheaf.WorkspaceID) (woken <-chan struct{}, now counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

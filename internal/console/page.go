@@ -26,12 +26,12 @@ type page struct {
 	In          bool   // somebody is signed in
 	User        sheaf.User
 	Memberships []sheaf.Membership
-	Member      sheaf.Membership // in this page's workspace
-	Dialog      bool             // "main" alone is shown, in the dialog
-	Tree        *tree            // beside the page; nil for none
-	Made        int64            // Unix milliseconds before anything was read for it
-	Data        any
-	may         func(sheaf.Scope) bool
+	Member      sheaf.Membership       // in this page's workspace
+	Dialog      bool                   // "main" alone is shown, in the dialog
+	Tree        *tree                  // beside the page; nil for none
+	Made        int64                  // Unix milliseconds before anything was read for it
+	Data        any                    // what the handler gave to show
+	may         func(sheaf.Scope) bool // what the person may do in this workspace
 }
 
 // At returns an address within the workspace.

@@ -62,7 +62,8 @@ func (v *visit) offset() int {
 	return n
 }
 
-// more is the address of the next part, which begins at next, if there is one.
+// more is the address of the next part of a long list, which begins at next, or empty when there is
+// none.
 func (v *visit) more(is bool, next int) string {
 	if !is {
 		return ""

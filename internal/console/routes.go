@@ -13,19 +13,18 @@ type access struct {
 }
 
 const (
-	byAnything = iota + 1 // nobody is asked who they are
-	byAnyone
+	byAnything = iota + 1 // nobody is asked who they are, and the store is not read for it
+	byAnyone              // whoever is signed in is known, and nobody has to be
 	bySignedIn
-	byMember
-	byOwner
+	byMember // of the workspace in the path, with a role that has the scope
+	byOwner  // of the workspace in the path
 )
 
 var (
 	anything = access{level: byAnything}
 	anyone   = access{level: byAnyone}
 	signedIn = access{level: bySignedIn}
-	// owners of the workspace in the path.
-	owners = access{level: byOwner}
+	owners   = access{level: byOwner}
 )
 
 // needs is for the members of the workspace in the path whose role allows it.

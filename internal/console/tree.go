@@ -11,9 +11,9 @@ import (
 // tree is what stands on the left: folders, what is in them, and where the reader is.
 type tree struct {
 	Projects  []*branch // folders of projects at the root level
-	Brandings []*branch
-	Root      []leaf // projects at the root level
-	Whole     bool
+	Brandings []*branch // folders of brandings at the root level
+	Root      []leaf    // projects at the root level
+	Whole     bool      // nothing is left out
 	byID      map[sheaf.FolderID]*branch
 }
 
@@ -22,8 +22,8 @@ type branch struct {
 	sheaf.Folder
 	Children []*branch
 	Projects []leaf
-	Here     bool
-	parent   *branch
+	Here     bool    // it is what the page shows
+	parent   *branch // nil at the root level
 }
 
 // leaf is a project in the tree.
@@ -70,6 +70,7 @@ func (t *tree) grow(folders []sheaf.Folder, here string) (roots []*branch) {
 	return roots
 }
 
+// hang puts each project into its folder, or at the root where that is not shown.
 func (t *tree) hang(all app.Tree, here string) {
 	for _, p := range all.Projects {
 		l := leaf{p, string(p.ID) == here}
