@@ -35,6 +35,12 @@ func TestModule_NeedsItsExemptions(t *testing.T) {
 			t.Errorf("%s does not read the real clock: remove its exemption in rules.go", e.path)
 		}
 	}
+	for _, e := range sleepExempt {
+		i := slices.IndexFunc(files, func(f file) bool { return f.path == e.path })
+		if i < 0 || len(files[i].sleeps) == 0 {
+			t.Errorf("%s has no pause without a reason: remove its exemption in rules.go", e.path)
+		}
+	}
 }
 
 func TestRules_NameEachOther(t *testing.T) {
@@ -164,6 +170,32 @@ func TestCheck_FindsTheRealClock(t *testing.T) {
 		got := check([]file{f})
 		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
 			t.Errorf("%s: %s: got %q, want %q", test.path, test.body, got, test.want)
+		}
+	}
+}
+
+func TestCheck_FindsAPauseWithoutAReason(t *testing.T) {
+	for _, test := range []struct{ body, want string }{
+		{"time.Sleep(1)", ":4: time.Sleep without a reason"},
+		{"for ; ; time.Sleep(1) {\n}", ":4: time.Sleep without a reason"},
+		{"pause := time.Sleep // simulated", ""},
+		{"pause := time.Sleep", ":4: time.Sleep without a reason"},
+		{"time.Sleep(1) // simulated", ""},
+		{"// simulated\ntime.Sleep(1)", ""},
+		{"// simulated,\n// as all here\ntime.Sleep(1)", ""},
+		{"x() // of another line\ntime.Sleep(1)", ":5: time.Sleep without a reason"},
+		{"// too far away\n\ntime.Sleep(1)", ":6: time.Sleep without a reason"},
+		{"<-time.After(1)", ""},
+	} {
+		for _, path := range []string{"internal/app/folder.go", "internal/app/folder_test.go", "test/crash/kit_test.go"} {
+			f, err := parseFile(path, []byte("package p\nimport \"time\"\nfunc f() {\n"+test.body+"\n}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := check([]file{f})
+			if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], path+test.want)) {
+				t.Errorf("%s: %s: got %q, want %q", path, test.body, got, test.want)
+			}
 		}
 	}
 }

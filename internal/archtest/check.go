@@ -1,4 +1,5 @@
-// Package archtest holds the rules of who may import whom, and who may read the clock, as a test.
+// Package archtest holds the rules of who may import whom, and who may read the clock or sleep, as a
+// test.
 // It reads the module's source and changes nothing.
 package archtest
 
@@ -16,6 +17,7 @@ type file struct {
 	path    string
 	imports []string
 	clock   []string // uses of the real clock: "line 12: time.Now"
+	sleeps  []int    // the lines of time.Sleep that no comment explains
 	named   []name   // what it names of the module's own packages
 }
 
@@ -23,7 +25,7 @@ type file struct {
 type name struct{ part, name string }
 
 // check returns a line for each violation, saying which rule it breaks and why there is one. Test
-// files are free, except that their package needs a rule.
+// files are free, except that their package needs a rule and their pauses a reason.
 func check(files []file) []string {
 	var found []string
 	for _, f := range files {
@@ -31,6 +33,11 @@ func check(files []file) []string {
 		if !ok {
 			found = append(found, fmt.Sprintf("%s: its package has no rule: give it one in internal/archtest/rules.go", f.path))
 			continue
+		}
+		for _, line := range f.sleeps {
+			if !exempt(sleepExempt, f.path) {
+				found = append(found, fmt.Sprintf("%s:%d: time.Sleep without a reason: %s", f.path, line, insteadOfSleep))
+			}
 		}
 		if strings.HasSuffix(f.path, "_test.go") {
 			continue
@@ -53,6 +60,12 @@ func check(files []file) []string {
 	}
 	return found
 }
+
+// insteadOfSleep tells what to do about a pause: one that is long enough today fails on a busy machine,
+// and one that is long enough for that wastes everybody's time.
+const insteadOfSleep = "a test waits for what it wants to see, by a channel, by synctest.Wait or, where nothing gives a " +
+	"signal, by sheaftest.Eventually; the program selects on a timer and the end of its context. Where time itself must " +
+	"pass, say why in a comment on that line or just above it"
 
 // checkImport returns what is wrong with an import in a file of the program, or nothing.
 func checkImport(r rule, from, path string) string {

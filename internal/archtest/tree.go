@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -57,10 +58,10 @@ func isForeign(path, name string) bool {
 	return err == nil
 }
 
-// parseFile finds a file's imports and its uses of the real clock.
+// parseFile finds a file's imports, its uses of the real clock, and its pauses without a reason.
 func parseFile(path string, source []byte) (file, error) {
 	set := token.NewFileSet()
-	syntax, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return file{}, err
 	}
@@ -82,9 +83,16 @@ func parseFile(path string, source []byte) (file, error) {
 	if clock == "." {
 		f.clock = append(f.clock, "time is imported with a dot")
 	}
+	explained := explainedLines(set, syntax, source)
 	ast.Inspect(syntax, func(n ast.Node) bool {
-		if name, ok := clockUse(n, clock); ok {
-			f.clock = append(f.clock, fmt.Sprintf("line %d: time.%s", set.Position(n.Pos()).Line, name))
+		if name, ok := timeUse(n, clock); ok {
+			line := set.Position(n.Pos()).Line
+			if slices.Contains(clockReaders, name) {
+				f.clock = append(f.clock, fmt.Sprintf("line %d: time.%s", line, name))
+			}
+			if name == "Sleep" && !explained[line] {
+				f.sleeps = append(f.sleeps, line)
+			}
 		}
 		if selector, ok := n.(*ast.SelectorExpr); ok {
 			if pkg, ok := selector.X.(*ast.Ident); ok && inner[pkg.Name] != "" {
@@ -104,15 +112,33 @@ func localName(spec *ast.ImportSpec) string {
 	return "time"
 }
 
-// clockUse tells whether n names a function that reads the real clock, called or handed on.
-func clockUse(n ast.Node, clock string) (name string, ok bool) {
+// timeUse returns the name that n has of package time, which the file knows as clock: a function,
+// called or handed on, a type or a constant.
+func timeUse(n ast.Node, clock string) (name string, ok bool) {
 	selector, ok := n.(*ast.SelectorExpr)
 	if !ok {
 		return "", false
 	}
 	pkg, ok := selector.X.(*ast.Ident)
-	if !ok || clock == "" || pkg.Name != clock || !slices.Contains(clockReaders, selector.Sel.Name) {
+	if !ok || clock == "" || pkg.Name != clock {
 		return "", false
 	}
 	return selector.Sel.Name, true
+}
+
+// explainedLines returns the lines that a comment speaks of: those on which one stands, and the line
+// below one that has its lines to itself.
+func explainedLines(set *token.FileSet, syntax *ast.File, source []byte) map[int]bool {
+	lines := map[int]bool{}
+	for _, group := range syntax.Comments {
+		for _, c := range group.List {
+			begin, end := set.Position(c.Pos()), set.Position(c.End())
+			lines[begin.Line] = true
+			before := source[begin.Offset-(begin.Column-1) : begin.Offset]
+			if len(bytes.TrimSpace(before)) == 0 {
+				lines[end.Line+1] = true
+			}
+		}
+	}
+	return lines
 }
