@@ -343,6 +343,17 @@ func (b *tab) follow(link, leadsTo string) {
 	b.see(leadsTo)
 }
 
+// clickAway clicks a button in a live part, which may be replaced under the pointer, until it is gone.
+func (b *tab) clickAway(button string) {
+	b.t.Helper()
+	for range 5 {
+		b.click(button)
+		if b.soon("!(" + find(button) + ")") {
+			return
+		}
+	}
+}
+
 // comes waits a little for an element.
 func (b *tab) comes(selector string) bool { return b.soon(find(selector)) }
 

@@ -120,7 +120,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Delete the document")
 	b.read("The document was deleted.")
 	b.read("3 documents")
-	b.click("=Bring it back")
+	b.clickAway("=Bring it back")
 	b.read("4 documents")
 
 	// Delete a folder: the page says what will happen, and that happens.
