@@ -113,7 +113,7 @@ func TestConsole_SnippetsTakeOnlyWhatIsGenuine(t *testing.T) {
 
 var (
 	madeSecret = regexp.MustCompile(`<code id="made-secret">([^<]+)</code>`)
-	shown      = regexp.MustCompile(`<summary>(\w+) [^\x00]*?<pre><code>([^<]*)</code></pre><button[^>]* data-copy="([^"]*)"`)
+	shown      = regexp.MustCompile(`<summary>(\w+) [^\x00]*?<pre><code>([^<]*)</code></pre>\s*<button[^>]* data-copy="([^"]*)"`)
 )
 
 // secretPage makes a webhook in the console, and returns its secret and the snippets that are shown beside it.
