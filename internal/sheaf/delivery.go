@@ -7,8 +7,8 @@ import (
 // DeliveryState is where a delivery stands.
 type DeliveryState string
 
-// The states. Waiting is also between attempts; Held waits for its subscription
-// to be active again and for somebody to ask for recovery.
+// The states. Waiting is also between attempts; Held waits for its subscription to be active again
+// and for somebody to ask for recovery.
 const (
 	Waiting   DeliveryState = "waiting"
 	Sending   DeliveryState = "sending"
@@ -27,12 +27,12 @@ type Delivery struct {
 	EventType      EventType
 	SubscriptionID SubscriptionID
 	State          DeliveryState
-	AttemptCount   int64
-	NextAttemptAt  *time.Time
-	LastStatusCode *int64
-	LastError      *string
+	AttemptCount   int64      // of the attempts that were made
+	NextAttemptAt  *time.Time // when the next is due; nil unless it is waiting
+	LastStatusCode *int64     // of the last attempt; nil when there was no answer
+	LastError      *string    // of the last attempt; nil when the endpoint took it
 	CreatedAt      time.Time
-	FinishedAt     *time.Time
+	FinishedAt     *time.Time // when it was delivered, or failed for good
 }
 
 // Fields appends the delivery as lists and answers show it.
@@ -69,18 +69,17 @@ func (d *DeliveryDetail) Fields(o *Object) {
 	o.Raw("attempts", append(list, ']'))
 }
 
-// Attempt is one HTTP POST of a delivery. Class and Error are empty when the
-// endpoint took it.
+// Attempt is one HTTP POST of a delivery.
 type Attempt struct {
 	Number        int64
 	StartedAt     time.Time
 	Duration      time.Duration
-	StatusCode    int // 0: no answer
-	Class         string
-	Error         string
-	RemoteAddress string // empty when none, or a special one
+	StatusCode    int    // 0: no answer
+	Class         string // a stable word for what went wrong; empty when the endpoint took it
+	Error         string // the same in a sentence
+	RemoteAddress string // that was dialled; empty when none was, or one that is not shown
 	Timings       Timings
-	ResponseBody  string
+	ResponseBody  string // its beginning
 }
 
 // OK reports whether the endpoint took the delivery.
@@ -125,14 +124,13 @@ func nonZero(n int64) *int64 {
 	return &n
 }
 
-// Outgoing is what an attempt sends, and where. Secrets sign it, the newest
-// first.
+// Outgoing is what an attempt sends, and where.
 type Outgoing struct {
 	EventID EventID
 	URL     string
-	Body    []byte
-	Secrets []string
-	Headers []Header
+	Body    []byte   // the event's envelope, as it is stored
+	Secrets []string // that sign it, the newest first
+	Headers []Header // the subscription's own
 }
 
 // TestResult is the answer of the test endpoint.
@@ -155,8 +153,8 @@ func (t *TestResult) Fields(o *Object) {
 type Fate struct {
 	SubscriptionID   SubscriptionID
 	SubscriptionName string
-	Delivery         *Delivery
-	Reason           string
+	Delivery         *Delivery // nil when there is none
+	Reason           string    // for a person
 }
 
 // Fields appends the fate.
@@ -174,12 +172,11 @@ func (f *Fate) Fields(o *Object) {
 // Schedule are the delays before the second and each further attempt.
 type Schedule []time.Duration
 
-// DefaultSchedule is 4 attempts: at once, and 1, 10 and 60 seconds after the
-// one before ended.
+// DefaultSchedule is 4 attempts: at once, and 1, 10 and 60 seconds after the one before ended.
 var DefaultSchedule = Schedule{time.Second, 10 * time.Second, time.Minute}
 
-// Next returns the delay before another attempt when so many were made, and
-// false when there is none.
+// Next returns the delay before another attempt when so many were made, and false when there is
+// none.
 func (s Schedule) Next(made int64) (time.Duration, bool) {
 	if made < 1 || made > int64(len(s)) {
 		return 0, false

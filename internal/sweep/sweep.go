@@ -1,7 +1,8 @@
-// Package sweep does the chores of the clock: it removes what is kept no longer, in small transactions between which
-// everybody else writes.
+// Package sweep does the chores of the clock: it removes what is kept no longer, in small
+// transactions between which everybody else writes.
 //
-// It removes nothing that a rule still needs, and nothing by a clock that it does not believe (clock.go).
+// It removes nothing that a rule still needs, and nothing by a clock that it does not believe
+// (clock.go).
 package sweep
 
 import (
@@ -21,12 +22,13 @@ const (
 	every = time.Minute
 	// batch bounds one transaction: a writer waits for one at most.
 	batch = 200
-	// failures is for how long a failure to sign in may slow the next one down.
+	// failures is for how long failures to sign in are kept: twice as long as they count.
 	failures = 2 * time.Hour
-	// charts is for how long minutes are kept: the longest chart is of a day.
+	// charts is for how long the counts of each minute are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
-	// heldEvents is how far behind the newest event of its workspace one may be that is kept beyond its time because
-	// a held delivery needs it. It bounds what a subscription that is never turned on again makes grow.
+	// heldEvents is how far behind the newest event of its workspace one may be that is kept beyond
+	// its time because a held delivery needs it. It bounds what a subscription that is never turned
+	// on again makes grow.
 	heldEvents = 10_000
 )
 
@@ -34,7 +36,7 @@ const (
 type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
-	Now   func() time.Time
+	Now   func() time.Time // the clock that decides what is old: see clock.go
 	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
 	MostTrash int
 	Retention time.Duration // of events and deliveries, and of keys that are dead
@@ -46,10 +48,10 @@ type Config struct {
 type Sweeper struct {
 	Config
 	clock   clock
-	doubted atomic.Bool // something is not removed because of the clock
+	doubted atomic.Bool // the clock is not believed, so that old data stays; for the metric
 }
 
-// New returns a Sweeper.
+// New returns a Sweeper. Nothing happens before Run.
 func New(c Config) *Sweeper { return &Sweeper{Config: c} }
 
 // Register adds the state of the chores to r.
@@ -79,8 +81,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Once does every chore to its end, as far as the clock is believed. Deliveries go before their events, since they
-// are sent with them.
+// Once does every chore to its end, as far as the clock is believed. Deliveries go before their
+// events, since they are sent with them.
 func (s *Sweeper) Once(ctx context.Context) error {
 	v, err := s.look(ctx)
 	if err != nil {
@@ -197,7 +199,7 @@ func (s *Sweeper) forget(ctx context.Context, old time.Time, chore func(*store.T
 	})
 }
 
-// drain repeats a chore until it finds less than a batch.
+// drain repeats a chore, each time in a transaction of its own, until it finds less than a batch.
 func (s *Sweeper) drain(ctx context.Context, chore func(*store.Tx) (int64, error)) error {
 	for ctx.Err() == nil {
 		n := int64(0)
