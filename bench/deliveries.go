@@ -79,7 +79,7 @@ func appendEvents(tx *store.Tx, o owner, n int) error {
 		for i := range batch {
 			batch[i] = createdEvent(w, now)
 		}
-		if err := tx.AppendEvents(&w, batch, func() string { return newID(now) }); err != nil {
+		if err := tx.AppendEvents(&w, batch); err != nil {
 			return err
 		}
 		n -= len(batch)

@@ -508,7 +508,8 @@ func TestImport_ShowsSecretsOnce(t *testing.T) {
 	}
 	in.healthy(t)
 	// One that was deleted just now is not mixed up with what is left of it.
-	alter(t, in.flags[1], "INSERT INTO deleted_subscriptions (id, workspace_id, deleted_at) VALUES ('"+testID(2)+"', '"+in.workspace+"', 1)")
+	alter(t, in.flags[1], "INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES (unhex(replace('"+testID(2)+"', '-', '')), 1000, "+
+		"(SELECT ws FROM workspaces WHERE id = unhex(replace('"+in.workspace+"', '-', ''))), 1)")
 	in.importing(t, exportOf(t, subscriptionLine(2, "https://example.com/a"))).fails(t, "line 2", "in a minute")
 }
 

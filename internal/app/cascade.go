@@ -141,7 +141,7 @@ func (w *work) flush() error {
 	if len(w.events) < flushEvents {
 		return nil
 	}
-	err := w.AppendEvents(&w.ws, w.events, w.app.newID)
+	err := w.AppendEvents(&w.ws, w.events)
 	clear(w.events)
 	w.events = w.events[:0]
 	return err

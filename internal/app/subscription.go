@@ -140,11 +140,6 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 			return s, err
 		}
 	}
-	if before.Active && !s.Active {
-		if err := w.HoldDeliveries(w.ws.ID, s.ID); err != nil {
-			return s, err
-		}
-	}
 	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
 		return s, err
 	}

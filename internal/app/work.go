@@ -77,7 +77,7 @@ func (w *work) replay() error {
 
 // finish keeps the events, the counters and the answer.
 func (w *work) finish(out any) error {
-	if err := w.AppendEvents(&w.ws, w.events, w.app.newID); err != nil {
+	if err := w.AppendEvents(&w.ws, w.events); err != nil {
 		return err
 	}
 	if w.ws != w.before {

@@ -18,9 +18,11 @@ import (
 const (
 	// leaseSpare is added to an attempt's timeout: how long a claim lasts.
 	leaseSpare = 5 * time.Second
-	// pollEvery is how often the queue is looked at though nobody woke us:
-	// for what other nodes wrote, and for the claims of dead ones.
+	// pollEvery is how often what has a due time is looked at though nobody
+	// woke us, and the claims of dead nodes; lookAll is how often every lane is.
+	// Both are for what was not told: a commit wakes the lanes that it concerns.
 	pollEvery = 500 * time.Millisecond
+	lookAll   = 5 * time.Second
 	// storeRest is the pause after the store refused.
 	storeRest = 250 * time.Millisecond
 	// lastWait is how long attempts under way may go on when the program stops.
@@ -42,6 +44,9 @@ type Config struct {
 	// Budget is what deliveries may hold together; the zero value is that of a
 	// machine with plenty of memory.
 	Budget Budget
+	// ClockSlack is by how much this machine's clock may differ from that of the
+	// database before nothing is claimed any more; 0 compares nothing.
+	ClockSlack time.Duration
 	// Alone says that no other process delivers from this store: whatever
 	// was being sent when it stopped is taken up at once.
 	Alone bool
@@ -53,11 +58,11 @@ type Deliverer struct {
 	Config
 	lanes    *lanes
 	outcomes chan store.Outcome
-	// closing are the outcomes that end a delivery as failed. Recording them
-	// waits for their workspaces, so nobody else's may stand behind them.
-	closing  chan store.Outcome
 	released chan store.Claim
-	poll     chan struct{} // has room for one
+	poll     chan struct{} // has room for one; every lane is to be looked at
+	// clockOff says that the clocks differ by more than ClockSlack. Only the
+	// goroutine that claims uses it.
+	clockOff bool
 	metrics  *metrics
 }
 
@@ -67,7 +72,7 @@ func New(c Config) *Deliverer {
 		c.Budget = BudgetFor(math.MaxInt64)
 	}
 	n := c.Budget.Places
-	return &Deliverer{Config: c, lanes: newLanes(c.Budget), outcomes: make(chan store.Outcome, n), closing: make(chan store.Outcome, n),
+	return &Deliverer{Config: c, lanes: newLanes(c.Budget), outcomes: make(chan store.Outcome, n),
 		released: make(chan store.Claim, n), poll: make(chan struct{}, 1), metrics: newMetrics()}
 }
 
@@ -101,7 +106,6 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	var recorder, senders sync.WaitGroup
 	recording := make(chan struct{})
 	recorder.Go(func() { d.record(d.outcomes, recording) })
-	recorder.Go(func() { d.record(d.closing, recording) })
 	d.claimUntil(ctx, sending, &senders)
 	for _, c := range d.lanes.close() {
 		d.released <- c
@@ -118,10 +122,15 @@ func (d *Deliverer) Run(ctx context.Context) error {
 func (d *Deliverer) release(ctx context.Context) error {
 	now := d.Now()
 	for {
+		left := false
 		err := d.Store.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.ReleaseExpired(now.AddDate(100, 0, 0), now)
+			n, err := tx.ReleaseExpired(now.AddDate(100, 0, 0), now)
+			left = n > 0
 			return err
 		})
+		if err == nil && left {
+			continue
+		}
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -139,27 +148,32 @@ func (d *Deliverer) rest(ctx context.Context) {
 
 // claimUntil claims and starts attempts until ctx ends.
 func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitGroup) {
-	tick := time.NewTicker(pollEvery)
+	tick, all := time.NewTicker(pollEvery), time.NewTicker(lookAll)
 	defer tick.Stop()
-	d.lookAround(ctx)
+	defer all.Stop()
+	d.lookAround(ctx, true)
 	for ctx.Err() == nil {
 		for _, c := range d.lanes.unused(d.Now()) {
 			d.released <- c
 		}
 		lanes, next := d.lanes.take(d.Now())
-		if len(lanes) > 0 {
+		if d.clockOff {
+			d.lanes.unclaimed(lanes) // until a look finds that it is right again
+		} else if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
 			continue
 		}
 		timer := time.NewTimer(d.until(next))
 		select {
 		case <-ctx.Done():
-		case <-d.lanes.woken:
+		case <-d.wokenUnlessOff():
 		case <-timer.C:
 		case <-d.poll:
-			d.lookAround(ctx)
+			d.lookAround(ctx, true)
+		case <-all.C:
+			d.lookAround(ctx, true)
 		case <-tick.C:
-			d.lookAround(ctx)
+			d.lookAround(ctx, false)
 		}
 		timer.Stop()
 	}
@@ -174,20 +188,36 @@ func (d *Deliverer) until(next time.Time) time.Duration {
 	return next.Sub(d.Now())
 }
 
-// lookAround notes every lane that something waits in, and gives back the
-// claims of nodes that died.
-func (d *Deliverer) lookAround(ctx context.Context) {
+// wokenUnlessOff is what tells of due deliveries; nothing does while none is claimed.
+func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
+	if d.clockOff {
+		return nil
+	}
+	return d.lanes.woken
+}
+
+// lookAround notes the lanes in which something is due, or all in which something waits, and gives
+// back the claims of nodes that died.
+func (d *Deliverer) lookAround(ctx context.Context, all bool) {
 	var waiting map[sheaf.SubscriptionID]time.Time
 	expired := int64(0)
 	now := d.Now()
 	err := d.Store.Read(ctx, func(r *store.Reader) (err error) {
-		if waiting, err = r.WaitingLanes(); err != nil {
+		if all {
+			if err := d.compareClocks(r); err != nil {
+				return err
+			}
+			waiting, err = r.WaitingLanes()
+		} else {
+			waiting, err = r.DueLanes()
+		}
+		if err != nil {
 			return err
 		}
 		expired, err = r.Expired(now)
 		return err
 	})
-	if err == nil && expired > 0 {
+	if err == nil && expired > 0 && !d.clockOff {
 		err = d.Store.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.ReleaseExpired(now, now)
 			return err
@@ -198,6 +228,34 @@ func (d *Deliverer) lookAround(ctx context.Context) {
 		return
 	}
 	d.lanes.expect(waiting)
+}
+
+// ClockSlack is by how much the clocks of a node and of the database may differ. A lease ends by the
+// clock of whoever looks, leaseSpare after its attempt must have ended by the clock of who made it:
+// two nodes, each so far from the database at most, still differ by less than that.
+const ClockSlack = 2 * time.Second
+
+// compareClocks finds out whether this machine's clock may be trusted with leases.
+func (d *Deliverer) compareClocks(r *store.Reader) error {
+	if d.ClockSlack == 0 {
+		return nil
+	}
+	before := d.Now()
+	there, has, err := r.Clock()
+	after := d.Now()
+	if err != nil || !has {
+		return err
+	}
+	// The answer was made at some time between the two.
+	off := max(before.Sub(there), there.Sub(after)) > d.ClockSlack
+	switch {
+	case off && !d.clockOff:
+		d.Log.Error("deliveries are not sent: this machine's clock is too far from the database's", "clock", before, "database", there, "slack", d.ClockSlack)
+	case !off && d.clockOff:
+		d.Log.Info("deliveries are sent again: the clocks agree")
+	}
+	d.clockOff = off
+	return nil
 }
 
 // claim takes what the lanes have room for, and sends it.
@@ -262,11 +320,7 @@ func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 		o.Retry = &due
 	}
 	d.metrics.ended(&o)
-	if o.Closes() {
-		d.closing <- o
-	} else {
-		d.outcomes <- o
-	}
+	d.outcomes <- o
 	return next
 }
 

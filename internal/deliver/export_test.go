@@ -1,6 +1,10 @@
 package deliver
 
-import "sheaf.dev/internal/store"
+import (
+	"context"
+
+	"sheaf.dev/internal/store"
+)
 
 // Ended hands outcomes to the recorder, as attempts do.
 func (d *Deliverer) Ended(outcomes ...store.Outcome) {
@@ -8,3 +12,12 @@ func (d *Deliverer) Ended(outcomes ...store.Outcome) {
 		d.outcomes <- o
 	}
 }
+
+// Record writes outcomes as the recorder does.
+func (d *Deliverer) Record(outcomes ...store.Outcome) { d.writeAll(outcomes) }
+
+// LookAround looks at every lane, and at the clock.
+func (d *Deliverer) LookAround(ctx context.Context) { d.lookAround(ctx, true) }
+
+// ClockOff reports whether the clock is doubted.
+func (d *Deliverer) ClockOff() bool { return d.clockOff }

@@ -350,7 +350,7 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		lane.tooLarge = found.TooLarge[a.Subscription]
 		lane.ahead = append(lane.ahead, claims...)
 		l.ahead += len(claims)
-		if len(claims) == a.Room || lane.tooLarge > 0 {
+		if len(claims) == a.Room || lane.tooLarge > 0 || found.More[a.Subscription] {
 			lane.look = true
 		}
 		if due, ok := found.Next[a.Subscription]; ok {

@@ -107,10 +107,10 @@ func healthyLatency(t *testing.T, hung int) [2]time.Duration {
 			var events []sheaf.Event
 			ids = nil
 			for range n {
-				events = append(events, sheaf.Event{ID: sheaf.EventID("evt_" + newID()), Type: t, At: time.Now(), Body: []byte(`{}`)})
+				events = append(events, sheaf.Event{ID: sheaf.EventID("evt_" + newID()), Type: t, ResourceID: newID(), At: time.Now(), Body: []byte(`{}`)})
 				ids = append(ids, events[len(events)-1].ID)
 			}
-			return errors.Join(tx.AppendEvents(&w, events, newID), tx.SaveWorkspace(w))
+			return errors.Join(tx.AppendEvents(&w, events), tx.SaveWorkspace(w))
 		})
 		return ids, err
 	}

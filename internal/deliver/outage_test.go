@@ -42,9 +42,9 @@ func TestOutage_StoreClosedUnderTheSender(t *testing.T) {
 	})
 }
 
-// One outcome cannot be recorded: the others of its batch are, and it is tried
-// again when its lease has run out.
-func TestOutage_PoisonedOutcomeFailsAlone(t *testing.T) {
+// One outcome is not that of the delivery as it is: the others of its batch are
+// recorded, and it is tried again when its lease has run out.
+func TestOutage_WrongOutcomeFailsAlone(t *testing.T) {
 	simulate(t, func(w *world) {
 		id := w.subscribe("/a")
 		w.publish(5)
@@ -113,7 +113,7 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 		Events: sheaf.Some([]string{"share.created"})})
 	must(err)
 	publish := func() error {
-		_, err := a.PublishEvent(ctx, caller, app.NewEvent{Type: sheaf.ShareCreated, ResourceID: "r", Payload: []byte(`{}`)})
+		_, err := a.PublishEvent(ctx, caller, app.NewEvent{Type: sheaf.ShareCreated, ResourceID: "0198c0de-0000-7000-8000-000000000000", Payload: []byte(`{}`)})
 		return err
 	}
 	for range 30 {

@@ -68,8 +68,9 @@ func (d *Deliverer) writeAll(batch []store.Outcome) {
 }
 
 // write records a batch. While the store is away it tries again, until the
-// leases have run out and others take the deliveries up; an outcome that cannot
-// be recorded does not take the others with it.
+// leases have run out and others take the deliveries up. An outcome that the store
+// rejects for its content does not take the others with it, and is recorded
+// without what the endpoint sent: else its POST would be repeated without end.
 func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
 		err := d.writeOnce(batch)
@@ -84,6 +85,9 @@ func (d *Deliverer) write(batch []store.Outcome) {
 				for _, o := range batch {
 					d.write([]store.Outcome{o})
 				}
+			} else if bare := withoutContent(batch[0]); bare != batch[0].Attempt {
+				batch[0].Attempt = bare
+				d.write(batch)
 			}
 			return
 		}
@@ -92,6 +96,16 @@ func (d *Deliverer) write(batch []store.Outcome) {
 		}
 		time.Sleep(storeRest)
 	}
+}
+
+// withoutContent returns the attempt of an outcome as far as nobody else has written it.
+func withoutContent(o store.Outcome) sheaf.Attempt {
+	a := o.Attempt
+	a.ResponseBody, a.RemoteAddress = "", ""
+	if !a.OK() {
+		a.Error = "what the endpoint answered could not be stored"
+	}
+	return a
 }
 
 func (d *Deliverer) writeOnce(batch []store.Outcome) error {

@@ -10,6 +10,9 @@ const (
 	BeforeAnswer = "before-answer" // the answer is made and not sent
 	Claimed      = "claimed"       // deliveries are claimed and not sent
 	Posted       = "posted"        // an attempt was made and is not recorded
+	Cutting      = "cutting"       // a lease is written and the cursor is not moved
+	Recording    = "recording"     // outcomes are written and their leases are not closed
+	MovingCursor = "moving-cursor" // what waits is held, or what failed is fresh, and the cursor is not moved
 	InMigration  = "in-migration"  // some migrations are applied and others are not
 	InBackup     = "in-backup"     // some tables are in the backup and others are not
 

@@ -198,7 +198,7 @@ func burst(t testing.TB, a *apitest.API, ws *apitest.Workspace, n int, payload s
 		if err != nil {
 			return err
 		}
-		if err := tx.AppendEvents(&row, all, nil); err != nil {
+		if err := tx.AppendEvents(&row, all); err != nil {
 			return err
 		}
 		return tx.SaveWorkspace(row)

@@ -14,6 +14,9 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
+// What deliveries have: a UUID of version 8, made of the numbers of their subscription and event.
+const uuid8 = `[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+
 const uuid7 = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
 
 // D1
@@ -21,8 +24,11 @@ func TestIDs_AreUUIDv7InLowerCase(t *testing.T) {
 	c := apitest.SQLite(t).Workspace(sheaf.Business).Client("")
 	for noun, id := range resources(t, c) {
 		want := "^" + uuid7 + "$"
-		if noun == "events" {
+		switch noun {
+		case "events":
 			want = "^evt_" + uuid7 + "$"
+		case "deliveries":
+			want = "^" + uuid8 + "$"
 		}
 		if !regexp.MustCompile(want).MatchString(id) {
 			t.Errorf("the id of %s is %q", noun, id)

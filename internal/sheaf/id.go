@@ -39,7 +39,7 @@ func NewUUID(now time.Time, random io.Reader) string {
 	}
 	u[6] = u[6]&0x0f | 0x70
 	u[8] = u[8]&0x3f | 0x80
-	return formatUUID(u)
+	return FormatUUID(u)
 }
 
 // UUIDv8 returns the UUID that has the bits of b, but for its version, 8, and
@@ -47,10 +47,11 @@ func NewUUID(now time.Time, random io.Reader) string {
 func UUIDv8(b [16]byte) string {
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
-	return formatUUID(b)
+	return FormatUUID(b)
 }
 
-func formatUUID(u [16]byte) string {
+// FormatUUID returns the 16 bytes as 8-4-4-4-12 digits in lower case.
+func FormatUUID(u [16]byte) string {
 	var s [36]byte
 	hex.Encode(s[0:8], u[0:4])
 	hex.Encode(s[9:13], u[4:6])
@@ -89,6 +90,19 @@ func ParseUUID(s string) (string, bool) {
 		return s, true
 	}
 	return string(low[:]), true
+}
+
+// UUIDBytes returns the 16 bytes of what ParseUUID accepts.
+func UUIDBytes(s string) (u [16]byte, ok bool) {
+	if _, ok := ParseUUID(s); !ok {
+		return u, false
+	}
+	digits := make([]byte, 0, 32)
+	for _, part := range [...]string{s[0:8], s[9:13], s[14:18], s[19:23], s[24:36]} {
+		digits = append(digits, part...)
+	}
+	_, err := hex.Decode(u[:], digits)
+	return u, err == nil
 }
 
 // ParseEventID reports whether s is an event's identifier, and returns it in

@@ -111,3 +111,20 @@ func TestParseEventID(t *testing.T) {
 		}
 	}
 }
+
+func TestDeliveryID_IsMadeOfItsNumbers(t *testing.T) {
+	for _, n := range [][2]int64{{1, 1}, {7, 42}, {1 << 40, 1 << 60}, {1<<48 - 1, 1<<62 - 1}} {
+		id := NewDeliveryID(n[0], n[1])
+		if subscription, event, ok := id.Numbers(); !ok || subscription != n[0] || event != n[1] {
+			t.Errorf("%s of %v has the numbers %d and %d, %t", id, n, subscription, event, ok)
+		}
+		if id[14] != '8' {
+			t.Errorf("%s is not of version 8", id)
+		}
+	}
+	for _, other := range []DeliveryID{"0190b0a0-1234-7abc-8def-0123456789ab", "00000000-0007-8001-8000-00000000002a", "x"} {
+		if _, _, ok := other.Numbers(); ok {
+			t.Errorf("%s was not made of numbers", other)
+		}
+	}
+}

@@ -43,8 +43,9 @@ type backupEnd struct {
 // backupTables are all tables whose content a copy goes on with, each behind
 // those that it refers to. A copy keeps nobody signed in, and begins its charts
 // anew.
-var backupTables = []string{"settings", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "projects",
-	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "deliveries", "attempts", "invitations"}
+var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "projects",
+	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
+	"leases", "old_ids", "invitations"}
 
 // KeyCheckSetting is the setting by which a database knows its master key.
 const KeyCheckSetting = "master_key_check"
@@ -104,7 +105,7 @@ func (r *Reader) backupTable(w *backupWriter, table string) error {
 	}
 	order := ""
 	if table == "folders" {
-		order = " ORDER BY workspace_id, depth" // parents before their children
+		order = " ORDER BY depth" // parents before their children
 	}
 	return r.each("SELECT "+strings.Join(names, ", ")+" FROM "+table+order, func(r *row) error {
 		w.rows++
@@ -182,7 +183,7 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 		return 0, err
 	}
 	ran := false
-	err = s.engine.WriteLong(ctx, writing(func(tx *Tx) error {
+	err = s.engine.WriteLong(ctx, s.writing(func(tx *Tx) error {
 		if ran {
 			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
 		}

@@ -42,7 +42,7 @@ func fill(t *testing.T, s *store.Store) {
 			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Admin, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now}, []byte{7}),
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
 			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d),
-			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}, id), tx.SaveWorkspace(w),
+			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}), tx.SaveWorkspace(w),
 			tx.Remember(w.ID, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, now))
 	})
 	if err != nil {

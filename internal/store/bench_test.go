@@ -16,12 +16,12 @@ import (
 func eachBench(b *testing.B, try func(b *testing.B, s *Store)) {
 	b.Run("SQLite", func(b *testing.B) {
 		s := openTest(b, Options{Folder: b.TempDir()})
-		put(b, s, testWorkspace("w"))
+		put(b, s, testWorkspace(theWorkspace))
 		try(b, s)
 	})
 	b.Run("PostgreSQL", func(b *testing.B) {
 		s := openTest(b, Options{DatabaseURL: pgtest.URL(b)})
-		put(b, s, testWorkspace("w"))
+		put(b, s, testWorkspace(theWorkspace))
 		try(b, s)
 	})
 }
@@ -34,7 +34,7 @@ func createProject(s *Store, order int32) (sheaf.ProjectID, error) {
 	p := sheaf.Project{ID: sheaf.ProjectID(newID()), Name: "Quarterly report", Description: &description, SortOrder: order,
 		Visibility: sheaf.Private, CreatedAt: now, UpdatedAt: now, Revision: 1}
 	return p.ID, s.Write(context.Background(), func(tx *Tx) error {
-		w, err := tx.LockWorkspace("w")
+		w, err := tx.LockWorkspace(theWorkspace)
 		if err != nil {
 			return err
 		}
@@ -42,12 +42,12 @@ func createProject(s *Store, order int32) (sheaf.ProjectID, error) {
 		w.Projects++
 		w.Version++
 		p.Number = w.LastNumber
-		if err := tx.InsertProject("w", p); err != nil {
+		if err := tx.InsertProject(theWorkspace, p); err != nil {
 			return err
 		}
 		e := sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + newID()), Type: sheaf.ProjectCreated, ResourceID: string(p.ID), At: now,
 			Body: sheaf.AppendJSON(nil, &p)}
-		if err := tx.AppendEvents(&w, []sheaf.Event{e}, newID); err != nil {
+		if err := tx.AppendEvents(&w, []sheaf.Event{e}); err != nil {
 			return err
 		}
 		return tx.SaveWorkspace(w)
@@ -103,7 +103,7 @@ func BenchmarkReadProject(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			err := s.Read(context.Background(), func(r *Reader) error {
-				_, err := r.Project("w", ids[i%len(ids)])
+				_, err := r.Project(theWorkspace, ids[i%len(ids)])
 				return err
 			})
 			if err != nil {
@@ -122,7 +122,7 @@ func BenchmarkListProjects50(b *testing.B) {
 				f := sheaf.ProjectFilter{Paging: sheaf.Paging{Limit: 50, Offset: offset}}
 				for b.Loop() {
 					err := s.Read(context.Background(), func(r *Reader) error {
-						page, err := r.Projects("w", f)
+						page, err := r.Projects(theWorkspace, f)
 						if len(page.Items) != 50 {
 							b.Errorf("%d projects", len(page.Items))
 						}

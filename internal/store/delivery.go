@@ -9,47 +9,140 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-const deliveryColumns = `id, event_id, event_type, subscription_id, state, attempt_count, next_attempt_at,
-  last_status_code, last_error, created_at, finished_at`
-
-func scanDelivery(r *row) sheaf.Delivery {
-	d := sheaf.Delivery{
-		ID: sheaf.DeliveryID(r.Text()), EventID: sheaf.EventID(r.Text()), EventType: sheaf.EventType(r.Text()),
-		SubscriptionID: sheaf.SubscriptionID(r.Text()), State: sheaf.DeliveryState(r.Text()), AttemptCount: r.Int(),
-		NextAttemptAt: r.OptTime(), LastStatusCode: r.OptInt(), LastError: r.OptText(), CreatedAt: r.Time(), FinishedAt: r.OptTime(),
-	}
-	if d.State == sheaf.Waiting || d.State == sheaf.Sending {
-		d.FinishedAt = nil // it was finished once, and somebody asked for one more attempt
-	}
-	return d
+// stored is a row of deliveries as far as it is shown. What is shown of it beside that, the event's
+// id, type and time, stands with the event.
+type stored struct {
+	number     int64 // of its event
+	state      int64
+	attempts   int64
+	tries      int64 // of them in this run of the schedule
+	due        *time.Time
+	leased     bool // by a token of its own
+	hand       bool // somebody asked for one attempt, which is due or under way
+	backAt     *time.Time
+	again      bool
+	finishedAt *time.Time
+	lastStatus *int64
+	lastError  *string
 }
 
-var insertDeliveries = engine.NewBulkInsert("deliveries", "workspace_id", "id", "subscription_id", "event_number int", "event_id", "event_type",
-	"state", "attempt_count int", "tries int", "retry int", "next_attempt_at int", "created_at int")
+const storedColumns = `number, state, attempts, tries, due, CASE WHEN token IS NULL THEN 0 ELSE 1 END, hand, back_at, again,
+  finished_at, last_status, last_error`
 
-// enqueue adds a delivery of each event for each subscription that wants it, in
-// the transaction of the events themselves: waiting where it is active, held
-// where it is not.
-func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event, newID func() string) error {
-	subscriptions, err := tx.allSubscriptions(ws)
+func scanStored(r *row) stored {
+	return stored{number: r.Int(), state: r.Int(), attempts: r.Int(), tries: r.Int(), due: r.OptTime(), leased: r.Bool(), hand: r.Bool(),
+		backAt: r.OptTime(), again: r.Bool(), finishedAt: r.OptTime(), lastStatus: r.OptInt(), lastError: r.OptText()}
+}
+
+// fresh reports whether only its lane speaks of the row.
+func (d *stored) fresh() bool { return d.state == stateOpen && d.due == nil && !d.leased }
+
+// stands is where the delivery stands in its lane, of which leases are cut.
+//
+//	the row has                         it is
+//	a token                             sending
+//	a due time                          waiting
+//	state 1, 2, 3                       delivered, failed, held
+//	none of these: it is fresh          sending in a lease, else waiting above the cursor of an
+//	                                    active lane, else held
+func (d *stored) stands(l *lane, leases []lease) sheaf.DeliveryState {
+	switch {
+	case d.leased:
+		return sheaf.Sending
+	case d.due != nil:
+		return sheaf.Waiting
+	case d.state == stateDelivered:
+		return sheaf.Delivered
+	case d.state == stateFailed:
+		return sheaf.Failed
+	case d.state == stateHeld:
+		return sheaf.Held
+	case inLease(leases, d.number):
+		return sheaf.Sending
+	case l.active && d.number > l.cursor:
+		return sheaf.Waiting
+	}
+	return sheaf.Held
+}
+
+// was is what a delivery that somebody asked for by hand was before.
+func (d *stored) was() sheaf.DeliveryState {
+	return [...]sheaf.DeliveryState{sheaf.Waiting, sheaf.Delivered, sheaf.Failed, sheaf.Held}[d.state]
+}
+
+// storedState is the state of a delivery that is not being sent.
+func storedState(s sheaf.DeliveryState) int64 {
+	return map[sheaf.DeliveryState]int64{sheaf.Delivered: stateDelivered, sheaf.Failed: stateFailed, sheaf.Held: stateHeld}[s]
+}
+
+var selectHeads = engine.NewBulk(`
+SELECT e.id, e.type, e.at, (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
+FROM events e
+WHERE e.ws = {ws} AND e.number = {number}`, "", "ws int", "sub int", "number int")
+
+// show returns the rows of a lane as they are shown.
+func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
+	leases, err := r.leases(l)
+	if err != nil {
+		return nil, err
+	}
+	out, args := make([]sheaf.Delivery, len(rows)), make([][]any, len(rows))
+	for i := range rows {
+		d := &rows[i]
+		args[i] = []any{l.ws, l.sub, d.number}
+		out[i] = sheaf.Delivery{SubscriptionID: l.id, State: d.stands(l, leases), AttemptCount: d.attempts, NextAttemptAt: d.due,
+			LastStatusCode: d.lastStatus, LastError: d.lastError, FinishedAt: d.finishedAt}
+		if out[i].State == sheaf.Waiting || out[i].State == sheaf.Sending {
+			out[i].FinishedAt = nil // it was finished once, and somebody asked for one more attempt
+		}
+	}
+	err = r.run(selectHeads, args, func(i int, w *row) {
+		d := &out[i]
+		d.EventID, d.EventType, d.CreatedAt = readEventID(w), ReadEventType(w), w.Time()
+		d.ID = sheaf.NewDeliveryID(l.number, rows[i].number)
+		if old := optID[sheaf.DeliveryID](w); old != nil {
+			d.ID = *old
+		}
+		if d.State == sheaf.Waiting && d.NextAttemptAt == nil {
+			d.NextAttemptAt = &d.CreatedAt
+			if l.recoveredTo != nil && rows[i].number <= *l.recoveredTo {
+				d.NextAttemptAt = l.recoveredAt
+			}
+		}
+	})
+	return out, err
+}
+
+var insertDeliveries = engine.NewBulkInsert("deliveries", "ws int", "sub int", "number int")
+
+const selectWanting = `
+SELECT s.sub, s.id, s.events, l.active
+FROM subscriptions s
+JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
+WHERE s.ws = $1`
+
+// enqueue adds a delivery of each event for each subscription that wants it, in the transaction of
+// the events themselves.
+func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event) error {
+	number, err := tx.number(ws)
 	if err != nil {
 		return err
 	}
 	var rows [][]any
-	for i := range subscriptions {
-		s := &subscriptions[i]
-		for j := range events {
-			e := &events[j]
-			if !s.Wants(e.Type) {
-				continue
+	err = tx.query(selectWanting, func(r *row) {
+		sub, id := r.Int(), readID[sheaf.SubscriptionID](r)
+		s := sheaf.Subscription{Events: splitEvents(r.Text()), Active: r.Bool()}
+		for i := range events {
+			if s.Wants(events[i].Type) {
+				rows = append(rows, []any{number, sub, events[i].Number})
+				if s.Active {
+					tx.note.due(ws, id)
+				}
 			}
-			state, due := sheaf.Held, (*time.Time)(nil)
-			if s.Active {
-				state, due = sheaf.Waiting, &e.At
-				tx.note.due(ws, s.ID)
-			}
-			rows = append(rows, []any{ws, newID(), s.ID, e.Number, e.ID, e.Type, state, 0, 0, 0, due, e.At})
 		}
+	}, number)
+	if err != nil {
+		return err
 	}
 	if err := tx.insertMany(insertDeliveries, rows); err != nil {
 		return fmt.Errorf("enqueue deliveries: %w", err)
@@ -57,55 +150,105 @@ func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event, newID func() s
 	return nil
 }
 
-const selectDelivery = `
-SELECT ` + deliveryColumns + `
+const selectStored = `
+SELECT ` + storedColumns + `
 FROM deliveries
-WHERE workspace_id = $1 AND id = $2
-  AND subscription_id IN (SELECT id FROM subscriptions WHERE workspace_id = $1)`
+WHERE ws = $1 AND sub = $2 AND number = $3`
+
+// locate returns the lane of a delivery and the number of its event, or NotFound, also when its
+// subscription is gone.
+func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, number int64, err error) {
+	subscription, number, ok := id.Numbers()
+	found := false
+	if ok {
+		l, found, err = one(r, selectLane+"s.number = $2", scanLane, ws, subscription)
+	} else {
+		type old struct{ sub, number int64 }
+		var o old
+		o, found, err = one(r, `SELECT sub, number FROM old_ids WHERE ws = $1 AND id = $2`, func(r *row) old { return old{r.Int(), r.Int()} }, ws, id)
+		if found && err == nil {
+			number = o.number
+			l, found, err = one(r, selectLane+"s.sub = $2", scanLane, ws, o.sub)
+		}
+	}
+	if err == nil && !found {
+		err = sheaf.Missing("delivery")
+	}
+	return l, number, err
+}
 
 // Delivery returns the workspace's delivery, or NotFound, also when its
 // subscription is gone.
 func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Delivery, error) {
-	d, found, err := one(r, selectDelivery, scanDelivery, ws, id)
+	l, number, err := r.locate(ws, id)
+	if err != nil {
+		return sheaf.Delivery{}, err
+	}
+	d, found, err := r.showOne(&l, number)
 	if err == nil && !found {
 		err = sheaf.Missing("delivery")
 	}
 	return d, err
 }
 
+func (r *Reader) showOne(l *lane, number int64) (d sheaf.Delivery, found bool, err error) {
+	s, found, err := one(r, selectStored, scanStored, l.ws, l.sub, number)
+	if err != nil || !found {
+		return d, found, err
+	}
+	shown, err := r.show(l, []stored{s})
+	return shown[0], true, err
+}
+
 // Deliveries returns a page of the deliveries of a subscription of the
 // workspace, in the order of their events; state "" is every one.
 func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
-	l := listing{columns: deliveryColumns, table: "deliveries", order: []string{"event_number"}, total: -1}
-	l.where.And("workspace_id = ?", ws)
-	l.where.And("subscription_id = ?", s)
-	switch state {
-	case "":
-	case sheaf.Failed, sheaf.Held: // in the text, where their partial indexes are found by it
-		l.where.And("state = '" + string(state) + "'")
-	default:
-		l.where.And("state = ?", state)
+	l, err := r.lane(ws, s)
+	if err != nil {
+		return sheaf.Page[sheaf.Delivery]{}, err
 	}
-	return list(r, l, p, scanDelivery)
+	in := listing{columns: storedColumns, table: "deliveries", order: []string{"number"}, total: -1}
+	if state == sheaf.Failed {
+		in.table += r.dialect().By("deliveries_stopped") // and not the whole lane
+	}
+	in.where.And("ws = ?", l.ws)
+	in.where.And("sub = ?", l.sub)
+	if err := r.where(&in.where, &l, state); err != nil {
+		return sheaf.Page[sheaf.Delivery]{}, err
+	}
+	rows, err := list(r, in, p, scanStored)
+	page := sheaf.Page[sheaf.Delivery]{Paging: rows.Paging, Total: rows.Total}
+	if err == nil {
+		page.Items, err = r.show(&l, rows.Items)
+	}
+	return page, err
 }
-
-const selectByEvent = `
-SELECT ` + deliveryColumns + `
-FROM deliveries
-WHERE workspace_id = $1 AND subscription_id = $2 AND event_number = $3`
 
 // DeliveryOf returns the delivery of an event for a subscription; found is
 // false when there is none.
 func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event int64) (d sheaf.Delivery, found bool, err error) {
-	return one(r, selectByEvent, scanDelivery, ws, s, event)
+	l, err := r.lane(ws, s)
+	if err != nil {
+		return d, false, err
+	}
+	return r.showOne(&l, event)
 }
 
-// EventSubscriptions returns the workspace's subscriptions, oldest first.
-func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
-	return r.allSubscriptions(ws)
+// heldUpTo counts the held deliveries of a lane as far as most.
+func (r *Reader) heldUpTo(l *lane, most int64) (int64, error) {
+	if l.heldFrom == nil {
+		return 0, nil
+	}
+	in := listing{columns: "1", table: "deliveries", order: []string{"number"}}
+	in.where.And("ws = ?", l.ws)
+	in.where.And("sub = ?", l.sub)
+	if err := r.where(&in.where, l, sheaf.Held); err != nil {
+		return 0, err
+	}
+	return r.count("SELECT COUNT(*) FROM ("+in.text(false)+") AS q", append(in.where.Args, most, 0)...)
 }
 
-const attemptColumns = `number, started_at, duration_us, status_code, error_class, error, remote_address,
+const attemptColumns = `started_at, duration_us, status_code, error_class, error, remote_address,
   dns_us, connect_us, tls_us, first_byte_us, body_us, response_body`
 
 func scanAttempt(r *row) sheaf.Attempt {
@@ -116,12 +259,19 @@ func scanAttempt(r *row) sheaf.Attempt {
 	}
 }
 
-const selectAttempts = `
-SELECT ` + attemptColumns + `
+// The first attempt stands in the delivery's row, the others in rows of their own.
+const (
+	selectFirst = `
+SELECT 1, ` + attemptColumns + `
+FROM deliveries
+WHERE ws = $1 AND sub = $2 AND number = $3 AND attempts > 0`
+	selectAttempts = `
+SELECT number, ` + attemptColumns + `
 FROM attempts
-WHERE workspace_id = $1 AND delivery_id = $2
+WHERE ws = $1 AND sub = $2 AND event = $3
 ORDER BY number DESC
-LIMIT $3`
+LIMIT $4`
+)
 
 // AttemptsMost bounds the attempts that are shown of one delivery, which can be
 // asked for again and again.
@@ -129,67 +279,88 @@ const AttemptsMost = 100
 
 // Attempts returns the newest attempts of a delivery, the first one first.
 func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.Attempt, error) {
-	newest, err := all(r, selectAttempts, scanAttempt, ws, id, AttemptsMost)
-	slices.Reverse(newest)
-	return newest, err
-}
-
-func holdWaiting(d engine.Dialect) string {
-	return `
-UPDATE deliveries ` + d.By("deliveries_waiting") + `
-SET state = 'held', next_attempt_at = NULL
-WHERE workspace_id = $1 AND subscription_id = $2 AND state = 'waiting' AND back_state IS NULL`
-}
-
-// HoldDeliveries makes the waiting deliveries of a subscription held: it has
-// just become inactive. One that somebody asked for by hand goes on.
-func (tx *Tx) HoldDeliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) error {
-	return tx.exec(holdWaiting(tx.dialect()), ws, s)
-}
-
-const recoverDeliveries = `
-UPDATE deliveries
-SET state = 'waiting', tries = 0, retry = 0, next_attempt_at = $4, finished_at = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND subscription_id = $2 AND created_at >= $3
-  AND (state IN ('failed', 'held') OR state = 'waiting' AND back_state IN ('failed', 'held'))`
-
-const recoverSending = `
-UPDATE deliveries
-SET back_state = 'waiting', back_at = $4, tries = 0, finished_at = NULL
-WHERE workspace_id = $1 AND subscription_id = $2 AND created_at >= $3
-  AND state = 'sending' AND back_state IN ('failed', 'held')`
-
-// Recover makes the failed and held deliveries of events since then run the
-// whole schedule again, and returns how many they are. Those among them that
-// were also asked for by hand are no exception; an attempt by hand that is
-// under way comes before.
-func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time) (int64, error) {
-	tx.note.due(ws, s)
-	n, err := tx.changed(recoverDeliveries, ws, s, since, now)
+	l, number, err := r.locate(ws, id)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	sending, err := tx.changed(recoverSending, ws, s, since, now)
-	return n + sending, err
+	attempts, err := all(r, selectAttempts, scanAttempt, l.ws, l.sub, number, AttemptsMost)
+	if err != nil {
+		return nil, err
+	}
+	if len(attempts) < AttemptsMost {
+		first, found, err := one(r, selectFirst, scanAttempt, l.ws, l.sub, number)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			attempts = append(attempts, first)
+		}
+	}
+	slices.Reverse(attempts)
+	return attempts, nil
 }
 
-const redeliver = `
+const (
+	askByHand = `
 UPDATE deliveries
-SET back_state = state, back_at = next_attempt_at, state = 'waiting', retry = 0, next_attempt_at = $3, again = 0
-WHERE workspace_id = $1 AND id = $2 AND state <> 'sending' AND back_state IS NULL`
-
-const sendAgain = `
+SET hand = 1, due = $4, retry = 0, back_at = $5, again = 0, state = $6, stopped = $7
+WHERE ws = $1 AND sub = $2 AND number = $3`
+	askAgain = `
 UPDATE deliveries
 SET again = 1
-WHERE workspace_id = $1 AND id = $2 AND state = 'sending'`
+WHERE ws = $1 AND sub = $2 AND number = $3`
+)
 
 // Redeliver asks for one more attempt: now, or when the one that is under way
 // has ended. After it an unsuccessful delivery is again what it was. Of one that
 // waits for such an attempt already there is no second.
 func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
-	tx.note.due(ws, d.SubscriptionID)
-	if err := tx.exec(redeliver, ws, d.ID, now); err != nil {
+	l, err := tx.lockLane(ws, d.SubscriptionID)
+	if err != nil {
 		return err
 	}
-	return tx.exec(sendAgain, ws, d.ID)
+	_, number, err := tx.locate(ws, d.ID)
+	if err != nil {
+		return err
+	}
+	tx.note.due(ws, l.id)
+	return tx.sendByHand(&l, number, now)
+}
+
+// sendByHand is for a delivery of a lane that this transaction holds.
+func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
+	leases, err := tx.leases(l)
+	if err != nil {
+		return err
+	}
+	d, found, err := one(&tx.Reader, selectStored, scanStored, l.ws, l.sub, number)
+	if err != nil || !found {
+		return err
+	}
+	state, backAt := d.state, d.due
+	switch stands := d.stands(l, leases); {
+	case stands == sheaf.Sending:
+		return tx.exec(askAgain, l.ws, l.sub, number)
+	case d.hand:
+		return nil // one is due
+	case d.fresh() && stands == sheaf.Waiting:
+		backAt = &now
+	case d.fresh():
+		// It is held, and its lane will not say so once it has a due time.
+		state = stateHeld
+		l.mayHold(number)
+		if err := tx.saveLane(l); err != nil {
+			return err
+		}
+	}
+	return tx.exec(askByHand, l.ws, l.sub, number, now, backAt, state, stopped(state))
+}
+
+// stopped is the mark by which what failed or is held is found: without a person nothing will happen
+// to it.
+func stopped(state int64) any {
+	if state == stateFailed || state == stateHeld {
+		return 1
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store/engine"
 )
 
 // DocumentColumns are what ScanDocument reads, in its order.
@@ -14,7 +13,7 @@ const DocumentColumns = `id, title, description, project_id, created_at, updated
 // ScanDocument reads a row of DocumentColumns.
 func ScanDocument(r *row) sheaf.Document {
 	return sheaf.Document{
-		ID: sheaf.DocumentID(r.Text()), Title: r.Text(), Description: r.OptText(), ProjectID: engine.OptText[sheaf.ProjectID](r),
+		ID: readID[sheaf.DocumentID](r), Title: r.Text(), Description: r.OptText(), ProjectID: optID[sheaf.ProjectID](r),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(), Deleted: r.OptTime(),
 	}
 }
@@ -22,7 +21,7 @@ func ScanDocument(r *row) sheaf.Document {
 const selectDocument = `
 SELECT ` + DocumentColumns + `
 FROM documents
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // Document returns the workspace's document, or NotFound when there is none or
 // it is deleted.
@@ -46,7 +45,7 @@ func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.D
 // Documents returns a page of the workspace's documents without the deleted.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
-	l.where.And("workspace_id = ?", ws)
+	l.where.And("ws = ?", ws)
 	l.where.And("deleted_at IS NULL")
 	switch {
 	case f.Project.Null:
@@ -73,9 +72,9 @@ func (r *Reader) documentTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.Documen
 	switch {
 	case f != inProject || f.Project.Null: // something else narrows it: the rows are counted
 	case f.Project.Set:
-		l.total, err = r.count(`SELECT document_count FROM projects WHERE workspace_id = $1 AND id = $2`, ws, f.Project.Value)
+		l.total, err = r.count(`SELECT document_count FROM projects WHERE ws = $1 AND id = $2`, ws, f.Project.Value)
 	default:
-		l.total, err = r.count(`SELECT documents FROM workspaces WHERE id = $1`, ws)
+		l.total, err = r.count(`SELECT documents FROM workspaces WHERE ws = $1`, ws)
 	}
 	return err
 }
@@ -93,7 +92,7 @@ func documentOrder(s sheaf.DocumentSort) []string {
 const selectNewest = `
 SELECT ` + DocumentColumns + `
 FROM documents
-WHERE workspace_id = $1 AND project_id = $2 AND deleted_at IS NULL
+WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL
 ORDER BY updated_at DESC, number DESC
 LIMIT $3`
 
@@ -103,7 +102,7 @@ func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 }
 
 const insertDocument = `
-INSERT INTO documents (workspace_id, id, project_id, title, title_folded, description, description_folded,
+INSERT INTO documents (ws, id, project_id, title, title_folded, description, description_folded,
   number, revision, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
@@ -121,7 +120,7 @@ const updateDocument = `
 UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
   revision = $8, updated_at = $9, deleted_at = $10
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // UpdateDocument writes a document's own fields and whether it is deleted; the
 // projects' counts follow.
@@ -144,7 +143,7 @@ func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) err
 
 const countLinked = `
 SELECT COUNT(*)
-FROM (SELECT 1 FROM documents WHERE workspace_id = $1 AND project_id = $2 LIMIT $3) AS q`
+FROM (SELECT 1 FROM documents WHERE ws = $1 AND project_id = $2 LIMIT $3) AS q`
 
 // CountLinked counts the project's documents, deleted ones too, as far as most.
 func (r *Reader) CountLinked(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) (int64, error) {
@@ -154,7 +153,7 @@ func (r *Reader) CountLinked(ws sheaf.WorkspaceID, project sheaf.ProjectID, most
 const selectLinked = `
 SELECT ` + DocumentColumns + `
 FROM documents
-WHERE workspace_id = $1 AND project_id = $2
+WHERE ws = $1 AND project_id = $2
 ORDER BY updated_at, number
 LIMIT $3`
 
@@ -163,7 +162,7 @@ UPDATE documents
 SET project_id = NULL,
   revision = CASE WHEN deleted_at IS NULL THEN revision + 1 ELSE revision END,
   updated_at = CASE WHEN deleted_at IS NOT NULL THEN updated_at WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
-WHERE workspace_id = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)`
+WHERE ws = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)`
 
 // UnlinkDocuments takes some documents, at most that many, out of the project,
 // deleted ones too, and returns them as they were. Only those that are not

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -13,15 +14,37 @@ const EventColumns = `id, number, type, resource_id, at, body`
 
 // ScanEvent reads a row of EventColumns.
 func ScanEvent(r *row) sheaf.Event {
-	return sheaf.Event{ID: sheaf.EventID(r.Text()), Number: r.Int(), Type: sheaf.EventType(r.Text()),
-		ResourceID: r.Text(), At: r.Time(), Body: []byte(r.Text())}
+	return sheaf.Event{ID: readEventID(r), Number: r.Int(), Type: ReadEventType(r),
+		ResourceID: readID[string](r), At: r.Time(), Body: []byte(r.Text())}
 }
 
-var insertEvents = engine.NewBulkInsert("events", "workspace_id", "number int", "id", "type", "resource_id", "at int", "body")
+// storedTypes has the types of events in the order of their numbers, which begin at 1. It only ever
+// grows at its end: the numbers are in every log.
+var storedTypes = []sheaf.EventType{sheaf.DocumentCreated, sheaf.DocumentUpdated, sheaf.DocumentDeleted,
+	sheaf.ProjectCreated, sheaf.ProjectUpdated, sheaf.ProjectDeleted, sheaf.FolderCreated, sheaf.FolderUpdated, sheaf.FolderDeleted,
+	sheaf.MediaUploaded, sheaf.GenerationStarted, sheaf.GenerationCompleted, sheaf.GenerationFailed,
+	sheaf.ShareCreated, sheaf.ShareUpdated, sheaf.ShareDeleted, sheaf.WebhookTest}
+
+// typeNumber returns the number of a type; 0 of one that does not exist.
+func typeNumber(t sheaf.EventType) int64 { return int64(slices.Index(storedTypes, t) + 1) }
+
+// TypeNumber is what a type of event is in the log, for the doctor, who asks in SQL.
+func TypeNumber(t sheaf.EventType) int64 { return typeNumber(t) }
+
+// ReadEventType reads the type of an event; a number that is none becomes a type that is not Known.
+func ReadEventType(r *row) sheaf.EventType {
+	n := r.Int()
+	if n < 1 || n > int64(len(storedTypes)) {
+		return sheaf.EventType(fmt.Sprint("number ", n))
+	}
+	return storedTypes[n-1]
+}
+
+var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body")
 
 // AppendEvents adds events to the log of a workspace that this transaction
-// locked, numbers them, and adds their deliveries, whose ids newID makes.
-func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func() string) error {
+// locked, numbers them, and adds their deliveries.
+func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -30,7 +53,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func(
 		e := &events[i]
 		w.LastEvent++
 		e.Number = w.LastEvent
-		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, e.ResourceID, e.At, string(e.Body)}
+		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body)}
 	}
 	if err := tx.insertMany(insertEvents, rows); err != nil {
 		return fmt.Errorf("append events: %w", err)
@@ -40,13 +63,13 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event, newID func(
 	if w.Subscriptions == 0 {
 		return nil
 	}
-	return tx.enqueue(w.ID, events, newID)
+	return tx.enqueue(w.ID, events)
 }
 
 const selectEvent = `
 SELECT ` + EventColumns + `
 FROM events
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // Event returns the workspace's event, or NotFound.
 func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, error) {
@@ -68,7 +91,7 @@ func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) 
 }
 
 func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions) {
-	w.And("workspace_id = ?", ws)
+	w.And("ws = ?", ws)
 	if after > 0 {
 		w.And("number > ?", after)
 	}
@@ -76,13 +99,13 @@ func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engi
 		w.And("type = ?", f.Type)
 	}
 	if f.Resource != "" {
-		w.And("resource_id = ?", f.Resource)
+		w.And("resource_id = ?", idBytes(f.Resource))
 	}
 	if f.Since != nil {
 		// Their order is that of numbers, and times are in that order but for the
 		// clocks of several nodes: the index of times finds the first number, and
 		// the plus keeps the engine from reading by it again.
-		w.And("number >= (SELECT MIN(number) FROM events WHERE workspace_id = ? AND at >= ?)", ws, f.Since)
+		w.And("number >= (SELECT MIN(number) FROM events WHERE ws = ? AND at >= ?)", ws, f.Since)
 		w.And("+at >= ?", f.Since)
 	}
 	return w
@@ -98,13 +121,13 @@ func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 // logEnds asks for the two numbers by themselves: asked for both at once, SQLite
 // reads the whole log.
 const logEnds = `
-SELECT COALESCE((SELECT MIN(number) FROM events WHERE workspace_id = $1), 1),
-  COALESCE((SELECT MAX(number) FROM events WHERE workspace_id = $1), 0)`
+SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
+  COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
 
 const countSince = `
 SELECT COUNT(*)
 FROM events
-WHERE workspace_id = $1 AND at >= $2 AND number > $3`
+WHERE ws = $1 AND at >= $2 AND number > $3`
 
 // eventTotal needs no counting without filters, as the numbers have no gap
 // above the oldest that is kept. Those since a time are counted in its index.
@@ -126,46 +149,30 @@ func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilte
 const oldLogs = `
 SELECT w.id
 FROM workspaces w
-WHERE (SELECT MIN(e.at) FROM events e WHERE e.workspace_id = w.id) < $1`
+WHERE (SELECT MIN(e.at) FROM events e WHERE e.ws = w.ws) < $1`
 
 // OldLogs returns the workspaces that have events from before a time.
 func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, oldLogs, func(w *row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) }, before)
+	return all(r, oldLogs, readID[sheaf.WorkspaceID], before)
 }
 
 const oldestEvents = `
 SELECT number, at
 FROM events
-WHERE workspace_id = $1
+WHERE ws = $1
 ORDER BY number
 LIMIT $2`
 
 const deleteOldest = `
 DELETE FROM events
-WHERE workspace_id = $1 AND number <= $2`
+WHERE ws = $1 AND number <= $2`
 
-// DeleteEvents removes at most that many of the workspace's oldest events, as
-// far as they are from before a time and below the number of one that is still
-// needed, and returns how many it removed. It never leaves a gap: an event whose
-// clock was ahead keeps those behind it.
-func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, needed int64, before time.Time, most int) (int64, error) {
-	type old struct {
-		number int64
-		at     time.Time
-	}
-	oldest, err := all(&tx.Reader, oldestEvents, func(r *row) old { return old{r.Int(), r.Time()} }, ws, most)
-	if err != nil {
+// DeleteEvents removes at most that many of the workspace's oldest events, up to a number, and
+// returns how many it removed. It never leaves a gap.
+func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
+	first, _, err := one(&tx.Reader, `SELECT MIN(number) FROM events WHERE ws = $1`, (*row).OptInt, ws)
+	if err != nil || first == nil || *first > upTo {
 		return 0, err
 	}
-	last := int64(0)
-	for _, e := range oldest {
-		if !e.at.Before(before) || e.number >= needed {
-			break
-		}
-		last = e.number
-	}
-	if last == 0 {
-		return 0, nil
-	}
-	return tx.changed(deleteOldest, ws, last)
+	return tx.changed(deleteOldest, ws, min(upTo, *first+int64(most)-1))
 }

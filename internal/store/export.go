@@ -5,7 +5,7 @@ import "sheaf.dev/internal/sheaf"
 const exportFolders = `
 SELECT ` + FolderColumns + `
 FROM folders
-WHERE workspace_id = $1
+WHERE ws = $1
 ORDER BY depth, number`
 
 // EachFolder calls each for the workspace's folders: parents before their
@@ -17,7 +17,7 @@ func (r *Reader) EachFolder(ws sheaf.WorkspaceID, each func(sheaf.Folder) error)
 const exportProjects = `
 SELECT ` + ProjectColumns + `
 FROM projects
-WHERE workspace_id = $1
+WHERE ws = $1
 ORDER BY number`
 
 // EachProject calls each for the workspace's projects in the order of their
@@ -29,7 +29,7 @@ func (r *Reader) EachProject(ws sheaf.WorkspaceID, each func(sheaf.Project) erro
 const exportDocuments = `
 SELECT ` + DocumentColumns + `
 FROM documents
-WHERE workspace_id = $1 AND deleted_at IS NULL
+WHERE ws = $1 AND deleted_at IS NULL
 ORDER BY number`
 
 // EachDocument calls each for the workspace's documents, without the deleted,

@@ -89,7 +89,14 @@ func TestMigrate_FoldsAnew(t *testing.T) {
 				}
 			}
 			db.Close()
-			s := openTest(t, o)
+			if err := migrateTo(ctx, o, foldedSchema); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
 			texts := 0
 			err = s.Read(ctx, func(r *Reader) error {
 				return r.query(`SELECT name, name_folded FROM folders UNION ALL SELECT name, name_folded FROM projects

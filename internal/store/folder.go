@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store/engine"
 )
 
 // FolderColumns are what ScanFolder reads, in its order.
@@ -14,7 +13,7 @@ const FolderColumns = `id, name, entity_type, parent_id, color, sort_order, dept
 // ScanFolder reads a row of FolderColumns.
 func ScanFolder(r *row) sheaf.Folder {
 	return sheaf.Folder{
-		ID: sheaf.FolderID(r.Text()), Name: r.Text(), EntityType: sheaf.EntityType(r.Text()), ParentID: engine.OptText[sheaf.FolderID](r),
+		ID: readID[sheaf.FolderID](r), Name: r.Text(), EntityType: sheaf.EntityType(r.Text()), ParentID: optID[sheaf.FolderID](r),
 		Color: r.Text(), SortOrder: int32(r.Int()), Depth: int(r.Int()), ProjectCount: r.Int(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
@@ -23,7 +22,7 @@ func ScanFolder(r *row) sheaf.Folder {
 const selectFolder = `
 SELECT ` + FolderColumns + `
 FROM folders
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // Folder returns the workspace's folder, or NotFound.
 func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, error) {
@@ -37,7 +36,7 @@ func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, 
 // Folders returns a page of the workspace's folders.
 func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
 	l := listing{columns: FolderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
-	l.where.And("workspace_id = ?", ws)
+	l.where.And("ws = ?", ws)
 	if f.EntityType != "" {
 		l.where.And("entity_type = ?", f.EntityType)
 	}
@@ -57,7 +56,7 @@ func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page
 const selectChildren = `
 SELECT ` + FolderColumns + `
 FROM folders
-WHERE workspace_id = $1 AND parent_id = $2
+WHERE ws = $1 AND parent_id = $2
 ORDER BY sort_order, number`
 
 // Subtree returns the folder and all below it, parents before their children.
@@ -74,11 +73,11 @@ func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder
 }
 
 // inTree holds for the folder $2 of the workspace $1 and for all below it.
-const inTree = `workspace_id = $1 AND id IN (
+const inTree = `ws = $1 AND id IN (
   WITH RECURSIVE tree (id) AS (
-    SELECT id FROM folders WHERE workspace_id = $1 AND id = $2
+    SELECT id FROM folders WHERE ws = $1 AND id = $2
     UNION ALL
-    SELECT f.id FROM tree JOIN folders f ON f.workspace_id = $1 AND f.parent_id = tree.id)
+    SELECT f.id FROM tree JOIN folders f ON f.ws = $1 AND f.parent_id = tree.id)
   SELECT id FROM tree)`
 
 // TreeSize is how much is in a folder and in all below it.
@@ -105,7 +104,7 @@ LIMIT $3`
 // FiledFolders returns at most that many folders of the tree that have projects
 // in them.
 func (r *Reader) FiledFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
-	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return sheaf.FolderID(w.Text()) }, ws, top, most)
+	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return readID[sheaf.FolderID](w) }, ws, top, most)
 }
 
 const selectLowest = `
@@ -122,7 +121,7 @@ func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most in
 }
 
 const insertFolder = `
-INSERT INTO folders (workspace_id, id, entity_type, parent_id, name, name_folded, color, sort_order, depth,
+INSERT INTO folders (ws, id, entity_type, parent_id, name, name_folded, color, sort_order, depth,
   project_count, number, revision, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
@@ -139,7 +138,7 @@ func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
 const updateFolder = `
 UPDATE folders
 SET parent_id = $3, name = $4, name_folded = $5, color = $6, sort_order = $7, depth = $8, revision = $9, updated_at = $10
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // UpdateFolder writes a folder's own fields, and its depth.
 func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
@@ -152,7 +151,7 @@ func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
 
 const deleteFolder = `
 DELETE FROM folders
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // DeleteFolder removes a folder that nothing is in.
 func (tx *Tx) DeleteFolder(ws sheaf.WorkspaceID, id sheaf.FolderID) error {
@@ -164,5 +163,5 @@ func (tx *Tx) DeleteFolder(ws sheaf.WorkspaceID, id sheaf.FolderID) error {
 
 // CountFolders returns how many folders the workspace has.
 func (r *Reader) CountFolders(ws sheaf.WorkspaceID) (int64, error) {
-	return r.count(`SELECT COUNT(*) FROM folders WHERE workspace_id = $1`, ws)
+	return r.count(`SELECT COUNT(*) FROM folders WHERE ws = $1`, ws)
 }

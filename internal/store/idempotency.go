@@ -23,7 +23,7 @@ type Answer struct {
 const selectOnce = `
 SELECT body_hash, status, location, etag, body
 FROM idempotency_keys
-WHERE workspace_id = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5`
+WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5`
 
 // Remembered returns the answer that the request got before, if it did since
 // then. The same key with another body is a Conflict.
@@ -41,9 +41,9 @@ func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (Answ
 }
 
 const insertOnce = `
-INSERT INTO idempotency_keys (workspace_id, method, path, key, body_hash, status, location, etag, body, created_at)
+INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (workspace_id, method, path, key)
+ON CONFLICT (ws, method, path, key)
 DO UPDATE SET body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
   etag = excluded.etag, body = excluded.body, created_at = excluded.created_at`
 
@@ -54,8 +54,8 @@ func (tx *Tx) Remember(ws sheaf.WorkspaceID, o Once, a Answer, now time.Time) er
 
 const oldOnce = `
 DELETE FROM idempotency_keys
-WHERE (workspace_id, method, path, key) IN (
-  SELECT workspace_id, method, path, key
+WHERE (ws, method, path, key) IN (
+  SELECT ws, method, path, key
   FROM idempotency_keys
   WHERE created_at < $1
   ORDER BY created_at

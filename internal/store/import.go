@@ -11,7 +11,7 @@ import (
 var foldersByID = engine.NewBulk(`
 SELECT `+FolderColumns+`
 FROM folders
-WHERE workspace_id = {workspace} AND id = {wanted}`, "", "workspace", "wanted")
+WHERE ws = {workspace} AND id = {wanted}`, "", "workspace int", "wanted id")
 
 // FoldersByID returns those of the folders that the workspace has.
 func (r *Reader) FoldersByID(ws sheaf.WorkspaceID, ids []sheaf.FolderID) (map[sheaf.FolderID]sheaf.Folder, error) {
@@ -40,12 +40,12 @@ var (
 )
 
 func newKnown(table string) *engine.Bulk {
-	return engine.NewBulk("SELECT id FROM "+table+" WHERE workspace_id = {workspace} AND id = {wanted}", "", "workspace", "wanted")
+	return engine.NewBulk("SELECT id FROM "+table+" WHERE ws = {workspace} AND id = {wanted}", "", "workspace int", "wanted id")
 }
 
 func known[T ~string](r *Reader, b *engine.Bulk, ws sheaf.WorkspaceID, ids []T) (map[T]bool, error) {
 	found := map[T]bool{}
-	err := r.run(b, wanted(ws, ids), func(_ int, w *row) { found[T(w.Text())] = true })
+	err := r.run(b, wanted(ws, ids), func(_ int, w *row) { found[readID[T](w)] = true })
 	return found, err
 }
 
@@ -68,30 +68,32 @@ type TakenSubscription struct {
 }
 
 const takenSubscription = `
-SELECT workspace_id, 0
-FROM subscriptions
-WHERE id = $1
+SELECT w.id, 0
+FROM subscriptions s
+JOIN workspaces w ON w.ws = s.ws
+WHERE s.id = $1
 UNION ALL
-SELECT workspace_id, 1
-FROM deleted_subscriptions
-WHERE id = $1`
+SELECT w.id, 1
+FROM deleted_subscriptions d
+JOIN workspaces w ON w.ws = d.ws
+WHERE d.id = $1`
 
 // TakenSubscription tells who has a subscription of that identifier; taken is
 // false when nobody has.
 func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscription, taken bool, err error) {
 	return one(r, takenSubscription, func(w *row) TakenSubscription {
-		return TakenSubscription{sheaf.WorkspaceID(w.Text()), w.Bool()}
+		return TakenSubscription{readID[sheaf.WorkspaceID](w), w.Bool()}
 	}, id)
 }
 
-var insertProjects = engine.NewBulkInsert("projects", "workspace_id", "id", "folder_id", "name", "name_folded", "description", "description_folded",
+var insertProjects = engine.NewBulkInsert("projects", "ws int", "id id", "folder_id id", "name", "name_folded", "description", "description_folded",
 	"icon", "color", "sort_order int", "visibility", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
 
 var countAllProjects = engine.NewBulk(`
 UPDATE folders
 SET project_count = project_count + {more}
 {rows}
-WHERE folders.workspace_id = {workspace} AND folders.id = {folder}`, "", "workspace", "folder", "more int")
+WHERE folders.ws = {workspace} AND folders.id = {folder}`, "", "workspace int", "folder id", "more int")
 
 // InsertProjects is InsertProject for many.
 func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) error {
@@ -118,14 +120,14 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 	return rows
 }
 
-var insertDocuments = engine.NewBulkInsert("documents", "workspace_id", "id", "project_id", "title", "title_folded", "description", "description_folded",
+var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
 	"number int", "revision int", "created_at int", "updated_at int")
 
 var countAllDocuments = engine.NewBulk(`
 UPDATE projects
 SET document_count = document_count + {more}
 {rows}
-WHERE projects.workspace_id = {workspace} AND projects.id = {project}`, "", "workspace", "project", "more int")
+WHERE projects.ws = {workspace} AND projects.id = {project}`, "", "workspace int", "project id", "more int")
 
 // InsertDocuments is InsertDocument for many.
 func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document) error {

@@ -10,18 +10,18 @@ import (
 const invitationColumns = `id, email, role, invited_by, created_at, expires_at`
 
 func scanInvitation(r *row) sheaf.Invitation {
-	return sheaf.Invitation{ID: sheaf.InvitationID(r.Text()), Email: r.Text(), Role: sheaf.Role(r.Text()),
-		InvitedBy: sheaf.UserID(r.Text()), CreatedAt: r.Time(), ExpiresAt: r.Time()}
+	return sheaf.Invitation{ID: readID[sheaf.InvitationID](r), Email: r.Text(), Role: sheaf.Role(r.Text()),
+		InvitedBy: readID[sheaf.UserID](r), CreatedAt: r.Time(), ExpiresAt: r.Time()}
 }
 
 const insertInvitation = `
-INSERT INTO invitations (workspace_id, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
+INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 // InsertInvitation keeps an invitation, known by the hash of its link, in place
 // of an older one to the same e-mail.
 func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
-	if err := tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
+	if err := tx.exec(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
 		return err
 	}
 	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
@@ -34,7 +34,7 @@ func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []
 const selectInvitations = `
 SELECT ` + invitationColumns + `
 FROM invitations
-WHERE workspace_id = $1 AND expires_at > $2
+WHERE ws = $1 AND expires_at > $2
 ORDER BY created_at, id`
 
 // Invitations returns the workspace's open invitations, the oldest first.
@@ -45,7 +45,7 @@ func (r *Reader) Invitations(ws sheaf.WorkspaceID, now time.Time) ([]sheaf.Invit
 const countInvitations = `
 SELECT COUNT(*)
 FROM invitations
-WHERE workspace_id = $1 AND expires_at > $2 AND email_folded <> $3`
+WHERE ws = $1 AND expires_at > $2 AND email_folded <> $3`
 
 // OtherInvitations counts the workspace's open invitations to anybody else.
 func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.Time) (int64, error) {
@@ -53,7 +53,7 @@ func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.T
 }
 
 const selectInvitation = `
-SELECT ` + invitationColumns + `, workspace_id
+SELECT ` + invitationColumns + `, (SELECT w.id FROM workspaces w WHERE w.ws = invitations.ws)
 FROM invitations
 WHERE hash = $1 AND expires_at > $2`
 
@@ -61,7 +61,7 @@ WHERE hash = $1 AND expires_at > $2`
 // NotFound.
 func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i sheaf.Invitation, err error) {
 	_, found, err := one(r, selectInvitation, func(w *row) bool {
-		i, ws = scanInvitation(w), sheaf.WorkspaceID(w.Text())
+		i, ws = scanInvitation(w), readID[sheaf.WorkspaceID](w)
 		return true
 	}, hash, now)
 	if err == nil && !found {
@@ -72,7 +72,7 @@ func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i
 
 const deleteInvitation = `
 DELETE FROM invitations
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // DeleteInvitation uses or withdraws an invitation, or returns NotFound.
 func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) error {
@@ -81,5 +81,5 @@ func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) erro
 
 // DeleteInvitationsBy withdraws what a member has offered.
 func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) error {
-	return tx.exec(`DELETE FROM invitations WHERE workspace_id = $1 AND invited_by = $2`, ws, u)
+	return tx.exec(`DELETE FROM invitations WHERE ws = $1 AND invited_by = $2`, ws, u)
 }

@@ -14,7 +14,7 @@ const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at,
 
 func scanKey(r *row) sheaf.Key {
 	return sheaf.Key{
-		ID: sheaf.KeyID(r.Text()), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: sheaf.UserID(r.Text()),
+		ID: readID[sheaf.KeyID](r), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: readID[sheaf.UserID](r),
 		ExpiresAt: r.OptTime(), LastUsedAt: r.OptTime(), CreatedAt: r.Time(), RevokedAt: r.OptTime(), Number: r.Int(),
 	}
 }
@@ -32,12 +32,12 @@ const selectCredential = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
   w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
-JOIN workspaces w ON w.id = k.workspace_id
+JOIN workspaces w ON w.ws = k.ws
 WHERE k.hash = $1 AND k.revoked_at IS NULL`
 
 func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 	c, found, err := one(r, selectCredential, func(w *row) sheaf.Credential {
-		return sheaf.Credential{Key: scanKey(w), Workspace: sheaf.WorkspaceID(w.Text()), Name: w.Text(),
+		return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
 			Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
 	}, hash[:])
 	if err == nil && !found {
@@ -47,7 +47,7 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 }
 
 const insertKey = `
-INSERT INTO api_keys (workspace_id, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at)
+INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 // InsertKey adds a key, known by the hash of its secret.
@@ -69,7 +69,7 @@ func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 
 func liveKeys(ws sheaf.WorkspaceID, now time.Time) engine.Conditions {
 	var w engine.Conditions
-	w.And("workspace_id = ?", ws)
+	w.And("ws = ?", ws)
 	w.And("revoked_at IS NULL")
 	w.And("(expires_at IS NULL OR expires_at > ?)", now)
 	return w
@@ -87,7 +87,7 @@ const KeysKept = time.Hour
 const nthNewestKey = `
 SELECT created_at
 FROM api_keys
-WHERE workspace_id = $1
+WHERE ws = $1
 ORDER BY created_at DESC
 LIMIT 1 OFFSET $2`
 
@@ -121,7 +121,7 @@ func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
 const selectKey = `
 SELECT ` + keyColumns + `
 FROM api_keys
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // Key returns the workspace's key, live or not, or NotFound.
 func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
@@ -135,7 +135,7 @@ func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
 const revokeKey = `
 UPDATE api_keys
 SET revoked_at = $3
-WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
+WHERE ws = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
 // RevokeKey ends a live key, or returns NotFound.
 func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) error {
@@ -150,7 +150,7 @@ func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) err
 const revokeKeysOf = `
 UPDATE api_keys
 SET revoked_at = $3
-WHERE workspace_id = $1 AND user_id = $2 AND revoked_at IS NULL`
+WHERE ws = $1 AND user_id = $2 AND revoked_at IS NULL`
 
 // RevokeKeysOf ends every key of a user in the workspace.
 func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
@@ -161,8 +161,8 @@ func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) 
 // KeyByID returns a key and its workspace, for the operator, who names no
 // workspace, or NotFound.
 func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {
-	_, found, err := one(r, `SELECT `+keyColumns+`, workspace_id FROM api_keys WHERE id = $1`, func(w *row) bool {
-		k, ws = scanKey(w), sheaf.WorkspaceID(w.Text())
+	_, found, err := one(r, `SELECT `+keyColumns+`, (SELECT w.id FROM workspaces w WHERE w.ws = api_keys.ws) FROM api_keys WHERE id = $1`, func(w *row) bool {
+		k, ws = scanKey(w), readID[sheaf.WorkspaceID](w)
 		return true
 	}, id)
 	if err == nil && !found {
@@ -174,7 +174,7 @@ func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err
 const touchKey = `
 UPDATE api_keys
 SET last_used_at = $3
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // KeyUse is when a key was last used.
 type KeyUse struct {

@@ -17,7 +17,7 @@ import (
 func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 	folder := t.TempDir()
 	here, there := openTest(t, Options{Folder: folder}), openTest(t, Options{Folder: folder})
-	put(t, here, testWorkspace("w"))
+	put(t, here, testWorkspace(theWorkspace))
 	hash := sheaf.KeyHash{1}
 	addKey(t, here, hash)
 	told := make(chan Note, 100)
@@ -25,7 +25,7 @@ func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 	if _, err := here.Credential(context.Background(), hash); err != nil {
 		t.Fatal(err)
 	}
-	revoke := func(tx *Tx) error { return tx.RevokeKey("w", "k", time.UnixMilli(5)) }
+	revoke := func(tx *Tx) error { return tx.RevokeKey(theWorkspace, theKey, time.UnixMilli(5)) }
 	if err := there.Write(context.Background(), revoke); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 // to it by a reference that is checked at the commit alone.
 func TestCredential_AfterACommitThatFails(t *testing.T) {
 	s := openTest(t, Options{Folder: t.TempDir()})
-	put(t, s, testWorkspace("w"))
+	put(t, s, testWorkspace(theWorkspace))
 	hash := sheaf.KeyHash{1}
 	addKey(t, s, hash)
 	if c, err := s.Credential(context.Background(), hash); err != nil || c.Version != 1 {
@@ -59,10 +59,10 @@ func TestCredential_AfterACommitThatFails(t *testing.T) {
 		if err := tx.query("PRAGMA defer_foreign_keys = ON", func(*row) {}); err != nil {
 			return err
 		}
-		w := testWorkspace("w")
+		w := testWorkspace(theWorkspace)
 		w.Version = 99
-		return errors.Join(tx.InsertMember(sheaf.Membership{Workspace: w, User: sheaf.User{ID: "nobody"}, Role: sheaf.Member}),
-			tx.SaveWorkspace(w), tx.RevokeKey("w", "k", time.UnixMilli(5)))
+		return errors.Join(tx.InsertMember(sheaf.Membership{Workspace: w, User: sheaf.User{ID: "0198c0de-0000-7000-8000-0000000000ff"}, Role: sheaf.Member}),
+			tx.SaveWorkspace(w), tx.RevokeKey(theWorkspace, theKey, time.UnixMilli(5)))
 	})
 	if sheaf.KindOf(err) != sheaf.Unavailable || told != 0 {
 		t.Errorf("got %v, told %d", err, told)

@@ -27,6 +27,13 @@ func openTest(t testing.TB, o Options) *Store {
 	return s
 }
 
+// What the tests of this package put into an empty store.
+const (
+	theWorkspace = sheaf.WorkspaceID("0198c0de-0000-7000-8000-000000000001")
+	theUser      = sheaf.UserID("0198c0de-0000-7000-8000-000000000002")
+	theKey       = sheaf.KeyID("0198c0de-0000-7000-8000-000000000003")
+)
+
 func testWorkspace(id sheaf.WorkspaceID) sheaf.Workspace {
 	return sheaf.Workspace{ID: id, Name: "Acme", Plan: sheaf.Pro, CreatedAt: time.UnixMilli(1).UTC(), Version: 1}
 }
@@ -41,9 +48,9 @@ func put(t testing.TB, s *Store, w sheaf.Workspace) {
 func addKey(t testing.TB, s *Store, hash sheaf.KeyHash) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		u := sheaf.User{ID: "u", Name: "Ada", CreatedAt: time.UnixMilli(1)}
-		k := sheaf.Key{ID: "k", Name: "ci", Scopes: sheaf.AllScopes, UserID: "u", CreatedAt: time.UnixMilli(1), Number: 1}
-		return errors.Join(tx.InsertUser(u), tx.InsertKey("w", k, hash))
+		u := sheaf.User{ID: theUser, Name: "Ada", CreatedAt: time.UnixMilli(1)}
+		k := sheaf.Key{ID: theKey, Name: "ci", Scopes: sheaf.AllScopes, UserID: theUser, CreatedAt: time.UnixMilli(1), Number: 1}
+		return errors.Join(tx.InsertUser(u), tx.InsertKey(theWorkspace, k, hash))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 )
 
 const insertMember = `
-INSERT INTO members (workspace_id, user_id, role, created_at)
+INSERT INTO members (ws, user_id, role, created_at)
 VALUES ($1, $2, $3, $4)`
 
 // InsertMember makes the user a member; who already is one gets ErrDuplicate.
@@ -21,7 +21,7 @@ func (tx *Tx) InsertMember(m sheaf.Membership) error {
 const selectMembership = `
 SELECT role
 FROM members
-WHERE workspace_id = $1 AND user_id = $2`
+WHERE ws = $1 AND user_id = $2`
 
 // Role returns what the user is in the workspace, or NotFound.
 func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
@@ -42,7 +42,7 @@ const selectMembers = `
 SELECT u.id, u.email, u.name, u.password_hash, u.created_at, m.role, m.created_at
 FROM members m
 JOIN users u ON u.id = m.user_id
-WHERE m.workspace_id = $1
+WHERE m.ws = $1
 ORDER BY m.created_at, u.id`
 
 // Members returns who belongs to the workspace, the longest first. The
@@ -57,7 +57,7 @@ const selectMemberships = `
 SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
   w.projects, w.documents, w.subscriptions, m.role, m.created_at
 FROM members m
-JOIN workspaces w ON w.id = m.workspace_id
+JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1
 ORDER BY w.created_at, w.id`
 
@@ -71,13 +71,13 @@ func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 
 // Owners counts the owners of the workspace.
 func (r *Reader) Owners(ws sheaf.WorkspaceID) (int64, error) {
-	return r.count(`SELECT COUNT(*) FROM members WHERE workspace_id = $1 AND role = 'owner'`, ws)
+	return r.count(`SELECT COUNT(*) FROM members WHERE ws = $1 AND role = 'owner'`, ws)
 }
 
 const updateRole = `
 UPDATE members
 SET role = $3
-WHERE workspace_id = $1 AND user_id = $2`
+WHERE ws = $1 AND user_id = $2`
 
 // SetRole changes what a member may do, or returns NotFound.
 func (tx *Tx) SetRole(ws sheaf.WorkspaceID, u sheaf.UserID, role sheaf.Role) error {
@@ -86,7 +86,7 @@ func (tx *Tx) SetRole(ws sheaf.WorkspaceID, u sheaf.UserID, role sheaf.Role) err
 
 const deleteMember = `
 DELETE FROM members
-WHERE workspace_id = $1 AND user_id = $2`
+WHERE ws = $1 AND user_id = $2`
 
 // DeleteMember ends a membership, or returns NotFound.
 func (tx *Tx) DeleteMember(ws sheaf.WorkspaceID, u sheaf.UserID) error {

@@ -12,7 +12,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 9
+const Latest = 10
 
 // Schema is the state of a database's tables.
 type Schema struct{ engine.Schema }
@@ -52,5 +52,6 @@ func (o Options) engine() engine.Options {
 	if err != nil {
 		panic(err) // the name is not one that a file can have
 	}
-	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, Log: o.Log, Migrations: files}
+	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, Log: o.Log, Migrations: files,
+		Run: map[string]func(context.Context, engine.Migration) error{smallKeys: carryOver}}
 }

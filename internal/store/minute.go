@@ -11,10 +11,10 @@ import (
 func minute(t time.Time) int64 { return t.Unix() / 60 }
 
 const addMinute = `
-INSERT INTO minutes (workspace_id, minute, requests, rate_limited, delivered, retried, failed, took_sum, took_max,
+INSERT INTO minutes (ws, minute, requests, rate_limited, delivered, retried, failed, took_sum, took_max,
   took_10, took_30, took_100, took_300, took_1000, took_3000, took_more)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-ON CONFLICT (workspace_id, minute) DO UPDATE
+ON CONFLICT (ws, minute) DO UPDATE
 SET requests = minutes.requests + excluded.requests, rate_limited = minutes.rate_limited + excluded.rate_limited,
   delivered = minutes.delivered + excluded.delivered, retried = minutes.retried + excluded.retried, failed = minutes.failed + excluded.failed,
   took_sum = minutes.took_sum + excluded.took_sum,
@@ -41,7 +41,7 @@ const selectMinutes = `
 SELECT minute, requests, rate_limited, delivered, retried, failed, took_sum, took_max,
   took_10, took_30, took_100, took_300, took_1000, took_3000, took_more
 FROM minutes
-WHERE workspace_id = $1 AND minute >= $2
+WHERE ws = $1 AND minute >= $2
 ORDER BY minute`
 
 // Minutes returns the workspace's minutes since then in which something
@@ -62,7 +62,7 @@ func scanMinute(r *row) sheaf.Minute {
 
 const oldMinutes = `
 DELETE FROM minutes
-WHERE (workspace_id, minute) IN (SELECT workspace_id, minute FROM minutes WHERE minute < $1 LIMIT $2)`
+WHERE (ws, minute) IN (SELECT ws, minute FROM minutes WHERE minute < $1 LIMIT $2)`
 
 // DeleteMinutes removes at most that many minutes from before a time and returns
 // how many.

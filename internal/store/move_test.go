@@ -23,8 +23,8 @@ type tree struct {
 }
 
 func newTree(t *testing.T, s *store.Store) *tree {
-	w := sheaf.Workspace{ID: "w", Name: "Acme", Plan: sheaf.Business, CreatedAt: time.UnixMilli(1)}
-	u := sheaf.User{ID: "u", Name: "Ada", CreatedAt: time.UnixMilli(1)}
+	w := sheaf.Workspace{ID: "0198c0de-0000-7000-8000-000000000001", Name: "Acme", Plan: sheaf.Business, CreatedAt: time.UnixMilli(1)}
+	u := sheaf.User{ID: "0198c0de-0000-7000-8000-000000000002", Name: "Ada", CreatedAt: time.UnixMilli(1)}
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
 		return errors.Join(tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(sheaf.Membership{Workspace: w, User: u, Role: sheaf.Owner, Since: w.CreatedAt}))
 	})

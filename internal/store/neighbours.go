@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +20,9 @@ const (
 	showEvery = time.Second
 	// tellRest is the pause after a notice that could not be sent.
 	tellRest = 500 * time.Millisecond
-	// tellWorkspaces is how many workspaces a notice names at most; instead of
-	// more it says "all". PostgreSQL allows 8,000 bytes.
-	tellWorkspaces = 150
+	// tellMost is how many workspaces a notice names at most, and how many lanes; instead of more
+	// it says "all". PostgreSQL allows 8,000 bytes, and each is 23.
+	tellMost = 150
 )
 
 // neighbours tells other nodes of this one's commits.
@@ -43,7 +46,7 @@ type untold struct {
 func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
 
 func (u *untold) add(n Note) {
-	n.Lanes, n.Changed = nil, nil // notices do not name them
+	n.Changed = nil // notices do not name them
 	u.mu.Lock()
 	u.note.add(n)
 	u.mu.Unlock()
@@ -70,9 +73,9 @@ func (n *neighbours) tell(note Note) {
 	}
 }
 
-// A notice is the node that tells, a letter for each kind of change, and the
-// workspaces, separated by spaces: "NODE ed 0190b0a0-… 0190b0a1-…". Programs
-// before this one wrote the node alone, and read any notice as everything.
+// A notice is four words, separated by spaces: the node that tells, a letter for each kind of
+// change, the workspaces, and the lanes whose deliveries may be due. Each of the last two is "all",
+// "-" for none, or identifiers in base64 with commas between: "NODE ed AZCwoA… all".
 func (n *neighbours) notice(note Note) string {
 	kinds := []byte{}
 	for i, is := range note.kinds() {
@@ -80,14 +83,38 @@ func (n *neighbours) notice(note Note) string {
 			kinds = append(kinds, noticeKinds[i])
 		}
 	}
-	words := []string{n.node, string(kinds)}
-	if note.Workspaces.All || len(note.Workspaces.IDs) > tellWorkspaces {
-		return strings.Join(append(words, "all"), " ")
+	return strings.Join([]string{n.node, string(kinds), shortIDs(note.Workspaces.All, slices.Collect(maps.Keys(note.Workspaces.IDs))),
+		shortIDs(note.AnyLane, note.Lanes)}, " ")
+}
+
+func shortIDs[T ~string](all bool, ids []T) string {
+	switch {
+	case all || len(ids) > tellMost:
+		return "all"
+	case len(ids) == 0:
+		return "-"
 	}
-	for id := range note.Workspaces.IDs {
-		words = append(words, string(id))
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		u, _ := sheaf.UUIDBytes(string(id))
+		words[i] = base64.RawURLEncoding.EncodeToString(u[:])
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, ",")
+}
+
+// longIDs reads what shortIDs wrote; what it does not understand is all.
+func longIDs[T ~string](word string) (all bool, ids []T) {
+	if word == "-" {
+		return false, nil
+	}
+	for part := range strings.SplitSeq(word, ",") {
+		b, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || len(b) != 16 {
+			return true, nil
+		}
+		ids = append(ids, T(sheaf.FormatUUID([16]byte(b))))
+	}
+	return false, ids
 }
 
 // noticeKinds has a letter for each of kinds.
@@ -99,23 +126,20 @@ func (n *Note) kinds() [len(noticeKinds)]*bool {
 
 // read returns what another node told; false when it was this one.
 func (n *neighbours) read(notice string) (Note, bool) {
-	words := strings.Fields(notice)
-	if len(words) < 2 || words[1] == "shown" { // by a program before this one
+	words := strings.Split(notice, " ")
+	if len(words) != 4 { // by a program of another time
 		return everything, true
 	}
 	var note Note
 	for i, is := range note.kinds() {
 		*is = strings.IndexByte(words[1], noticeKinds[i]) >= 0
 	}
-	// Notices name no lanes.
-	note.AnyLane = note.Deliveries || note.Subscriptions
-	for _, id := range words[2:] {
-		if id == "all" {
-			note.Workspaces.All = true
-		} else {
-			note.Workspaces.Add(sheaf.WorkspaceID(id))
-		}
+	all, workspaces := longIDs[sheaf.WorkspaceID](words[2])
+	note.Workspaces.All = all
+	for _, id := range workspaces {
+		note.Workspaces.Add(id)
 	}
+	note.AnyLane, note.Lanes = longIDs[sheaf.SubscriptionID](words[3])
 	return note, words[0] != n.node
 }
 

@@ -12,18 +12,33 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// manyDeliveries fills a lane with so many in one state.
+// Identifiers of what fillLanes makes: a workspace and its subscriptions, whose numbers are 1, and 1, 2 and 3.
+const (
+	planned = sheaf.WorkspaceID("0190b0a0-0000-7000-8000-000000000000")
+	full    = sheaf.SubscriptionID("0190b0a0-0000-7000-8000-000000000001")
+	held    = sheaf.SubscriptionID("0190b0a0-0000-7000-8000-000000000002")
+	done    = sheaf.SubscriptionID("0190b0a0-0000-7000-8000-000000000003")
+)
+
+// manyDeliveries fills a lane with so many in one state; of those that are open two of three have a due time.
 const manyDeliveries = `
-INSERT INTO deliveries (workspace_id, id, subscription_id, event_number, event_id, event_type, state, attempt_count, tries, retry, next_attempt_at, created_at)
-WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $3)
-SELECT 'w', $1 || CAST(i AS TEXT), $1, i, 'e', 'share.created', $2, 0, 0, i % 2, CASE WHEN $2 = 'waiting' THEN i END, i
+INSERT INTO deliveries (ws, sub, number, state, retry, due)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($3 AS BIGINT))
+SELECT 1, CAST($1 AS BIGINT), i, CAST($2 AS BIGINT), i % 2, CASE WHEN CAST($2 AS BIGINT) = 0 AND i % 3 > 0 THEN i END
 FROM n`
 
-const manyEvents = `
-INSERT INTO events (workspace_id, number, id, type, resource_id, at, body)
-WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-SELECT 'w', i, CAST(i AS TEXT), 'share.created', 'r', i, '{}'
+// manyEvents makes identifiers that are as long as they must be.
+func manyEvents(d engine.Dialect) string {
+	id := "CAST(printf('%016d', i) AS BLOB)"
+	if d.Postgres {
+		id = "CAST(lpad(CAST(i AS TEXT), 32, '0') AS UUID)"
+	}
+	return `
+INSERT INTO events (ws, number, id, type, resource_id, at, body)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, i, ` + id + `, 14, ` + id + `, i, '{}'
 FROM n`
+}
 
 func TestPlans_SQLite(t *testing.T) {
 	checkPlans(t, Options{Folder: t.TempDir()}, "EXPLAIN QUERY PLAN ", 30_000)
@@ -53,32 +68,22 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		args             []any
 	}
 	tests := []plan{
-		{"claim", selectQueued.SQLite, "deliveries_waiting", []any{"full", 0, now, 1, 16}},
-		{"next due", selectNextDue.SQLite, "deliveries_waiting", []any{"full", 1, now}},
-		{"waiting lanes", waitingLanes, "deliveries_waiting", nil},
-		{"expired", countExpired, "deliveries_sending", []any{now}},
-		{"expired lanes", expiredLanes, "deliveries_sending", []any{now}},
-		{"release", released + ` AND lease_until < $2`, "deliveries_sending", []any{now, now}},
-		{"held count", countHeld, "deliveries_held", []any{"held"}},
-		{"hold", holdWaiting(onEngine(s)), "deliveries_waiting", []any{"w", "empty"}},
-		{"settle", settleDelivery.SQLite, "", []any{"w", "full1", "t", 1, nil, nil, "failed", nil, now, 1}},
-		{"orphans", deliveriesOf, "deliveries_once", []any{"empty", 200}},
-	}
-	if d := onEngine(s); !d.Postgres { // where the planner knows how many are old, and they all are
-		tests = append(tests, plan{"old logs", oldLogs, "events_by_time", []any{now}},
-			plan{"held behind", heldBehind(d), "deliveries_held", []any{"w", 5, now, 200}})
-		for i, index := range []string{"deliveries_held", "deliveries_waiting", "deliveries_sending"} {
-			tests = append(tests, plan{"unfinished", unfinished(d)[i], index, []any{"w"}})
-		}
-	}
-	old := plan{"old deliveries", oldDeliveries, "deliveries_done", []any{now, 200}}
-	if !onEngine(s).Postgres { // which takes few to be done until it has counted, and sorts those
-		tests = append(tests, old)
+		{"claim", selectDue.SQLite, "deliveries_due", []any{1, 0, now, 1, 16}},
+		{"cut", selectBehind, key(s), []any{1, 1, 5, 900, 16}},
+		{"next due", selectNextDue.SQLite, "deliveries_due", []any{1, 1, now}},
+		{"retries", countRetries, "deliveries_due", []any{1, 100}},
+		{"due lanes", dueLanes, "deliveries_due", nil},
+		{"expired", countExpired, "deliveries_leased", []any{now}},
+		{"expired rows", expiredRows, "deliveries_leased", []any{now, 10}},
+		{"hold", holdRetries(onEngine(s)), "deliveries_due", []any{4}},
+		{"settle", settleLater.SQLite, key(s), []any{1, 1, 1, 0, "t", 1, 2, 1, nil, 1, now, nil, nil}},
+		{"orphans", deliveriesOf, key(s), []any{1, 4, 200}},
+		{"recover", recoverStopped, "deliveries_stopped", []any{1, 5}},
+		{"old deliveries", doneUpTo, key(s), []any{1, 1, 5, 200}},
 	}
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
 			exec(t, s, "ANALYZE")
-			tests = append(tests, old)
 		}
 		for _, test := range tests {
 			plan := explained(t, s, explain+test.sql, test.args)
@@ -91,13 +96,21 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 	checkQuick(t, s, now)
 }
 
+// key is how an engine names the key of deliveries in a plan.
+func key(s *Store) string {
+	if onEngine(s).Postgres {
+		return "deliveries_pkey"
+	}
+	return "PRIMARY KEY"
+}
+
 // checkBounded looks at what counts a queue: it reads an index from its
 // beginning, stops at its limit, and neither reads a table nor sorts.
 func checkBounded(t *testing.T, s *Store, explain string, now time.Time) {
 	t.Helper()
-	for sql, index := range map[string]string{countWaiting: "deliveries_waiting", countSending: "deliveries_sending", countAllHeld: "deliveries_held"} {
+	for sql, index := range map[string]string{countDue: "deliveries_due", countSending: "deliveries_leased"} {
 		args := []any{100}
-		if sql == countWaiting {
+		if sql == countDue {
 			args = append(args, now)
 		}
 		plan := explained(t, s, explain+sql, args)
@@ -111,22 +124,22 @@ func checkBounded(t *testing.T, s *Store, explain string, now time.Time) {
 func fillLanes(t *testing.T, s *Store, waiting int) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		if err := tx.InsertWorkspace(sheaf.Workspace{ID: "w", Plan: sheaf.Business}); err != nil {
+		if err := tx.InsertWorkspace(sheaf.Workspace{ID: planned, Plan: sheaf.Business}); err != nil {
 			return err
 		}
-		if err := tx.exec(manyEvents, waiting); err != nil {
+		if err := tx.exec(manyEvents(tx.dialect()), waiting); err != nil {
 			return err
 		}
-		for _, lane := range []struct {
+		for i, lane := range []struct {
 			id    sheaf.SubscriptionID
-			state sheaf.DeliveryState
+			state int64
 			n     int
-		}{{"full", sheaf.Waiting, waiting}, {"held", sheaf.Held, waiting / 10}, {"done", sheaf.Delivered, waiting / 10}} {
-			sub := sheaf.Subscription{ID: lane.id, Active: lane.state != sheaf.Held}
-			if err := tx.InsertSubscription("w", sub, Sealed{Secret: []byte("x")}); err != nil {
+		}{{full, stateOpen, waiting}, {held, stateHeld, waiting / 10}, {done, stateDelivered, waiting / 10}} {
+			sub := sheaf.Subscription{ID: lane.id, Number: int64(i), Active: lane.state != stateHeld}
+			if err := tx.InsertSubscription(planned, sub, Sealed{Secret: []byte("x")}); err != nil {
 				return err
 			}
-			if err := tx.exec(manyDeliveries, lane.id, lane.state, lane.n); err != nil {
+			if err := tx.exec(manyDeliveries, i+1, lane.state, lane.n); err != nil {
 				return err
 			}
 		}
@@ -187,7 +200,7 @@ func checkQuick(t *testing.T, s *Store, now time.Time) {
 	began := time.Now()
 	err := s.Write(context.Background(), func(tx *Tx) error {
 		for i := range 20 {
-			c, err := tx.Claim([]Lane{{Subscription: "full", Room: 16, Retries: 4}, {Subscription: "done", Room: 16, Retries: 4}}, Unbounded, now, now.Add(time.Minute), fmt.Sprint(i))
+			c, err := tx.Claim([]Lane{{Subscription: full, Room: 16, Retries: 4}, {Subscription: done, Room: 16, Retries: 4}}, Unbounded, now, now.Add(time.Minute), fmt.Sprint(i))
 			if err != nil {
 				return err
 			}

@@ -15,8 +15,8 @@ const ProjectColumns = `id, name, description, icon, color, folder_id, sort_orde
 // ScanProject reads a row of ProjectColumns.
 func ScanProject(r *row) sheaf.Project {
 	return sheaf.Project{
-		ID: sheaf.ProjectID(r.Text()), Name: r.Text(), Description: r.OptText(), Icon: r.OptText(), Color: r.OptText(),
-		FolderID: engine.OptText[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), DocumentCount: r.Int(),
+		ID: readID[sheaf.ProjectID](r), Name: r.Text(), Description: r.OptText(), Icon: r.OptText(), Color: r.OptText(),
+		FolderID: optID[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), DocumentCount: r.Int(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
@@ -24,7 +24,7 @@ func ScanProject(r *row) sheaf.Project {
 const selectProject = `
 SELECT ` + ProjectColumns + `
 FROM projects
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // Project returns the workspace's project, or NotFound.
 func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Project, error) {
@@ -38,7 +38,7 @@ func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Projec
 // Projects returns a page of the workspace's projects.
 func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
 	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
-	l.where.And("workspace_id = ?", ws)
+	l.where.And("ws = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	if f.Folder.Set && f.Sort != sheaf.ByOrder {
 		l.table += r.dialect().By("projects_in_folder") // and not all projects, in the order that is asked for
@@ -59,9 +59,9 @@ func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectF
 	switch {
 	case f != inFolder || f.Folder.Null: // something else narrows it: the rows are counted
 	case f.Folder.Set:
-		l.total, err = r.count(`SELECT project_count FROM folders WHERE workspace_id = $1 AND id = $2`, ws, f.Folder.Value)
+		l.total, err = r.count(`SELECT project_count FROM folders WHERE ws = $1 AND id = $2`, ws, f.Folder.Value)
 	default:
-		l.total, err = r.count(`SELECT projects FROM workspaces WHERE id = $1`, ws)
+		l.total, err = r.count(`SELECT projects FROM workspaces WHERE ws = $1`, ws)
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func projectOrder(s sheaf.ProjectSort) []string {
 }
 
 const insertProject = `
-INSERT INTO projects (workspace_id, id, folder_id, name, name_folded, description, description_folded, icon, color,
+INSERT INTO projects (ws, id, folder_id, name, name_folded, description, description_folded, icon, color,
   sort_order, visibility, document_count, number, revision, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
@@ -108,7 +108,7 @@ const updateProject = `
 UPDATE projects
 SET folder_id = $3, name = $4, name_folded = $5, description = $6, description_folded = $7, icon = $8, color = $9,
   sort_order = $10, visibility = $11, revision = $12, updated_at = $13
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // UpdateProject writes a project's own fields; the folders' counts follow.
 func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
@@ -131,7 +131,7 @@ func sameID[T comparable](a, b *T) bool { return a == b || a != nil && b != nil 
 const countProjects = `
 UPDATE folders
 SET project_count = project_count + $3
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 func (tx *Tx) countProjects(ws sheaf.WorkspaceID, folder *sheaf.FolderID, by int64) error {
 	if folder == nil {
@@ -142,7 +142,7 @@ func (tx *Tx) countProjects(ws sheaf.WorkspaceID, folder *sheaf.FolderID, by int
 
 const deleteProject = `
 DELETE FROM projects
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // DeleteProject removes a project from which the documents were unlinked.
 func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
@@ -155,7 +155,7 @@ func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 const selectFiled = `
 SELECT ` + ProjectColumns + `
 FROM projects
-WHERE workspace_id = $1 AND folder_id = $2
+WHERE ws = $1 AND folder_id = $2
 ORDER BY sort_order, number
 LIMIT $3`
 
@@ -163,7 +163,7 @@ const unfileProjects = `
 UPDATE projects
 SET folder_id = NULL, revision = revision + 1,
   updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
-WHERE workspace_id = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
+WHERE ws = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
 
 // UnfileProjects moves the first of the folder's direct projects, at most that
 // many, to the root level, and returns them as they were. The folder's count is
@@ -185,7 +185,7 @@ func (tx *Tx) CountProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, by int6
 const countDocuments = `
 UPDATE projects
 SET document_count = document_count + $3
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 func (tx *Tx) countDocuments(ws sheaf.WorkspaceID, project *sheaf.ProjectID, by int64) error {
 	if project == nil || by == 0 {

@@ -14,38 +14,80 @@ type Queue struct {
 	Oldest *time.Time
 }
 
-// The states stand in the texts: that is how their partial indexes are found.
-// The order is an index's, without which PostgreSQL may read the table instead.
+// Each is counted by the index that has nothing else, or lane by lane.
 const (
-	countWaiting = `
-SELECT COUNT(*), COALESCE(SUM(CASE WHEN next_attempt_at <= $2 THEN 1 ELSE 0 END), 0)
-FROM (SELECT next_attempt_at FROM deliveries WHERE state = 'waiting' ORDER BY subscription_id, retry, next_attempt_at LIMIT $1) AS q`
+	countDue = `
+SELECT COUNT(*), COALESCE(SUM(CASE WHEN due <= $2 THEN 1 ELSE 0 END), 0)
+FROM (SELECT due FROM deliveries WHERE due IS NOT NULL ORDER BY sub, retry, due, number LIMIT $1) AS q`
 	countSending = `
+SELECT (SELECT COALESCE(SUM(open), 0) FROM leases)
+  + (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE until IS NOT NULL ORDER BY until LIMIT $1) AS q)`
+	laneTails = `
+SELECT ` + laneColumns + `
+FROM lanes l
+JOIN subscriptions s ON s.sub = l.sub
+WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS (
+  SELECT 1 FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.number > l.cursor)`
+	countBehind = `
 SELECT COUNT(*)
-FROM (SELECT 1 FROM deliveries WHERE state = 'sending' ORDER BY lease_until LIMIT $1) AS q`
-	countAllHeld = `
-SELECT COUNT(*)
-FROM (SELECT 1 FROM deliveries WHERE state = 'held' ORDER BY subscription_id, event_number LIMIT $1) AS q`
+FROM (
+  SELECT 1 FROM deliveries WHERE ws = $1 AND sub = $2 AND number > $3 AND ` + fresh + ` AND NOT ` + leased + ` LIMIT $4) AS q`
 )
 
 // CountQueue counts what is queued at that time, each state up to most: however
 // much waits, it reads no more. The oldest is exact.
 func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
-	err = r.query(countWaiting, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
+	err = r.query(countDue, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
 	if err != nil {
 		return q, err
 	}
 	if q.Sending, err = r.count(countSending, most); err != nil {
 		return q, err
 	}
-	if q.Held, err = r.count(countAllHeld, most); err != nil {
+	lanes, err := all(r, laneTails, scanLane)
+	for i := range lanes {
+		if err == nil {
+			err = r.countLane(&lanes[i], &q, int64(most))
+		}
+	}
+	if err != nil {
 		return q, err
 	}
-	lanes, err := r.WaitingLanes()
-	for _, due := range lanes {
+	q.Sending, q.Waiting, q.Due, q.Held = min(q.Sending, int64(most)), min(q.Waiting, int64(most)), min(q.Due, int64(most)), min(q.Held, int64(most))
+	waiting, err := r.WaitingLanes()
+	for _, due := range waiting {
 		if !due.After(now) && (q.Oldest == nil || due.Before(*q.Oldest)) {
 			q.Oldest = &due
 		}
 	}
 	return q, err
+}
+
+// countLane adds the fresh rows of a lane.
+func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
+	if l.active && q.Waiting < most {
+		n, err := r.count(countBehind, l.ws, l.sub, l.cursor, most-q.Waiting)
+		if err != nil {
+			return err
+		}
+		q.Waiting += n
+		q.Due += n
+	}
+	if l.heldFrom != nil && q.Held < most {
+		n, err := r.heldUpTo(l, most-q.Held)
+		q.Held += n
+		return err
+	}
+	return nil
+}
+
+const databaseClock = `
+SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
+
+// Clock returns the time of the database's machine; has is false with SQLite, whose machine is this.
+func (r *Reader) Clock() (now time.Time, has bool, err error) {
+	if !r.dialect().Postgres {
+		return now, false, nil
+	}
+	return one(r, databaseClock, (*row).Time)
 }

@@ -1,12 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine"
 )
@@ -33,57 +34,67 @@ func (o *Outcome) attempted(active bool) sheaf.Attempted {
 	return sheaf.Attempted{OK: o.Attempt.OK(), Error: o.Attempt.Error, Ended: o.Ended, ByHand: o.ByHand, Active: active, Retry: o.Retry}
 }
 
-// Record writes the outcomes of attempts, and what follows for their
-// subscriptions: a delivered one sets failure_count to 0, a failed one raises
-// it, and the tenth in a row deactivates and holds what is waiting. An outcome
-// whose lease somebody else has taken meanwhile is dropped.
+// Record writes the outcomes of attempts, and what follows for their subscriptions, as the rules of
+// sheaf.Attempted say. An outcome whose lease is gone meanwhile is dropped: somebody else sends that
+// delivery. It takes the locks in the order of lane.go.
 func (tx *Tx) Record(outcomes []Outcome) error {
 	tx.note.Recorded = true
+	keys := make([]leaseKey, 0, len(outcomes))
 	for i := range outcomes {
 		tx.note.Workspaces.Add(outcomes[i].Workspace)
+		if o := &outcomes[i]; o.cut {
+			keys = append(keys, leaseKey{o.ws, o.sub, o.Token})
+		}
 	}
-	endpoints, err := tx.lockEndpoints(outcomes)
+	targets, err := tx.lockTargets(outcomes)
 	if err != nil {
 		return err
 	}
-	rest, err := tx.recordArrived(outcomes, endpoints)
+	leases, err := tx.lockLeases(keys)
 	if err != nil {
 		return err
 	}
-	var attempts [][]any
+	var arrived, rest []*Outcome
+	for i := range outcomes {
+		switch o := &outcomes[i]; {
+		case o.cut && leases[leaseKey{o.ws, o.sub, o.Token}] == nil:
+		case o.Attempt.OK() && targets[o.Subscription] == nil:
+			arrived = append(arrived, o)
+		default:
+			rest = append(rest, o)
+		}
+	}
+	closed := map[leaseKey]int64{}
+	kept := func(o *Outcome) {
+		if o.cut {
+			closed[leaseKey{o.ws, o.sub, o.Token}]++
+		}
+	}
+	if err := tx.recordArrived(arrived, kept); err != nil {
+		return fmt.Errorf("record deliveries: %w", err)
+	}
 	for _, o := range rest {
 		o.Deactivated = false // the transaction may run again
-		kept, err := tx.settle(o, endpoints[o.Subscription])
-		if err != nil {
+		if err := tx.recordOne(o, targets[o.Subscription], kept); err != nil {
 			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
 		}
-		if kept {
-			attempts = append(attempts, attemptRow(o))
-		}
 	}
-	return tx.run(insertAttempts, attempts, nothing)
+	failpoint.Pass(failpoint.Recording)
+	return tx.closeLeases(closed, leases)
 }
 
-// recordArrived writes the mere successes, which change no subscription, and
-// returns the others.
-func (tx *Tx) recordArrived(outcomes []Outcome, endpoints map[sheaf.SubscriptionID]*target) ([]*Outcome, error) {
-	var rest, arrived []*Outcome
-	var rows [][]any
-	for i := range outcomes {
-		o := &outcomes[i]
-		if !o.Attempt.OK() || endpoints[o.Subscription] != nil {
-			rest = append(rest, o)
-			continue
-		}
-		arrived = append(arrived, o)
-		rows = append(rows, settledRow(o, sheaf.Delivered, nil, &o.Ended))
+// recordArrived writes the mere successes, which change no subscription.
+func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
+	rows := make([]settled, len(outcomes))
+	for i, o := range outcomes {
+		a := o.attempted(true)
+		rows[i] = settled{o, a.Delivery(), o.Tries + 1}
 	}
-	attempts := make([][]any, 0, len(rows))
 	var again []*Outcome
-	err := tx.settleAll(rows, func(i int, more bool) {
-		attempts = append(attempts, attemptRow(arrived[i]))
+	err := tx.settle(rows, func(i int, more bool) {
+		kept(outcomes[i])
 		if more {
-			again = append(again, arrived[i])
+			again = append(again, outcomes[i])
 		}
 	})
 	for _, o := range again {
@@ -91,217 +102,291 @@ func (tx *Tx) recordArrived(outcomes []Outcome, endpoints map[sheaf.Subscription
 			err = tx.sendOnceMore(o)
 		}
 	}
-	if err == nil {
-		err = tx.run(insertAttempts, attempts, nothing)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("record deliveries: %w", err)
-	}
-	return rest, nil
+	return err
 }
 
-// target is a subscription as the outcomes change it.
-type target struct {
-	workspace sheaf.WorkspaceID
-	sheaf.Subscription
+// recordOne writes an outcome of which more follows than that the delivery arrived. t is nil when
+// its subscription is gone.
+func (tx *Tx) recordOne(o *Outcome, t *target, kept func(*Outcome)) error {
+	if t == nil {
+		return nil
+	}
+	a := o.attempted(t.Active)
+	var finished *time.Time
+	tries := o.Tries + 1
+	if a.ByHand && !a.OK {
+		d, found, err := one(&tx.Reader, selectStored, scanStored, o.ws, o.sub, o.number)
+		if err != nil || !found {
+			return err
+		}
+		a.Was, a.WasDue, finished = d.was(), d.backAt, d.finishedAt
+		tries = d.tries // it belongs to no run of the schedule, and a new one may have begun meanwhile
+	}
+	next, ours, again := a.Delivery(), false, false
+	if next.Finished == nil {
+		next.Finished = finished
+	}
+	if err := tx.settle([]settled{{o, next, tries}}, func(_ int, more bool) { ours, again = true, more }); err != nil || !ours {
+		return err
+	}
+	kept(o)
+	if next.State == sheaf.Held {
+		t.lane.mayHold(o.number)
+		if err := tx.saveLane(&t.lane); err != nil {
+			return err
+		}
+	}
+	if next.Due != nil {
+		tx.note.due(o.Workspace, o.Subscription)
+	}
+	if err := tx.judge(o, &a, t); err != nil || !again {
+		return err
+	}
+	return tx.sendOnceMore(o)
 }
 
-var selectFailing = engine.NewBulk(`
-SELECT id
-FROM subscriptions
-WHERE workspace_id = {workspace} AND id = {id} AND (failure_count > 0 OR active = 0)`, "", "workspace", "id")
-
-// lockEndpoints reads the subscriptions that the outcomes may change, and holds
-// them: the workspaces of those that may be deactivated first, since whoever
-// writes events holds these; then the subscriptions; each in one order, so that
-// nobody waits in a circle. Those of mere successes are neither held nor returned.
-func (tx *Tx) lockEndpoints(outcomes []Outcome) (map[sheaf.SubscriptionID]*target, error) {
-	workspaces := map[sheaf.WorkspaceID]bool{}
-	touched := map[sheaf.SubscriptionID]sheaf.WorkspaceID{}
-	for i := range outcomes {
-		o := &outcomes[i]
-		if o.Closes() {
-			workspaces[o.Workspace] = true
-		}
-		if !o.Attempt.OK() {
-			touched[o.Subscription] = o.Workspace
+// judge applies the failure policy to the subscription.
+func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target) error {
+	changed, deactivated := a.Subscription(&t.Subscription)
+	if !changed {
+		return nil
+	}
+	if o.Deactivated = deactivated; deactivated {
+		tx.note.Changed = append(tx.note.Changed, t.ID)
+		if err := tx.switchLane(&t.lane, false); err != nil {
+			return err
 		}
 	}
-	if err := tx.addFailing(outcomes, touched); err != nil {
-		return nil, err
-	}
-	for _, ws := range slices.Sorted(maps.Keys(workspaces)) {
-		if _, err := tx.LockWorkspace(ws); err != nil {
-			return nil, err
-		}
-	}
-	out := map[sheaf.SubscriptionID]*target{}
-	for _, id := range slices.Sorted(maps.Keys(touched)) {
-		s, found, err := one(&tx.Reader, selectSubscription+tx.dialect().ForUpdate(), scanSubscription, touched[id], id)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			out[id] = &target{touched[id], s}
-		}
-	}
-	return out, nil
-}
-
-// addFailing adds the subscriptions whose count a success will reset.
-func (tx *Tx) addFailing(outcomes []Outcome, touched map[sheaf.SubscriptionID]sheaf.WorkspaceID) error {
-	seen := map[sheaf.SubscriptionID]bool{}
-	var rows [][]any
-	for i := range outcomes {
-		o := &outcomes[i]
-		if o.Attempt.OK() && !o.ByHand && !seen[o.Subscription] {
-			seen[o.Subscription] = true
-			rows = append(rows, []any{o.Workspace, o.Subscription})
-		}
-	}
-	return tx.run(selectFailing, rows, func(i int, r *row) {
-		touched[rows[i][1].(sheaf.SubscriptionID)] = rows[i][0].(sheaf.WorkspaceID)
-	})
-}
-
-// settle writes one outcome; kept is false when its lease is no longer ours.
-func (tx *Tx) settle(o *Outcome, t *target) (kept bool, err error) {
-	again, kept, err := tx.settleDelivery(o, t)
-	if err != nil || !kept {
-		return kept, err
-	}
-	if t != nil && !o.ByHand {
-		if err := tx.judge(o, t); err != nil {
-			return true, err
-		}
-	}
-	if again {
-		return true, tx.sendOnceMore(o)
-	}
-	return true, nil
+	return tx.saveSubscription(o.Workspace, t.Subscription)
 }
 
 // sendOnceMore is for what somebody asked for while this attempt was under way.
 func (tx *Tx) sendOnceMore(o *Outcome) error {
 	tx.note.due(o.Workspace, o.Subscription)
-	return tx.exec(redeliver, o.Workspace, o.Delivery, o.Ended)
+	l, err := tx.lockLane(o.Workspace, o.Subscription)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.sendByHand(&l, o.number, o.Ended)
 }
 
-var settleDelivery = engine.NewBulk(`
-UPDATE deliveries
-SET attempt_count = {attempts}, last_status_code = {status}, last_error = {error}, state = {next}, next_attempt_at = {due},
-  finished_at = {finished}, tries = {tried}, retry = 1, lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
-{rows}
-WHERE deliveries.workspace_id = {workspace} AND deliveries.id = {id} AND lease_token = {token} AND state = 'sending'
-RETURNING {row}again`, "", "workspace", "id", "token", "attempts int", "status int", "error", "next", "due int", "finished int", "tried int")
+// target is a subscription, with its lane, as the outcomes change it.
+type target struct {
+	sheaf.Subscription
+	lane lane
+}
 
-// settleOnly is settleDelivery where nobody asked for one more, and tells by how
-// much it changed. RETURNING is a trigger to SQLite, which keeps a journal of
-// its own for each statement with one: that was half of what recording cost.
-var settleOnly = strings.Replace(settleDelivery.SQLite, "RETURNING again", "  AND again = 0", 1)
+var selectFailing = engine.NewBulk(`
+SELECT s.id
+FROM subscriptions s
+JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
+WHERE s.sub = {sub} AND (s.failure_count > 0 OR l.active = 0)`, "", "sub int")
 
-// settleAll settles deliveries and calls kept for those whose lease was still
-// ours. again says that somebody asked for one more attempt meanwhile.
-func (tx *Tx) settleAll(rows [][]any, kept func(i int, again bool)) error {
-	if tx.dialect().Postgres {
-		return tx.run(settleDelivery, rows, func(i int, r *row) { kept(i, r.Bool()) })
+// lockTargets reads the subscriptions that the outcomes may change, and holds them with their lanes,
+// in one order, so that nobody waits in a circle. Those of mere successes are neither held nor
+// returned.
+func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target, error) {
+	touched := map[sheaf.SubscriptionID]*Outcome{}
+	var rows [][]any
+	var asked []*Outcome
+	seen := map[int64]bool{}
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch {
+		case !o.Attempt.OK():
+			touched[o.Subscription] = o
+		case !seen[o.sub]: // a success resets a count
+			seen[o.sub] = true
+			rows, asked = append(rows, []any{o.sub}), append(asked, o)
+		}
 	}
-	for i, row := range rows {
-		n, err := tx.changed(settleOnly, row...)
+	if err := tx.run(selectFailing, rows, func(i int, _ *row) { touched[asked[i].Subscription] = asked[i] }); err != nil {
+		return nil, err
+	}
+	order := make([]sheaf.SubscriptionID, 0, len(touched))
+	for id := range touched {
+		order = append(order, id)
+	}
+	slices.Sort(order)
+	out := map[sheaf.SubscriptionID]*target{}
+	for _, id := range order {
+		l, err := tx.lockLane(touched[id].Workspace, id)
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, _, err := one(&tx.Reader, selectSubscription, scanSubscription, l.ws, id)
+		if err != nil {
+			return nil, err
+		}
+		out[id] = &target{s, l}
+	}
+	return out, nil
+}
+
+// leaseKey names a lease.
+type leaseKey struct {
+	ws, sub int64
+	token   string
+}
+
+var selectLease = engine.NewBulk(`
+SELECT token, lo, hi, open
+FROM leases
+WHERE ws = {ws} AND sub = {sub} AND token = {token}{lock}`, engine.Dialect{Postgres: true}.ForUpdate(), "ws int", "sub int", "token")
+
+// lockLeases returns those of the leases that are still there, and holds them.
+func (tx *Tx) lockLeases(keys []leaseKey) (map[leaseKey]*lease, error) {
+	slices.SortFunc(keys, func(a, b leaseKey) int {
+		return cmp.Or(cmp.Compare(a.sub, b.sub), strings.Compare(a.token, b.token))
+	})
+	keys = slices.Compact(keys)
+	rows := make([][]any, len(keys))
+	for i, k := range keys {
+		rows[i] = []any{k.ws, k.sub, k.token}
+	}
+	out := map[leaseKey]*lease{}
+	err := tx.run(selectLease, rows, func(i int, r *row) {
+		x := scanLease(r)
+		out[keys[i]] = &x
+	})
+	return out, err
+}
+
+// closeLeases counts down how many rows of leases are open, and ends those that have none.
+func (tx *Tx) closeLeases(closed map[leaseKey]int64, leases map[leaseKey]*lease) error {
+	for k, n := range closed {
+		sql, args := `UPDATE leases SET open = open - $4 WHERE ws = $1 AND sub = $2 AND token = $3`, []any{k.ws, k.sub, k.token, n}
+		if leases[k].open <= n {
+			sql, args = `DELETE FROM leases WHERE ws = $1 AND sub = $2 AND token = $3`, args[:3]
+		}
+		if err := tx.exec(sql, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled is an outcome and what its delivery becomes.
+type settled struct {
+	*Outcome
+	sheaf.Following
+	tries int64 // in this run of the schedule
+}
+
+// A delivery is settled by one update. It finds the row only as it was claimed: with the claim's
+// token, or in its lease with none, and with as many attempts; so what was recorded already, or is
+// no longer ours, is left alone.
+const settleRow = `
+UPDATE deliveries
+SET attempts = {made} + 1, tries = {tries}, state = {state}, stopped = {stopped}, due = {due}, retry = {retry}, finished_at = {finished},
+  last_status = {status}, last_error = {error}, token = NULL, until = NULL, hand = 0, back_at = NULL`
+
+const settleWhere = `
+{rows}
+WHERE deliveries.ws = {ws} AND deliveries.sub = {sub} AND deliveries.number = {number} AND deliveries.attempts = {made}
+  AND (deliveries.token = {token} OR {token} = '' AND deliveries.token IS NULL AND deliveries.due IS NULL AND deliveries.state = 0)
+RETURNING {row}again`
+
+var settleColumns = []string{"ws int", "sub int", "number int", "made int", "token", "tries int", "state int", "stopped int", "due int",
+	"retry int", "finished int", "status int", "error"}
+
+var firstColumns = []string{"started_at int", "duration_us int", "status_code int", "error_class", "attempt_error", "remote_address", "dns_us int",
+	"connect_us int", "tls_us int", "first_byte_us int", "body_us int", "response_body"}
+
+var (
+	settleFirst = engine.NewBulk(settleRow+`, started_at = {started_at}, duration_us = {duration_us}, status_code = {status_code},
+  error_class = {error_class}, error = {attempt_error}, remote_address = {remote_address}, dns_us = {dns_us}, connect_us = {connect_us},
+  tls_us = {tls_us}, first_byte_us = {first_byte_us}, body_us = {body_us}, response_body = {response_body}`+settleWhere,
+		"", slices.Concat(settleColumns, firstColumns)...)
+	settleLater = engine.NewBulk(settleRow+settleWhere, "", settleColumns...)
+
+	// These are the same where nobody asked for one more, and tell by how much they changed.
+	// RETURNING is a trigger to SQLite, which keeps a journal of its own for each statement with
+	// one: that was half of what recording cost.
+	settleFirstOnly = strings.Replace(settleFirst.SQLite, "RETURNING again", "  AND again = 0", 1)
+	settleLaterOnly = strings.Replace(settleLater.SQLite, "RETURNING again", "  AND again = 0", 1)
+
+	insertAttempts = engine.NewBulkInsert("attempts", "ws int", "sub int", "event int", "number int", "started_at int", "duration_us int",
+		"status_code int", "error_class", "error", "remote_address", "dns_us int", "connect_us int", "tls_us int", "first_byte_us int",
+		"body_us int", "response_body")
+)
+
+// settle writes outcomes and calls kept for those that were still ours. again says that somebody
+// asked for one more attempt meanwhile. The first attempt goes into the delivery's row, each later
+// one into a row of its own.
+func (tx *Tx) settle(all []settled, kept func(i int, again bool)) error {
+	var first, later, attempts [][]any
+	var firstAt, laterAt []int
+	for i := range all {
+		if s := &all[i]; s.Attempts == 0 {
+			first, firstAt = append(first, append(s.row(), s.attemptRow()...)), append(firstAt, i)
+		} else {
+			later, laterAt = append(later, s.row()), append(laterAt, i)
+		}
+	}
+	if err := tx.settleAll(settleFirst, settleFirstOnly, first, func(i int, again bool) { kept(firstAt[i], again) }); err != nil {
+		return err
+	}
+	err := tx.settleAll(settleLater, settleLaterOnly, later, func(i int, again bool) {
+		s := &all[laterAt[i]]
+		attempts = append(attempts, append([]any{s.ws, s.sub, s.number, s.Attempts + 1}, s.attemptRow()...))
+		kept(laterAt[i], again)
+	})
+	if err != nil {
+		return err
+	}
+	return tx.run(insertAttempts, attempts, nothing)
+}
+
+func (tx *Tx) settleAll(b *engine.Bulk, only string, rows [][]any, kept func(i int, again bool)) error {
+	if tx.dialect().Postgres {
+		return tx.run(b, rows, func(i int, r *row) { kept(i, r.Bool()) })
+	}
+	for i, args := range rows {
+		n, err := tx.changed(only, args...)
 		if err != nil {
 			return err
 		}
 		if n == 1 {
 			kept(i, false)
-		} else if err := tx.settleAsked(row, func() { kept(i, true) }); err != nil {
+		} else if err := tx.run(b, [][]any{args}, func(int, *row) { kept(i, true) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settleAsked settles what settleOnly did not: somebody asked for one more, or
-// the lease is no longer ours.
-func (tx *Tx) settleAsked(args []any, kept func()) error {
-	return tx.run(settleDelivery, [][]any{args}, func(int, *row) { kept() })
-}
-
-// settledRow is what becomes of a delivery with this outcome.
-func settledRow(o *Outcome, state sheaf.DeliveryState, due, finished *time.Time) []any {
-	return []any{o.Workspace, o.Delivery, o.Token, o.Attempts + 1, optStatus(o.Attempt.StatusCode), optError(o.Attempt), state, due, finished, o.Tries + 1}
-}
-
-// settleDelivery moves the delivery to the state that follows. again says that
-// somebody asked for one more attempt while this one was under way.
-func (tx *Tx) settleDelivery(o *Outcome, t *target) (again, kept bool, err error) {
-	attempted := o.attempted(t != nil && t.Active)
-	if attempted.ByHand && !attempted.OK {
-		return tx.putBack(o, attempted.Active)
+// row is what becomes of the delivery: the arguments of settleColumns.
+func (s *settled) row() []any {
+	token, retry := s.Token, int64(0)
+	if s.cut {
+		token = ""
 	}
-	next := attempted.Delivery()
-	if next.Due != nil {
-		tx.note.due(o.Workspace, o.Subscription)
+	if s.Due != nil && s.tries > 0 {
+		retry = 1
 	}
-	err = tx.settleAll([][]any{settledRow(o, next.State, next.Due, next.Finished)}, func(_ int, more bool) { again, kept = more, true })
-	return again, kept, err
-}
-
-const putBack = `
-UPDATE deliveries
-SET attempt_count = $4, last_status_code = $5, last_error = $6,
-  state = CASE WHEN back_state = 'waiting' AND $7 = 0 THEN 'held' ELSE back_state END,
-  next_attempt_at = CASE WHEN $7 = 1 THEN back_at END, retry = CASE WHEN tries > 0 THEN 1 ELSE 0 END,
-  lease_token = NULL, lease_until = NULL, back_state = NULL, back_at = NULL
-WHERE workspace_id = $1 AND id = $2 AND lease_token = $3 AND state = 'sending'
-RETURNING again`
-
-// putBack makes a delivery that was asked for by hand, and did not arrive, what
-// it was before. Only if that was waiting, and its subscription has become
-// inactive meanwhile, it is held as all the others are.
-func (tx *Tx) putBack(o *Outcome, active bool) (again, kept bool, err error) {
-	tx.note.due(o.Workspace, o.Subscription)
-	return one(&tx.Reader, putBack, (*row).Bool, o.Workspace, o.Delivery, o.Token, o.Attempts+1, optStatus(o.Attempt.StatusCode),
-		optError(o.Attempt), active)
-}
-
-func optStatus(code int) any {
-	if code == 0 {
-		return nil
+	var status any
+	if s.Attempt.StatusCode != 0 {
+		status = s.Attempt.StatusCode
 	}
-	return code
-}
-
-func optError(a sheaf.Attempt) any {
-	if a.OK() {
-		return nil
+	var text any
+	if !s.Attempt.OK() {
+		text = s.Attempt.Error
 	}
-	return a.Error
+	state := storedState(s.State)
+	return []any{s.ws, s.sub, s.number, s.Attempts, token, s.tries, state, stopped(state), s.Due, retry, s.Finished, status, text}
 }
 
-// judge applies the failure policy to the subscription.
-func (tx *Tx) judge(o *Outcome, t *target) error {
-	attempted := o.attempted(t.Active)
-	changed, deactivated := attempted.Subscription(&t.Subscription)
-	switch {
-	case deactivated:
-		o.Deactivated = true
-		if err := tx.UpdateSubscription(t.workspace, t.Subscription); err != nil {
-			return err
-		}
-		return tx.HoldDeliveries(t.workspace, t.ID)
-	case changed:
-		return tx.saveSubscription(t.workspace, t.Subscription)
-	}
-	return nil
-}
-
-var insertAttempts = engine.NewBulkInsert("attempts", "workspace_id", "delivery_id", "number int", "started_at int", "duration_us int",
-	"status_code int", "error_class", "error", "remote_address", "dns_us int", "connect_us int", "tls_us int", "first_byte_us int",
-	"body_us int", "response_body")
-
-func attemptRow(o *Outcome) []any {
+// attemptRow are the arguments of firstColumns.
+func (o *Outcome) attemptRow() []any {
 	a := &o.Attempt
-	return []any{o.Workspace, o.Delivery, o.Attempts + 1, a.StartedAt, a.Duration.Microseconds(), a.StatusCode, a.Class, a.Error,
-		a.RemoteAddress, a.Timings.DNS.Microseconds(), a.Timings.Connect.Microseconds(), a.Timings.TLS.Microseconds(),
-		a.Timings.FirstByte.Microseconds(), a.Timings.Body.Microseconds(), a.ResponseBody}
+	return []any{a.StartedAt, a.Duration.Microseconds(), a.StatusCode, a.Class, a.Error, a.RemoteAddress, a.Timings.DNS.Microseconds(),
+		a.Timings.Connect.Microseconds(), a.Timings.TLS.Microseconds(), a.Timings.FirstByte.Microseconds(), a.Timings.Body.Microseconds(),
+		a.ResponseBody}
 }

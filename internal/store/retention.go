@@ -4,138 +4,182 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store/engine"
 )
 
-const oldDeliveries = `
-SELECT workspace_id, id
-FROM deliveries
-WHERE created_at < $1 AND state IN ('delivered', 'failed')
-ORDER BY created_at
-LIMIT $2`
-
-type deliveryKey struct {
-	workspace sheaf.WorkspaceID
-	id        sheaf.DeliveryID
-}
-
-func scanDeliveryKey(r *row) deliveryKey {
-	return deliveryKey{sheaf.WorkspaceID(r.Text()), sheaf.DeliveryID(r.Text())}
-}
-
-// DeleteDeliveries removes at most that many deliveries from before a time that
-// are done, with their attempts, and returns how many it removed. They are locked
-// where they are read: to whoever recovers or redelivers one meanwhile it is
-// promised that it will be sent.
-func (tx *Tx) DeleteDeliveries(before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, oldDeliveries+tx.dialect().SkipLocked("deliveries"), scanDeliveryKey, before, most)
-	if err != nil {
-		return 0, err
-	}
-	return int64(len(keys)), tx.removeDeliveries(keys)
-}
-
-// heldBehind reads what is held alone; left to itself SQLite may read every
-// delivery of a subscription.
-func heldBehind(d engine.Dialect) string {
+// lastOld reads the log from its beginning, so far as it is old.
+func lastOld(by string) string {
 	return `
-SELECT d.workspace_id, d.id
-FROM subscriptions s
-JOIN deliveries d ` + d.By("deliveries_held") + ` ON d.subscription_id = s.id AND d.state = 'held'
-WHERE s.workspace_id = $1 AND d.event_number <= $2 AND d.created_at < $3
-LIMIT $4`
+SELECT number
+FROM events ` + by + `
+WHERE ws = $1 AND at >= $2
+ORDER BY number
+LIMIT 1`
 }
 
-// DeleteHeld removes at most that many of the workspace's held deliveries that
-// are from before a time and of events up to a number, and returns how many.
-func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, before time.Time, most int) (int64, error) {
-	keys, err := all(&tx.Reader, heldBehind(tx.dialect())+tx.dialect().SkipLocked("d"), scanDeliveryKey, ws, upTo, before, most)
+// LastOld returns the number up to which all events of the workspace are from before a time: an
+// event whose clock was ahead keeps those behind it.
+func (r *Reader) LastOld(ws sheaf.WorkspaceID, before time.Time) (int64, error) {
+	first, found, err := one(r, lastOld(r.dialect().By("events_in_order")), (*row).Int, ws, before)
+	if err != nil || found {
+		return first - 1, err
+	}
+	w, err := r.Workspace(ws)
+	return w.LastEvent, err
+}
+
+const selectSubs = `
+SELECT sub
+FROM lanes
+WHERE ws = $1`
+
+const doneUpTo = `
+SELECT number
+FROM deliveries
+WHERE ws = $1 AND sub = $2 AND number <= $3 AND state IN (1, 2) AND due IS NULL AND token IS NULL
+ORDER BY number
+LIMIT $4`
+
+// DeleteDeliveries removes at most that many deliveries of the workspace that are done, of events up
+// to a number, with their attempts, and returns how many it removed. Whoever recovers or redelivers
+// one meanwhile waits for the workspace.
+func (tx *Tx) DeleteDeliveries(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
+	if _, err := tx.LockWorkspace(ws); err != nil {
+		return 0, err
+	}
+	number, err := tx.number(ws)
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(keys)), tx.removeDeliveries(keys)
-}
-
-// unfinished are the queries for the lowest number of an event among the
-// workspace's deliveries that are held, that wait and that are being sent. Each
-// reads the index of that state alone.
-func unfinished(d engine.Dialect) []string {
-	lowest := func(state string) string {
-		return `
-SELECT MIN(d.event_number)
-FROM subscriptions s
-JOIN deliveries d ` + d.By("deliveries_"+state) + ` ON d.subscription_id = s.id AND d.state = '` + state + `'
-WHERE s.workspace_id = $1`
+	subs, err := all(&tx.Reader, selectSubs, (*row).Int, number)
+	removed := 0
+	for _, sub := range subs {
+		if err != nil || removed == most {
+			break
+		}
+		var done []int64
+		if done, err = all(&tx.Reader, doneUpTo, (*row).Int, number, sub, upTo, most-removed); err == nil {
+			err = tx.removeDeliveries(number, sub, done)
+			removed += len(done)
+		}
 	}
-	return []string{lowest("held"), lowest("waiting"), `
-SELECT MIN(event_number)
-FROM deliveries ` + d.By("deliveries_sending") + `
-WHERE state = 'sending' AND lease_until > 0 AND workspace_id = $1`}
+	return int64(removed), err
 }
 
-// NeededEvent returns the number of the oldest event of the workspace that is
-// still to be delivered, or one behind the newest.
-func (r *Reader) NeededEvent(ws sheaf.WorkspaceID) (int64, error) {
-	w, err := r.Workspace(ws)
-	needed := w.LastEvent + 1
-	for _, sql := range unfinished(r.dialect()) {
+const selectHolding = `
+SELECT ` + laneColumns + `
+FROM lanes l
+JOIN subscriptions s ON s.sub = l.sub
+WHERE l.ws = $1 AND l.held_from <= $2
+ORDER BY s.id`
+
+// DeleteHeld removes at most that many of the workspace's held deliveries of events up to a number,
+// and returns how many.
+func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
+	if _, err := tx.LockWorkspace(ws); err != nil {
+		return 0, err
+	}
+	lanes, err := all(&tx.Reader, selectHolding+tx.dialect().ForUpdate(), scanLane, ws, upTo)
+	if err != nil {
+		return 0, err
+	}
+	removed := 0
+	for i := range lanes {
+		l := &lanes[i]
+		in := listing{columns: "number", table: "deliveries", order: []string{"number"}}
+		in.where.And("ws = ?", l.ws)
+		in.where.And("sub = ?", l.sub)
+		in.where.And("number <= ?", upTo)
+		if err := tx.where(&in.where, l, sheaf.Held); err != nil {
+			return 0, err
+		}
+		held, err := all(&tx.Reader, in.text(false), (*row).Int, append(in.where.Args, most-removed, 0)...)
 		if err != nil {
 			return 0, err
 		}
-		var lowest *int64
-		if lowest, _, err = one(r, sql, (*row).OptInt, ws); lowest != nil {
-			needed = min(needed, *lowest)
+		if err := tx.removeDeliveries(l.ws, l.sub, held); err != nil {
+			return 0, err
+		}
+		if removed += len(held); removed == most {
+			return int64(removed), nil
+		}
+		// All that was held up to there is gone.
+		next := upTo + 1
+		if l.heldFrom = &next; l.heldTo != nil && next > *l.heldTo {
+			l.heldFrom, l.heldTo = nil, nil
+		}
+		if err := tx.saveLane(l); err != nil {
+			return 0, err
 		}
 	}
-	return needed, err
+	return int64(removed), nil
+}
+
+const firstNeeded = `
+SELECT MIN(d.number)
+FROM lanes l
+JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
+WHERE l.ws = $1 AND d.number <= $2 AND (d.state IN (0, 3) OR d.due IS NOT NULL OR d.token IS NOT NULL)`
+
+// NeededEvent returns the number of the oldest event of the workspace that is still to be delivered,
+// as far as that is not above a number; else one above it.
+func (r *Reader) NeededEvent(ws sheaf.WorkspaceID, upTo int64) (int64, error) {
+	needed, _, err := one(r, firstNeeded, (*row).OptInt, ws, upTo)
+	if needed == nil {
+		return upTo + 1, err
+	}
+	return *needed, err
 }
 
 // removeDeliveries removes a delivery before its attempts: an attempt that is
 // being recorded holds the delivery, and is there to be removed after it.
-func (tx *Tx) removeDeliveries(keys []deliveryKey) error {
-	for _, k := range keys {
-		if err := tx.exec(`DELETE FROM deliveries WHERE workspace_id = $1 AND id = $2`, k.workspace, k.id); err != nil {
-			return err
-		}
-		if err := tx.exec(`DELETE FROM attempts WHERE workspace_id = $1 AND delivery_id = $2`, k.workspace, k.id); err != nil {
-			return err
+func (tx *Tx) removeDeliveries(ws, sub int64, numbers []int64) error {
+	for _, number := range numbers {
+		for _, sql := range []string{
+			`DELETE FROM deliveries WHERE ws = $1 AND sub = $2 AND number = $3`,
+			`DELETE FROM attempts WHERE ws = $1 AND sub = $2 AND event = $3`,
+			`DELETE FROM old_ids WHERE ws = $1 AND sub = $2 AND number = $3`,
+		} {
+			if err := tx.exec(sql, ws, sub, number); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 const firstDeleted = `
-SELECT id
+SELECT ws, sub
 FROM deleted_subscriptions
-ORDER BY deleted_at, id
+ORDER BY deleted_at, sub
 LIMIT 1`
 
 const deliveriesOf = `
-SELECT workspace_id, id
+SELECT number
 FROM deliveries
-WHERE subscription_id = $1
-LIMIT $2`
+WHERE ws = $1 AND sub = $2
+LIMIT $3`
 
 // DeleteOrphans removes at most that many deliveries of subscriptions that were
 // deleted, and returns how many it removed; it has found them all when they are
 // fewer than asked for.
 func (tx *Tx) DeleteOrphans(most int) (int64, error) {
-	id, found, err := one(&tx.Reader, firstDeleted, (*row).Text)
+	type gone struct{ ws, sub int64 }
+	g, found, err := one(&tx.Reader, firstDeleted, func(r *row) gone { return gone{r.Int(), r.Int()} })
 	if err != nil || !found {
 		return 0, err
 	}
-	keys, err := all(&tx.Reader, deliveriesOf, scanDeliveryKey, id, most)
+	numbers, err := all(&tx.Reader, deliveriesOf, (*row).Int, g.ws, g.sub, most)
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.removeDeliveries(keys); err != nil {
+	if err := tx.removeDeliveries(g.ws, g.sub, numbers); err != nil {
 		return 0, err
 	}
-	if len(keys) < most {
+	if len(numbers) < most {
 		// This subscription is done, and there may be another.
-		return int64(most), tx.exec(`DELETE FROM deleted_subscriptions WHERE id = $1`, id)
+		return int64(most), tx.exec(`DELETE FROM deleted_subscriptions WHERE sub = $1`, g.sub)
 	}
-	return int64(len(keys)), nil
+	return int64(len(numbers)), nil
 }
 
 // The statements remove at most $2 rows of one sort that no rule needs.
@@ -170,10 +214,10 @@ func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 
 const longestDeleted = `
 DELETE FROM documents
-WHERE workspace_id = $1 AND deleted_at IS NOT NULL AND id IN (
+WHERE ws = $1 AND deleted_at IS NOT NULL AND id IN (
   SELECT id
   FROM documents
-  WHERE workspace_id = $1 AND deleted_at IS NOT NULL
+  WHERE ws = $1 AND deleted_at IS NOT NULL
   ORDER BY deleted_at, id
   LIMIT $2)`
 
@@ -185,7 +229,7 @@ func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, keep, most int) (int64, error) {
 	if _, err := tx.LockWorkspace(ws); err != nil {
 		return 0, err
 	}
-	n, err := tx.count(`SELECT COUNT(*) FROM documents WHERE workspace_id = $1 AND deleted_at IS NOT NULL`, ws)
+	n, err := tx.count(`SELECT COUNT(*) FROM documents WHERE ws = $1 AND deleted_at IS NOT NULL`, ws)
 	if err != nil || n <= int64(keep) {
 		return 0, err
 	}

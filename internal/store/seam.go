@@ -13,20 +13,41 @@ func (r *Reader) dialect() engine.Dialect { return r.sql.Dialect() }
 
 // query calls each for every row; the row is valid during the call.
 func (r *Reader) query(sql string, each func(*row), args ...any) error {
+	if err := r.bound(args); err != nil {
+		return err
+	}
 	return r.sql.Query(sql, each, args...)
 }
 
 // each is query for what may fail: the first error of each ends it.
 func (r *Reader) each(sql string, each func(*row) error, args ...any) error {
+	if err := r.bound(args); err != nil {
+		return err
+	}
 	return r.sql.Each(sql, args, each)
 }
 
-func (r *Reader) count(sql string, args ...any) (int64, error) { return r.sql.Count(sql, args...) }
+func (r *Reader) count(sql string, args ...any) (int64, error) {
+	n, _, err := one(r, sql, (*row).Int, args...)
+	return n, err
+}
 
 // run runs b for the rows of arguments and calls scan for every row that it
 // returns, with the index of the row of arguments that it belongs to.
 func (r *Reader) run(b *engine.Bulk, rows [][]any, scan func(i int, w *row)) error {
+	if err := r.boundAll(rows); err != nil {
+		return err
+	}
 	return r.sql.Run(b, rows, scan)
+}
+
+func (r *Reader) boundAll(rows [][]any) error {
+	for _, args := range rows {
+		if err := r.bound(args); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nothing is the scan of a bulk that returns no rows.
@@ -34,21 +55,40 @@ var nothing = engine.Nothing
 
 // one reads a single row; found is false when there is none.
 func one[T any](r *Reader, sql string, scan func(*row) T, args ...any) (v T, found bool, err error) {
+	if err := r.bound(args); err != nil {
+		return v, false, err
+	}
 	return engine.One(r.sql, sql, scan, args...)
 }
 
 // all reads every row.
 func all[T any](r *Reader, sql string, scan func(*row) T, args ...any) ([]T, error) {
+	if err := r.bound(args); err != nil {
+		return nil, err
+	}
 	return engine.All(r.sql, sql, scan, args...)
 }
 
-func (tx *Tx) exec(sql string, args ...any) error { return tx.sql.Exec(sql, args...) }
+func (tx *Tx) exec(sql string, args ...any) error {
+	_, err := tx.changed(sql, args...)
+	return err
+}
 
 // changed is exec, and returns how many rows it changed.
-func (tx *Tx) changed(sql string, args ...any) (int64, error) { return tx.sql.Changed(sql, args...) }
+func (tx *Tx) changed(sql string, args ...any) (int64, error) {
+	if err := tx.bound(args); err != nil {
+		return 0, err
+	}
+	return tx.sql.Changed(sql, args...)
+}
 
 // insertMany runs the INSERT b for rows that may be thousands.
-func (tx *Tx) insertMany(b *engine.Bulk, rows [][]any) error { return tx.sql.InsertMany(b, rows) }
+func (tx *Tx) insertMany(b *engine.Bulk, rows [][]any) error {
+	if err := tx.boundAll(rows); err != nil {
+		return err
+	}
+	return tx.sql.InsertMany(b, rows)
+}
 
 // SQL lets fn ask the snapshot whatever it likes. It is for the doctor, whose
 // questions belong to no noun: nobody else may know the engine, and so nobody

@@ -33,7 +33,7 @@ WHERE hash = $1`
 // Session returns the session, whether it has ended or not, or NotFound.
 func (r *Reader) Session(hash []byte) (Session, error) {
 	s, found, err := one(r, selectSession, func(w *row) Session {
-		return Session{Hash: w.Blob(), User: sheaf.UserID(w.Text()), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
+		return Session{Hash: w.Blob(), User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
 	}, hash)
 	if err == nil && !found {
 		err = sheaf.Missing("session")

@@ -31,6 +31,7 @@ type Store struct {
 	// PostgreSQL; the one that is not needed is nil.
 	fresh      *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
 	neighbours *neighbours
+	numbers    *numbers
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
@@ -105,7 +106,7 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{log: o.Log}
+	s := &Store{log: o.Log, numbers: newNumbers()}
 	if o.DatabaseURL == "" {
 		s.fresh = engine.NewFreshness[sheaf.KeyHash](func(c sheaf.Credential) sheaf.WorkspaceID { return c.Workspace })
 	} else {
@@ -131,11 +132,12 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 // the commit.
 func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	var note Note
-	touched := map[sheaf.WorkspaceID]int64{}
+	touched, learned := map[sheaf.WorkspaceID]int64{}, map[sheaf.WorkspaceID]int64{}
 	for _, n := range notes {
 		tx := n.(*Tx)
 		note.add(tx.note)
 		maps.Copy(touched, tx.touched)
+		maps.Copy(learned, tx.learned)
 	}
 	settled := func(bool) {}
 	if s.fresh != nil {
@@ -146,6 +148,7 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 		if !committed {
 			return
 		}
+		s.numbers.learn(learned)
 		s.announce(note)
 		if s.neighbours != nil {
 			s.neighbours.tell(note)
@@ -165,7 +168,7 @@ func (s *Store) Close() error { return s.engine.Close() }
 // Read runs fn in one snapshot: what it reads belongs together. fn must not
 // keep the Reader.
 func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
-	return s.engine.Read(ctx, reading(fn))
+	return s.engine.Read(ctx, s.reading(fn))
 }
 
 // ReadLong is Read for what takes as long as it takes, such as a backup: on a
@@ -184,7 +187,7 @@ func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 // connection, which done closes.
 func (s *Store) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	one, done, err := s.engine.Snapshots(ctx)
-	return func(fn func(*Reader) error) error { return one(reading(fn)) }, done, err
+	return func(fn func(*Reader) error) error { return one(s.reading(fn)) }, done, err
 }
 
 // Write runs fn in one transaction and returns nil only when its commit is
@@ -195,7 +198,7 @@ func (s *Store) Snapshots(ctx context.Context) (snapshot func(func(*Reader) erro
 // Once fn has begun, the end of ctx does not stop it: Write returns when the
 // outcome is known.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	return s.engine.Write(ctx, writing(fn))
+	return s.engine.Write(ctx, s.writing(fn))
 }
 
 // ReadIn is Read for a workspace, which holds some of the connections at most.
@@ -205,7 +208,7 @@ func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reade
 		return err
 	}
 	defer leave()
-	return s.engine.Read(ctx, reading(fn))
+	return s.engine.Read(ctx, s.reading(fn))
 }
 
 // WriteIn is Write for a workspace, which holds some of the connections at most.
@@ -215,14 +218,14 @@ func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) 
 
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
-		return write(ctx, writing(fn))
+		return write(ctx, s.writing(fn))
 	}
 	leave, err := s.writes.Take(ctx, string(ws))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return write(ctx, writing(fn))
+	return write(ctx, s.writing(fn))
 }
 
 // TurnOfHeavy waits until no other series of heavy writes of the workspace is
@@ -253,7 +256,7 @@ func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(
 // commit, or Unauthorized. It does not look at the key's expiry.
 func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
 	load := func() (c sheaf.Credential, version int64, err error) {
-		err = s.engine.ReadOne(ctx, reading(func(r *Reader) error {
+		err = s.engine.ReadOne(ctx, s.reading(func(r *Reader) error {
 			c, err = r.credential(hash)
 			return err
 		}))
@@ -295,7 +298,12 @@ func (s *Store) announce(n Note) {
 
 // Reader reads in one snapshot. Every method that reads a workspace's rows
 // takes the workspace: no row is read without it.
-type Reader struct{ sql *engine.Reader }
+type Reader struct {
+	sql     *engine.Reader
+	numbers *numbers                    // of workspaces, shared by all
+	learned map[sheaf.WorkspaceID]int64 // numbers that a transaction read
+	writes  bool                        // it belongs to a transaction
+}
 
 // Tx is a Reader that also writes.
 type Tx struct {
@@ -306,13 +314,13 @@ type Tx struct {
 }
 
 // reading and writing give the closures of callers what the engine gives ours.
-func reading(fn func(*Reader) error) func(*engine.Reader) error {
-	return func(r *engine.Reader) error { return fn(&Reader{r}) }
+func (s *Store) reading(fn func(*Reader) error) func(*engine.Reader) error {
+	return func(r *engine.Reader) error { return fn(&Reader{sql: r, numbers: s.numbers}) }
 }
 
-func writing(fn func(*Tx) error) func(*engine.Tx) error {
+func (s *Store) writing(fn func(*Tx) error) func(*engine.Tx) error {
 	return func(e *engine.Tx) error {
-		tx := &Tx{Reader: Reader{&e.Reader}, sql: e}
+		tx := &Tx{Reader: Reader{sql: &e.Reader, numbers: s.numbers, writes: true}, sql: e}
 		e.Note = tx
 		return fn(tx)
 	}

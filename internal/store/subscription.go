@@ -2,18 +2,22 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
 
-const subscriptionColumns = `id, name, url, events, active, failure_count, created_at, updated_at, deactivated_at,
-  deactivation_reason, last_error, header_names, number, revision, since_event, events_since`
+const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_count, s.created_at, s.updated_at, s.deactivated_at,
+  s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since`
+
+// withLane is where a subscription is read: whether it is active is in its lane.
+const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
 
 func scanSubscription(r *row) sheaf.Subscription {
 	return sheaf.Subscription{
-		ID: sheaf.SubscriptionID(r.Text()), Name: r.Text(), URL: r.Text(), Events: splitEvents(r.Text()), Active: r.Bool(),
+		ID: readID[sheaf.SubscriptionID](r), Name: r.Text(), URL: r.Text(), Events: splitEvents(r.Text()), Active: r.Bool(),
 		FailureCount: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time(), DeactivatedAt: r.OptTime(),
 		DeactivationReason: r.OptText(), LastError: r.OptText(), HeaderNames: SplitNames(r.Text()),
 		Number: r.Int(), Revision: r.Int(), SinceEvent: r.Int(), EventsSince: r.Int(),
@@ -46,8 +50,8 @@ func joinEvents(types []sheaf.EventType) string {
 
 const selectSubscription = `
 SELECT ` + subscriptionColumns + `
-FROM subscriptions
-WHERE workspace_id = $1 AND id = $2`
+FROM ` + withLane + `
+WHERE s.ws = $1 AND s.id = $2`
 
 // Subscription returns the workspace's subscription, or NotFound.
 func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
@@ -56,34 +60,35 @@ func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sh
 		return s, sheaf.Missing("subscription")
 	}
 	if err == nil {
-		s.HeldCount, err = r.heldCount(id)
+		err = r.countHeld(ws, &s)
 	}
 	return s, err
 }
 
-const countHeld = `
-SELECT COUNT(*)
-FROM deliveries
-WHERE subscription_id = $1 AND state = 'held'`
-
-func (r *Reader) heldCount(id sheaf.SubscriptionID) (int64, error) { return r.count(countHeld, id) }
+func (r *Reader) countHeld(ws sheaf.WorkspaceID, s *sheaf.Subscription) error {
+	l, err := r.lane(ws, s.ID)
+	if err == nil {
+		s.HeldCount, err = r.heldUpTo(&l, math.MaxInt64)
+	}
+	return err
+}
 
 // Subscriptions returns a page of the workspace's subscriptions, oldest first.
 func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
-	l := listing{columns: subscriptionColumns, table: "subscriptions", order: []string{"number"}, total: -1}
-	l.where.And("workspace_id = ?", ws)
+	l := listing{columns: subscriptionColumns, table: withLane, order: []string{"s.number"}, total: -1}
+	l.where.And("s.ws = ?", ws)
 	page, err := list(r, l, p, scanSubscription)
 	for i := range page.Items {
 		if err == nil {
-			page.Items[i].HeldCount, err = r.heldCount(page.Items[i].ID)
+			err = r.countHeld(ws, &page.Items[i])
 		}
 	}
 	return page, err
 }
 
-// allSubscriptions returns those of the workspace without their held counts.
-func (r *Reader) allSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
-	return all(r, `SELECT `+subscriptionColumns+` FROM subscriptions WHERE workspace_id = $1 ORDER BY number`, scanSubscription, ws)
+// EventSubscriptions returns the workspace's subscriptions, oldest first, without their held counts.
+func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
+	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1 ORDER BY s.number`, scanSubscription, ws)
 }
 
 // Sealed is what of a subscription only its key opens.
@@ -105,7 +110,7 @@ func ScanSealed(r *row) Sealed {
 const selectSealed = `
 SELECT ` + SealedColumns + `
 FROM subscriptions
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // SealedOf returns what is sealed of the workspace's subscription, or NotFound.
 func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed, error) {
@@ -117,13 +122,26 @@ func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed
 }
 
 const insertSubscription = `
-INSERT INTO subscriptions (workspace_id, ` + subscriptionColumns + `, secret, headers)
+INSERT INTO subscriptions (sub, ws, id, name, url, events, failure_count, created_at, updated_at, deactivated_at,
+  deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
-// InsertSubscription adds a subscription with its sealed secret and headers.
+// InsertSubscription adds a subscription with its sealed secret and headers. No delivery that was
+// made before is for it.
 func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sealed Sealed) error {
 	tx.subscriptionsChanged(ws)
-	err := tx.exec(insertSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.Active, s.FailureCount, s.CreatedAt, s.UpdatedAt,
+	sub, err := tx.nextNumber("subscription")
+	if err != nil {
+		return err
+	}
+	var heldFrom *int64
+	if !s.Active {
+		heldFrom = &s.SinceEvent
+	}
+	if err := tx.exec(insertLane, ws, sub, s.Active, s.SinceEvent, heldFrom); err != nil {
+		return fmt.Errorf("insert the lane of subscription %s: %w", s.ID, err)
+	}
+	err = tx.exec(insertSubscription, sub, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.CreatedAt, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Number, s.Revision,
 		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers))
 	if err != nil {
@@ -142,19 +160,27 @@ func optBlob(b []byte) any {
 
 const updateSubscription = `
 UPDATE subscriptions
-SET name = $3, url = $4, events = $5, active = $6, failure_count = $7, updated_at = $8, deactivated_at = $9,
-  deactivation_reason = $10, last_error = $11, header_names = $12, revision = $13, events_since = $14
-WHERE workspace_id = $1 AND id = $2`
+SET name = $3, url = $4, events = $5, failure_count = $6, updated_at = $7, deactivated_at = $8,
+  deactivation_reason = $9, last_error = $10, header_names = $11, revision = $12, events_since = $13
+WHERE ws = $1 AND id = $2`
 
-// UpdateSubscription writes all but what is sealed.
+// UpdateSubscription writes all but what is sealed. Where it becomes active or inactive, so does its
+// lane: what waits is held, what is held stays so until somebody asks for recovery.
 func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.note.Changed = append(tx.note.Changed, s.ID)
+	l, err := tx.lockLane(ws, s.ID)
+	if err != nil {
+		return err
+	}
+	if err := tx.switchLane(&l, s.Active); err != nil {
+		return err
+	}
 	return tx.saveSubscription(ws, s)
 }
 
 func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.subscriptionsChanged(ws)
-	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.Active, s.FailureCount, s.UpdatedAt,
+	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Revision, s.EventsSince)
 	if err != nil {
 		return fmt.Errorf("update subscription %s: %w", s.ID, err)
@@ -172,7 +198,7 @@ func (tx *Tx) subscriptionsChanged(ws sheaf.WorkspaceID) {
 const updateSealed = `
 UPDATE subscriptions
 SET secret = $3, old_secret = $4, old_secret_until = $5, headers = $6
-WHERE workspace_id = $1 AND id = $2`
+WHERE ws = $1 AND id = $2`
 
 // SealAnew replaces what is sealed of a subscription.
 func (tx *Tx) SealAnew(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, s Sealed) error {
@@ -180,23 +206,21 @@ func (tx *Tx) SealAnew(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, s Sealed) 
 	return tx.exec(updateSealed, ws, id, s.Secret, optBlob(s.OldSecret), s.OldSecretUntil, optBlob(s.Headers))
 }
 
-const deleteSubscription = `
-DELETE FROM subscriptions
-WHERE workspace_id = $1 AND id = $2`
-
-const insertDeleted = `
-INSERT INTO deleted_subscriptions (id, workspace_id, deleted_at)
-VALUES ($1, $2, $3)`
-
-// DeleteSubscription removes a subscription. Its deliveries are gone for
-// readers and senders at once; their rows follow in small batches.
+// DeleteSubscription removes a subscription with its lane and all leases of it. Its deliveries are
+// gone for readers and senders at once; their rows follow in small batches.
 func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, now time.Time) error {
 	tx.subscriptionsChanged(ws)
 	tx.note.Changed = append(tx.note.Changed, id)
-	if err := tx.exec(deleteSubscription, ws, id); err != nil {
-		return fmt.Errorf("delete subscription %s: %w", id, err)
+	l, err := tx.lockLane(ws, id)
+	if err != nil {
+		return err
 	}
-	return tx.exec(insertDeleted, id, ws, now)
+	for _, table := range []string{"lanes", "leases", "subscriptions"} {
+		if err := tx.exec(`DELETE FROM `+table+` WHERE ws = $1 AND sub = $2`, l.ws, l.sub); err != nil {
+			return fmt.Errorf("delete subscription %s: %w", id, err)
+		}
+	}
+	return tx.exec(`INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES ($1, $2, $3, $4)`, id, l.sub, l.ws, now)
 }
 
 // LockSubscription is Subscription, and holds it until the transaction ends.

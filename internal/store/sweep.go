@@ -45,10 +45,9 @@ func (tx *Tx) SetSweepClock(c SweepClock) error {
 	return tx.exec(setSetting, sweepClockSetting, fmt.Sprint(c.Trusted.UnixMilli(), c.Ran.Milliseconds()))
 }
 
-// newestEvent reads one entry of the index of times for each workspace.
 const newestEvent = `
 SELECT MAX(newest)
-FROM (SELECT (SELECT MAX(e.at) FROM events e WHERE e.workspace_id = w.id) AS newest FROM workspaces w) AS q`
+FROM (SELECT (SELECT MAX(e.at) FROM events e WHERE e.ws = w.ws) AS newest FROM workspaces w) AS logs`
 
 // NewestEvent returns the time of the newest event of all workspaces, by its own
 // saying, or nil.

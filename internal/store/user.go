@@ -10,7 +10,7 @@ import (
 const userColumns = `id, email, name, password_hash, created_at`
 
 func scanUser(r *row) sheaf.User {
-	return sheaf.User{ID: sheaf.UserID(r.Text()), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time()}
+	return sheaf.User{ID: readID[sheaf.UserID](r), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time()}
 }
 
 const insertUser = `
@@ -75,7 +75,7 @@ func (r *Reader) FirstOwner() (sheaf.User, error) {
 SELECT u.id, u.email, u.name, u.password_hash, u.created_at
 FROM users u
 JOIN members m ON m.user_id = u.id AND m.role = 'owner'
-JOIN workspaces w ON w.id = m.workspace_id
+JOIN workspaces w ON w.ws = m.ws
 ORDER BY w.created_at, w.id, m.created_at, u.id
 LIMIT 1`
 	u, found, err := one(r, first, scanUser)

@@ -7,7 +7,7 @@ const workspaceColumns = `id, name, plan, personal, created_at, version, last_nu
 
 func scanWorkspace(r *row) sheaf.Workspace {
 	return sheaf.Workspace{
-		ID: sheaf.WorkspaceID(r.Text()), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
+		ID: readID[sheaf.WorkspaceID](r), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
 		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
 		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(),
 	}
@@ -16,7 +16,7 @@ func scanWorkspace(r *row) sheaf.Workspace {
 const selectWorkspace = `
 SELECT ` + workspaceColumns + `
 FROM workspaces
-WHERE id = $1`
+WHERE ws = $1`
 
 // Workspace returns the workspace, or NotFound.
 func (r *Reader) Workspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
@@ -42,7 +42,7 @@ func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 const updateWorkspace = `
 UPDATE workspaces
 SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7
-WHERE id = $1`
+WHERE ws = $1`
 
 // SaveWorkspace keeps the counters of a workspace that this transaction locked.
 func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
@@ -54,18 +54,22 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 }
 
 const insertWorkspace = `
-INSERT INTO workspaces (` + workspaceColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+INSERT INTO workspaces (ws, ` + workspaceColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 // InsertWorkspace adds an empty workspace.
 func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
-	return tx.exec(insertWorkspace, w.ID, w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0)
+	n, err := tx.nextNumber("workspace")
+	if err != nil {
+		return err
+	}
+	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0)
 }
 
 const updatePlan = `
 UPDATE workspaces
 SET plan = $2
-WHERE id = $1`
+WHERE ws = $1`
 
 // SetPlan changes the plan of a workspace, or returns NotFound.
 func (tx *Tx) SetPlan(id sheaf.WorkspaceID, p sheaf.Plan) error {
@@ -80,7 +84,7 @@ func (tx *Tx) SetPlan(id sheaf.WorkspaceID, p sheaf.Plan) error {
 const renameWorkspace = `
 UPDATE workspaces
 SET name = $2
-WHERE id = $1`
+WHERE ws = $1`
 
 // RenameWorkspace changes the name of a workspace that exists.
 func (tx *Tx) RenameWorkspace(id sheaf.WorkspaceID, name string) error {
@@ -96,15 +100,15 @@ func (r *Reader) Workspaces() ([]sheaf.Workspace, error) {
 const selectOwner = `
 SELECT user_id
 FROM members
-WHERE workspace_id = $1 AND role = 'owner'
+WHERE ws = $1 AND role = 'owner'
 ORDER BY created_at, user_id
 LIMIT 1`
 
 // OwnerOf returns the workspace's first owner, or NotFound.
 func (r *Reader) OwnerOf(id sheaf.WorkspaceID) (sheaf.UserID, error) {
-	u, found, err := one(r, selectOwner, (*row).Text, id)
+	u, found, err := one(r, selectOwner, readID[sheaf.UserID], id)
 	if err == nil && !found {
 		err = sheaf.Missing("workspace")
 	}
-	return sheaf.UserID(u), err
+	return u, err
 }

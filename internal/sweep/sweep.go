@@ -146,12 +146,8 @@ func (s *Sweeper) trash(ctx context.Context) error {
 // log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine from reusing what is
 // removed.
 func (s *Sweeper) log(ctx context.Context, old time.Time) error {
-	err := s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(old, batch) })
-	if err != nil {
-		return err
-	}
 	var logs []sheaf.WorkspaceID
-	err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
 		logs, err = r.OldLogs(old)
 		return err
 	})
@@ -163,29 +159,35 @@ func (s *Sweeper) log(ctx context.Context, old time.Time) error {
 	return err
 }
 
-// events removes old events of a workspace up to the first that is still to be delivered. What waits is delivered
-// soon or is held then; what is held waits for a person, who may take longer than anything is kept, but not for ever.
+// events removes old deliveries of a workspace, and then old events up to the first that is still to
+// be delivered. What waits is delivered soon or is held then; what is held waits for a person, who
+// may take longer than anything is kept, but not for ever.
 func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Time) error {
-	var newest int64
+	var newest, last, needed int64
 	err := s.Store.Read(ctx, func(r *store.Reader) error {
 		w, err := r.Workspace(ws)
-		newest = w.LastEvent
+		if err == nil {
+			newest = w.LastEvent
+			last, err = r.LastOld(ws, old)
+		}
 		return err
 	})
 	if err == nil {
-		err = s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteHeld(ws, newest-heldEvents, old, batch) })
+		err = s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteDeliveries(ws, last, batch) })
 	}
-	var needed int64
+	if err == nil {
+		err = s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteHeld(ws, min(last, newest-heldEvents), batch) })
+	}
 	if err == nil {
 		err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
-			needed, err = r.NeededEvent(ws)
+			needed, err = r.NeededEvent(ws, last)
 			return err
 		})
 	}
 	if err != nil {
 		return err
 	}
-	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed, old, batch) })
+	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed-1, batch) })
 }
 
 // forget is drain for what the doctor would miss: it is told.

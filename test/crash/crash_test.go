@@ -32,7 +32,8 @@ const (
 )
 
 // points are the moments of a server, one after the other; "" is a random one.
-var points = []string{"", failpoint.Begun, failpoint.BeforeCommit, failpoint.AfterCommit, failpoint.BeforeAnswer, failpoint.Claimed, failpoint.Posted}
+var points = []string{"", failpoint.Begun, failpoint.BeforeCommit, failpoint.AfterCommit, failpoint.BeforeAnswer, failpoint.Claimed, failpoint.Posted,
+	failpoint.Cutting, failpoint.Recording, failpoint.MovingCursor}
 
 // D70: over kills at random and at named moments, what was acknowledged is there, every change has its event, and every
 // event reaches the receiver.

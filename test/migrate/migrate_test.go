@@ -72,10 +72,14 @@ type step struct {
 	migration, done int
 }
 
+// written is the newest migration whose file is all of it. Migration 10 is run by the program, which carries the rows
+// over: internal/store interrupts that one after each of its statements. Every try here ends with it.
+const written = 9
+
 // steps returns every step of every migration, or in the quick form some of the newest one.
 func steps(t *testing.T, e engine) (all []step) {
 	t.Helper()
-	files := migrations(t, e)
+	files := migrations(t, e)[:written]
 	for i, statements := range files {
 		for done := range len(statements) + 1 {
 			all = append(all, step{i + 1, done})
@@ -203,7 +207,7 @@ func differences(at string, want, got any) (out []string) {
 // controlHalf commits half a migration, as a program would that did not migrate in one transaction.
 func controlHalf(t *testing.T, e engine) {
 	t.Helper()
-	newest := migrations(t, e)
+	newest := migrations(t, e)[:written]
 	b := before(t, e, len(newest))
 	statements := newest[len(newest)-1]
 	b.commit(t, statements[:len(statements)/2])

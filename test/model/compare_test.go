@@ -175,6 +175,7 @@ func (e *engine) sameText(at, want string, got any) error {
 
 var (
 	uuidForm   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	madeForm   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	eventForm  = regexp.MustCompile(`^evt_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	keyForm    = regexp.MustCompile(`^shf_[0-9A-Za-z]{46}$`)
 	prefixForm = regexp.MustCompile(`^shf_[0-9A-Za-z]{6}$`)
@@ -186,6 +187,8 @@ func formOf(symbol string) *regexp.Regexp {
 	switch kind := strings.TrimRight(strings.Trim(symbol, "{}"), "0123456789"); kind {
 	case "e":
 		return eventForm
+	case "delivery":
+		return madeForm
 	case "secretkey":
 		return keyForm
 	case "prefix":

@@ -72,17 +72,17 @@ var bugs = []bug{
 		name: "store: a late result overwrites what another node does",
 		Fault: plant.Fault{
 			File: "internal/store/record.go",
-			Old:  `deliveries.id = {id} AND lease_token = {token} AND state = 'sending'`,
-			New:  `deliveries.id = {id} AND ({token} IS NOT NULL) AND state <> 'gone'`,
+			Old:  `AND (deliveries.token = {token} OR {token} = '' AND deliveries.token IS NULL AND deliveries.due IS NULL AND deliveries.state = 0)`,
+			New:  `AND {token} IS NOT NULL`,
 		},
-		pkg: "./internal/deliver", run: "TestLease_LateResultIsDropped",
+		pkg: "./internal/store", run: "TestStore_SQLite",
 	},
 	{
 		name: "store: retries go before first attempts",
 		Fault: plant.Fault{
 			File: "internal/store/claim.go",
-			Old:  `first := q.first[:min(len(q.first), q.Room-min(len(q.retries), q.Retries))]`,
-			New:  `first := q.first[:max(0, min(len(q.first), q.Room-1-len(q.retries)))]`,
+			Old:  `first = first[:min(len(first), q.Room-min(len(q.retries), q.Retries))]`,
+			New:  `first = first[:max(0, min(len(first), q.Room-1-len(q.retries)))]`,
 		},
 		pkg: "./internal/deliver", run: "TestFair_FirstAttemptsGoBeforeRetries",
 	},
@@ -98,9 +98,9 @@ var bugs = []bug{
 	{
 		name: "store: what waits is not held when its subscription ends",
 		Fault: plant.Fault{
-			File: "internal/store/record.go",
-			Old:  `return tx.HoldDeliveries(t.workspace, t.ID)`,
-			New:  `return nil`,
+			File: "internal/store/lane.go",
+			Old:  `if err := tx.exec(holdRetries(tx.dialect()), l.sub); err != nil {`,
+			New:  `if err := error(nil); err != nil {`,
 		},
 		pkg: "./internal/deliver", run: "TestPolicy|TestInactive",
 	},
@@ -108,8 +108,8 @@ var bugs = []bug{
 		name: "store: a project is read without its workspace",
 		Fault: plant.Fault{
 			File: "internal/store/project.go",
-			Old:  "FROM projects\nWHERE workspace_id = $1 AND id = $2`\n\n// Project returns",
-			New:  "FROM projects\nWHERE $1 <> '' AND id = $2`\n\n// Project returns",
+			Old:  "FROM projects\nWHERE ws = $1 AND id = $2`\n\n// Project returns",
+			New:  "FROM projects\nWHERE $1 <> 0 AND id = $2`\n\n// Project returns",
 		},
 		pkg: "./internal/httpapi", run: "TestRoutes_ForeignIDIsAsAnUnknownOne|TestReferences_Foreign",
 	},
@@ -117,7 +117,7 @@ var bugs = []bug{
 		name: "store: a project is deleted without its workspace",
 		Fault: plant.Fault{
 			File: "internal/store/project.go",
-			Old:  "DELETE FROM projects\nWHERE workspace_id = $1 AND id = $2",
+			Old:  "DELETE FROM projects\nWHERE ws = $1 AND id = $2",
 			New:  "DELETE FROM projects\nWHERE $1 <> ''",
 		},
 		pkg: "./internal/store", run: "TestStore_SQLite",

@@ -42,7 +42,7 @@ func Projects(s *store.Store, ws sheaf.WorkspaceID, folder sheaf.FolderID, n int
 					return err
 				}
 			}
-			if err := tx.AppendEvents(&w, events, newID); err != nil {
+			if err := tx.AppendEvents(&w, events); err != nil {
 				return err
 			}
 			return tx.SaveWorkspace(w)

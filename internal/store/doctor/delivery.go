@@ -1,93 +1,144 @@
 package doctor
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/engine"
 )
 
-// checkDeliveries are the promises about deliveries. Those of a subscription
+// What the store means by a fresh row, and by one that is in a lease (store/lane.go).
+const (
+	fresh  = `d.state = 0 AND d.due IS NULL AND d.token IS NULL`
+	leased = `EXISTS (SELECT 1 FROM leases x WHERE x.ws = d.ws AND x.sub = d.sub AND d.number BETWEEN x.lo AND x.hi)`
+)
+
+// checkDeliveries are the promises about lanes, leases and deliveries. Deliveries of a subscription
 // that was deleted are gone for everybody, and removed by and by.
 var checkDeliveries = []check{
-	// There is one for an event and a subscription at most.
-	{name: "delivery twice", judge: tells("subscription %s has %s deliveries of event %s"), sql: `
-SELECT subscription_id, COUNT(*), event_number
-FROM deliveries
-WHERE workspace_id = $1
-GROUP BY subscription_id, event_number
-HAVING COUNT(*) > 1`},
+	// A subscription has its lane, which is not ahead of the log and knows where it holds.
+	{name: "lane", judge: tells("subscription %s has a lane that cannot be: active %s, up to event %s, held from %s to %s"), sql: `
+SELECT s.id, l.active, l.cursor, l.held_from, l.held_to
+FROM subscriptions s
+LEFT JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
+WHERE s.ws = $1 AND (l.sub IS NULL OR l.cursor > (SELECT w.last_event FROM workspaces w WHERE w.ws = $1)
+  OR l.held_from > l.held_to OR l.held_from IS NULL AND l.held_to IS NOT NULL
+  OR l.active = 0 AND (l.held_from IS NULL OR l.held_to IS NOT NULL) OR l.active = 1 AND l.held_from IS NOT NULL AND l.held_to IS NULL)`},
 
-	// It is in a state that exists, and has what that state needs.
-	{name: "delivery state", judge: tells("delivery %s is in no state that exists: %s, next attempt %s, lease until %s, finished %s, asked for by hand when it was %s"), sql: `
-SELECT id, state, next_attempt_at, lease_until, finished_at, back_state
-FROM deliveries
-WHERE workspace_id = $1 AND NOT (
-  state = 'waiting' AND next_attempt_at IS NOT NULL AND lease_token IS NULL AND lease_until IS NULL
-  OR state = 'sending' AND next_attempt_at IS NULL AND lease_token IS NOT NULL AND lease_until IS NOT NULL
-  OR state = 'held' AND next_attempt_at IS NULL AND lease_token IS NULL AND lease_until IS NULL AND back_state IS NULL
-  OR state IN ('delivered', 'failed') AND next_attempt_at IS NULL AND lease_token IS NULL AND lease_until IS NULL
-    AND back_state IS NULL AND finished_at IS NOT NULL)
-  OR workspace_id = $1 AND (back_state NOT IN ('waiting', 'held', 'delivered', 'failed')
-    OR back_state = 'waiting' AND back_at IS NULL)`},
+	// A lease is of a lane, of rows that no other has, and counts those that are still open.
+	{name: "lease", judge: tells("the lease from %s to %s of subscription %s counts %s open deliveries and has %s"), sql: `
+SELECT q.lo, q.hi, q.id, q.open, q.has
+FROM (
+  SELECT x.ws, x.sub, x.token, x.lo, x.hi, x.open, s.id,
+    (SELECT COUNT(*) FROM deliveries d WHERE d.ws = x.ws AND d.sub = x.sub AND d.number BETWEEN x.lo AND x.hi AND ` + fresh + `) AS has
+  FROM leases x
+  LEFT JOIN subscriptions s ON s.sub = x.sub
+  WHERE x.ws = $1) q
+WHERE q.id IS NULL OR q.open <> q.has OR q.open < 1
+  OR EXISTS (SELECT 1 FROM leases o WHERE o.ws = q.ws AND o.sub = q.sub AND o.token <> q.token AND o.lo <= q.hi AND o.hi >= q.lo)`},
+
+	// A delivery is in a state that exists, and has what that state needs.
+	{name: "delivery state", judge: tells("the delivery of event %s for subscription %s is in no state that exists: %s, due %s, leased until %s, finished %s, by hand %s"), sql: `
+SELECT d.number, d.sub, d.state, d.due, d.until, d.finished_at, d.hand
+FROM deliveries d
+WHERE d.ws = $1 AND (d.state NOT IN (0, 1, 2, 3) OR d.due IS NOT NULL AND d.token IS NOT NULL
+  OR d.token IS NULL AND d.until IS NOT NULL OR d.token IS NOT NULL AND d.until IS NULL
+  OR d.state IN (1, 2) AND d.finished_at IS NULL
+  OR d.state IN (2, 3) AND d.stopped IS NULL OR d.state IN (0, 1) AND d.stopped IS NOT NULL
+  OR d.state > 0 AND d.hand = 0 AND (d.due IS NOT NULL OR d.token IS NOT NULL)
+  OR d.hand = 1 AND d.due IS NULL AND d.token IS NULL OR d.hand = 1 AND d.state = 0 AND d.back_at IS NULL
+  OR d.attempts > 0 AND d.started_at IS NULL OR d.attempts = 0 AND d.started_at IS NOT NULL)`},
+
+	// Of a fresh one its lane knows whether it waits, is sent or is held.
+	{name: "delivery forgotten", judge: tells("the delivery of event %s for subscription %s is behind the cursor, %s, in no lease, and not where deliveries are held: %s to %s"), sql: `
+SELECT d.number, d.sub, l.cursor, l.held_from, l.held_to
+FROM lanes l
+JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
+WHERE l.ws = $1 AND ` + fresh + ` AND d.number <= l.cursor AND NOT ` + leased + `
+  AND (l.held_from IS NULL OR d.number < l.held_from OR d.number > l.held_to)`},
 
 	// Its event is in the log of its workspace.
-	{name: "delivery event", judge: tells("delivery %s is of event %s (%s, %s), which is not in the log"), sql: `
-SELECT d.id, d.event_number, d.event_id, d.event_type
+	{name: "delivery event", judge: tells("a delivery for subscription %s is of event %s, which is not in the log"), sql: `
+SELECT d.sub, d.number
 FROM deliveries d
-WHERE d.workspace_id = $1
-  AND NOT EXISTS (SELECT 1 FROM events e
-    WHERE e.workspace_id = d.workspace_id AND e.number = d.event_number AND e.id = d.event_id AND e.type = d.event_type)`},
+WHERE d.ws = $1
+  AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.sub = d.sub)
+  AND NOT EXISTS (SELECT 1 FROM events e WHERE e.ws = d.ws AND e.number = d.number)`},
 
 	// Its subscription is in its workspace, or was deleted from it.
-	{name: "delivery subscription", judge: tells("delivery %s is for subscription %s, which is not in the workspace"), sql: `
-SELECT d.id, d.subscription_id
+	{name: "delivery subscription", judge: tells("the delivery of event %s is for subscription %s, which is not in the workspace"), sql: `
+SELECT d.number, d.sub
 FROM deliveries d
-WHERE d.workspace_id = $1
-  AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.workspace_id = d.workspace_id AND s.id = d.subscription_id)
-  AND NOT EXISTS (SELECT 1 FROM deleted_subscriptions x WHERE x.workspace_id = d.workspace_id AND x.id = d.subscription_id)`},
+WHERE d.ws = $1
+  AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.ws = d.ws AND s.sub = d.sub)
+  AND NOT EXISTS (SELECT 1 FROM deleted_subscriptions x WHERE x.ws = d.ws AND x.sub = d.sub)`},
 
-	// None waits for an inactive subscription, unless somebody asked for it.
-	{name: "delivery held", judge: tells("delivery %s waits for subscription %s, which is inactive"), sql: `
-SELECT d.id, d.subscription_id
-FROM deliveries d
-WHERE d.workspace_id = $1 AND d.state = 'waiting' AND d.back_state IS NULL
-  AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id AND s.active = 0)`},
+	// None is due for an inactive subscription, unless somebody asked for it.
+	{name: "delivery held", judge: tells("the delivery of event %s waits for subscription %s, which is inactive"), sql: `
+SELECT d.number, s.id
+FROM lanes l
+JOIN subscriptions s ON s.sub = l.sub
+JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
+WHERE l.ws = $1 AND l.active = 0 AND d.due IS NOT NULL AND d.hand = 0`},
 
-	// Its attempts are as many as it counts.
-	{name: "delivery attempts", judge: tells("delivery %s counts %s attempts and has %s"), sql: `
-SELECT id, says, has
+	// Its attempts are as many as it counts: the first in its own row.
+	{name: "delivery attempts", judge: tells("the delivery of event %s for subscription %s counts %s attempts and has %s"), sql: `
+SELECT number, sub, says, has
 FROM (
-  SELECT id, attempt_count AS says,
-    (SELECT COUNT(*) FROM attempts a WHERE a.workspace_id = deliveries.workspace_id AND a.delivery_id = deliveries.id) AS has
-  FROM deliveries
-  WHERE workspace_id = $1) c
+  SELECT d.number, d.sub, d.attempts AS says, (SELECT COUNT(*) FROM attempts a WHERE a.ws = d.ws AND a.sub = d.sub AND a.event = d.number)
+    + CASE WHEN d.started_at IS NULL THEN 0 ELSE 1 END AS has
+  FROM deliveries d
+  WHERE d.ws = $1) c
 WHERE says <> has`},
 
-	// An attempt has its delivery.
-	{name: "attempt", judge: tells("attempt %s is of delivery %s, which is not there"), sql: `
-SELECT a.number, a.delivery_id
+	// An attempt of its own row is not the first, and has its delivery.
+	{name: "attempt", judge: tells("attempt %s is of the delivery of event %s for subscription %s, which is not there or has it itself"), sql: `
+SELECT a.number, a.event, a.sub
 FROM attempts a
-WHERE a.workspace_id = $1
-  AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.workspace_id = a.workspace_id AND d.id = a.delivery_id)`},
+WHERE a.ws = $1
+  AND (a.number < 2 OR NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = a.ws AND d.sub = a.sub AND d.number = a.event))`},
+
+	// An identifier of before has its delivery.
+	{name: "delivery id", judge: tells("the identifier %s is of the delivery of event %s for subscription %s, which is not there"), sql: `
+SELECT o.id, o.number, o.sub
+FROM old_ids o
+WHERE o.ws = $1 AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = o.ws AND d.sub = o.sub AND d.number = o.number)`},
 
 	// A subscription has a delivery of every event that it wanted.
-	{name: "delivery lost", args: func(p *patient) []any { return []any{p.ws.ID, p.delivered} },
+	{name: "delivery lost", args: func(p *patient) []any { return []any{p.number, p.delivered} },
 		judge: tells("subscription %s wanted event %s (%s) and has no delivery of it"), sql: `
-SELECT s.id, e.number, e.type
+SELECT s.id, e.number, ` + typeNames() + `
 FROM subscriptions s
-JOIN events e ON e.workspace_id = s.workspace_id AND e.number > s.events_since
-WHERE s.workspace_id = $1 AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || e.type || ',%'
-  AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.subscription_id = s.id AND d.event_number = e.number)`},
+JOIN events e ON e.ws = s.ws AND e.number > s.events_since
+WHERE s.ws = $1 AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || ` + typeNames() + ` || ',%'
+  AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = s.ws AND d.sub = s.sub AND d.number = e.number)`},
 }
 
+// typeNames is the name of the type of event e.
+func typeNames() string {
+	var b strings.Builder
+	b.WriteString("CASE e.type")
+	for _, t := range sheaf.EventTypes {
+		fmt.Fprintf(&b, " WHEN %d THEN '%s'", store.TypeNumber(t), t)
+	}
+	return "(" + b.String() + " ELSE 'unknown' END)"
+}
+
+const oldestDelivered = `
+SELECT e.at
+FROM events e
+WHERE e.ws = $1 AND e.number = (SELECT MIN(d.number) FROM deliveries d WHERE d.ws = $1)`
+
 // deliveredSince returns the time since when no delivery was removed for its
-// age. Programs that did not store it removed the oldest first, in all
-// workspaces alike, and before their events.
+// age. Programs that did not store it removed the oldest first, and before their events.
 func (p *patient) deliveredSince() (time.Time, error) {
 	if p.swept != nil {
 		return *p.swept, nil
 	}
-	oldest, _, err := engine.One(p.sql, `SELECT MIN(created_at) FROM deliveries`, (*engine.Row).OptTime)
+	oldest, _, err := engine.One(p.sql, oldestDelivered, (*engine.Row).OptTime, p.number)
 	if oldest != nil || err != nil {
 		return valueOf(oldest), err
 	}

@@ -89,7 +89,7 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 		if err := p.orphans(); err != nil {
 			return err
 		}
-		ids, err = engine.All(p.sql, `SELECT id FROM workspaces ORDER BY id`, func(w *engine.Row) sheaf.WorkspaceID { return sheaf.WorkspaceID(w.Text()) })
+		ids, err = engine.All(p.sql, `SELECT id FROM workspaces ORDER BY id`, func(w *engine.Row) sheaf.WorkspaceID { return sheaf.WorkspaceID(sheaf.FormatUUID(w.ID())) })
 		return err
 	})
 	for i := 0; err == nil && i < len(ids); i++ {
@@ -151,12 +151,14 @@ func tells(sentence string) func(*patient, *engine.Row) string {
 	}
 }
 
-// show reads a text or a number for a person.
+// show reads a text, a number or an identifier for a person.
 func show(r *engine.Row) string {
 	switch {
 	case r.Null():
 		r.Skip()
 		return "none"
+	case r.IsID():
+		return sheaf.FormatUUID(r.ID())
 	case r.IsInt():
 		return strconv.FormatInt(r.Int(), 10)
 	}
@@ -171,6 +173,7 @@ type patient struct {
 	tell func(Finding)
 
 	ws     sheaf.Workspace
+	number int64 // of the workspace, in every key
 	oldest oldestEvent
 	// swept is the time before which the sweep may have removed what is old;
 	// nil: it has not said so yet.
@@ -181,7 +184,7 @@ type patient struct {
 
 func (p *patient) run(checks []check) error {
 	for _, c := range checks {
-		args := []any{p.ws.ID}
+		args := []any{p.number}
 		if c.args != nil {
 			args = c.args(p)
 		}
@@ -204,6 +207,9 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 	if p.ws, err = p.Workspace(id); err != nil {
 		return err
 	}
+	if p.number, err = p.Number(id); err != nil {
+		return err
+	}
 	if p.oldest, err = p.oldestEvent(); err != nil {
 		return err
 	}
@@ -223,7 +229,7 @@ func (p *patient) orphans() error {
 	if err != nil {
 		return err
 	}
-	owners := map[string]string{"workspace_id": "workspaces", "user_id": "users"}
+	owners := map[string]string{"ws": "workspaces o WHERE o.ws", "user_id": "users o WHERE o.id"}
 	var checks []check
 	for _, o := range columns {
 		checks = append(checks, check{name: "orphan", args: noArgs, sql: fmt.Sprintf(orphans, o.table, o.column, owners[o.column]),
@@ -235,7 +241,7 @@ func (p *patient) orphans() error {
 const orphans = `
 SELECT COUNT(*), t.%[2]s
 FROM %[1]s t
-WHERE t.%[2]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s o WHERE o.id = t.%[2]s)
+WHERE t.%[2]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s = t.%[2]s)
 GROUP BY t.%[2]s`
 
 // ownedColumns lists the columns, of all tables, that name a workspace or a user.
@@ -244,13 +250,13 @@ func ownedColumns(d engine.Dialect) string {
 		return `
 SELECT table_name, column_name
 FROM information_schema.columns
-WHERE table_schema = current_schema() AND column_name IN ('workspace_id', 'user_id')`
+WHERE table_schema = current_schema() AND column_name IN ('ws', 'user_id')`
 	}
 	return `
 SELECT t.name, c.name
 FROM sqlite_schema t
 JOIN pragma_table_info(t.name) c
-WHERE t.type = 'table' AND c.name IN ('workspace_id', 'user_id')`
+WHERE t.type = 'table' AND c.name IN ('ws', 'user_id')`
 }
 
 // fileChecks are promises about SQLite's file itself: it is whole, its indexes

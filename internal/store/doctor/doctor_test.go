@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,9 @@ import (
 
 // A plant is a violation made by raw SQL in a workspace, which its check and no
 // other must tell of. It has the check's name, and after a colon what tells it
-// from others. {ws} is the workspace.
+// from others. {ws} is the workspace in an event's body, {n} its number, {id} its identifier as it is stored, {on} and
+// {off} its active and its inactive subscription; {nowhere}, in a body {lost}, is no identifier of anything; {text}…{end}
+// turns an identifier into text.
 type plant struct {
 	check string
 	sql   []string
@@ -34,106 +35,110 @@ type plant struct {
 }
 
 var plants = []plant{
-	{check: "plan", sql: []string{`UPDATE workspaces SET plan = 'gold' WHERE id = '{ws}'`}},
-	{check: "owner", sql: []string{`UPDATE members SET role = 'admin' WHERE workspace_id = '{ws}'`}},
+	{check: "plan", sql: []string{`UPDATE workspaces SET plan = 'gold' WHERE ws = {n}`}},
+	{check: "owner", sql: []string{`UPDATE members SET role = 'admin' WHERE ws = {n}`}},
 	{check: "role", sql: []string{
-		`INSERT INTO users (id, name, password_hash, created_at) VALUES ('{ws}', '', '', 1)`,
-		`INSERT INTO members (workspace_id, user_id, role, created_at) VALUES ('{ws}', '{ws}', 'king', 1)`}},
-	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE id = '{ws}'`}},
-	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE id = '{ws}'`}},
-	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE id = '{ws}'`}},
-	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE id = '{ws}'`}},
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
+		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'king', 1)`}},
+	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
+	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
+	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
+	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
 	{check: "folder parent", beside: "reference", sql: []string{
-		`UPDATE events SET body = replace(body, (SELECT parent_id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf'), 'nowhere')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf')`,
-		`UPDATE folders SET parent_id = 'nowhere' WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
-	{check: "folder depth", sql: []string{`UPDATE folders SET depth = 3 WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+		`UPDATE events SET body = replace(body, {text}(SELECT parent_id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf'){end}, '{lost}')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf')`,
+		`UPDATE folders SET parent_id = {nowhere} WHERE ws = {n} AND name = 'Leaf'`}},
+	{check: "folder depth", sql: []string{`UPDATE folders SET depth = 3 WHERE ws = {n} AND name = 'Leaf'`}},
 	{check: "folder depth: a circle", sql: []string{
-		`UPDATE events SET body = replace(body, '"parent_id":null', '"parent_id":"' || (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf') || '"')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Top')`,
-		`UPDATE folders SET parent_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf') WHERE workspace_id = '{ws}' AND name = 'Top'`}},
+		`UPDATE events SET body = replace(body, '"parent_id":null', '"parent_id":"' || {text}(SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf'){end} || '"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Top')`,
+		`UPDATE folders SET parent_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf') WHERE ws = {n} AND name = 'Top'`}},
 	{check: "folder type", sql: []string{
 		`UPDATE events SET body = replace(body, '"entity_type":"project"', '"entity_type":"branding"')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Leaf')`,
-		`UPDATE folders SET entity_type = 'branding' WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
-	{check: "folder count", sql: []string{`UPDATE folders SET project_count = project_count + 1 WHERE workspace_id = '{ws}' AND name = 'Low'`}},
-	{check: "folder search", sql: []string{`UPDATE folders SET name_folded = 'another' WHERE workspace_id = '{ws}' AND name = 'Low'`}},
-	{check: "folder event", sql: []string{`UPDATE folders SET color = '#000001' WHERE workspace_id = '{ws}' AND name = 'Low'`}},
-	{check: "folder lost", sql: []string{`DELETE FROM folders WHERE workspace_id = '{ws}' AND name = 'Leaf'`}},
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf')`,
+		`UPDATE folders SET entity_type = 'branding' WHERE ws = {n} AND name = 'Leaf'`}},
+	{check: "folder count", sql: []string{`UPDATE folders SET project_count = project_count + 1 WHERE ws = {n} AND name = 'Low'`}},
+	{check: "folder search", sql: []string{`UPDATE folders SET name_folded = 'another' WHERE ws = {n} AND name = 'Low'`}},
+	{check: "folder event", sql: []string{`UPDATE folders SET color = '#000001' WHERE ws = {n} AND name = 'Low'`}},
+	{check: "folder lost", sql: []string{`DELETE FROM folders WHERE ws = {n} AND name = 'Leaf'`}},
 
 	{check: "project folder", sql: []string{
-		`UPDATE events SET body = replace(body, '"folder_id":null', '"folder_id":"' || (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Brand') || '"')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Free')`,
-		`UPDATE folders SET project_count = 1 WHERE workspace_id = '{ws}' AND name = 'Brand'`,
-		`UPDATE projects SET folder_id = (SELECT id FROM folders f WHERE f.workspace_id = '{ws}' AND f.name = 'Brand') WHERE workspace_id = '{ws}' AND name = 'Free'`}},
-	{check: "project count", sql: []string{`UPDATE projects SET document_count = 7 WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
-	{check: "project search", sql: []string{`UPDATE projects SET description_folded = 'another' WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
-	{check: "project event", sql: []string{`UPDATE projects SET icon = 'book' WHERE workspace_id = '{ws}' AND name = 'Filed'`}},
+		`UPDATE events SET body = replace(body, '"folder_id":null', '"folder_id":"' || {text}(SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Brand'){end} || '"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Free')`,
+		`UPDATE folders SET project_count = 1 WHERE ws = {n} AND name = 'Brand'`,
+		`UPDATE projects SET folder_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Brand') WHERE ws = {n} AND name = 'Free'`}},
+	{check: "project count", sql: []string{`UPDATE projects SET document_count = 7 WHERE ws = {n} AND name = 'Filed'`}},
+	{check: "project search", sql: []string{`UPDATE projects SET description_folded = 'another' WHERE ws = {n} AND name = 'Filed'`}},
+	{check: "project event", sql: []string{`UPDATE projects SET icon = 'book' WHERE ws = {n} AND name = 'Filed'`}},
 	{check: "project event: none", sql: []string{
-		`UPDATE events SET resource_id = '{ws}', type = 'media.uploaded', body = replace(replace(body,
-		 '"resource_id":"' || (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Late') || '"', '"resource_id":"{ws}"'), '"type":"project.created"', '"type":"media.uploaded"')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM projects p WHERE p.workspace_id = '{ws}' AND p.name = 'Late')`,
-		`UPDATE deliveries SET event_type = 'media.uploaded' WHERE workspace_id = '{ws}' AND event_number = (SELECT last_event FROM workspaces WHERE id = '{ws}')`}},
+		`UPDATE events SET resource_id = {id}, type = 10, body = replace(replace(body,
+		 '"resource_id":"' || {text}(SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Late'){end} || '"', '"resource_id":"{ws}"'), '"type":"project.created"', '"type":"media.uploaded"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Late')`,
+		`DELETE FROM deliveries WHERE ws = {n} AND number = (SELECT last_event FROM workspaces WHERE ws = {n})`}},
 	{check: "project lost", sql: []string{
-		`DELETE FROM projects WHERE workspace_id = '{ws}' AND name = 'Free'`,
-		`UPDATE workspaces SET projects = projects - 1 WHERE id = '{ws}'`}},
+		`DELETE FROM projects WHERE ws = {n} AND name = 'Free'`,
+		`UPDATE workspaces SET projects = projects - 1 WHERE ws = {n}`}},
 
 	{check: "document project", beside: "reference", sql: []string{
-		`UPDATE events SET body = replace(body, '"project_id":null', '"project_id":"nowhere"')
-		 WHERE workspace_id = '{ws}' AND resource_id = (SELECT id FROM documents d WHERE d.workspace_id = '{ws}' AND d.title = 'Loose')`,
-		`UPDATE documents SET project_id = 'nowhere' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
-	{check: "document search", sql: []string{`UPDATE documents SET title_folded = 'another' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
-	{check: "document event", sql: []string{`UPDATE documents SET description = 'x', description_folded = 'x' WHERE workspace_id = '{ws}' AND title = 'Loose'`}},
+		`UPDATE events SET body = replace(body, '"project_id":null', '"project_id":"{lost}"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM documents d WHERE d.ws = {n} AND d.title = 'Loose')`,
+		`UPDATE documents SET project_id = {nowhere} WHERE ws = {n} AND title = 'Loose'`}},
+	{check: "document search", sql: []string{`UPDATE documents SET title_folded = 'another' WHERE ws = {n} AND title = 'Loose'`}},
+	{check: "document event", sql: []string{`UPDATE documents SET description = 'x', description_folded = 'x' WHERE ws = {n} AND title = 'Loose'`}},
 	{check: "document event: undeleted", sql: []string{
-		`UPDATE documents SET deleted_at = NULL WHERE workspace_id = '{ws}' AND title = 'Gone'`,
-		`UPDATE workspaces SET documents = documents + 1 WHERE id = '{ws}'`}},
+		`UPDATE documents SET deleted_at = NULL WHERE ws = {n} AND title = 'Gone'`,
+		`UPDATE workspaces SET documents = documents + 1 WHERE ws = {n}`}},
 	{check: "document lost", sql: []string{
-		`DELETE FROM documents WHERE workspace_id = '{ws}' AND title = 'Loose'`,
-		`UPDATE workspaces SET documents = documents - 1 WHERE id = '{ws}'`}},
+		`DELETE FROM documents WHERE ws = {n} AND title = 'Loose'`,
+		`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
 
-	{check: "event gap", sql: []string{`DELETE FROM events WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
-	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE id = '{ws}'`}},
-	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
-	{check: "event body: another event", sql: []string{`UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
-	{check: "event body: damaged", sql: []string{`UPDATE events SET body = '{"id":' WHERE workspace_id = '{ws}' AND type = 'media.uploaded'`}},
+	{check: "event gap", sql: []string{`DELETE FROM events WHERE ws = {n} AND type = 10`}},
+	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE ws = {n}`}},
+	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE ws = {n} AND type = 10`}},
+	{check: "event body: another event", sql: []string{`UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE ws = {n} AND type = 10`}},
+	{check: "event body: damaged", sql: []string{`UPDATE events SET body = '{"id":' WHERE ws = {n} AND type = 10`}},
 
-	{check: "subscription state", sql: []string{`UPDATE subscriptions SET deactivated_at = 1 WHERE workspace_id = '{ws}' AND active = 1`}},
+	{check: "subscription state", sql: []string{`UPDATE subscriptions SET deactivated_at = 1 WHERE ws = {n} AND sub = {on}`}},
 	{check: "subscription deleted", sql: []string{
-		`INSERT INTO deleted_subscriptions (id, workspace_id, deleted_at) SELECT id, workspace_id, 1 FROM subscriptions WHERE workspace_id = '{ws}' AND active = 1`}},
-	{check: "secret", sql: []string{`UPDATE subscriptions SET secret = headers WHERE workspace_id = '{ws}' AND active = 1`}},
-	{check: "secret: old", sql: []string{`UPDATE subscriptions SET old_secret = headers, old_secret_until = 1 WHERE workspace_id = '{ws}' AND active = 1`}},
-	{check: "secret: headers", sql: []string{`UPDATE subscriptions SET header_names = 'X-Other' WHERE workspace_id = '{ws}' AND active = 1`}},
+		`INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) SELECT id, sub, ws, 1 FROM subscriptions WHERE ws = {n} AND sub = {on}`}},
+	{check: "secret", sql: []string{`UPDATE subscriptions SET secret = headers WHERE ws = {n} AND sub = {on}`}},
+	{check: "secret: old", sql: []string{`UPDATE subscriptions SET old_secret = headers, old_secret_until = 1 WHERE ws = {n} AND sub = {on}`}},
+	{check: "secret: headers", sql: []string{`UPDATE subscriptions SET header_names = 'X-Other' WHERE ws = {n} AND sub = {on}`}},
 
-	{check: "delivery twice", sql: []string{
-		`DROP INDEX deliveries_once`,
-		copyHeld("'{ws}'", "subscription_id")}},
-	{check: "delivery state: waits for nothing", sql: []string{`UPDATE deliveries SET state = 'waiting' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'delivered')`}},
-	{check: "delivery state: unknown", sql: []string{`UPDATE deliveries SET state = 'lost' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'delivered')`}},
-	{check: "delivery state: sent by nobody", sql: []string{`UPDATE deliveries SET state = 'sending', lease_until = 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
-	{check: "delivery event", sql: []string{`UPDATE deliveries SET event_id = 'evt_another' WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + `)`}},
-	{check: "delivery subscription", sql: []string{copyHeld("'{ws}'", "'nowhere'")}},
-	{check: "delivery held", sql: []string{`UPDATE deliveries SET state = 'waiting', next_attempt_at = 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
-	{check: "delivery attempts", sql: []string{`UPDATE deliveries SET attempt_count = attempt_count + 1 WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'failed')`}},
-	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`}},
+	{check: "lane: ahead of the log", sql: []string{`UPDATE lanes SET cursor = cursor + 1000 WHERE ws = {n} AND sub = {off}`}},
+	{check: "lane: none", sql: []string{`DELETE FROM lanes WHERE ws = {n} AND sub = {off}`}},
+	{check: "lane: holds nowhere", sql: []string{`UPDATE lanes SET held_to = 1 WHERE ws = {n} AND sub = {off}`}},
+	{check: "lease: of nothing", sql: []string{`INSERT INTO leases (ws, sub, token, lo, hi, open, until) VALUES ({n}, {on}, 't', 1000, 1001, 1, 1)`}},
+	{check: "lease: two of one row", sql: []string{
+		`INSERT INTO leases (ws, sub, token, lo, hi, open, until) SELECT ws, sub, 't', number, number, 1, 1 FROM deliveries WHERE ` + heldOne,
+		`INSERT INTO leases (ws, sub, token, lo, hi, open, until) SELECT ws, sub, 'u', number, number, 1, 1 FROM deliveries WHERE ` + heldOne}},
+	{check: "delivery state: both due and sent", sql: []string{
+		`UPDATE deliveries SET due = 1, token = 't', until = 1, hand = 1, back_at = 1 WHERE ` + heldOne}},
+	{check: "delivery state: unknown", sql: []string{`UPDATE deliveries SET state = 7 WHERE ` + deliveredOne}},
+	{check: "delivery state: sent until nothing", sql: []string{`UPDATE deliveries SET token = 't' WHERE ` + heldOne}},
+	{check: "delivery state: without an end", sql: []string{`UPDATE deliveries SET finished_at = NULL WHERE ` + deliveredOne}},
+	{check: "delivery forgotten", sql: []string{`UPDATE lanes SET cursor = (SELECT MAX(number) FROM deliveries d WHERE d.ws = {n}), held_from = (SELECT last_event FROM workspaces w WHERE w.ws = {n}) + 1 WHERE ws = {n} AND sub = {off}`}},
+	{check: "delivery event", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, {off}, 100000)`}},
+	{check: "delivery subscription", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, 100000, 1)`}},
+	{check: "delivery held", sql: []string{`UPDATE deliveries SET due = 1 WHERE ` + heldOne}},
+	{check: "delivery attempts", sql: []string{`UPDATE deliveries SET attempts = attempts + 1 WHERE ws = {n} AND sub = {on} AND state = 2`}},
+	{check: "delivery id", sql: []string{`INSERT INTO old_ids (ws, sub, number, id) VALUES ({n}, {on}, 100000, {id})`}},
+	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE ` + heldOne}},
 	{check: "attempt", sql: []string{
-		`INSERT INTO attempts (workspace_id, delivery_id, number, started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body)
-		 VALUES ('{ws}', 'nowhere', 1, 1, 1, 200, '', '', '', 0, 0, 0, 0, 0, '')`}},
+		`INSERT INTO attempts (ws, sub, event, number, started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body)
+		 VALUES ({n}, {on}, 100000, 2, 1, 1, 200, '', '', '', 0, 0, 0, 0, 0, '')`}},
 
 	{check: "orphan", beside: "reference", sql: []string{
-		`INSERT INTO idempotency_keys (workspace_id, method, path, key, body_hash, status, location, etag, body, created_at)
-		 SELECT 'nowhere', 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE workspace_id = '{ws}'`}},
+		`INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
+		 SELECT 100000, 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE ws = {n}`}},
 }
 
-// anyDelivery is the newest one of the workspace, with what is added to it.
-const anyDelivery = `SELECT MAX(id) FROM deliveries WHERE workspace_id = '{ws}'`
-
-func copyHeld(id, subscription string) string {
-	return `INSERT INTO deliveries (workspace_id, id, subscription_id, event_number, event_id, event_type, state, attempt_count, tries, retry, created_at)
-SELECT workspace_id, ` + id + `, ` + subscription + `, event_number, event_id, event_type, state, attempt_count, tries, retry, created_at
-FROM deliveries
-WHERE workspace_id = '{ws}' AND id = (` + anyDelivery + ` AND state = 'held')`
-}
+// The newest delivery of the inactive subscription, which is held, and of the active one that arrived.
+const (
+	heldOne      = `ws = {n} AND sub = {off} AND number = (SELECT MAX(number) FROM deliveries d WHERE d.ws = {n} AND d.sub = {off})`
+	deliveredOne = `ws = {n} AND sub = {on} AND number = (SELECT MAX(number) FROM deliveries d WHERE d.ws = {n} AND d.sub = {on} AND d.state = 1)`
+)
 
 // Every check tells of the violation that is planted for it, and no other does.
 func TestDoctor_TellsOfEachViolation(t *testing.T) {
@@ -225,7 +230,7 @@ func sends(i int) bool {
 		return true // the healthy one has some of everything
 	}
 	sql := strings.Join(plants[i].sql, "")
-	return strings.Contains(sql, "'delivered'") || strings.Contains(sql, "'failed'")
+	return strings.Contains(sql, "state = 1") || strings.Contains(sql, "state = 2")
 }
 
 func populateAll(t *testing.T, clients []*apitest.Client, sending bool, url string) {
@@ -347,10 +352,37 @@ func raw(t *testing.T, o store.Options, ws string, statements ...string) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for _, text := range statements {
-		if _, err := db.Exec(strings.ReplaceAll(text, "{ws}", ws)); err != nil {
+		if _, err := db.Exec(written(text, ws, driver == "pgx")); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
+}
+
+// written fills the blanks of a plant.
+func written(text, ws string, postgres bool) string {
+	const lost = "11111111-1111-7111-8111-111111111111"
+	id := func(u string) string { return "X'" + strings.ReplaceAll(u, "-", "") + "'" }
+	asText := func(e string) string {
+		h := func(from, n int) string { return fmt.Sprintf("substr(hex(%s), %d, %d)", e, from, n) }
+		return "lower(" + h(1, 8) + " || '-' || " + h(9, 4) + " || '-' || " + h(13, 4) + " || '-' || " + h(17, 4) + " || '-' || " + h(21, 12) + ")"
+	}
+	if postgres {
+		id = func(u string) string { return "'" + u + "'" }
+		asText = func(e string) string { return "CAST(" + e + " AS TEXT)" }
+	}
+	for {
+		before, rest, found := strings.Cut(text, "{text}")
+		if !found {
+			break
+		}
+		expr, after, _ := strings.Cut(rest, "{end}")
+		text = before + asText(expr) + after
+	}
+	n := "(SELECT w0.ws FROM workspaces w0 WHERE w0.id = " + id(ws) + ")"
+	sub := func(active int) string {
+		return fmt.Sprintf("(SELECT l0.sub FROM lanes l0 WHERE l0.ws = %s AND l0.active = %d)", n, active)
+	}
+	return strings.NewReplacer("{ws}", ws, "{n}", n, "{id}", id(ws), "{on}", sub(1), "{off}", sub(0), "{nowhere}", id(lost), "{lost}", lost).Replace(text)
 }
 
 // An index that lacks a row is found neither by reading nor by quick_check.
@@ -432,17 +464,16 @@ func TestDoctor_KnowsWhatRetentionRemoves(t *testing.T) {
 func forget(t *testing.T, s *store.Store, before time.Time, everyEvent bool) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		if _, err := tx.DeleteDeliveries(before, 1000); err != nil {
-			return err
-		}
 		logs, err := tx.OldLogs(before)
 		for _, ws := range logs {
-			needed, failed := tx.NeededEvent(ws)
+			last, failed := tx.LastOld(ws, before)
+			_, deleting := tx.DeleteDeliveries(ws, last, 1000)
+			needed, looking := tx.NeededEvent(ws, last)
 			if everyEvent {
-				needed = math.MaxInt64
+				needed = last + 1
 			}
-			_, removing := tx.DeleteEvents(ws, needed, before, 1000)
-			err = errors.Join(err, failed, removing)
+			_, removing := tx.DeleteEvents(ws, needed-1, 1000)
+			err = errors.Join(err, failed, deleting, looking, removing)
 		}
 		return err
 	})

@@ -11,14 +11,14 @@ var checkDocuments = []check{
 	{name: "document project", judge: tells("document %s is in project %s, which is not there"), sql: `
 SELECT d.id, d.project_id
 FROM documents d
-WHERE d.workspace_id = $1 AND d.project_id IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM projects p WHERE p.workspace_id = d.workspace_id AND p.id = d.project_id)`},
+WHERE d.ws = $1 AND d.project_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM projects p WHERE p.ws = d.ws AND p.id = d.project_id)`},
 
 	// What is searched is what is shown, folded.
 	{name: "document search", judge: folded("document"), sql: `
 SELECT id, title, title_folded, description, description_folded
 FROM documents
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 
 	// It equals the payload of its newest event, which is its deletion when it is
 	// deleted. Only its project may be gone since then.

@@ -19,20 +19,20 @@ var checkEvents = []check{
 	{name: "event gap", judge: tells("event %s is kept and the one before it is not"), sql: `
 SELECT e.number
 FROM events e
-WHERE e.workspace_id = $1 AND e.number > (SELECT MIN(o.number) FROM events o WHERE o.workspace_id = $1)
-  AND NOT EXISTS (SELECT 1 FROM events b WHERE b.workspace_id = e.workspace_id AND b.number = e.number - 1)`},
+WHERE e.ws = $1 AND e.number > (SELECT MIN(o.number) FROM events o WHERE o.ws = $1)
+  AND NOT EXISTS (SELECT 1 FROM events b WHERE b.ws = e.ws AND b.number = e.number - 1)`},
 
 	// The newest has the number that the workspace has counted to.
 	{name: "event count", judge: (*patient).sameLastEvent, sql: `
 SELECT MAX(number)
 FROM events
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 
 	// An envelope says what its row says.
 	{name: "event body", judge: (*patient).sameEnvelope, sql: `
 SELECT ` + store.EventColumns + `
 FROM events
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 }
 
 // oldestEvent is the first that the log still has; its number is 0 when it has
@@ -45,12 +45,12 @@ type oldestEvent struct {
 const selectOldest = `
 SELECT number, at
 FROM events
-WHERE workspace_id = $1
+WHERE ws = $1
 ORDER BY number
 LIMIT 1`
 
 func (p *patient) oldestEvent() (oldestEvent, error) {
-	e, _, err := engine.One(p.sql, selectOldest, func(r *engine.Row) oldestEvent { return oldestEvent{r.Int(), r.Time()} }, p.ws.ID)
+	e, _, err := engine.One(p.sql, selectOldest, func(r *engine.Row) oldestEvent { return oldestEvent{r.Int(), r.Time()} }, p.number)
 	return e, err
 }
 
@@ -114,7 +114,7 @@ func (p *patient) sameEnvelope(r *engine.Row) string {
 // types lists the types of events about a noun, as SQL has them.
 func types(noun string, acts ...string) string {
 	for i, act := range acts {
-		acts[i] = "'" + noun + "." + act + "'"
+		acts[i] = fmt.Sprint(store.TypeNumber(sheaf.EventType(noun + "." + act)))
 	}
 	return "(" + strings.Join(acts, ", ") + ")"
 }
@@ -127,11 +127,11 @@ SELECT t.*, e.type, e.body
 FROM (
   SELECT ` + columns + `,
     (SELECT MAX(n.number) FROM events n
-     WHERE n.workspace_id = ` + table + `.workspace_id AND n.resource_id = ` + table + `.id
+     WHERE n.ws = ` + table + `.ws AND n.resource_id = ` + table + `.id
        AND n.type IN ` + types(noun, "created", "updated", "deleted") + `) AS newest
   FROM ` + table + `
-  WHERE workspace_id = $1) t
-LEFT JOIN events e ON e.workspace_id = $1 AND e.number = t.newest`
+  WHERE ws = $1) t
+LEFT JOIN events e ON e.ws = $1 AND e.number = t.newest`
 }
 
 // lost selects what the log says exists and the table has not.
@@ -139,10 +139,10 @@ func lost(table, noun string) string {
 	return `
 SELECT e.resource_id, e.number, e.type
 FROM events e
-WHERE e.workspace_id = $1 AND e.type IN ` + types(noun, "created", "updated") + `
-  AND NOT EXISTS (SELECT 1 FROM ` + table + ` t WHERE t.workspace_id = e.workspace_id AND t.id = e.resource_id)
+WHERE e.ws = $1 AND e.type IN ` + types(noun, "created", "updated") + `
+  AND NOT EXISTS (SELECT 1 FROM ` + table + ` t WHERE t.ws = e.ws AND t.id = e.resource_id)
   AND NOT EXISTS (SELECT 1 FROM events l
-    WHERE l.workspace_id = e.workspace_id AND l.resource_id = e.resource_id AND l.number > e.number
+    WHERE l.ws = e.ws AND l.resource_id = e.resource_id AND l.number > e.number
       AND l.type IN ` + types(noun, "created", "updated", "deleted") + `)`
 }
 
@@ -158,7 +158,14 @@ type logged struct {
 // sameAsEvent compares a row with its newest event, whose number, type and body
 // are the next columns.
 func (p *patient) sameAsEvent(r *engine.Row, l logged) string {
-	number, kind, body := r.OptInt(), r.OptText(), r.OptText()
+	number, kind := r.OptInt(), (*sheaf.EventType)(nil)
+	if r.Null() {
+		r.Skip()
+	} else {
+		t := store.ReadEventType(r)
+		kind = &t
+	}
+	body := r.OptText()
 	switch {
 	case number == nil && p.kept(l.changed):
 		return fmt.Sprintf("%s %s was changed at %s and no event tells of it", l.noun, l.id, l.changed.Format(sheaf.TimeFormat))
@@ -166,7 +173,7 @@ func (p *patient) sameAsEvent(r *engine.Row, l logged) string {
 		return ""
 	case kind == nil || body == nil:
 		return fmt.Sprintf("the newest event of %s %s, number %d, cannot be read", l.noun, l.id, *number)
-	case l.deleted != (*kind == l.noun+".deleted"):
+	case l.deleted != (string(*kind) == l.noun+".deleted"):
 		return fmt.Sprintf("the newest event of %s %s, number %d, is %s", l.noun, l.id, *number, *kind)
 	}
 	if fields := l.differences(*body); len(fields) > 0 {

@@ -14,39 +14,39 @@ var checkFolders = []check{
 	{name: "folder parent", judge: tells("folder %s is in folder %s, which is not there"), sql: `
 SELECT f.id, f.parent_id
 FROM folders f
-WHERE f.workspace_id = $1 AND f.parent_id IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM folders p WHERE p.workspace_id = f.workspace_id AND p.id = f.parent_id)`},
+WHERE f.ws = $1 AND f.parent_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM folders p WHERE p.ws = f.ws AND p.id = f.parent_id)`},
 
 	// A folder at the root is at level 1, any other one below its parent.
 	{name: "folder depth", judge: tells("folder %s is at level %s, its parent at %s"), sql: `
 SELECT f.id, f.depth, p.depth
 FROM folders f
-LEFT JOIN folders p ON p.workspace_id = f.workspace_id AND p.id = f.parent_id
-WHERE f.workspace_id = $1
+LEFT JOIN folders p ON p.ws = f.ws AND p.id = f.parent_id
+WHERE f.ws = $1
   AND (f.depth > 3 OR f.parent_id IS NULL AND f.depth <> 1 OR f.depth <> p.depth + 1)`},
 
 	// Its type exists, and is that of its parent.
 	{name: "folder type", judge: tells("folder %s is of type %s, its parent of type %s"), sql: `
 SELECT f.id, f.entity_type, p.entity_type
 FROM folders f
-LEFT JOIN folders p ON p.workspace_id = f.workspace_id AND p.id = f.parent_id
-WHERE f.workspace_id = $1 AND (f.entity_type NOT IN ('project', 'branding') OR f.entity_type <> p.entity_type)`},
+LEFT JOIN folders p ON p.ws = f.ws AND p.id = f.parent_id
+WHERE f.ws = $1 AND (f.entity_type NOT IN ('project', 'branding') OR f.entity_type <> p.entity_type)`},
 
 	// It counts the projects that are directly in it.
 	{name: "folder count", judge: tells("folder %s counts %s projects and has %s"), sql: `
 SELECT id, says, has
 FROM (
   SELECT id, project_count AS says,
-    (SELECT COUNT(*) FROM projects p WHERE p.workspace_id = folders.workspace_id AND p.folder_id = folders.id) AS has
+    (SELECT COUNT(*) FROM projects p WHERE p.ws = folders.ws AND p.folder_id = folders.id) AS has
   FROM folders
-  WHERE workspace_id = $1) c
+  WHERE ws = $1) c
 WHERE says <> has`},
 
 	// What is searched is what is shown, folded.
 	{name: "folder search", judge: folded("folder"), sql: `
 SELECT id, name, name_folded, NULL, NULL
 FROM folders
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 
 	// It equals the payload of its newest event.
 	{name: "folder event", sql: withNewest(store.FolderColumns, "folders", "folder"), judge: func(p *patient, r *engine.Row) string {
@@ -62,7 +62,7 @@ WHERE workspace_id = $1`},
 // its folded form.
 func folded(noun string) func(*patient, *engine.Row) string {
 	return func(_ *patient, r *engine.Row) string {
-		id, name, nameFolded, text, textFolded := r.Text(), r.Text(), r.Text(), r.OptText(), r.OptText()
+		id, name, nameFolded, text, textFolded := show(r), r.Text(), r.Text(), r.OptText(), r.OptText()
 		if store.Fold(name) != nameFolded || !sameFolded(text, textFolded) {
 			return noun + " " + sheaf.Clip(id) + " is searched by another text than it has"
 		}

@@ -45,8 +45,8 @@ func backup(t *testing.T, s *store.Store) []byte {
 func fill(t *testing.T, s *store.Store) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		w := sheaf.Workspace{ID: "w", Name: "Acme", Plan: sheaf.Pro}
-		return errors.Join(tx.InsertWorkspace(w), tx.InsertProject(w.ID, sheaf.Project{ID: "p", Name: "P", Visibility: sheaf.Private, Number: 1}))
+		w := sheaf.Workspace{ID: "0190b0a0-0000-7000-8000-000000000001", Name: "Acme", Plan: sheaf.Pro}
+		return errors.Join(tx.InsertWorkspace(w), tx.InsertProject(w.ID, sheaf.Project{ID: "0190b0a0-0000-7000-8000-000000000002", Name: "P", Visibility: sheaf.Private, Number: 1}))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ var checkProjects = []check{
 	{name: "project folder", judge: tells("project %s is in folder %s, of type %s"), sql: `
 SELECT p.id, p.folder_id, f.entity_type
 FROM projects p
-LEFT JOIN folders f ON f.workspace_id = p.workspace_id AND f.id = p.folder_id
-WHERE p.workspace_id = $1 AND p.folder_id IS NOT NULL AND (f.id IS NULL OR f.entity_type <> 'project')`},
+LEFT JOIN folders f ON f.ws = p.ws AND f.id = p.folder_id
+WHERE p.ws = $1 AND p.folder_id IS NOT NULL AND (f.id IS NULL OR f.entity_type <> 'project')`},
 
 	// It counts its documents, the deleted ones aside.
 	{name: "project count", judge: tells("project %s counts %s documents and has %s"), sql: `
@@ -20,16 +20,16 @@ SELECT id, says, has
 FROM (
   SELECT id, document_count AS says,
     (SELECT COUNT(*) FROM documents d
-     WHERE d.workspace_id = projects.workspace_id AND d.project_id = projects.id AND d.deleted_at IS NULL) AS has
+     WHERE d.ws = projects.ws AND d.project_id = projects.id AND d.deleted_at IS NULL) AS has
   FROM projects
-  WHERE workspace_id = $1) c
+  WHERE ws = $1) c
 WHERE says <> has`},
 
 	// What is searched is what is shown, folded.
 	{name: "project search", judge: folded("project"), sql: `
 SELECT id, name, name_folded, description, description_folded
 FROM projects
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 
 	// It equals the payload of its newest event.
 	{name: "project event", sql: withNewest(store.ProjectColumns, "projects", "project"), judge: func(p *patient, r *engine.Row) string {

@@ -13,67 +13,67 @@ var checkWorkspace = []check{
 	{name: "plan", judge: tells("its plan is %s"), sql: `
 SELECT plan
 FROM workspaces
-WHERE id = $1 AND plan NOT IN ('free', 'pro', 'business')`},
+WHERE ws = $1 AND plan NOT IN ('free', 'pro', 'business')`},
 
 	// Somebody owns it, and every member has a role that exists.
 	{name: "owner", judge: tells("it has no owner, only %s members"), sql: `
-SELECT (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
+SELECT (SELECT COUNT(*) FROM members m WHERE m.ws = w.ws)
 FROM workspaces w
-WHERE w.id = $1 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.workspace_id = w.id AND m.role = 'owner')`},
+WHERE w.ws = $1 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.ws = w.ws AND m.role = 'owner')`},
 	{name: "role", judge: tells("user %s has the role %s"), sql: `
 SELECT user_id, role
 FROM members
-WHERE workspace_id = $1 AND role NOT IN ('owner', 'admin', 'member')`},
+WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'member')`},
 
 	// Its counters equal the rows that they count.
 	{name: "count", judge: tells("it counts %s %s and has %s"), sql: `
 SELECT says, what, has
 FROM (
-  SELECT projects AS says, 'projects' AS what, (SELECT COUNT(*) FROM projects p WHERE p.workspace_id = $1) AS has
+  SELECT projects AS says, 'projects' AS what, (SELECT COUNT(*) FROM projects p WHERE p.ws = $1) AS has
   FROM workspaces
-  WHERE id = $1
+  WHERE ws = $1
   UNION ALL
-  SELECT documents, 'documents', (SELECT COUNT(*) FROM documents d WHERE d.workspace_id = $1 AND d.deleted_at IS NULL)
+  SELECT documents, 'documents', (SELECT COUNT(*) FROM documents d WHERE d.ws = $1 AND d.deleted_at IS NULL)
   FROM workspaces
-  WHERE id = $1
+  WHERE ws = $1
   UNION ALL
-  SELECT subscriptions, 'subscriptions', (SELECT COUNT(*) FROM subscriptions s WHERE s.workspace_id = $1)
+  SELECT subscriptions, 'subscriptions', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1)
   FROM workspaces
-  WHERE id = $1) c
+  WHERE ws = $1) c
 WHERE says <> has`},
 
 	// No creation number is ahead of the counter that they come from.
 	{name: "number", judge: tells("%s %s has the creation number %s, ahead of the counter"), sql: `
 SELECT what, id, number
 FROM (
-  SELECT 'project' AS what, workspace_id, id, number FROM projects WHERE workspace_id = $1
+  SELECT 'project' AS what, ws, id, number FROM projects WHERE ws = $1
   UNION ALL
-  SELECT 'folder', workspace_id, id, number FROM folders WHERE workspace_id = $1
+  SELECT 'folder', ws, id, number FROM folders WHERE ws = $1
   UNION ALL
-  SELECT 'document', workspace_id, id, number FROM documents WHERE workspace_id = $1
+  SELECT 'document', ws, id, number FROM documents WHERE ws = $1
   UNION ALL
-  SELECT 'key', workspace_id, id, number FROM api_keys WHERE workspace_id = $1
+  SELECT 'key', ws, id, number FROM api_keys WHERE ws = $1
   UNION ALL
-  SELECT 'subscription', workspace_id, id, number FROM subscriptions WHERE workspace_id = $1) n
-WHERE number > (SELECT last_number FROM workspaces w WHERE w.id = $1)`},
+  SELECT 'subscription', ws, id, number FROM subscriptions WHERE ws = $1) n
+WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},
 }
 
 // checkPlan tells what a workspace has beyond its plan, as it keeps after a
 // downgrade: it is refused when it is used, and no violation.
 var checkPlan = []check{
 	{name: "beyond plan", information: true, judge: beyond("live API keys", sheaf.Plan.MaxKeys),
-		args: func(p *patient) []any { return []any{p.ws.ID, p.Now} }, sql: `
+		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `
 SELECT COUNT(*)
 FROM api_keys
-WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`},
+WHERE ws = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`},
 	{name: "beyond plan", information: true, judge: beyond("webhook subscriptions", sheaf.Plan.MaxSubscriptions), sql: `
 SELECT COUNT(*)
 FROM subscriptions
-WHERE workspace_id = $1`},
+WHERE ws = $1`},
 	{name: "beyond plan", information: true, judge: beyondFolders, sql: `
 SELECT entity_type, COUNT(*)
 FROM folders
-WHERE workspace_id = $1
+WHERE ws = $1
 GROUP BY entity_type`},
 }
 

@@ -16,30 +16,30 @@ import (
 // of the rows, what says {rows} is joined with them there. Such a statement is
 // planned each time, for as large as its tables are by then.
 type Bulk struct {
-	into   string // of an INSERT, what comes before its rows
-	SQLite string // the text for one row, on SQLite
-	one    string // for one row, on PostgreSQL
-	set    string // for an array of each column
-	ints   []bool // which columns are numbers
+	into   string   // of an INSERT, what comes before its rows
+	SQLite string   // the text for one row, on SQLite
+	one    string   // for one row, on PostgreSQL
+	set    string   // for an array of each column
+	kinds  []string // of the columns, as PostgreSQL names them
 }
 
 // bulkFrom is how many rows are more than a few: from there on planning costs
 // less than a statement a row.
 const bulkFrom = 8
 
-// NewBulk makes a bulk; "name int" is a column of numbers, "name" one of texts.
+// NewBulk makes a bulk; "name int" is a column of numbers, "name id" one of
+// identifiers, "name" one of texts.
 // {lock} is where PostgreSQL locks the rows of a SELECT, {row} where the
 // columns of an UPDATE's RETURNING begin.
 func NewBulk(text, lock string, columns ...string) *Bulk {
-	b := &Bulk{ints: make([]bool, len(columns))}
+	b := &Bulk{kinds: make([]string, len(columns))}
 	names, arrays := make([]string, len(columns)), make([]string, len(columns))
 	var sqlite, one, set []string
 	for i, c := range columns {
-		names[i], b.ints[i] = strings.CutSuffix(c, " int")
-		kind := "TEXT"
-		if b.ints[i] {
-			kind = "BIGINT"
-		}
+		var kind string
+		names[i], kind, _ = strings.Cut(c, " ")
+		kind = map[string]string{"": "TEXT", "int": "BIGINT", "id": "UUID"}[kind]
+		b.kinds[i] = kind
 		arrays[i] = fmt.Sprintf("CAST($%d AS %s[])", i+1, kind)
 		sqlite = append(sqlite, "{"+names[i]+"}", fmt.Sprintf("$%d", i+1))
 		one = append(one, "{"+names[i]+"}", fmt.Sprintf("CAST($%d AS %s)", i+1, kind))
@@ -59,7 +59,7 @@ func NewBulk(text, lock string, columns ...string) *Bulk {
 func NewBulkInsert(table string, columns ...string) *Bulk {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		names[i], _ = strings.CutSuffix(c, " int")
+		names[i], _, _ = strings.Cut(c, " ")
 		values[i] = "{" + names[i] + "}"
 	}
 	into, list := "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")\n", strings.Join(values, ", ")
@@ -76,7 +76,7 @@ func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 	if tx.dialect.Postgres {
 		return tx.Run(b, rows, Nothing)
 	}
-	return tx.InsertRows(b.into, len(b.ints), rows)
+	return tx.InsertRows(b.into, len(b.kinds), rows)
 }
 
 // Run runs b for the rows and calls scan for every row that it returns, with
@@ -102,11 +102,14 @@ func Nothing(int, *Row) {}
 
 // arrays turns the rows into one array a column.
 func (b *Bulk) arrays(rows [][]any) []any {
-	out := make([]any, len(b.ints))
-	for i, isInt := range b.ints {
-		if isInt {
+	out := make([]any, len(b.kinds))
+	for i, kind := range b.kinds {
+		switch kind {
+		case "BIGINT":
 			out[i] = valuesOf[int64](rows, i)
-		} else {
+		case "UUID":
+			out[i] = valuesOf[[]byte](rows, i)
+		default:
 			out[i] = valuesOf[string](rows, i)
 		}
 	}

@@ -41,12 +41,12 @@ func (d Dialect) SkipLocked(table string) string {
 	return ""
 }
 
-// TableColumns lists the columns of the table $1 and whether each is a BLOB, in
+// TableColumns lists the columns of the table $1 and whether each is bytes, in
 // an order that both engines share: that of their names.
 func (d Dialect) TableColumns() string {
 	if d.Postgres {
 		return `
-SELECT column_name, CASE WHEN data_type = 'bytea' THEN 1 ELSE 0 END
+SELECT column_name, CASE WHEN data_type IN ('bytea', 'uuid') THEN 1 ELSE 0 END
 FROM information_schema.columns
 WHERE table_schema = current_schema() AND table_name = $1
 ORDER BY column_name COLLATE "C"`

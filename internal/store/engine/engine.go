@@ -53,6 +53,9 @@ type Options struct {
 
 	// Migrations has a folder of them for each engine, sqlite and postgres.
 	Migrations fs.FS
+	// Run has the migrations that are more than the statements of their files, by
+	// the files' names. Each is one transaction.
+	Run map[string]func(context.Context, Migration) error
 
 	// Committing is called before each COMMIT, with the notes of all
 	// transactions that it makes durable; the function that it returns is called

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -110,7 +111,7 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	return apply(ctx, db, o.Migrations, schema, goose.DialectSQLite3, "sqlite")
+	return apply(ctx, db, o, schema, goose.DialectSQLite3, "sqlite")
 }
 
 func migratePostgres(ctx context.Context, o Options, schema int64) error {
@@ -127,15 +128,68 @@ func migratePostgres(ctx context.Context, o Options, schema int64) error {
 	if err != nil {
 		return err
 	}
-	return apply(ctx, db, o.Migrations, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
+	return apply(ctx, db, o, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
 }
 
-func apply(ctx context.Context, db *sql.DB, migrations fs.FS, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
-	files, err := fs.Sub(migrations, folder)
+// Migration is one that is more than the statements of its file, inside its transaction.
+type Migration struct {
+	Text     string // the file's
+	Postgres bool
+	Log      *slog.Logger
+	tx       *sql.Tx
+}
+
+// Exec runs a statement.
+func (m Migration) Exec(ctx context.Context, statement string) error {
+	_, err := m.tx.ExecContext(ctx, statement)
+	return err
+}
+
+// Count reads a single number.
+func (m Migration) Count(ctx context.Context, query string) (n int64, err error) {
+	err = m.tx.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
+// Texts reads a column of texts.
+func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts []string, err error) {
+	rows, err := m.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, rows.Err()
+}
+
+func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
+	files, err := fs.Sub(o.Migrations, folder)
 	if err != nil {
 		return err
 	}
 	options = append(options, goose.WithDisableGlobalRegistry(true))
+	for name, run := range o.Run {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return err
+		}
+		m := Migration{Text: string(text), Postgres: dialect == goose.DialectPostgres, Log: o.Log}
+		options = append(options, goose.WithExcludeNames([]string{name}), goose.WithGoMigrations(goose.NewGoMigration(version,
+			&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+				m.tx = tx
+				return run(ctx, m)
+			}}, nil)))
+	}
 	p, err := goose.NewProvider(dialect, db, files, options...)
 	if err != nil {
 		return err

@@ -22,8 +22,9 @@ type conn interface {
 	exec(sql string, args []any) (int64, error)
 }
 
-// Row reads the columns of a result from left to right. Only TEXT, BIGINT and
-// BLOB columns exist, so that both engines are read the same way.
+// Row reads the columns of a result from left to right. Only texts, whole
+// numbers, bytes and identifiers exist, which are 16 bytes (BLOB on SQLite, UUID
+// on PostgreSQL), so that both engines are read the same way.
 type Row struct {
 	stmt *sqlite.Stmt // SQLite
 	raw  [][]byte     // PostgreSQL, in its binary format
@@ -51,7 +52,19 @@ func (r *Row) IsInt() bool {
 	if r.stmt != nil {
 		return r.stmt.ColumnType(r.at) == sqlite.TypeInteger
 	}
-	return r.oids[r.at].DataTypeOID == pgtype.Int8OID || r.oids[r.at].DataTypeOID == pgtype.Int4OID
+	switch r.oids[r.at].DataTypeOID {
+	case pgtype.Int8OID, pgtype.Int4OID, pgtype.Int2OID:
+		return true
+	}
+	return false
+}
+
+// IsID reports whether the next column is an identifier of 16 bytes.
+func (r *Row) IsID() bool {
+	if r.stmt != nil {
+		return r.stmt.ColumnType(r.at) == sqlite.TypeBlob && r.stmt.ColumnLen(r.at) == 16
+	}
+	return r.oids[r.at].DataTypeOID == pgtype.UUIDOID
 }
 
 // Text reads a text; NULL is empty.
@@ -73,6 +86,8 @@ func (r *Row) Int() int64 {
 		return int64(binary.BigEndian.Uint64(b))
 	} else if len(b) == 4 {
 		return int64(int32(binary.BigEndian.Uint32(b)))
+	} else if len(b) == 2 {
+		return int64(int16(binary.BigEndian.Uint16(b)))
 	}
 	return 0
 }
@@ -86,6 +101,17 @@ func (r *Row) Blob() []byte {
 		return b
 	}
 	return append([]byte(nil), r.raw[i]...)
+}
+
+// ID reads an identifier; NULL is all zeros.
+func (r *Row) ID() (id [16]byte) {
+	i := r.Skip()
+	if r.stmt != nil {
+		r.stmt.ColumnBytes(i, id[:])
+	} else {
+		copy(id[:], r.raw[i])
+	}
+	return id
 }
 
 // Bool reads a number: 0 is false.

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -44,11 +43,11 @@ func eventRoundTrip(f *fixture) {
 	_, err = try(f, func(r *store.Reader) (sheaf.Event, error) { return r.Event(theirs.ID, log[1].ID) })
 	f.wantKind(err, sheaf.NotFound)
 
-	repeated := func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, []sheaf.Event{log[0]}, f.id) }
+	repeated := func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, []sheaf.Event{log[0]}) }
 	f.wantIs(f.locked(repeated), store.ErrDuplicate)
 	stale := func(tx *store.Tx) error {
 		w := f.ws // whose last event is 0
-		return tx.AppendEvents(&w, []sheaf.Event{f.event(sheaf.FolderCreated, "x")}, f.id)
+		return tx.AppendEvents(&w, []sheaf.Event{f.event(sheaf.FolderCreated, "x")})
 	}
 	f.wantIs(f.store.Write(context.Background(), stale), store.ErrDuplicate)
 }
@@ -81,11 +80,11 @@ func eventFilters(f *fixture) {
 		{sheaf.EventFilter{Type: sheaf.ProjectUpdated}, 0, []int64{2, 4, 5}},
 		{sheaf.EventFilter{Type: sheaf.ProjectUpdated}, 2, []int64{4, 5}},
 		{sheaf.EventFilter{Type: sheaf.ShareCreated}, 0, []int64{}},
-		{sheaf.EventFilter{Resource: "a"}, 0, []int64{1, 2, 5}},
-		{sheaf.EventFilter{Resource: "A"}, 0, []int64{}},
+		{sheaf.EventFilter{Resource: resource("a")}, 0, []int64{1, 2, 5}},
+		{sheaf.EventFilter{Resource: resource("A")}, 0, []int64{}},
 		{sheaf.EventFilter{Since: &log[2].At}, 0, []int64{3, 4, 5}},
 		{sheaf.EventFilter{Since: ptr(log[2].At.Add(time.Millisecond))}, 0, []int64{4, 5}},
-		{sheaf.EventFilter{Type: sheaf.ProjectUpdated, Resource: "a", Since: &log[2].At}, 1, []int64{5}},
+		{sheaf.EventFilter{Type: sheaf.ProjectUpdated, Resource: resource("a"), Since: &log[2].At}, 1, []int64{5}},
 		{sheaf.EventFilter{Paging: sheaf.Paging{Limit: 2, Offset: 1, Desc: true}}, 2, []int64{4, 3}},
 	} {
 		page := f.events(c.filter, c.after)
@@ -133,7 +132,10 @@ func oldEvents(f *fixture) {
 	}{{10, 10}, {5, 5}, {0, 5}} {
 		var n int64
 		f.write(func(tx *store.Tx) (err error) {
-			n, err = tx.DeleteEvents(f.ws.ID, math.MaxInt64, cut, 10)
+			last, err := tx.LastOld(f.ws.ID, cut)
+			if err == nil {
+				n, err = tx.DeleteEvents(f.ws.ID, last, 10)
+			}
 			return err
 		})
 		page := f.events(sheaf.EventFilter{}, 0)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -204,16 +205,22 @@ func (f *fixture) key(change func(*sheaf.Key)) (sheaf.Key, sheaf.KeyHash) {
 	return k, hash
 }
 
-// event returns an event that is not stored.
-func (f *fixture) event(t sheaf.EventType, resource string) sheaf.Event {
-	return sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + f.id()), Type: t, ResourceID: resource, At: f.now(),
+// resource returns an identifier for a name.
+func resource(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return sheaf.UUIDv8([16]byte(sum[:16]))
+}
+
+// event returns an event, of the resource of that name, that is not stored.
+func (f *fixture) event(t sheaf.EventType, name string) sheaf.Event {
+	return sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + f.id()), Type: t, ResourceID: resource(name), At: f.now(),
 		Body: fmt.Appendf(nil, `{"type":%q}`, t)}
 }
 
 // append adds events to the log and returns them numbered.
 func (f *fixture) append(events ...sheaf.Event) []sheaf.Event {
 	f.Helper()
-	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, events, f.id) }))
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.AppendEvents(w, events) }))
 	return events
 }
 

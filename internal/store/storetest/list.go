@@ -285,7 +285,7 @@ func searchFolds(f *fixture) {
 	}
 	f.folder(func(d *sheaf.Folder) { d.Name = "Straße" })
 	f.folder(func(d *sheaf.Folder) { d.Name = "Weg" })
-	if got := f.folders(sheaf.FolderFilter{Query: "STRASSE"}); got.Total != 1 || got.Items[0].Name != "Straße" {
+	if got := f.folders(sheaf.FolderFilter{Query: "STRASSE", Paging: sheaf.Paging{Limit: 10}}); got.Total != 1 || got.Items[0].Name != "Straße" {
 		f.Errorf("a search of folders found %+v", got)
 	}
 }

@@ -116,7 +116,7 @@ func projectOddTexts(f *fixture) {
 	for what, text := range oddTexts {
 		p := f.project(func(p *sheaf.Project) { p.Name, p.Description, p.Icon = text, &text, &text })
 		f.wantProject(what, p)
-		f.append(sheaf.Event{ID: sheaf.EventID(f.id()), Type: sheaf.ShareCreated, ResourceID: text, At: f.now(), Body: []byte(text)})
+		f.append(sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + f.id()), Type: sheaf.ShareCreated, ResourceID: resource(text), At: f.now(), Body: []byte(text)})
 		page := get(f, func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
 			return r.Projects(f.ws.ID, sheaf.ProjectFilter{Query: text, Paging: sheaf.Paging{Limit: 100}})
 		})
@@ -128,7 +128,7 @@ func projectOddTexts(f *fixture) {
 			f.Errorf("%s: a search for the whole text does not find it", what)
 		}
 		events := get(f, func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
-			return r.Events(f.ws.ID, sheaf.EventFilter{Resource: text, Paging: sheaf.Paging{Limit: 1}}, 0)
+			return r.Events(f.ws.ID, sheaf.EventFilter{Resource: resource(text), Paging: sheaf.Paging{Limit: 1}}, 0)
 		})
 		if len(events.Items) != 1 || string(events.Items[0].Body) != text {
 			f.Errorf("%s: got events %+v, want one with that body", what, events.Items)

@@ -35,7 +35,7 @@ func rollback(f *fixture) {
 		p := sheaf.Project{ID: sheaf.ProjectID(f.id()), Name: "x", CreatedAt: f.now(), UpdatedAt: f.now(), Number: 1}
 		id = p.ID
 		w.Projects++
-		return errors.Join(tx.InsertProject(w.ID, p), tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ProjectCreated, "x")}, f.id),
+		return errors.Join(tx.InsertProject(w.ID, p), tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ProjectCreated, "x")}),
 			tx.SaveWorkspace(*w), errNo)
 	})
 	f.wantIs(err, errNo)
@@ -52,7 +52,7 @@ func panicAlone(f *fixture) {
 	before := f.workspace()
 	errs := together(func(n int) error {
 		return f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
-			if err := tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ProjectCreated, fmt.Sprint(n))}, f.id); err != nil {
+			if err := tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ProjectCreated, fmt.Sprint(n))}); err != nil {
 				return err
 			}
 			if n%4 == 0 {
@@ -182,7 +182,7 @@ func (f *fixture) appendAfter(answered *atomic.Int64, n int) error {
 		for i := range events {
 			events[i] = f.event(sheaf.DocumentCreated, "d")
 		}
-		err := tx.AppendEvents(w, events, f.id)
+		err := tx.AppendEvents(w, events)
 		first, last = events[0].Number, events[n-1].Number
 		return err
 	})
@@ -259,7 +259,7 @@ func listener(f *fixture) {
 	})
 	before := told.Load()
 	err := f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
-		return tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ShareCreated, "s")}, f.id)
+		return tx.AppendEvents(w, []sheaf.Event{f.event(sheaf.ShareCreated, "s")})
 	})
 	f.must(err)
 	if told.Load() == before {
