@@ -83,8 +83,7 @@ var (
 // unsafeUser is the part that may import unsafe.
 const unsafeUser = "internal/store/engine/checksum"
 
-// An exemption lets one file, or the files of one part, use the real clock or math/rand, or pause
-// without a reason.
+// An exemption lets one file, or the files of one part, use the real clock or math/rand.
 type exemption struct{ path, why string }
 
 var clockExempt = []exemption{
@@ -97,20 +96,6 @@ var clockExempt = []exemption{
 	{"internal/store/engine/sqlite_group.go", "it measures how long the writer's commits take"},
 	{"internal/store/engine/sqlite_writer.go", "a group ends after a while, so that its first member is answered"},
 	{"webhook/options.go", "the default of a receiver, which is not our program; it can give another clock"},
-}
-
-// sleepExempt are files whose pauses are older than the rule that each has a reason. None is added.
-var sleepExempt = []exemption{
-	{"internal/deliver/bench_test.go", "older than the rule"},
-	{"internal/deliver/outage_test.go", "older than the rule"},
-	{"internal/deliver/record.go", "older than the rule"},
-	{"internal/deliver/redeliver_test.go", "older than the rule"},
-	{"internal/deliver/schedule_test.go", "older than the rule"},
-	{"internal/deliver/world_test.go", "older than the rule"},
-	{"internal/store/engine/checksum/file.go", "older than the rule"},
-	{"internal/store/engine/slots_test.go", "older than the rule"},
-	{"internal/store/engine/sqlite_test.go", "older than the rule"},
-	{"internal/store/engine/sqlite_watch_test.go", "older than the rule"},
 }
 
 var randExempt = []exemption{

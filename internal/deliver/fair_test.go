@@ -22,7 +22,7 @@ func TestFair_RetriesDoNotStarveInAFullLane(t *testing.T) {
 	simulate(t, func(w *world) {
 		var bad sheaf.EventID
 		w.endpoint.on("/a", func(h hit) int {
-			time.Sleep(time.Duration(500+rand.IntN(1000)) * ms) // no two end together
+			time.Sleep(time.Duration(500+rand.IntN(1000)) * ms) // simulated; no two end together
 			if h.event == bad {
 				return 500
 			}

@@ -139,16 +139,11 @@ func TestOutage_PostgreSQLCrashes(t *testing.T) {
 	time.Sleep(time.Second) // several tries to record and to claim
 	must(cluster.Restart())
 	must(publish())
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	sheaftest.Eventually(t, "31 are delivered", func() bool {
 		page, err := a.Deliveries(ctx, caller, sub.ID, sheaf.Delivered, sheaf.Paging{Limit: 100})
 		must(err)
-		if page.Total == 31 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 31 are delivered", page.Total)
-		}
-	}
+		return page.Total == 31
+	})
 	if n := len(r.events("/hung")); n != 31 {
 		t.Errorf("%d events arrived, want 31", n)
 	}

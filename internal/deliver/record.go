@@ -94,7 +94,7 @@ func (d *Deliverer) write(batch []store.Outcome) {
 		if d.Now().After(deadline) {
 			return
 		}
-		time.Sleep(storeRest)
+		time.Sleep(storeRest) // also while the program stops: what was sent is recorded, if that can be at all
 	}
 }
 

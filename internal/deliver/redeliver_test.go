@@ -52,7 +52,7 @@ func TestRedeliver_OverrunsTheNextAttempt(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
 			if h.n == 2 {
-				time.Sleep(3 * time.Second)
+				time.Sleep(3 * time.Second) // simulated
 			}
 			return 500
 		})
@@ -92,7 +92,7 @@ func TestRedeliver_TurnedInactiveMeanwhileIsHeld(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
 			if h.n == 2 {
-				time.Sleep(2 * time.Second)
+				time.Sleep(2 * time.Second) // simulated
 			}
 			return 500
 		})
@@ -126,7 +126,7 @@ func TestRedeliver_RecoverMeanwhileIncludesIt(t *testing.T) {
 				w.failOne("/a")
 				w.endpoint.on("/a", func(h hit) int {
 					if h.n == 5 {
-						time.Sleep(c.slow)
+						time.Sleep(c.slow) // simulated
 					}
 					return 500
 				})

@@ -15,7 +15,7 @@ const ms = time.Millisecond
 func TestSchedule_IsKeptToTheMillisecond(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
-			time.Sleep(time.Duration(h.n) * 7 * ms)
+			time.Sleep(time.Duration(h.n) * 7 * ms) // simulated
 			return 503
 		})
 		w.start()
@@ -49,7 +49,7 @@ func TestSchedule_IsKeptToTheMillisecond(t *testing.T) {
 func TestMinutes_CountEveryAttempt(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
-			time.Sleep(20 * ms)
+			time.Sleep(20 * ms) // simulated
 			return 500
 		})
 		w.endpoint.on("/b", func(hit) int { return 204 })

@@ -168,7 +168,7 @@ func (w *world) at(d time.Duration) {
 	if left < 0 {
 		w.Fatalf("it is %v already, not yet %v", w.elapsed(), d)
 	}
-	time.Sleep(left)
+	time.Sleep(left) // simulated
 	synctest.Wait()
 }
 
@@ -356,7 +356,7 @@ func hang(hit) int { return 0 }
 // slowly answers after a time.
 func slowly(d time.Duration, status int) func(hit) int {
 	return func(hit) int {
-		time.Sleep(d)
+		time.Sleep(d) // simulated
 		return status
 	}
 }

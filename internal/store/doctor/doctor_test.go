@@ -280,18 +280,11 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 // settled waits until nothing is to be sent any more.
 func settled(t *testing.T, c *apitest.Client) {
 	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
 	on := c.GET("/api/webhooks/subscriptions").Want(t, 200).IDs(t)[0]
 	path := "/api/webhooks/subscriptions/" + on + "/deliveries?state="
-	for end := time.Now().Add(time.Minute); ; <-look.C {
-		if len(c.GET(path+"waiting").Items(t))+len(c.GET(path+"sending").Items(t)) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("the deliveries came to no end")
-		}
-	}
+	sheaftest.Eventually(t, "all deliveries have come to an end", func() bool {
+		return len(c.GET(path+"waiting").Items(t))+len(c.GET(path+"sending").Items(t)) == 0
+	})
 }
 
 // violations returns the names of the checks that tell of something, by

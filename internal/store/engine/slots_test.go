@@ -62,7 +62,7 @@ func TestSlots_ManyClientsOfOneWorkspaceWaitForTheirTurn(t *testing.T) {
 							t.Errorf("one of %d was refused after %v: %v", clients, time.Since(began), err)
 							return
 						}
-						time.Sleep(140 * time.Millisecond)
+						time.Sleep(140 * time.Millisecond) // simulated
 						leave()
 					}
 				})
@@ -87,9 +87,9 @@ func TestSlots_AStallRefusesNobody(t *testing.T) {
 						t.Errorf("refused %v after the stall: %v", time.Since(stall), err)
 						return
 					}
-					time.Sleep(10 * time.Millisecond)
+					time.Sleep(10 * time.Millisecond) // simulated
 					if now := time.Now(); now.After(stall) && now.Before(stall.Add(6*time.Second)) {
-						time.Sleep(time.Until(stall.Add(6 * time.Second)))
+						time.Sleep(time.Until(stall.Add(6 * time.Second))) // simulated
 					}
 					leave()
 				}
@@ -106,7 +106,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 		work := func() error {
 			leave, err := s.Take(t.Context(), "a")
 			if err == nil {
-				time.Sleep(400 * time.Millisecond)
+				time.Sleep(400 * time.Millisecond) // simulated
 				leave()
 			}
 			return err
@@ -124,7 +124,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 					t.Errorf("refused after %v, want at once or after %v", took, ReadTurn)
 				}
 			})
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // simulated
 		}
 		s.mu.Lock()
 		users := s.by["a"].users
@@ -157,7 +157,7 @@ func TestSlots_AQuickCrowdWaits(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) // simulated
 					leave()
 				}
 			})

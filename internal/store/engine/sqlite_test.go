@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 )
 
 // asGroup runs the closures as one group of the writer, in their order, and
@@ -36,9 +37,7 @@ func asGroup(t *testing.T, s Engine, fns ...func(*Tx) error) []error {
 	w.span = time.Hour // whatever the machine does meanwhile; the writer stands still
 	for i, fn := range fns {
 		all.Go(func() { errs[i] = s.Write(context.Background(), fn) })
-		for len(w.jobs) <= i {
-			time.Sleep(time.Millisecond) // until it stands in the queue: nothing signals that
-		}
+		sheaftest.Eventually(t, "it stands in the queue", func() bool { return len(w.jobs) > i })
 	}
 	close(release)
 	all.Wait()
@@ -346,9 +345,7 @@ func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 	<-inside
 	ctx, leave := context.WithCancel(context.Background())
 	go func() { second <- s.Write(ctx, insert("withdrawn")) }()
-	for len(e.writer.jobs) == 0 {
-		time.Sleep(time.Millisecond) // until it stands in the queue: nothing signals that
-	}
+	sheaftest.Eventually(t, "it stands in the queue", func() bool { return len(e.writer.jobs) > 0 })
 	leave()
 	select {
 	case err := <-second:
@@ -390,7 +387,7 @@ func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		time.Sleep(WriteTimeout)
+		time.Sleep(WriteTimeout) // simulated
 		synctest.Wait()
 		if j := <-w.jobs; j.take() {
 			t.Error("the writer would begin what was refused")

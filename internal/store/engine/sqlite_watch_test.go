@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 )
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
@@ -126,11 +126,7 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); e.logBytes() > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the log still has %d bytes", e.logBytes())
-		}
-	}
+	sheaftest.Eventually(t, "the log is cut off", func() bool { return e.logBytes() == 0 })
 }
 
 // readLong reads on a connection of its own.

@@ -178,7 +178,7 @@ func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 // page of the file between the reading and the stamping of it.
 func (h *Hold) await(limit time.Duration) error {
 	const pause = 10 * time.Millisecond
-	for ; !h.takeFree(); time.Sleep(pause) {
+	for ; !h.takeFree(); time.Sleep(pause) { // the lock of a file that another process holds gives no signal
 		if err := h.Retry(); err != nil {
 			return err
 		}
