@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The identifiers of the nouns. Each is a UUID in lower case, except EventID,
-// which is "evt_" and a UUID.
+// The identifiers of the nouns. Each is a UUID in lower case, except EventID, which is "evt_" and a
+// UUID.
 type (
 	WorkspaceID    string
 	UserID         string
@@ -24,9 +24,8 @@ type (
 // EventPrefix begins every event's identifier.
 const EventPrefix = "evt_"
 
-// NewUUID returns a UUIDv7 in lower case: 48 bits of now in milliseconds, the
-// rest read from random. It panics when random fails, as no caller can go on
-// without identifiers.
+// NewUUID returns a UUIDv7 in lower case: 48 bits of now in milliseconds, the rest read from
+// random. It panics when random fails, as no caller can go on without identifiers.
 func NewUUID(now time.Time, random io.Reader) string {
 	var u [16]byte
 	if _, err := io.ReadFull(random, u[6:]); err != nil {
@@ -42,8 +41,7 @@ func NewUUID(now time.Time, random io.Reader) string {
 	return FormatUUID(u)
 }
 
-// UUIDv8 returns the UUID that has the bits of b, but for its version, 8, and
-// its variant.
+// UUIDv8 returns the UUID that has the bits of b, but for its version, 8, and its variant.
 func UUIDv8(b [16]byte) string {
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
@@ -62,8 +60,8 @@ func FormatUUID(u [16]byte) string {
 	return string(s[:])
 }
 
-// ParseUUID reports whether s is 8-4-4-4-12 hexadecimal digits, of either case
-// and any version, and returns it in lower case.
+// ParseUUID reports whether s is 8-4-4-4-12 hexadecimal digits, of either case and any version, and
+// returns it in lower case.
 func ParseUUID(s string) (string, bool) {
 	if len(s) != 36 {
 		return "", false
@@ -105,8 +103,7 @@ func UUIDBytes(s string) (u [16]byte, ok bool) {
 	return u, err == nil
 }
 
-// ParseEventID reports whether s is an event's identifier, and returns it in
-// lower case.
+// ParseEventID reports whether s is an event's identifier, and returns it in lower case.
 func ParseEventID(s string) (EventID, bool) {
 	if len(s) < len(EventPrefix) || s[:len(EventPrefix)] != EventPrefix {
 		return "", false

@@ -143,8 +143,8 @@ func (s *Sweeper) trash(ctx context.Context) error {
 	return err
 }
 
-// log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine from reusing what is
-// removed.
+// log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine
+// from reusing what is removed.
 func (s *Sweeper) log(ctx context.Context, old time.Time) error {
 	var logs []sheaf.WorkspaceID
 	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
@@ -159,9 +159,9 @@ func (s *Sweeper) log(ctx context.Context, old time.Time) error {
 	return err
 }
 
-// events removes old deliveries of a workspace, and then old events up to the first that is still to
-// be delivered. What waits is delivered soon or is held then; what is held waits for a person, who
-// may take longer than anything is kept, but not for ever.
+// events removes old deliveries of a workspace, and then old events up to the first that is still
+// to be delivered. What waits is delivered soon or is held then; what is held waits for a person,
+// who may take longer than anything is kept, but not for ever.
 func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Time) error {
 	var newest, last, needed int64
 	err := s.Store.Read(ctx, func(r *store.Reader) error {

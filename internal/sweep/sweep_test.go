@@ -29,8 +29,7 @@ type yard struct {
 	*apitest.API
 	ws *apitest.Workspace
 	s  *sweep.Sweeper // one process
-	// set is by how much the wall clock was set ahead: the clock that nobody
-	// sets lacks it.
+	// set is by how much the wall clock was set ahead: the clock that nobody sets lacks it.
 	set  time.Duration
 	told lines
 }
@@ -159,8 +158,8 @@ func (y *yard) read(fn func(r *store.Reader) error) {
 	y.must(y.Store.Read(context.Background(), fn))
 }
 
-// left returns how many deliveries of a subscription, and how many attempts of
-// those deliveries, are stored.
+// left returns how many deliveries of a subscription, and how many attempts of those deliveries,
+// are stored.
 func (y *yard) left(id sheaf.SubscriptionID, of []sheaf.DeliveryID) (deliveries, attempts int) {
 	y.Helper()
 	y.read(func(r *store.Reader) error {
@@ -178,8 +177,8 @@ func (y *yard) left(id sheaf.SubscriptionID, of []sheaf.DeliveryID) (deliveries,
 	return deliveries, attempts
 }
 
-// log returns the numbers of the first and the last event, how many there are
-// by the shortcut, and how many by counting.
+// log returns the numbers of the first and the last event, how many there are by the shortcut, and
+// how many by counting.
 func (y *yard) log() (first, last, total, counted int64) {
 	y.Helper()
 	y.read(func(r *store.Reader) error {
@@ -247,7 +246,8 @@ func TestOnce_KeepsTheChartsOfTwoDays(t *testing.T) {
 	})
 }
 
-// A key that was revoked or has expired is kept as long as the events of its time, and a live one for ever.
+// A key that was revoked or has expired is kept as long as the events of its time, and a live one
+// for ever.
 func TestOnce_RemovesDeadKeys(t *testing.T) {
 	each(t, func(y *yard) {
 		soon := y.Clock.Now().Add(time.Minute)
@@ -279,7 +279,8 @@ func TestOnce_RemovesDeadKeys(t *testing.T) {
 	})
 }
 
-// Of the deleted documents as many are kept as the plan allows records: those that were deleted longest ago go.
+// Of the deleted documents as many are kept as the plan allows records: those that were deleted
+// longest ago go.
 func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -319,8 +320,8 @@ func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	})
 }
 
-// A clock that was ahead for a while has left young events before old ones: the
-// old ones stay until the young ones go.
+// A clock that was ahead for a while has left young events before old ones: the old ones stay until
+// the young ones go.
 func TestOnce_LeavesNoGap(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(2)
@@ -358,7 +359,8 @@ func TestOnce_RemovesOrphans(t *testing.T) {
 		}
 		y.sweep()
 		for _, line := range y.Doctor() {
-			// A row that is left is of a subscription that is not in the workspace, an attempt of no delivery.
+			// A row that is left is of a subscription that is not in the workspace, an attempt of
+			// no delivery.
 			if strings.HasPrefix(line, "delivery subscription") || strings.HasPrefix(line, "attempt") {
 				y.Error(line)
 			}
@@ -406,8 +408,8 @@ func TestOnce_ForgetsAnswersAfterADay(t *testing.T) {
 	})
 }
 
-// While much is removed, somebody else writes all the time: not after the whole
-// chore, but between its batches.
+// While much is removed, somebody else writes all the time: not after the whole chore, but between
+// its batches.
 func TestOnce_WritersGetTheirTurn(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()
