@@ -253,3 +253,30 @@ func TestCarryOver_EveryState(t *testing.T) {
 // wantLanes is name, active, how far the cursor is behind the newest event, and from where to where deliveries are held,
 // from there too.
 const wantLanes = "[[every state 1 0 <nil> <nil>] [turned off 0 0 -24 <nil>] [ten failures 0 0 -7 <nil>] [turned on again 1 0 -4 -3] [nothing yet 1 0 <nil> <nil>]]"
+
+// Nobody else writes to an SQLite file between what the carry-over reads and what it writes: it would fail at once.
+func TestCarryOver_BeginsWithTheLock(t *testing.T) {
+	t.Parallel()
+	o := Options{Folder: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	if err := migrateTo(t.Context(), o, 9); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(o.Folder, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	tried := false
+	ctx := context.WithValue(t.Context(), carryFault{}, func() error {
+		if !tried {
+			tried = true
+			if _, err := db.Exec("UPDATE settings SET value = value"); err == nil {
+				t.Error("another connection could write beside the carry-over")
+			}
+		}
+		return nil
+	})
+	if err := migrateTo(ctx, o, 10); err != nil || !tried {
+		t.Errorf("%v; tried to write beside it: %t", err, tried)
+	}
+}

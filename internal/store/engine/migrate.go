@@ -168,6 +168,10 @@ func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts 
 	return texts, rows.Err()
 }
 
+// takeWriteLock changes nothing. A transaction of SQLite that reads first and then writes fails at once when anybody,
+// a checkpoint too, was at the log in between; one that begins with a write waits for its turn.
+const takeWriteLock = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
+
 func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(o.Migrations, folder)
 	if err != nil {
@@ -187,6 +191,9 @@ func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goo
 		options = append(options, goose.WithExcludeNames([]string{name}), goose.WithGoMigrations(goose.NewGoMigration(version,
 			&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 				m.tx = tx
+				if err := m.Exec(ctx, takeWriteLock); err != nil {
+					return err
+				}
 				return run(ctx, m)
 			}}, nil)))
 	}
