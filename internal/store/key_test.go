@@ -77,17 +77,17 @@ func TestCredential_AfterACommitThatFails(t *testing.T) {
 func TestTouchKeys_NodesDoNotWaitInACircle(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
-	put(t, s, testWorkspace("w"))
+	put(t, s, testWorkspace(theWorkspace))
 	uses := make([]KeyUse, 200)
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		if err := tx.InsertUser(sheaf.User{ID: "u"}); err != nil {
+		if err := tx.InsertUser(sheaf.User{ID: theUser}); err != nil {
 			return err
 		}
 		for i := range uses {
-			id := sheaf.KeyID(fmt.Sprintf("%03d", i))
-			uses[i] = KeyUse{Workspace: "w", Key: id, At: time.UnixMilli(9)}
-			k := sheaf.Key{ID: id, Name: "n", Scopes: sheaf.AllScopes, UserID: "u", Number: int64(i)}
-			if err := tx.InsertKey("w", k, sheaf.KeyHash{byte(i), 1}); err != nil {
+			id := sheaf.KeyID(fmt.Sprintf("0198c0de-0000-7000-8000-1%011d", i))
+			uses[i] = KeyUse{Workspace: theWorkspace, Key: id, At: time.UnixMilli(9)}
+			k := sheaf.Key{ID: id, Name: "n", Scopes: sheaf.AllScopes, UserID: theUser, Number: int64(i)}
+			if err := tx.InsertKey(theWorkspace, k, sheaf.KeyHash{byte(i), 1}); err != nil {
 				return err
 			}
 		}
