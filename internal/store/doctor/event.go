@@ -119,8 +119,8 @@ func types(noun string, acts ...string) string {
 	return "(" + strings.Join(acts, ", ") + ")"
 }
 
-// withNewest selects the rows of a table, each with the number, type and body
-// of its newest event.
+// withNewest selects the rows of a table, each with the number, type and body of its newest event. The plus, here and
+// below, keeps SQLite from taking the index of types, and with it all events of a type for each row.
 func withNewest(columns, table, noun string) string {
 	return `
 SELECT t.*, e.type, e.body
@@ -128,7 +128,7 @@ FROM (
   SELECT ` + columns + `,
     (SELECT MAX(n.number) FROM events n
      WHERE n.ws = ` + table + `.ws AND n.resource_id = ` + table + `.id
-       AND n.type IN ` + types(noun, "created", "updated", "deleted") + `) AS newest
+       AND +n.type IN ` + types(noun, "created", "updated", "deleted") + `) AS newest
   FROM ` + table + `
   WHERE ws = $1) t
 LEFT JOIN events e ON e.ws = $1 AND e.number = t.newest`
@@ -143,7 +143,7 @@ WHERE e.ws = $1 AND e.type IN ` + types(noun, "created", "updated") + `
   AND NOT EXISTS (SELECT 1 FROM ` + table + ` t WHERE t.ws = e.ws AND t.id = e.resource_id)
   AND NOT EXISTS (SELECT 1 FROM events l
     WHERE l.ws = e.ws AND l.resource_id = e.resource_id AND l.number > e.number
-      AND l.type IN ` + types(noun, "created", "updated", "deleted") + `)`
+      AND +l.type IN ` + types(noun, "created", "updated", "deleted") + `)`
 }
 
 // logged is a row that the log tells of too.
