@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
 
 // Queue is what is still to happen with the deliveries of all workspaces. Each
 // number is counted as far as CountQueue was asked to.
@@ -90,4 +94,66 @@ func (r *Reader) Clock() (now time.Time, has bool, err error) {
 		return now, false, nil
 	}
 	return one(r, databaseClock, (*row).Time)
+}
+
+// dueLanes walks over the index of what has a due time, from one subscription
+// to the next, without reading the deliveries between.
+const dueLanes = `
+WITH RECURSIVE lane_list (sub) AS (
+  SELECT MIN(sub)
+  FROM deliveries
+  WHERE due IS NOT NULL
+  UNION ALL
+  SELECT (SELECT MIN(d.sub) FROM deliveries d WHERE d.due IS NOT NULL AND d.sub > lane_list.sub)
+  FROM lane_list
+  WHERE lane_list.sub IS NOT NULL)
+SELECT s.id,
+  (SELECT MIN(d.due) FROM deliveries d WHERE d.due IS NOT NULL AND d.sub = lane_list.sub AND d.retry = 0),
+  (SELECT MIN(d.due) FROM deliveries d WHERE d.due IS NOT NULL AND d.sub = lane_list.sub AND d.retry = 1)
+FROM lane_list
+JOIN subscriptions s ON s.sub = lane_list.sub`
+
+// DueLanes returns the subscriptions that have deliveries with a due time, and when the first of
+// them is due: retries, what was asked for by hand, and what was given back.
+func (r *Reader) DueLanes() (map[sheaf.SubscriptionID]time.Time, error) {
+	out := map[sheaf.SubscriptionID]time.Time{}
+	err := r.query(dueLanes, func(w *row) {
+		id, first, retry := readID[sheaf.SubscriptionID](w), w.OptTime(), w.OptTime()
+		if first == nil || retry != nil && retry.Before(*first) {
+			first = retry
+		}
+		if first != nil {
+			out[id] = *first
+		}
+	})
+	return out, err
+}
+
+// freshLanes has, of each active lane, since when the first delivery behind its cursor waits.
+const freshLanes = `
+SELECT q.id, CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE e.at END
+FROM (
+  SELECT s.id, l.ws, l.recovered_to, l.recovered_at, (
+    SELECT MIN(number)
+    FROM deliveries
+    WHERE deliveries.ws = l.ws AND deliveries.sub = l.sub AND number > l.cursor AND ` + fresh + ` AND NOT ` + leased + `) AS number
+  FROM lanes l
+  JOIN subscriptions s ON s.sub = l.sub
+  WHERE l.active = 1) AS q
+JOIN events e ON e.ws = q.ws AND e.number = q.number`
+
+// WaitingLanes returns the subscriptions that deliveries are waiting for, and
+// when the first of them is due. It looks at every lane.
+func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
+	out, err := r.DueLanes()
+	if err != nil {
+		return nil, err
+	}
+	err = r.query(freshLanes, func(w *row) {
+		id, at := readID[sheaf.SubscriptionID](w), w.Time()
+		if known, found := out[id]; !found || at.Before(known) {
+			out[id] = at
+		}
+	})
+	return out, err
 }
