@@ -10,3 +10,12 @@ func CheckNames() []string {
 	}
 	return names
 }
+
+// Statements returns the text of each check of a workspace by the check's name.
+func Statements() map[string]string {
+	texts := map[string]string{}
+	for _, c := range workspaceChecks {
+		texts[c.name] = c.sql
+	}
+	return texts
+}
