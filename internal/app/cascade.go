@@ -110,7 +110,7 @@ func (w *work) share(at stage, n int64) int64 {
 	switch {
 	case at == light && n*rows > min(lightRows, w.app.cascades.Rows):
 		return 0
-	case at != chunks && (n <= w.app.cascades.Whole || failpoint.Planted(failpoint.OneTransaction)):
+	case at != chunks && n <= w.app.cascades.Whole:
 		return math.MaxInt64
 	}
 	return max(1, min(w.app.cascades.Rows/rows, chunkMost))

@@ -44,7 +44,7 @@ var rules = []rule{
 	{part: "internal/store/engine", why: "it runs transactions, and knows no noun",
 		may:   []string{"internal/store/engine/checksum", "internal/sheaf", "internal/failpoint"},
 		names: map[string][]string{"internal/sheaf": {"Error", "Kind", "KindOf", "Unavailable", "UnavailableError", "CodeUnavailable"}}},
-	{part: "internal/store/engine/checksum", why: "it is alone with the driver's memory", may: []string{"internal/failpoint"}},
+	{part: "internal/store/engine/checksum", why: "it is alone with the driver's memory"},
 	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
 
 	{part: "internal/config", why: leaf},

@@ -1,11 +1,9 @@
 package deliver
 
 import (
-	"math"
 	"sync"
 	"time"
 
-	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -69,9 +67,6 @@ const attemptBytes = 64 << 10
 // BudgetFor returns what deliveries may hold in a process that may use so many
 // bytes of memory: an eighth of it for the connections, as much for the bodies.
 func BudgetFor(memory int64) Budget {
-	if failpoint.Planted(failpoint.Uncounted) {
-		memory = math.MaxInt64
-	}
 	part := memory / 8
 	return Budget{Places: int(min(max(part/attemptBytes, 64), 4096)), Bytes: min(max(part, 8<<20), 64<<20)}
 }
@@ -280,9 +275,6 @@ func (l *lanes) give(lane *lane, c *store.Claim) {
 }
 
 func (l *lanes) count(lane *lane, n int64) {
-	if failpoint.Planted(failpoint.Uncounted) {
-		return
-	}
 	lane.bytes += n
 	l.bytes += n
 	if max(n, -n) > store.SmallBody {

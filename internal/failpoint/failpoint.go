@@ -19,19 +19,6 @@ const (
 	BetweenChunks = "between-chunks" // some chunks of a cascade are durable and others have not begun
 )
 
-// The faults that can be planted.
-const (
-	EarlyAnswer = "early-answer" // a write is answered before its commit
-	Uncounted   = "uncounted"    // the bodies of deliveries are neither shared nor counted, and memory seems to be plenty
-	LazySync    = "lazy-sync"    // SQLite's commits are not synced, which its synchronous=NORMAL means
-	StaleLog    = "stale-log"    // pages get their checksum on the way into SQLite's file alone, not into its log
-
-	OneTransaction = "one-transaction" // a cascade is one transaction, however large it is
-)
-
-// EnvKill names the point and the number of the pass that kills the process, such as "posted:3"; EnvPlant names the
-// fault that is planted. Both matter only with the tag.
-const (
-	EnvKill  = "FAILPOINT_KILL"
-	EnvPlant = "FAILPOINT_PLANT"
-)
+// EnvKill names the point and the number of the pass that kills the process, such as "posted:3". It matters only with
+// the tag.
+const EnvKill = "FAILPOINT_KILL"

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -390,9 +389,6 @@ func (tx *Tx) readBodies(claims []Claim) error {
 	for i := range claims {
 		if c := &claims[i]; c.Body == nil {
 			c.Body = bodies[event{c.ws, c.number}]
-			if failpoint.Planted(failpoint.Uncounted) {
-				c.Body = bytes.Clone(c.Body)
-			}
 		}
 	}
 	return nil

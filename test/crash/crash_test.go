@@ -17,6 +17,7 @@ import (
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/fill"
 	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -44,11 +45,11 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(10, 250, 1000), "")
+			f := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(10, 250, 1000), nil)
 			row := f.row("kill -9, " + name)
 			row.Control = "answers before the commit"
 			row.Caught = proof.Catches(func() bool { // when a client's change is in the transaction that dies
-				planted := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(2, 7, 14), failpoint.EarlyAnswer)
+				planted := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(2, 7, 14), plant.EarlyAnswer)
 				return len(planted.complaints) > 0
 			})
 			row.Report(t)
@@ -60,9 +61,14 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 	}
 }
 
-// killOften kills servers under load, each at its point, and compares in the end what everybody wrote down.
-func killOften(t *testing.T, p *program, kills int, plant string) *findings {
+// killOften kills servers under load, each at its point, and compares in the end what everybody wrote down. With a fault
+// the servers that are killed have it, and die at the point where it shows.
+func killOften(t *testing.T, p *program, kills int, fault plant.Fault) *findings {
 	t.Helper()
+	victim := p
+	if fault != nil {
+		victim = p.as(proctest.Planted(t, fault))
+	}
 	r := newReceiver(t)
 	s := p.start(t, r)
 	s.subscribe(t, r.url)
@@ -71,10 +77,10 @@ func killOften(t *testing.T, p *program, kills int, plant string) *findings {
 	l := startLoad(s)
 	for i := range kills {
 		point, pass, limit := points[i%len(points)], 1+rand.IntN(20), diesWithin
-		if plant != "" {
+		if fault != nil {
 			point, pass, limit = failpoint.BeforeCommit, 30+rand.IntN(20), within // late enough that clients were answered
 		}
-		s = p.start(t, r, killAt(point, pass), failpoint.EnvPlant+"="+plant)
+		s = victim.start(t, r, killAt(point, pass))
 		l.target(s)
 		s.dies(point, limit)
 		if i%doctorEvery == doctorEvery-1 {

@@ -28,6 +28,13 @@ func newProgram(t *testing.T, database string) *program {
 	return &program{Program: &proctest.Program{Binary: proctest.Failpoints(t), Data: filepath.Join(t.TempDir(), "data"), Database: database}}
 }
 
+// as is the same store, served by another build of the program.
+func (p *program) as(binary string) *program {
+	other := *p.Program
+	other.Binary = binary
+	return &program{Program: &other, key: p.key}
+}
+
 // prepare makes the workspace.
 func (p *program) prepare(t *testing.T) *program {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/test/lossfs"
@@ -26,8 +26,8 @@ import (
 // the next write succeeds. After a power cut in the end the same is there: nothing rests on a sync that failed.
 func TestFault_NoFalseAnswerAtAnyOperation(t *testing.T) {
 	t.Parallel()
-	f := failEach(t, "", proof.Rounds(12, 40, 60))
-	planted := failEach(t, failpoint.EarlyAnswer, proof.Rounds(8, 12, 12))
+	f := failEach(t, nil, proof.Rounds(12, 40, 60))
+	planted := failEach(t, plant.EarlyAnswer, proof.Rounds(8, 12, 12))
 	proof.Row{Name: "full disk and I/O errors, SQLite", Figures: []proof.Figure{{Name: "faults", Value: f.faults},
 		{Name: "refused with 503", Value: f.refused}, {Name: "acknowledged", Value: f.acknowledged}}, Lost: len(f.complaints),
 		Control: "answers before the commit", Caught: len(planted.complaints) > 0}.Report(t)
@@ -47,11 +47,11 @@ type failing struct {
 }
 
 // failEach lets the k-th operation from a write on fail, for every k, with either error, and then those of a checkpoint.
-func failEach(t *testing.T, plant string, most int) *failing {
+func failEach(t *testing.T, fault plant.Fault, most int) *failing {
 	t.Helper()
 	path := t.TempDir()
 	f := &failing{folder: mount(t, path), stored: map[string]string{}}
-	p := newProgram(t, path, failpoint.EnvPlant+"="+plant)
+	p := newProgram(t, path, fault)
 	f.server = p.start(t)
 	for k := 1; k <= most; k++ {
 		for _, err := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
@@ -64,7 +64,7 @@ func failEach(t *testing.T, plant string, most int) *failing {
 	f.fullForAWhile(t)
 	f.compare("in the end", f.list(t))
 	f.terminate(t)
-	if plant == "" {
+	if fault == nil {
 		f.afterTheCut(t, p)
 	}
 	return f
@@ -276,7 +276,7 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
-	p := newProgram(t, filepath.Join(path, "data"))
+	p := newProgram(t, filepath.Join(path, "data"), nil)
 	var room syscall.Statfs_t
 	if err := syscall.Statfs(path, &room); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 // fileLimit runs the program with a limit on the size of every file, which lift raises.
 func fileLimit(t *testing.T) (*program, func(*server)) {
 	t.Helper()
-	p := newProgram(t, filepath.Join(t.TempDir(), "data"))
+	p := newProgram(t, filepath.Join(t.TempDir(), "data"), nil)
 	p.Prefix = []string{"prlimit", fmt.Sprintf("--fsize=%d:unlimited", leave)}
 	return p, func(s *server) {
 		most := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}

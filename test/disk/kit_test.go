@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -17,10 +18,14 @@ type program struct {
 	roots string // file of the certificate to trust
 }
 
-// newProgram returns the program with a workspace in the data folder.
-func newProgram(t *testing.T, data string, env ...string) *program {
+// newProgram returns the program with a workspace in the data folder, and with the fault unless that is nil.
+func newProgram(t *testing.T, data string, fault plant.Fault) *program {
 	t.Helper()
-	p := &program{Program: proctest.Program{Binary: proctest.Failpoints(t), Data: data, Env: env, Log: t.Output()}}
+	binary := proctest.Binary(t)
+	if fault != nil {
+		binary = proctest.Planted(t, fault)
+	}
+	p := &program{Program: proctest.Program{Binary: binary, Data: data, Log: t.Output()}}
 	p.key = p.Workspace(t, "Acme")
 	return p
 }

@@ -17,9 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 	"sheaf.dev/internal/store"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.E
 // after the last acknowledged write, or after the one that was under way.
 func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	r := record(t, "")
+	r := record(t, nil)
 	chance := rand.New(rand.NewPCG(8, 9))
 	figures, lost := []proof.Figure{{Name: "operations", Value: len(r.log)}, {Name: "acknowledged", Value: len(r.truth)}}, 0
 	for _, how := range []struct {
@@ -52,7 +52,7 @@ func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
 			t.Error(c)
 		}
 	}
-	lazy := record(t, failpoint.LazySync)
+	lazy := record(t, plant.LazySync)
 	_, caught := lazy.cut(t, lossfs.All, chance, func(k int) bool { return lazy.log[k].Mark > 1 && lazy.log[k].Mark < 6 })
 	proof.Row{Name: "power cut, SQLite", Figures: figures, Lost: lost, Control: "synchronous=NORMAL", Caught: len(caught) > 0}.Report(t)
 }
@@ -68,11 +68,11 @@ type recording struct {
 const masterKey = "master.key"
 
 // record runs the workload on a folder that remembers.
-func record(t *testing.T, plant string) *recording {
+func record(t *testing.T, fault plant.Fault) *recording {
 	t.Helper()
 	path := t.TempDir()
 	folder := mount(t, path)
-	p := newProgram(t, path, failpoint.EnvPlant+"="+plant)
+	p := newProgram(t, path, fault)
 	var url string
 	url, p.roots = proctest.Endpoint(t, takeAll)
 	r := &recording{key: p.key}

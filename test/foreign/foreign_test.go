@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -123,7 +124,7 @@ var all = []struct {
 // caughtStale reports whether reading after a kill is noticed in a program as it was: what another program brought over
 // had no checksums.
 func caughtStale(t *testing.T) bool {
-	h := newHouse(t, shell, proctest.Failpoints(t), "FAILPOINT_PLANT=stale-log")
+	h := newHouse(t, shell, proctest.Planted(t, plant.StaleLog))
 	h.server.Kill()
 	h.run("SELECT count(*) FROM projects")
 	return h.Launch(t).URL == ""
@@ -180,10 +181,10 @@ type house struct {
 	owner  string            // the name of the key's user
 }
 
-func newHouse(t *testing.T, tool tool, binary string, env ...string) *house {
+func newHouse(t *testing.T, tool tool, binary string) *house {
 	tool.need(t)
 	folder := t.TempDir()
-	h := &house{Program: &proctest.Program{Binary: binary, Data: filepath.Join(folder, "data"), Env: env, Log: t.Output()},
+	h := &house{Program: &proctest.Program{Binary: binary, Data: filepath.Join(folder, "data"), Log: t.Output()},
 		t: t, tool: tool, folder: folder, names: map[string]string{}}
 	h.key = h.Workspace(t, "Acme")
 	h.start()

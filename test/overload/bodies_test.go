@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -31,8 +31,7 @@ func TestBodies_OfHangingEndpointsKeepWithinTheMemory(t *testing.T) {
 	// However slow the machine is, none of the control's attempts ends before it holds all of them.
 	control := &attack{workspaces: a.workspaces, posts: a.posts, hang: 2 * time.Minute}
 	careless := proctest.New(t)
-	careless.Binary = proctest.Failpoints(t)
-	careless.Env = []string{failpoint.EnvPlant + "=" + failpoint.Uncounted}
+	careless.Binary = proctest.Planted(t, plant.Uncounted)
 	c := control.run(t, careless)
 	for _, complaint := range f.complaints() {
 		t.Error(complaint)

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaftest/fill"
 	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -53,7 +53,7 @@ func TestCascade_OthersWriteMeanwhile(t *testing.T) {
 	projects, subscriptions := proof.Rounds(11_000, 60_000, 60_000), proof.Rounds(3, 20, 20)
 	c := deleteFolder(t, proctest.New(t), projects, subscriptions)
 	control := proctest.New(t)
-	control.Binary, control.Env = proctest.Failpoints(t), []string{failpoint.EnvPlant + "=" + failpoint.OneTransaction}
+	control.Binary = proctest.Planted(t, plant.OneTransaction)
 	planted := deleteFolder(t, control, proof.Rounds(5000, 20_000, 60_000), subscriptions)
 	report(t, "a large folder goes, SQLite", c, projects, subscriptions, planted)
 	c = deleteFolder(t, onPostgres(t, proctest.New(t)), projects, subscriptions)

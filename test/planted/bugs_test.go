@@ -7,272 +7,272 @@ import "sheaf.dev/internal/sheaftest/plant"
 var bugs = []bug{
 	{
 		name: "ratewindow: an admission frees its place too early",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/ratewindow/window.go",
 			Old:  `w := &Window{held: int64(length) + 1,`,
 			New:  `w := &Window{held: int64(length),`,
-		},
+		}},
 		pkg: "./internal/ratewindow", run: ".",
 	},
 	{
 		name: "guard: an address that only a cloud answers passes",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/guard/guard.go",
 			Old:  `contains(platform, ip) || g.base.SafeAddr(ip) != nil`,
 			New:  `g.base.SafeAddr(ip) != nil`,
-		},
+		}},
 		pkg: "./internal/guard", run: "TestAddress_RefusesEverySpecialOne",
 	},
 	{
 		name: "guard: ports of mail and shells are dialled",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/guard/guard.go",
 			Old:  `if !portAllowed(dest.Port()) {`,
 			New:  `if dest.Port() == 0 {`,
-		},
+		}},
 		pkg: "./internal/guard", run: "TestControl|TestDial_ForbiddenPort",
 	},
 	{
 		name: "guard: judged on the name when it is written, not on the address when it is dialled",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/deliver/send.go",
 			Old:  `c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)`,
 			New:  `c.dial = dialName(&net.Dialer{Resolver: dnsOnly()}, cfg.Allowed)`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestAttempt_GuardIsAskedForTheAddressDialled",
 	},
 	{
 		name: "store: what a backup says of itself is not compared with it",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/backup_footer.go",
 			Old:  `if !bytes.Equal(b, footer(r.sum.Sum(nil))) {`,
 			New:  `if len(b) != footerLength {`,
-		},
+		}},
 		pkg: "./internal/store", run: "TestRestore_KeepsNothingOfADamagedFile",
 	},
 	{
 		name: "deliver: the body of an answer may take for ever",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/deliver/send.go",
 			Old:  `ctx, cancel := context.WithDeadline(ctx, a.deadline)`,
 			New:  `ctx, cancel := context.WithCancel(ctx)`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestAttempt_DeadlineIsExact|TestAttempt_HungHandshake",
 	},
 	{
 		name: "deliver: a lease ends before the attempt does",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/deliver/deliver.go",
 			Old:  `now.Add(d.Timeout+leaseSpare)`,
 			New:  `now.Add(d.Timeout/2)`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestLease|TestFair|TestSchedule_TimeoutIsAnAttempt",
 	},
 	{
 		name: "store: a late result overwrites what another node does",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/record.go",
 			Old:  `AND (deliveries.token = {token} OR {token} = '' AND deliveries.token IS NULL AND deliveries.due IS NULL AND deliveries.state = 0)`,
 			New:  `AND {token} IS NOT NULL`,
-		},
+		}},
 		pkg: "./internal/store", run: "TestStore_SQLite",
 	},
 	{
 		name: "store: retries go before first attempts",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/claim.go",
 			Old:  `first = first[:min(len(first), q.Room-min(len(q.retries), q.Retries))]`,
 			New:  `first = first[:max(0, min(len(first), q.Room-1-len(q.retries)))]`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestFair_FirstAttemptsGoBeforeRetries",
 	},
 	{
 		name: "sheaf: a success leaves the count of failures",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/sheaf/outcome.go",
 			Old:  `s.FailureCount, s.LastError = 0, nil`,
 			New:  `s.LastError = nil`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestPolicy_ASuccessBetween",
 	},
 	{
 		name: "store: what waits is not held when its subscription ends",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/lane.go",
 			Old:  `if err := tx.exec(holdRetries(tx.dialect()), l.sub); err != nil {`,
 			New:  `if err := error(nil); err != nil {`,
-		},
+		}},
 		pkg: "./internal/deliver", run: "TestPolicy|TestInactive",
 	},
 	{
 		name: "store: a project is read without its workspace",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/project.go",
 			Old:  "FROM projects\nWHERE ws = $1 AND id = $2`\n\n// Project returns",
 			New:  "FROM projects\nWHERE $1 <> 0 AND id = $2`\n\n// Project returns",
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestRoutes_ForeignIDIsAsAnUnknownOne|TestReferences_Foreign",
 	},
 	{
 		name: "store: a project is deleted without its workspace",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/project.go",
 			Old:  "DELETE FROM projects\nWHERE ws = $1 AND id = $2",
 			New:  "DELETE FROM projects\nWHERE $1 <> ''",
-		},
+		}},
 		pkg: "./internal/store", run: "TestStore_SQLite",
 	},
 	{
 		name: "store: a folder's counter stays when a project is deleted",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/project.go",
 			Old:  `return tx.countProjects(ws, p.FolderID, -1)`,
 			New:  `return nil`,
-		},
+		}},
 		pkg: "./test/model", run: "TestModel",
 	},
 	{
 		name: "app: folders are left out of what a workspace may have",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/quota.go",
 			Old:  `used += folders`,
 			New:  `used += min(folders, 0)`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestQuota",
 	},
 	{
 		name: "app: the event is left out of the transaction of a move",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/folder.go",
 			Old:  `w.emit(sheaf.FolderUpdated, string(f.ID), &sheaf.Updated{Before: &before, After: &f})`,
 			New:  ``,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestEvents_AppliedToAnEmptyCopy",
 	},
 	{
 		name: "app: a folder's counter stays when a chunk of its projects leaves",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/folder.go",
 			Old:  `err = w.CountProjects(w.ws.ID, f, -n)`,
 			New:  `err = nil`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestCascade_EndsBetweenTwoChunks",
 	},
 	{
 		name: "store: a write that was refused while it waited is done all the same",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/engine/sqlite_writer.go",
 			Old:  `return j.taken.CompareAndSwap(false, true)`,
 			New:  `return !j.taken.Swap(true) || true`,
-		},
+		}},
 		pkg: "./internal/store/engine", run: "TestSQLite_AWriteThatHasNotBegun",
 	},
 	{
 		name: "app: a key that was revoked while its body came still acts",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/authorize.go",
 			Old:  `if err != nil || !k.Live(w.now) {`,
 			New:  `if err != nil || k.ID == "" {`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestAttack_ARevokedKey",
 	},
 	{
 		name: "app: one subscription more than the plan allows",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/subscription.go",
 			Old:  `if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {`,
 			New:  `if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions > int64(most) {`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestSubscription_LimitUnderConcurrency|TestSubscriptionLimit",
 	},
 	{
 		name: "store: limits are judged before the lock: the workspace is read and not locked",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/workspace.go",
 			Old:  `tx.dialect().ForUpdate()`,
 			New:  `""`,
-		},
+		}},
 		pkg: "./test/race", run: "TestRaces",
 	},
 	{
 		name: "app: a key grants what it does not hold",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/key.go",
 			Old:  `if !c.May(s) {`,
 			New:  `if !c.May(sheaf.KeysWrite) {`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestKey_GrantsOnlyWhatItHolds",
 	},
 	{
 		name: "app: a fourth level of folders",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/folder.go",
 			Old:  `if depth > sheaf.MaxDepth {`,
 			New:  `if depth > sheaf.MaxDepth+1 {`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestFolder_Depth",
 	},
 	{
 		name: "app: the answer to a repetition is not kept",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/work.go",
 			Old:  `return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)`,
 			New:  `return nil`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestIdempotency",
 	},
 	{
 		name: "store: a repetition with another body gets the first answer",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/store/idempotency.go",
 			Old:  `if found && !bytes.Equal(hash, o.BodyHash) {`,
 			New:  `if found && bytes.Equal(hash, nil) {`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestIdempotency_Conflict",
 	},
 	{
 		name: "app: the version stays when something changes, so pages are served from before",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/app/work.go",
 			Old:  `w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())`,
 			New:  ``,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestReadYourWrites",
 	},
 	{
 		name: "httpapi: a page of one query is served for another",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/httpapi/cache.go",
 			Old:  `u.Path, u.RawPath, u.RawQuery},`,
 			New:  `u.Path, u.RawPath, ""},`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestQuery|TestLink|TestProjects",
 	},
 	{
 		name: "httpapi: a tag of an older revision is accepted",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/httpapi/etag.go",
 			Old:  `m.Revisions = append(m.Revisions, r)`,
 			New:  `m.Any = r > 0`,
-		},
+		}},
 		pkg: "./internal/httpapi", run: "TestConditional",
 	},
 	{
 		name: "seal: a secret opens in another row",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "internal/seal/seal.go",
 			Old:  `plain, err := b.aead.Open(nil, sealed[1:n], sealed[n:], []byte(place))`,
 			New:  `plain, err := b.aead.Open(nil, sealed[1:n], sealed[n:], nil)`,
-		},
+		}},
 		pkg: "./internal/seal", run: "TestBox",
 	},
 	{
 		name: "webhook: the time of a delivery is not judged",
-		Fault: plant.Fault{
+		Fault: plant.Fault{{
 			File: "webhook/webhook.go",
 			Old:  "if anyEqual(given, sign([]byte(secret), stamp, body)) {\n\t\t\treturn o.checkTime(stamp)",
 			New:  "if anyEqual(given, sign([]byte(secret), stamp, body)) {\n\t\t\treturn nil",
-		},
+		}},
 		pkg: "./webhook", run: "TestVerify",
 	},
 }

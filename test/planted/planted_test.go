@@ -30,14 +30,19 @@ type bug struct {
 	pkg, run string
 }
 
-// TestPlanted_Apply keeps the list alive: code that moves takes its bug along.
+// TestPlanted_Apply keeps the lists alive: code that moves takes its bug, or its control, along.
 func TestPlanted_Apply(t *testing.T) {
 	if len(bugs) < 20 {
 		t.Errorf("%d bugs are listed, want at least 20", len(bugs))
 	}
 	for _, b := range bugs {
-		if _, err := b.Source(root); err != nil {
+		if _, err := b.Sources(root); err != nil {
 			t.Errorf("%s: %v", b.name, err)
+		}
+	}
+	for name, fault := range plant.Controls() {
+		if _, err := fault.Sources(root); err != nil {
+			t.Errorf("the control %s: %v", name, err)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 // Package plant builds the program with one fault in it, to see whether the tests notice. Nothing
-// is written into the tree: the go command reads another file in a file's place.
+// is written into the tree, and no line of the program knows of it: the go command reads other
+// files in the place of those that the fault is in.
 package plant
 
 import (
@@ -10,41 +11,54 @@ import (
 	"path/filepath"
 )
 
-// A Fault replaces text that its file, named from the module's root, has once.
-type Fault struct {
+// A Fault is one mistake in the program: the edits that make it, in one file or in several.
+type Fault []Edit
+
+// An Edit replaces text that its file, named from the module's root, has once.
+type Edit struct {
 	File     string
 	Old, New string
 }
 
-// Source returns the file with the fault in it, or an error when the file has changed so much that
-// it has no place.
-func (f Fault) Source(root string) ([]byte, error) {
-	source, err := os.ReadFile(filepath.Join(root, f.File))
-	if err != nil {
-		return nil, err
+// Sources returns the files with the fault in them, by their names, or an error when a file has
+// changed so much that an edit has no place in it. Edits of one file follow each other.
+func (f Fault) Sources(root string) (map[string][]byte, error) {
+	sources := map[string][]byte{}
+	for _, e := range f {
+		source, edited := sources[e.File]
+		if !edited {
+			var err error
+			if source, err = os.ReadFile(filepath.Join(root, e.File)); err != nil {
+				return nil, err
+			}
+		}
+		if n := bytes.Count(source, []byte(e.Old)); n != 1 {
+			return nil, fmt.Errorf("%s has %d times, want once: %s", e.File, n, e.Old)
+		}
+		sources[e.File] = bytes.Replace(source, []byte(e.Old), []byte(e.New), 1)
 	}
-	if n := bytes.Count(source, []byte(f.Old)); n != 1 {
-		return nil, fmt.Errorf("%s has %d times, want once: %s", f.File, n, f.Old)
-	}
-	return bytes.Replace(source, []byte(f.Old), []byte(f.New), 1), nil
+	return sources, nil
 }
 
 // Overlay writes what the fault needs into folder and returns the flag that makes `go build` and
 // `go test` see it.
 func (f Fault) Overlay(root, folder string) (flag string, err error) {
-	source, err := f.Source(root)
+	sources, err := f.Sources(root)
 	if err != nil {
 		return "", err
 	}
-	original, err := filepath.Abs(filepath.Join(root, f.File))
-	if err != nil {
-		return "", err
+	replace := map[string]string{}
+	for name, source := range sources {
+		original, err := filepath.Abs(filepath.Join(root, name))
+		if err != nil {
+			return "", err
+		}
+		replace[original] = filepath.Join(folder, fmt.Sprintf("%d-%s", len(replace), filepath.Base(name)))
+		if err := os.WriteFile(replace[original], source, 0o644); err != nil {
+			return "", err
+		}
 	}
-	replaced := filepath.Join(folder, filepath.Base(f.File))
-	if err := os.WriteFile(replaced, source, 0o644); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: replaced}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", err
 	}

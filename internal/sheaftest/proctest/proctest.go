@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,12 +22,14 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/plant"
 )
 
 // built is the program, as it is built once for a test process; Exit removes it.
 type built struct {
 	env    string   // names one that was built before
 	flags  []string // of go build
+	fault  plant.Fault
 	once   sync.Once
 	folder string
 	err    error
@@ -42,13 +45,16 @@ const (
 var (
 	plain      = built{env: EnvBinary}
 	failpoints = built{env: EnvFailpoints, flags: []string{"-tags", "failpoint"}}
+
+	plantedMu sync.Mutex // guards planted
+	planted   = map[string]*built{}
 )
 
 // Exit removes what was built and ends the process. It is how a package's tests end:
 //
 //	goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
 func Exit(code int) {
-	for _, b := range []*built{&plain, &failpoints} {
+	for _, b := range append(slices.Collect(maps.Values(planted)), &plain, &failpoints) {
 		if b.folder != "" {
 			_ = os.RemoveAll(b.folder)
 		}
@@ -69,11 +75,24 @@ func Failpoints(t testing.TB) string {
 	return failpoints.path(t)
 }
 
+// Planted is Failpoints with a fault in it. Every fault is a program of its own, which is built once
+// for a test process.
+func Planted(t testing.TB, f plant.Fault) string {
+	t.Helper()
+	plantedMu.Lock()
+	defer plantedMu.Unlock()
+	name := fmt.Sprint(f)
+	if planted[name] == nil {
+		planted[name] = &built{flags: failpoints.flags, fault: f}
+	}
+	return planted[name].path(t)
+}
+
 // path is never of a file that this process wrote: a child that is forked meanwhile would keep it
 // open for writing, and then nobody can execute it.
 func (b *built) path(t testing.TB) string {
 	t.Helper()
-	if before := os.Getenv(b.env); before != "" {
+	if before := os.Getenv(b.env); b.env != "" && before != "" {
 		return before
 	}
 	b.once.Do(b.build)
@@ -89,11 +108,28 @@ func (b *built) build() {
 		return
 	}
 	args := append([]string{"build", "-o", filepath.Join(b.folder, "sheaf")}, b.flags...)
+	if b.fault != nil {
+		overlay, err := b.overlay()
+		if err != nil {
+			b.err = err
+			return
+		}
+		args = append(args, overlay)
+	}
 	cmd := exec.Command("go", append(args, "sheaf.dev/cmd/sheaf")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.err = fmt.Errorf("build: %w\n%s", err, out)
 	}
+}
+
+// overlay writes the fault and returns the flag that builds it in.
+func (b *built) overlay() (string, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sheaf.dev").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return b.fault.Overlay(strings.TrimSpace(string(root)), b.folder)
 }
 
 // Program is the built program with a data folder.

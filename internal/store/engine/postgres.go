@@ -202,10 +202,6 @@ func (e *Postgres) once(ctx context.Context, limit time.Duration, fn func(*Tx) e
 		}
 		settle = e.options.Committing([]any{tx.Note})
 		failpoint.Pass(failpoint.BeforeCommit)
-		if failpoint.Planted(failpoint.EarlyAnswer) {
-			c.c.Exec(ctx, "ROLLBACK") // as when the process dies between the answer and the commit
-			return nil
-		}
 		return c.commit()
 	})
 	failpoint.Pass(failpoint.AfterCommit)

@@ -16,7 +16,6 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine/checksum"
 )
@@ -264,11 +263,7 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	c.SetInterrupt(nil)
 	c.SetBusyTimeout(busyTimeout)
 	// FULL: at NORMAL a power cut loses commits that were acknowledged.
-	level := "FULL"
-	if failpoint.Planted(failpoint.LazySync) {
-		level = "NORMAL"
-	}
-	pragmas := []string{"PRAGMA synchronous = " + level, "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
 	if reader {
 		pragmas = append(pragmas, "PRAGMA query_only = ON")

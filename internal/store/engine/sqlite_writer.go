@@ -70,7 +70,7 @@ type job struct {
 	taken atomic.Bool // by the writer, which begins it, or by the caller, who withdraws it
 	tx    *Tx
 	err   error
-	done  chan struct{} // has room for an early answer, which only a test plants
+	done  chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
 }
 
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
@@ -86,7 +86,7 @@ func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
-	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 2)}
+	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
 	if err := w.enqueue(ctx, j); err != nil {
 		return err
 	}
@@ -254,7 +254,6 @@ func (w *writer) member(j *job) bool {
 	if j.err != nil && w.conn.changed {
 		return w.abandon(j, j.err)
 	}
-	w.answerEarly(j)
 	return true
 }
 
@@ -275,7 +274,6 @@ func (w *writer) guarded(j *job) bool {
 	if _, err := w.conn.exec("RELEASE member", nil); err != nil {
 		return w.abandon(j, err)
 	}
-	w.answerEarly(j)
 	return true
 }
 
@@ -292,12 +290,6 @@ func (w *writer) call(j *job) bool {
 		j.tx = nil
 	}
 	return stands
-}
-
-func (w *writer) answerEarly(j *job) {
-	if failpoint.Planted(failpoint.EarlyAnswer) {
-		j.done <- struct{}{}
-	}
 }
 
 func (w *writer) abandon(j *job, err error) bool {

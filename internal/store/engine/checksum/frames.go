@@ -6,8 +6,6 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
-
-	"sheaf.dev/internal/failpoint"
 )
 
 // The log (-wal) is a header and then frames, each a header and a page. SQLite
@@ -42,7 +40,7 @@ func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int3
 	b := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	size := framed(log)
 	switch in := (offset - logHeader) % (size + frameHeader); {
-	case size == 0, failpoint.Planted(failpoint.StaleLog):
+	case size == 0:
 	case n == frameHeader && in == 0:
 		f.frame, f.number = offset, binary.BigEndian.Uint32(b)
 	case int64(n) == size && in == frameHeader:
