@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// leaseSpare is added to an attempt's timeout: how long a claim lasts.
+	// leaseSpare is by how much a lease outlasts the timeout of its attempt: time to record it.
 	leaseSpare = 5 * time.Second
-	// pollEvery is how often what has a due time is looked at though nobody
-	// woke us, and the claims of dead nodes; lookAll is how often every lane is.
-	// Both are for what was not told: a commit wakes the lanes that it concerns.
+	// pollEvery is how often the store is asked for deliveries whose time has come, and for the
+	// claims of dead nodes; lookAll is how often it is asked for every lane that has something. Both
+	// find what nobody announced: a commit of this node, or of one that could tell, wakes the lanes
+	// that it concerns at once.
 	pollEvery = 500 * time.Millisecond
 	lookAll   = 5 * time.Second
-	// storeRest is the pause after the store refused.
+	// storeRest is the pause after the store refused a transaction.
 	storeRest = 250 * time.Millisecond
 	// lastWait is how long attempts under way may go on when the program stops.
 	lastWait = 10 * time.Second
@@ -36,7 +37,7 @@ type Config struct {
 	Courier  *Courier
 	Log      *slog.Logger
 	Now      func() time.Time
-	NewToken func() string // a fresh one for each claim
+	NewToken func() string // returns another one for each claim
 	Schedule sheaf.Schedule
 	Timeout  time.Duration // of one attempt
 	// Tally counts the attempts for the charts; nil counts none.
@@ -52,16 +53,25 @@ type Config struct {
 	Alone bool
 }
 
-// Deliverer sends what the store holds as waiting: claim, send, record. No
-// transaction is open while a request is.
+// Deliverer sends what the store holds as waiting: claim, send, record. No transaction is open
+// while a request is.
+//
+//	one goroutine       one for each request in flight      one goroutine
+//	claimUntil -------> work: attempt, attempt, ... ------> record
+//	  claims for the      sends, and begins the next          writes outcomes in batches,
+//	  lanes that lanes    of its lane (lanes.done)            and gives back what was not sent
+//	  has chosen
 type Deliverer struct {
 	Config
-	lanes    *lanes
+	lanes *lanes
+	// outcomes and released lead to the goroutine that records: what attempts came to, and claims
+	// that are given back unsent. Each has room for as many as may be in flight.
 	outcomes chan store.Outcome
 	released chan store.Claim
-	poll     chan struct{} // has room for one; every lane is to be looked at
-	// clockOff says that the clocks differ by more than ClockSlack. Only the
-	// goroutine that claims uses it.
+	// poll says that every lane is to be looked at. It has room for one signal.
+	poll chan struct{}
+	// clockOff says that the clocks differ by more than ClockSlack. Only the goroutine that claims
+	// uses it.
 	clockOff bool
 	metrics  *metrics
 }
@@ -82,7 +92,7 @@ func (d *Deliverer) Notice(n store.Note) {
 		d.lanes.look(n.Lanes)
 	}
 	if len(n.Changed) > 0 {
-		d.lanes.drop(n.Changed)
+		d.lanes.change(n.Changed)
 	}
 	if n.AnyLane {
 		select {
@@ -97,7 +107,7 @@ func (d *Deliverer) Notice(n store.Note) {
 // is recorded.
 func (d *Deliverer) Run(ctx context.Context) error {
 	if d.Alone {
-		if err := d.release(ctx); err != nil {
+		if err := d.releaseOwn(ctx); err != nil {
 			return err
 		}
 	}
@@ -118,8 +128,8 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	return nil
 }
 
-// release gives back what this process was sending when it died.
-func (d *Deliverer) release(ctx context.Context) error {
+// releaseOwn gives back what an earlier run of this process was sending when it died.
+func (d *Deliverer) releaseOwn(ctx context.Context) error {
 	now := d.Now()
 	for {
 		left := false
@@ -156,7 +166,7 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 		for _, c := range d.lanes.unused(d.Now()) {
 			d.released <- c
 		}
-		lanes, next := d.lanes.take(d.Now())
+		lanes, next := d.lanes.choose(d.Now())
 		if d.clockOff {
 			d.lanes.unclaimed(lanes) // until a look finds that it is right again
 		} else if len(lanes) > 0 {
@@ -260,7 +270,7 @@ func (d *Deliverer) compareClocks(r *store.Reader) error {
 
 // claim takes what the lanes have room for, and sends it.
 func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, senders *sync.WaitGroup) {
-	token, budget := d.NewToken(), d.lanes.unheld()
+	token, budget := d.NewToken(), d.lanes.claimBudget()
 	var found store.Claimed
 	err := d.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		now := d.Now() // the lease begins when the writer has time for it
@@ -287,7 +297,7 @@ func (d *Deliverer) begin(sending context.Context, claims []*ready, senders *syn
 	}
 }
 
-// work makes attempts of one lane, one after the other, until it has none ahead.
+// work makes attempts of one lane, one after the other, until the lane has none ahead for it.
 func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGroup) {
 	for {
 		next := d.attempt(sending, r)
@@ -324,8 +334,8 @@ func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 	return next
 }
 
-// endpoint is what of a subscription only its key opens, opened once for all
-// that was claimed together.
+// endpoint has the secrets and headers of a subscription, which are sealed in the store. They are
+// opened once for all deliveries that were claimed together, by whichever is sent first.
 type endpoint struct {
 	once    sync.Once
 	secrets []string

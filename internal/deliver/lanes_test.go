@@ -19,7 +19,7 @@ var plenty = BudgetFor(math.MaxInt64)
 func (l *lanes) fill(ids []sheaf.SubscriptionID) (given int) {
 	l.look(ids)
 	for {
-		asked, _ := l.take(time.Time{})
+		asked, _ := l.choose(time.Time{})
 		if len(asked) == 0 {
 			return given
 		}
@@ -75,7 +75,7 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	l := newLanes(plenty)
 	l.quick("a")
 	l.look([]sheaf.SubscriptionID{"a"})
-	asked, _ := l.take(time.Time{})
+	asked, _ := l.choose(time.Time{})
 	if asked[0].Room != LaneCap+aheadMost {
 		t.Fatalf("claims %d", asked[0].Room)
 	}
@@ -86,7 +86,7 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	if n := len(l.claimed(asked, found, time.Time{})); n != LaneCap {
 		t.Errorf("%d begin, want %d", n, LaneCap)
 	}
-	if again, _ := l.take(time.Time{}); len(again) != 0 {
+	if again, _ := l.choose(time.Time{}); len(again) != 0 {
 		t.Errorf("claims more at once: %v", again)
 	}
 	for i := range aheadMost / 2 {
@@ -94,7 +94,7 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 			t.Fatalf("after %d requests %d begin, want 1", i, n)
 		}
 	}
-	if again, _ := l.take(time.Time{}); len(again) != 1 || again[0].Room != aheadMost/2 {
+	if again, _ := l.choose(time.Time{}); len(again) != 1 || again[0].Room != aheadMost/2 {
 		t.Errorf("with half of it left: %v", again)
 	}
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 		for range 20 {
 			slow.learn(c.ended, c.size)
 		}
-		if n := slow.allowed(); n > 1 {
+		if n := slow.mayHaveAhead(); n > 1 {
 			t.Errorf("%+v may have %d ahead", c, n)
 		}
 	}
@@ -117,7 +117,7 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 	now := time.UnixMilli(1000)
 	for name, when := range map[string]func(l *lanes) []store.Claim{
 		"changed": func(l *lanes) []store.Claim {
-			l.drop([]sheaf.SubscriptionID{"a", "unknown"})
+			l.change([]sheaf.SubscriptionID{"a", "unknown"})
 			return l.unused(now)
 		},
 		"hung":   func(l *lanes) []store.Claim { return l.unused(now.Add(patience + 1)) },
@@ -132,7 +132,7 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 		l := newLanes(plenty)
 		l.quick("a")
 		l.look([]sheaf.SubscriptionID{"a"})
-		asked, _ := l.take(now)
+		asked, _ := l.choose(now)
 		found := store.Claimed{}
 		for i := range LaneCap + 10 {
 			found.Claims = append(found.Claims, store.Claim{Subscription: "a", Delivery: sheaf.DeliveryID(fmt.Sprint(i))})
@@ -151,14 +151,14 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 func TestLanes_ChangedDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a"})
-	asked, _ := l.take(time.Time{})
-	l.drop([]sheaf.SubscriptionID{"a"})
+	asked, _ := l.choose(time.Time{})
+	l.change([]sheaf.SubscriptionID{"a"})
 	found := store.Claimed{Claims: []store.Claim{{Subscription: "a"}}}
 	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 0 || len(l.unused(time.Time{})) != 1 {
 		t.Errorf("%d begin", len(begin))
 	}
 	l.look([]sheaf.SubscriptionID{"a"})
-	asked, _ = l.take(time.Time{})
+	asked, _ = l.choose(time.Time{})
 	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 1 {
 		t.Error("the next one does not begin either")
 	}
@@ -179,10 +179,10 @@ func (l *lanes) end(id sheaf.SubscriptionID) int {
 func TestLanes_ToldDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a"})
-	asked, _ := l.take(time.Time{})
+	asked, _ := l.choose(time.Time{})
 	l.look([]sheaf.SubscriptionID{"a"}) // a commit that the claim did not see
 	l.claimed(asked, store.Claimed{}, time.Time{})
-	if again, _ := l.take(time.Time{}); len(again) != 1 {
+	if again, _ := l.choose(time.Time{}); len(again) != 1 {
 		t.Error("the wake-up was lost")
 	}
 }
@@ -191,9 +191,9 @@ func TestLanes_ToldDuringAClaim(t *testing.T) {
 func TestLanes_UnclaimedIsTakenAgain(t *testing.T) {
 	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a", "b"})
-	asked, _ := l.take(time.Time{})
+	asked, _ := l.choose(time.Time{})
 	l.unclaimed(asked)
-	if again, _ := l.take(time.Time{}); len(again) != 2 {
+	if again, _ := l.choose(time.Time{}); len(again) != 2 {
 		t.Errorf("%d lanes, want 2", len(again))
 	}
 }
@@ -204,14 +204,14 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 	l := newLanes(plenty)
 	now := time.UnixMilli(1000)
 	l.look([]sheaf.SubscriptionID{"empty", "busy", "later"})
-	asked, _ := l.take(now)
+	asked, _ := l.choose(now)
 	l.claimed(asked, store.Claimed{Claims: []store.Claim{{Subscription: "busy"}},
 		Next: map[sheaf.SubscriptionID]time.Time{"later": now.Add(time.Second)}}, now)
-	if _, next := l.take(now); len(l.byID) != 2 || !next.Equal(now.Add(time.Second)) {
+	if _, next := l.choose(now); len(l.byID) != 2 || !next.Equal(now.Add(time.Second)) {
 		t.Errorf("%d lanes, next at %v", len(l.byID), next)
 	}
 	l.done(&store.Claim{Subscription: "busy"}, ended{}, now)
-	if asked, _ := l.take(now.Add(time.Second)); len(asked) != 1 || asked[0].Subscription != "later" || len(l.byID) != 1 {
+	if asked, _ := l.choose(now.Add(time.Second)); len(asked) != 1 || asked[0].Subscription != "later" || len(l.byID) != 1 {
 		t.Errorf("asked %v of %d lanes", asked, len(l.byID))
 	}
 }
@@ -224,7 +224,7 @@ func TestLanes_RetriesHaveTheirShare(t *testing.T) {
 		all, retries := 0, 0
 		for range 200 {
 			l.at("a").look, l.at("a").inFlight = true, LaneCap-room
-			asked, _ := l.take(time.Time{})
+			asked, _ := l.choose(time.Time{})
 			all += asked[0].Room
 			retries += asked[0].Retries
 		}
@@ -246,11 +246,11 @@ func (q *queues) claim(id sheaf.SubscriptionID, sizes ...int64) (begun []*ready)
 	q.waiting[id] = append(q.waiting[id], sizes...)
 	q.look([]sheaf.SubscriptionID{id})
 	for {
-		asked, _ := q.take(time.Time{})
+		asked, _ := q.choose(time.Time{})
 		if len(asked) == 0 {
 			return begun
 		}
-		found, left := store.Claimed{TooLarge: map[sheaf.SubscriptionID]int64{}}, q.unheld()
+		found, left := store.Claimed{TooLarge: map[sheaf.SubscriptionID]int64{}}, q.claimBudget()
 		for _, a := range asked {
 			q.claimOne(a, &left, &found)
 		}
@@ -373,7 +373,7 @@ func TestLanes_BytesAreGivenBack(t *testing.T) {
 	if len(all) != LaneCap+2 || q.ahead != 5 {
 		t.Fatalf("%d begin, %d are ahead", len(all), q.ahead)
 	}
-	q.drop([]sheaf.SubscriptionID{"a"})
+	q.change([]sheaf.SubscriptionID{"a"})
 	for _, r := range all {
 		q.done(&r.Claim, ended{answer: 10}, time.Time{})
 	}

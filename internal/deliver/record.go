@@ -12,37 +12,24 @@ import (
 // recordMost bounds one transaction of outcomes.
 const recordMost = 256
 
-// record writes outcomes in batches, as they come, until stop is closed and
-// nothing is left.
+// record writes outcomes in batches, as they come, until stop is closed and nothing is left. When
+// stop is closed, nobody sends on the channels any more.
 func (d *Deliverer) record(outcomes <-chan store.Outcome, stop <-chan struct{}) {
 	for {
 		select {
 		case o := <-outcomes:
 			d.writeAll(gather(o, outcomes))
 		case c := <-d.released:
-			d.giveBack(gather(c, d.released))
+			d.release(gather(c, d.released))
 		case <-stop:
-			d.recordRest(outcomes)
-			return
+			if len(outcomes) == 0 && len(d.released) == 0 {
+				return
+			}
 		}
 	}
 }
 
-// recordRest writes what is left: nobody sends any more.
-func (d *Deliverer) recordRest(outcomes <-chan store.Outcome) {
-	for {
-		select {
-		case o := <-outcomes:
-			d.writeAll(gather(o, outcomes))
-		case c := <-d.released:
-			d.giveBack(gather(c, d.released))
-		default:
-			return
-		}
-	}
-}
-
-// gather takes what else is there already.
+// gather returns the first value with those that the channel has by now, a batch of them at most.
 func gather[T any](first T, more <-chan T) []T {
 	batch := []T{first}
 	for len(batch) < recordMost {
@@ -57,7 +44,7 @@ func gather[T any](first T, more <-chan T) []T {
 	return batch
 }
 
-// writeAll records a batch and forgets its answers.
+// writeAll records a batch, and gives the bytes of its answers free.
 func (d *Deliverer) writeAll(batch []store.Outcome) {
 	d.write(batch)
 	answers := int64(0)
@@ -67,10 +54,10 @@ func (d *Deliverer) writeAll(batch []store.Outcome) {
 	d.lanes.recorded(answers)
 }
 
-// write records a batch. While the store is away it tries again, until the
-// leases have run out and others take the deliveries up. An outcome that the store
-// rejects for its content does not take the others with it, and is recorded
-// without what the endpoint sent: else its POST would be repeated without end.
+// write records a batch. While the store is away it tries again, until the leases have run out and
+// others take the deliveries up. An outcome that the store rejects for its content does not take the
+// others with it, and is recorded without what the endpoint sent: else its POST would be repeated
+// without end.
 func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
 		err := d.writeOnce(batch)
@@ -120,7 +107,8 @@ func (d *Deliverer) count(batch []store.Outcome) {
 	}
 }
 
-// warn tells the operator what a receiver's owner should know.
+// warn logs what the operator should tell the owner of a receiver: deliveries that were given up,
+// and subscriptions that were deactivated.
 func (d *Deliverer) warn(batch []store.Outcome) {
 	for i := range batch {
 		o := &batch[i]
@@ -136,9 +124,9 @@ func (d *Deliverer) warn(batch []store.Outcome) {
 	}
 }
 
-// giveBack releases claims whose attempts were cut short; should that fail,
-// their leases run out.
-func (d *Deliverer) giveBack(claims []store.Claim) {
+// release gives claims back to the store whose attempts were not made, or cut short. Should that
+// fail, their leases run out.
+func (d *Deliverer) release(claims []store.Claim) {
 	now := d.Now()
 	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(claims, now) })
 	if err != nil {

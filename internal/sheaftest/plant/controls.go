@@ -17,8 +17,8 @@ var (
 	}
 	// Uncounted neither shares nor counts the bodies of deliveries, and takes memory to be plenty.
 	Uncounted = Fault{
-		{File: "internal/deliver/fair.go", Old: `part := memory / 8`, New: `part := int64(1) << 60`},
-		{File: "internal/deliver/fair.go", Old: "lane.bytes += n\n", New: "n = 0\n\tlane.bytes += n\n"},
+		{File: "internal/deliver/budget.go", Old: `part := memory / 8`, New: `part := int64(1) << 60`},
+		{File: "internal/deliver/budget.go", Old: "lane.bytes += n\n", New: "n = 0\n\tlane.bytes += n\n"},
 		{File: "internal/store/claim.go",
 			Old: `c.Body = bodies[event{c.ws, c.number}]`, New: `c.Body = append([]byte(nil), bodies[event{c.ws, c.number}]...)`},
 	}
