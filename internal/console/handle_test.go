@@ -167,3 +167,33 @@ type edge func(*front.Exchange)
 
 func (do edge) Serve(x *front.Exchange)               { do(x) }
 func (edge) TurnAway(*front.Exchange, *front.Refusal) {}
+func (edge) Panicked(*front.Exchange)                 {}
+
+// Reproduced by a page whose code panicked: a person was shown JSON. D12 is for programs.
+func TestPanic_IsAPageForAPerson(t *testing.T) {
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	broken := New(Config{Log: logger, Now: func() time.Time { panic("the secret reason") }})
+	f := front.New(front.Config{Log: logger, Now: time.Now}, front.Mount{Edge: broken, Paths: []string{"/"}})
+	for _, byScript := range []bool{false, true} {
+		r := httptest.NewRequest(http.MethodGet, "/sign-in", nil)
+		r.Header.Set("X-Request-Id", "mine")
+		if byScript {
+			r.Header.Set("HX-Request", "true")
+		}
+		got := httptest.NewRecorder()
+		f.ServeHTTP(got, r)
+		body := got.Body.String()
+		if got.Code != http.StatusInternalServerError || got.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
+			got.Header().Get("Content-Security-Policy") != policy {
+			t.Errorf("by a script %v: %d with %v", byScript, got.Code, got.Header())
+		}
+		if !strings.Contains(body, "<h1>Something went wrong here</h1>") || !strings.Contains(body, "the request id mine") ||
+			strings.Contains(body, "secret") || strings.Contains(body, "<main>") == byScript {
+			t.Errorf("by a script %v: %s", byScript, body)
+		}
+	}
+	if !strings.Contains(log.String(), "the secret reason") {
+		t.Error("the log has no reason")
+	}
+}

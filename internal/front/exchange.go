@@ -22,6 +22,7 @@ type Exchange struct {
 	Key string
 
 	front    *Front
+	edge     Edge                // serves it
 	w        http.ResponseWriter // the server's own
 	idHeader [1]string           // backs the header X-Request-Id
 	status   int                 // that was sent; 0 before

@@ -9,7 +9,7 @@
 //	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
 //	                      └─ console.Console  /w/ …
 //
-// To mount another edge: give it the two methods of Edge, and name it with its paths where
+// To mount another edge: give it the three methods of Edge, and name it with its paths where
 // cmd/sheaf makes the Front. Serve gets an Exchange: the request, the way to answer it, and the
 // methods by which a request asks for room.
 //
@@ -37,10 +37,13 @@ import (
 // Edge is a part of the service that answers requests: the API, the console, and what is mounted
 // beside them. It is used by many requests at once.
 type Edge interface {
-	// Serve answers the request. When it panics before it has begun to, the front answers 500 in
-	// JSON; afterwards, the front cuts the connection, so that no client takes the answer for
-	// whole.
+	// Serve answers the request. When it panics before it has begun to, Panicked answers;
+	// afterwards, the front cuts the connection, so that no client takes the answer for whole.
 	Serve(x *Exchange)
+	// Panicked answers, with 500, a request in which Serve panicked, in the form that the edge's
+	// clients read. It says nothing of the reason but x.Unexpected(), and uses as little as it can:
+	// whatever it uses may be what failed. The front has logged the panic.
+	Panicked(x *Exchange)
 	// TurnAway answers, instead of Serve, a request that there is no room for. It reads neither the
 	// body nor the store.
 	TurnAway(x *Exchange, why *Refusal)
@@ -122,11 +125,10 @@ func New(c Config, mounts ...Mount) *Front {
 	return f
 }
 
-// ServeHTTP answers every request: with its id, a line in the log, and JSON also when the edge
-// panics.
+// ServeHTTP answers every request: with its id, a line in the log, and also when the edge panics.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := f.mountOf(r.URL)
-	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, w: w}
+	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, edge: m.Edge, w: w}
 	x.idHeader[0] = x.ID
 	h := w.Header()
 	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], nosniff
@@ -189,7 +191,8 @@ func (x *Exchange) finish() {
 		if x.status != 0 {
 			panic(http.ErrAbortHandler) // the answer has begun: cut it off
 		}
-		x.answerPanic()
+		x.edge.Panicked(x)
+		x.DiscardBody()
 	}
 	now := f.Now()
 	took := now.Sub(x.Started)
@@ -199,20 +202,9 @@ func (x *Exchange) finish() {
 }
 
 // Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which
-// the log has it.
+// the log has it. It needs no escapes, in JSON or HTML.
 func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
-}
-
-// answerPanic answers in the shape of the API's errors, whichever edge it was: its own code may be
-// what failed.
-func (x *Exchange) answerPanic() {
-	body := `{"error":"` + x.Unexpected() + `","code":"INTERNAL_ERROR"}` // an id needs no escapes
-	x.Header().Set("Content-Type", "application/json; charset=utf-8")
-	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	x.WriteHeader(http.StatusInternalServerError)
-	_, _ = x.Write([]byte(body))
-	x.DiscardBody()
 }
 
 // loggedPath leaves out the tokens of one-time links, and bounds what a client can put into the

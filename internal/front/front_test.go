@@ -24,6 +24,11 @@ func (n named) TurnAway(x *front.Exchange, why *front.Refusal) {
 	fmt.Fprint(x, n)
 }
 
+func (n named) Panicked(x *front.Exchange) {
+	x.WriteHeader(http.StatusInternalServerError)
+	fmt.Fprint(x, n)
+}
+
 func newFront(mounts ...front.Mount) *front.Front {
 	return front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, mounts...)
 }
@@ -82,6 +87,7 @@ func TestFront_TheEdgeThatWasAskedTurnsAway(t *testing.T) {
 type routed struct{ *front.Routes[[2]string] }
 
 func (r routed) TurnAway(*front.Exchange, *front.Refusal) {}
+func (r routed) Panicked(*front.Exchange)                 {}
 
 func (r routed) Serve(x *front.Exchange) {
 	route, allow := r.Find(x)

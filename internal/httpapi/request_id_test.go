@@ -129,6 +129,7 @@ func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
 type halfway struct{}
 
 func (halfway) TurnAway(*front.Exchange, *front.Refusal) {}
+func (halfway) Panicked(*front.Exchange)                 {}
 
 func (halfway) Serve(x *front.Exchange) {
 	_, _ = io.WriteString(x, `{"data":[`)

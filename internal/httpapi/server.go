@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,16 @@ func (s *Server) TurnAway(shared *front.Exchange, why *front.Refusal) {
 	(&exchange{Exchange: shared, server: s}).fail(why)
 }
 
+// Panicked answers a request that nobody could foresee to fail: written out, since the usual way
+// to answer may be what failed.
+func (s *Server) Panicked(x *front.Exchange) {
+	body := `{"error":"` + x.Unexpected() + `","code":"INTERNAL_ERROR"}`
+	x.Header().Set("Content-Type", "application/json; charset=utf-8")
+	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(http.StatusInternalServerError)
+	_, _ = x.Write([]byte(body))
+}
+
 // Probes answers the checks of balancers and supervisors.
 type Probes struct{ server *Server }
 
@@ -136,6 +147,9 @@ func (p Probes) Serve(shared *front.Exchange) {
 
 // TurnAway is there because an edge has it.
 func (p Probes) TurnAway(x *front.Exchange, why *front.Refusal) { p.server.TurnAway(x, why) }
+
+// Panicked answers as the API does.
+func (p Probes) Panicked(x *front.Exchange) { p.server.Panicked(x) }
 
 func (x *exchange) ready() error {
 	select {
