@@ -104,11 +104,13 @@ func fillFolder(b *testing.B, s *store.Store, a *app.App, c app.Caller, n int) s
 
 // longestWrite writes until stop is closed and returns what took longest.
 func longestWrite(b *testing.B, a *app.App, c app.Caller, stop <-chan struct{}) (longest time.Duration) {
+	pace := time.NewTicker(time.Millisecond)
+	defer pace.Stop()
 	for {
 		select {
 		case <-stop:
 			return longest
-		case <-time.After(time.Millisecond):
+		case <-pace.C:
 		}
 		began := time.Now()
 		if _, err := a.CreateProject(context.Background(), c, sheaf.ProjectChange{Name: sheaf.Some("Beside")}); err != nil {

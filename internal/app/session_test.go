@@ -1,13 +1,17 @@
 package app
 
 import (
+	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store"
 )
@@ -257,31 +261,38 @@ func TestSession_UnknownCookiesTakeNoPlaceFromKnownOnes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
 		known, _ := signIn(t, a, in)
-		taken, release := make(chan struct{}, 200), make(chan struct{})
+		const many = 60          // more than the places of one share
+		var settled atomic.Int64 // strangers who have a place, or were refused one
+		release := make(chan struct{})
 		var strangers sync.WaitGroup
-		for range 60 { // more than the places of one share
+		for range many {
 			strangers.Go(func() {
 				// Who finds no place is refused after a while; that is all the same here.
-				_, _ = readShare(t.Context(), a, a.sessions.share(tokenHash("made up")), func(*store.Reader) (bool, error) {
-					taken <- struct{}{}
+				_, err := readShare(t.Context(), a, a.sessions.share(tokenHash("made up")), func(*store.Reader) (bool, error) {
+					settled.Add(1)
 					<-release
 					return true, nil
 				})
+				if err != nil {
+					settled.Add(1)
+				}
 			})
 		}
 		defer strangers.Wait()
 		defer close(release)
-		for more := true; more; { // until no more get a place: a slow machine only makes the test weaker
-			select {
-			case <-taken:
-			case <-time.After(100 * time.Millisecond):
-				more = false
-			}
-		}
+		sheaftest.Eventually(t, "every stranger has a place, or waits for one", func() bool {
+			return settled.Load()+int64(goroutinesIn("engine.(*slot).await")) >= many
+		})
 		if _, err := a.Session(t.Context(), known.Token); err != nil {
 			t.Errorf("the session of a person, while strangers keep their share full: %v", err)
 		}
 	})
+}
+
+// goroutinesIn counts the goroutines that are in a function: nobody is told who waits there.
+func goroutinesIn(function string) int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), function+"(")
 }
 
 func TestKnownSessions_AreBoundedAndForgotten(t *testing.T) {

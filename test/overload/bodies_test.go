@@ -83,12 +83,15 @@ func (a *attack) run(t *testing.T, p *proctest.Program) (f bodyFigures) {
 		p.Env = append(p.Env, fmt.Sprintf("GOMEMLIMIT=%d", container*3/4))
 	}
 	release := make(chan struct{})
-	var got atomic.Int64 // requests of the other workspace
+	got := make(chan struct{}, 16) // a request of the other workspace has come
 	url, roots := proctest.Endpoint(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/fine"):
 			_, _ = io.Copy(io.Discard, r.Body)
-			got.Add(1)
+			select {
+			case got <- struct{}{}:
+			case <-release:
+			}
 			return
 		case strings.HasSuffix(r.URL.Path, "/takes"):
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -115,7 +118,7 @@ func (a *attack) run(t *testing.T, p *proctest.Program) (f bodyFigures) {
 	subscribeTo(t, client, s.URL, other, url+"/fine")
 	f.posted = a.post(client, s, keys)
 	for round := 0; ; round++ {
-		f.watch(t, client, s, other, &got, a.hang)
+		f.watch(t, client, s, other, got, a.hang)
 		select {
 		case <-s.Ended:
 			f.killed++
@@ -160,38 +163,51 @@ func (a *attack) post(client *http.Client, s *proctest.Server, keys []string) (p
 
 // watch lets another workspace send a small event and a large one, and waits until both have arrived, and for as long
 // as endpoints may hang, so that the server becomes as large as it does; or until it is gone.
-func (f *bodyFigures) watch(t *testing.T, client *http.Client, s *proctest.Server, key string, got *atomic.Int64, hang time.Duration) {
+func (f *bodyFigures) watch(t *testing.T, client *http.Client, s *proctest.Server, key string, got <-chan struct{}, hang time.Duration) {
 	t.Helper()
+	for len(got) > 0 { // sent again, because a kill came before it was recorded
+		<-got
+	}
 	for _, size := range []int{10, 262_000} {
-		want, began := got.Load()+1, time.Now()
+		began := time.Now()
 		if publish(client, s.URL, key, strings.Repeat("x", size)) != nil {
 			return
 		}
 		f.sent++
-		for got.Load() < want && time.Since(began) < 2*time.Minute {
-			if !f.lives(s) {
-				return
-			}
+		came, lives := f.await(s, got, forever)
+		if !lives {
+			return
 		}
-		if got.Load() >= want {
+		if came {
 			f.arrived++
 			f.slowest = max(f.slowest, time.Since(began))
 		}
 	}
-	for began := time.Now(); time.Since(began) < hang && f.lives(s); {
-	}
+	f.await(s, nil, hang)
 }
 
-// lives waits a moment, and reports whether the server is still there and small enough.
-func (f *bodyFigures) lives(s *proctest.Server) bool {
-	select {
-	case <-s.Ended:
-		return false
-	case <-time.After(10 * time.Millisecond):
+// await looks at the server's memory until something comes, for so long at most. It reports
+// whether it came, and whether the server is still there and small enough.
+func (f *bodyFigures) await(s *proctest.Server, something <-chan struct{}, most time.Duration) (came, lives bool) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	for {
+		select {
+		case <-something:
+			return true, true
+		case <-s.Ended:
+			return false, false
+		case <-late.C:
+			return false, true
+		case <-look.C:
+		}
+		peak, err := proctest.PeakMemory(s.Process.Pid)
+		if f.peak = max(f.peak, peak); err != nil || f.peak > container {
+			return false, false
+		}
 	}
-	peak, err := proctest.PeakMemory(s.Process.Pid)
-	f.peak = max(f.peak, peak)
-	return err == nil && f.peak <= container
 }
 
 func subscribeTo(t *testing.T, client *http.Client, url, key, to string) {

@@ -250,6 +250,8 @@ func (x target) ask(f *figures, mu *sync.Mutex) {
 
 // neighbour is somebody else who works as always.
 func (x target) neighbour(stop <-chan struct{}, f *figures, mu *sync.Mutex) {
+	pace := time.NewTicker(50 * time.Millisecond)
+	defer pace.Stop()
 	for {
 		began := time.Now()
 		status, err := proctest.Call(x.client, x.url, x.other, http.MethodPost, "/api/v1/projects", map[string]any{"name": "as always"}, nil)
@@ -262,7 +264,7 @@ func (x target) neighbour(stop <-chan struct{}, f *figures, mu *sync.Mutex) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(50 * time.Millisecond):
+		case <-pace.C:
 		}
 	}
 }
