@@ -85,7 +85,7 @@ func groupMetrics(r prometheus.Registerer, st *store.Store) {
 	waited := histogram("sheaf_store_group_wait_seconds", "How long the first write of a group waited for its turn.", seconds...)
 	took := histogram("sheaf_store_group_duration_seconds", "From the beginning of a group's transaction to the answers.", seconds...)
 	commit := histogram("sheaf_store_commit_duration_seconds", "COMMIT alone, the fsync included.", seconds...)
-	st.OnGroup(func(g store.Group) {
+	st.OnGroup(func(g store.GroupCommit) {
 		members.Observe(float64(g.Members))
 		waited.Observe(g.Waited.Seconds())
 		took.Observe(g.Took.Seconds())

@@ -55,7 +55,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 	}
 	var longest, took, used time.Duration
 	var group, commit atomic.Int64 // the longest of SQLite's
-	s.OnGroup(func(g store.Group) {
+	s.OnGroup(func(g store.GroupCommit) {
 		group.Store(max(group.Load(), g.Took.Milliseconds()))
 		commit.Store(max(commit.Load(), g.Commit.Milliseconds()))
 	})

@@ -12,12 +12,12 @@ import (
 // FileName is the SQLite file in the data folder.
 const FileName = engine.FileName
 
-// Group is what one commit of SQLite's writer was.
-type Group = engine.Group
+// GroupCommit is what one commit of SQLite's writer was.
+type GroupCommit = engine.GroupCommit
 
-// OnGroup has every group of SQLite's writer told; PostgreSQL has none. Groups
-// are measured from then on. listen must return at once.
-func (s *Store) OnGroup(listen func(Group)) {
+// OnGroup has listen called after every group of SQLite's writer; PostgreSQL has none. Groups are
+// measured from then on. listen must return at once.
+func (s *Store) OnGroup(listen func(GroupCommit)) {
 	if e, ok := s.engine.(*engine.SQLite); ok {
 		e.OnGroup(listen)
 	}

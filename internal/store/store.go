@@ -27,11 +27,11 @@ type Store struct {
 	turns  *engine.Slots // one heavy series of writes a workspace
 	heavy  chan struct{} // who writes much, one at a time; nil: nobody waits for it
 
-	// fresh has the keys and versions on SQLite, neighbours the other nodes on
-	// PostgreSQL; the one that is not needed is nil.
-	fresh      *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
-	neighbours *neighbours
-	numbers    *numbers
+	// credentials has what keys stand for and the versions of workspaces, on SQLite; neighbours
+	// tells the other nodes, on PostgreSQL. The one that is not needed is nil.
+	credentials *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
+	neighbours  *neighbours
+	numbers     *numbers
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
@@ -108,7 +108,7 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	}
 	s := &Store{log: o.Log, numbers: newNumbers()}
 	if o.DatabaseURL == "" {
-		s.fresh = engine.NewFreshness[sheaf.KeyHash](func(c sheaf.Credential) sheaf.WorkspaceID { return c.Workspace })
+		s.credentials = engine.NewFreshness[sheaf.KeyHash](func(c sheaf.Credential) sheaf.WorkspaceID { return c.Workspace })
 	} else {
 		s.neighbours = newNeighbours()
 	}
@@ -140,8 +140,8 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 		maps.Copy(learned, tx.learned)
 	}
 	settled := func(bool) {}
-	if s.fresh != nil {
-		settled = s.fresh.Unsettle(touched, note.Credentials)
+	if s.credentials != nil {
+		settled = s.credentials.Unsettle(touched, note.Credentials)
 	}
 	return func(committed bool) {
 		settled(committed)
@@ -158,7 +158,7 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 
 // elsewhere is called when another process has committed something.
 func (s *Store) elsewhere() {
-	s.fresh.Forget()
+	s.credentials.Forget()
 	s.announce(everything)
 }
 
@@ -203,7 +203,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 
 // ReadIn is Read for a workspace, which holds some of the connections at most.
 func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reader) error) error {
-	leave, err := s.reads.Take(ctx, string(ws))
+	leave, err := s.reads.Acquire(ctx, string(ws))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 	if s.writes == nil {
 		return write(ctx, s.writing(fn))
 	}
-	leave, err := s.writes.Take(ctx, string(ws))
+	leave, err := s.writes.Acquire(ctx, string(ws))
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 // TurnOfHeavy waits until no other series of heavy writes of the workspace is
 // under way; the function that it returns ends this one.
 func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
-	return s.turns.Take(ctx, string(ws))
+	return s.turns.Acquire(ctx, string(ws))
 }
 
 // WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one
@@ -262,11 +262,11 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 		}))
 		return c, c.Version, err
 	}
-	if s.fresh == nil {
+	if s.credentials == nil {
 		c, _, err := load()
 		return c, err
 	}
-	c, version, err := s.fresh.Value(hash, load)
+	c, version, err := s.credentials.Value(hash, load)
 	c.Version = version
 	return c, err
 }

@@ -162,8 +162,8 @@ var bugs = []bug{
 		name: "store: a write that was refused while it waited is done all the same",
 		Fault: plant.Fault{{
 			File: "internal/store/engine/sqlite_writer.go",
-			Old:  `return j.taken.CompareAndSwap(false, true)`,
-			New:  `return !j.taken.Swap(true) || true`,
+			Old:  `return j.decided.CompareAndSwap(false, true)`,
+			New:  `return !j.decided.Swap(true) || true`,
 		}},
 		pkg: "./internal/store/engine", run: "TestSQLite_AWriteThatHasNotBegun",
 	},

@@ -114,7 +114,7 @@ func TestFreshness_KeepsNoFailure(t *testing.T) {
 
 func TestFreshness_WhenFullItKeepsNoOlderVersion(t *testing.T) {
 	f := newTestFreshness()
-	for i := range maxFresh {
+	for i := range maxValues {
 		f.values[i] = value{space: "other"}
 	}
 	load := func() (value, int64, error) {

@@ -17,7 +17,7 @@ func TestSlots_OneWorkspaceLeavesRoomForAnother(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var leave []func()
 	for range 2 {
-		l, err := s.Take(ctx, "a")
+		l, err := s.Acquire(ctx, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,10 +25,10 @@ func TestSlots_OneWorkspaceLeavesRoomForAnother(t *testing.T) {
 	}
 	third := make(chan error)
 	go func() {
-		_, err := s.Take(ctx, "a")
+		_, err := s.Acquire(ctx, "a")
 		third <- err
 	}()
-	other, err := s.Take(context.Background(), "b")
+	other, err := s.Acquire(context.Background(), "b")
 	if err != nil {
 		t.Fatalf("another workspace waits: %v", err)
 	}
@@ -57,7 +57,7 @@ func TestSlots_ManyClientsOfOneWorkspaceWaitForTheirTurn(t *testing.T) {
 				wg.Go(func() {
 					for range 20 {
 						began := time.Now()
-						leave, err := s.Take(t.Context(), "a")
+						leave, err := s.Acquire(t.Context(), "a")
 						if err != nil {
 							t.Errorf("one of %d was refused after %v: %v", clients, time.Since(began), err)
 							return
@@ -82,7 +82,7 @@ func TestSlots_AStallRefusesNobody(t *testing.T) {
 		for range 200 {
 			wg.Go(func() {
 				for range 200 {
-					leave, err := s.Take(t.Context(), "a")
+					leave, err := s.Acquire(t.Context(), "a")
 					if err != nil {
 						t.Errorf("refused %v after the stall: %v", time.Since(stall), err)
 						return
@@ -104,7 +104,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots(2, ReadTurn)
 		work := func() error {
-			leave, err := s.Take(t.Context(), "a")
+			leave, err := s.Acquire(t.Context(), "a")
 			if err == nil {
 				time.Sleep(400 * time.Millisecond) // simulated
 				leave()
@@ -132,7 +132,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 		if users > burst+20 || refused.Load() < 1500 {
 			t.Errorf("%d wait, and %d of 2000 were refused", users, refused.Load())
 		}
-		if other, err := s.Take(t.Context(), "b"); err != nil {
+		if other, err := s.Acquire(t.Context(), "b"); err != nil {
 			t.Errorf("another workspace got %v", err)
 		} else {
 			other()
@@ -152,7 +152,7 @@ func TestSlots_AQuickCrowdWaits(t *testing.T) {
 		for range 1000 {
 			waited.Go(func() {
 				for range 3 {
-					leave, err := s.Take(t.Context(), "a")
+					leave, err := s.Acquire(t.Context(), "a")
 					if err != nil {
 						t.Error(err)
 						return
@@ -170,16 +170,16 @@ func TestSlots_AFewWaitForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots(1, ReadTurn)
-		leave, err := s.Take(t.Context(), "a")
+		leave, err := s.Acquire(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(ReadTurn-time.Millisecond, leave)
-		second, err := s.Take(t.Context(), "a")
+		second, err := s.Acquire(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Take(t.Context(), "a"); sheaf.KindOf(err) != sheaf.Unavailable {
+		if _, err := s.Acquire(t.Context(), "a"); sheaf.KindOf(err) != sheaf.Unavailable {
 			t.Errorf("the third got %v after %v", err, ReadTurn)
 		}
 		second()

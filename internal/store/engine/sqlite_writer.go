@@ -13,14 +13,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxGroup and groupSpan bound a group, and so how long its first member waits
-// for the last: whoever comes when so many have run, or for so long, is in the
-// next one.
 const (
+	// maxGroup and groupSpan bound a group, and so how long its first member waits for the last:
+	// whoever comes when so many have run, or when they have run for so long, is in the next one.
 	maxGroup  = 256
 	groupSpan = 100 * time.Millisecond
-	// rowsOfAWrite is what a write changes, as a create does with its event, a
-	// delivery and the counters. A chunk of a cascade counts as many of them.
+	// rowsOfAWrite is how many rows a usual write changes: a record, its event, a delivery and the
+	// counters. A chunk of a cascade counts as as many writes as its rows would be.
 	rowsOfAWrite = 5
 )
 
@@ -29,9 +28,9 @@ var ErrQueue = errors.New("the writer has had no room for too long")
 
 var errClosed = errors.New("the store is closed")
 
-// writer is the only one that writes to the file. An fsync costs more than a
-// write, so concurrent writes share one: whoever asks while a commit is under way
-// joins the next group, which is one transaction.
+// writer is the only one that writes to the file. An fsync costs more than a write, so concurrent
+// writes share one: whoever asks while a commit is under way joins the next group, which is one
+// transaction.
 //
 //	callers      do(A)   do(B)   do(C)                  do(D) waits in jobs
 //	               \       |       /                       |
@@ -39,38 +38,48 @@ var errClosed = errors.New("the store is closed")
 //	                               |
 //	answers                        A, B and C are told, all after the commit
 //
-// Nobody is answered before COMMIT has returned. Until its closure has begun, a
-// caller who leaves withdraws it; after that the outcome is waited for.
+// Nobody is answered before COMMIT has returned. Until its closure has begun, a caller who leaves
+// withdraws it; after that the outcome is waited for.
 //
-// A member that fails before it changed anything, as nearly all that fail do,
-// leaves nothing to undo. One that fails later takes the transaction with it,
-// and the others run again, this time with a savepoint each: savepoints for all
-// of them always would cost a sixth of the writer's time.
+// What a member that fails does to the others:
+//
+//	it fails                                 then
+//	before it changed anything (nearly all)  nothing is to be undone, the group goes on
+//	after it changed something               the transaction is rolled back; all members that did
+//	or SQLite rolls everything back          not fail run again in a new one (again), each in a
+//	under it, as when the disk is full       savepoint, so that a further failure undoes itself alone
+//	at COMMIT                                everybody gets the error
+//
+// Savepoints for all members always would cost a sixth of the writer's time.
 type writer struct {
 	conn        *sqliteConn
-	options     Options       // who is told
-	checkpoints *checkpointer // is told what the log gets
-	jobs        chan *job
-	span        time.Duration // of a group: groupSpan
-	done        chan struct{}
-	version     int64 // data_version: changes when another process commits
-	blind       bool  // data_version could not be read
+	options     Options       // whom to tell of commits
+	checkpoints *checkpointer // counts what the log gets
+	jobs        chan *job     // those that wait; closed at the end
+	span        time.Duration // of a group: groupSpan, except in tests
+	done        chan struct{} // closed when run has ended
 
-	observe    atomic.Pointer[func(Group)]
-	committing time.Duration // of the last COMMIT
+	// version is what PRAGMA data_version said last: it changes when another process commits. blind
+	// says that it could not be read.
+	version int64
+	blind   bool
 
-	mu     sync.RWMutex // guards closed, and sending on jobs after it
+	observe    atomic.Pointer[func(GroupCommit)] // who listens to groups; nil: nobody
+	committing time.Duration                     // how long the last COMMIT took
+
+	mu     sync.RWMutex // guards closed, and that nobody sends on jobs once it is set
 	closed bool
 }
 
 // job is one call of Write.
 type job struct {
 	fn    func(*Tx) error
-	asked time.Time
-	taken atomic.Bool // by the writer, which begins it, or by the caller, who withdraws it
-	tx    *Tx
-	err   error
-	done  chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
+	asked time.Time // when; zero while nobody listens to groups
+	// decided is set once: by the writer, which begins the job, or by its caller, who withdraws it.
+	decided atomic.Bool
+	tx      *Tx           // of the closure's last run, for its Note; nil when that failed
+	err     error         // the outcome, which the caller reads after done
+	done    chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
 }
 
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
@@ -80,14 +89,14 @@ func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 	return w
 }
 
-// do runs fn in the next group. Until fn has begun, it is withdrawn when ctx ends
-// or after WriteTimeout; then its outcome is waited for. No request's context
-// reaches a statement: in SQLite a cancelled one rolls back the whole group.
+// do runs fn in the next group. Until fn has begun, it is withdrawn when ctx ends or after
+// WriteTimeout; from then on its outcome is waited for. No request's context reaches a statement: in
+// SQLite a cancelled one rolls back the whole group.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
 	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
-	if err := w.enqueue(ctx, j); err != nil {
+	if err := w.submit(ctx, j); err != nil {
 		return err
 	}
 	select {
@@ -95,17 +104,19 @@ func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 		return j.err
 	case <-ctx.Done():
 	}
-	if j.take() {
+	if j.decide() {
 		return sheaf.UnavailableError(context.Cause(ctx))
 	}
 	<-j.done
 	return j.err
 }
 
-// take reports whether nobody took the job before.
-func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
+// decide reports whether whoever asks is the first to decide on the job: it is begun or withdrawn,
+// never both.
+func (j *job) decide() bool { return j.decided.CompareAndSwap(false, true) }
 
-func (w *writer) enqueue(ctx context.Context, j *job) error {
+// submit puts the job where the writer finds it, and waits while there is no room.
+func (w *writer) submit(ctx context.Context, j *job) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
@@ -144,8 +155,8 @@ func (w *writer) run() {
 			if !ok {
 				return
 			}
-			if j.take() {
-				w.group(j)
+			if j.decide() {
+				w.runGroup(j)
 			}
 		case <-tick.C:
 			w.lookAround()
@@ -153,9 +164,9 @@ func (w *writer) run() {
 	}
 }
 
-// lookAround notices the commits of other processes, such as the command line:
-// on this connection data_version changes with theirs alone. Where that cannot be
-// read, somebody may have committed: a key that was revoked must not go on.
+// lookAround notices the commits of other processes, such as the command line: on this connection
+// data_version changes with theirs alone. Where it cannot be read, somebody may have committed: a
+// key that was revoked must not go on working.
 func (w *writer) lookAround() {
 	now, _, err := One(&Reader{conn: w.conn}, "PRAGMA data_version", (*Row).Int)
 	if err != nil {
@@ -177,13 +188,13 @@ func (w *writer) lookAround() {
 	w.version = now
 }
 
-// group runs first and whoever is waiting, and answers them all.
-func (w *writer) group(first *job) {
+// runGroup runs first and whoever is waiting, and answers them all.
+func (w *writer) runGroup(first *job) {
 	began := w.clock()
 	members, err := w.attempt(first)
 	for errors.Is(err, errUndone) {
-		// The whole transaction was thrown away under one member, which now has
-		// its error: the others run again, in a new group.
+		// The member under which the transaction was thrown away has its error now, so that one
+		// fewer runs each time.
 		members, err = w.again(members)
 	}
 	w.tell(members, began)
@@ -195,9 +206,11 @@ func (w *writer) group(first *job) {
 	}
 }
 
-// errUndone is a transaction that was rolled back under a member.
+// errUndone says that the transaction was rolled back under a member, which has an error then.
 var errUndone = errors.New("the transaction was rolled back by the engine")
 
+// attempt is the usual way of a group: one transaction without savepoints, which takes in whoever
+// comes until nobody waits or the group is full. It returns all who were in it.
 func (w *writer) attempt(first *job) ([]*job, error) {
 	until := time.Now().Add(w.span)
 	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
@@ -205,10 +218,10 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	}
 	failpoint.Pass(failpoint.Begun)
 	members := []*job{first}
-	if !w.member(first) {
+	if !w.runPlain(first) {
 		return members, errUndone
 	}
-	// A client that was just answered is about to ask again: let it in.
+	// A client that was just answered is about to ask again: let it run, so that it is in this group.
 	runtime.Gosched()
 	for len(members) < maxGroup && time.Now().Before(until) {
 		select {
@@ -216,11 +229,11 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 			if !ok {
 				return members, w.commit(members)
 			}
-			if !j.take() {
-				continue
+			if !j.decide() {
+				continue // it was withdrawn
 			}
 			members = append(members, j)
-			if !w.member(j) {
+			if !w.runPlain(j) {
 				return members, errUndone
 			}
 			continue
@@ -231,22 +244,21 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	return members, w.commit(members)
 }
 
-// again runs the members that have no error of their own in a new transaction,
-// so that none of them can undo it once more.
+// again runs the members that have no error of their own in a new transaction, each in a savepoint.
 func (w *writer) again(members []*job) ([]*job, error) {
 	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
 		return members, err
 	}
 	for _, j := range members {
-		if j.err == nil && !w.guarded(j) {
+		if j.err == nil && !w.runGuarded(j) {
 			return members, errUndone
 		}
 	}
 	return members, w.commit(members)
 }
 
-// member runs one job. It returns false when the transaction no longer stands.
-func (w *writer) member(j *job) bool {
+// runPlain runs one job without a savepoint. It returns false when the transaction no longer stands.
+func (w *writer) runPlain(j *job) bool {
 	w.conn.changed = false
 	if !w.call(j) {
 		return false
@@ -257,8 +269,8 @@ func (w *writer) member(j *job) bool {
 	return true
 }
 
-// guarded is member in a savepoint.
-func (w *writer) guarded(j *job) bool {
+// runGuarded is runPlain in a savepoint, to which a job that fails is rolled back.
+func (w *writer) runGuarded(j *job) bool {
 	if _, err := w.conn.exec("SAVEPOINT member", nil); err != nil {
 		j.err = err
 		return !w.conn.c.AutocommitEnabled()
@@ -277,8 +289,8 @@ func (w *writer) guarded(j *job) bool {
 	return true
 }
 
-// call runs fn, and returns false when SQLite rolled everything back under it.
-// Of what failed nothing is told.
+// call runs the job's closure, and returns false when SQLite rolled everything back under it. A job
+// that failed keeps no Tx: nobody is told of what it noted.
 func (w *writer) call(j *job) bool {
 	j.tx = &Tx{Reader: Reader{conn: w.conn}}
 	j.err = safely(j.fn, j.tx)
@@ -292,6 +304,8 @@ func (w *writer) call(j *job) bool {
 	return stands
 }
 
+// abandon rolls the whole transaction back because of one job, which gets the error unless it has
+// one. It returns false, as runPlain and runGuarded do then.
 func (w *writer) abandon(j *job, err error) bool {
 	if j.err == nil {
 		j.err = err
@@ -306,7 +320,7 @@ func (w *writer) rollback() {
 	}
 }
 
-// commit makes the group durable, and tells of it.
+// commit makes the group durable. Options.Committing hears of it before and after.
 func (w *writer) commit(members []*job) error {
 	var notes []any
 	for _, j := range members {
@@ -323,7 +337,7 @@ func (w *writer) commit(members []*job) error {
 	if err != nil {
 		w.rollback()
 		settle(false)
-		// Nobody's own fault, and so no constraint of theirs: hence %v.
+		// %v hides which error it was: a broken constraint would look like the fault of each member.
 		return sheaf.UnavailableError(fmt.Errorf("commit: %v", err))
 	}
 	settle(true)
