@@ -1,8 +1,9 @@
-// Package failpoint marks the moments at which the crash tests kill the program. In a program that is built as users
-// build it, nothing of it is left: the tag failpoint puts it in.
+// Package failpoint marks the moments at which the crash tests kill the program. In a program that
+// is built as users build it, nothing of it is left: the tag failpoint puts it in.
 package failpoint
 
-// The points, in the order in which a write and its delivery pass them. Each is passed by both engines.
+// The points, in the order in which a write and its delivery pass them. Each is passed by both
+// engines.
 const (
 	Begun        = "begun"         // a transaction has begun
 	BeforeCommit = "before-commit" // everything is written and nothing is durable
@@ -19,6 +20,6 @@ const (
 	BetweenChunks = "between-chunks" // some chunks of a cascade are durable and others have not begun
 )
 
-// EnvKill names the point and the number of the pass that kills the process, such as "posted:3". It matters only with
-// the tag.
+// EnvKill names the point and the number of the pass that kills the process, such as "posted:3". It
+// matters only with the tag.
 const EnvKill = "FAILPOINT_KILL"

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Routes counts the requests of all routes, and how long they took. It is a prometheus.Collector, to
-// be registered once.
+// Routes counts the requests of all routes, and how long they took. It is a prometheus.Collector,
+// to be registered once.
 type Routes struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

@@ -24,8 +24,8 @@ func (r *ring) newest() int64 {
 	return r.at(len(r.times) - 1) // the place before first
 }
 
-// push adds a time, which is not before any other. The ring grows by doubling, but not beyond limit, unless it holds as
-// many already.
+// push adds a time, which is not before any other. The ring grows by doubling, but not beyond
+// limit, unless it holds as many already.
 func (r *ring) push(at int64, limit int) {
 	if r.n == len(r.times) {
 		r.grow(max(min(max(2*r.n, 4), limit), r.n+1))

@@ -1,10 +1,10 @@
-// Package ratewindow is the exact sliding window behind the rate limit: in no 60 seconds are more requests of one key
-// admitted than its limit, nor more of a group of keys than its ceiling. It keeps the admission times of the last 60
-// seconds, in this process alone; a new Window begins empty. It must not read the clock, start goroutines, or know what
-// a key or a plan is.
+// Package ratewindow is the exact sliding window behind the rate limit: in no 60 seconds are more
+// requests of one key admitted than its limit, nor more of a group of keys than its ceiling. It
+// keeps the admission times of the last 60 seconds, in this process alone; a new Window begins
+// empty. It must not read the clock, start goroutines, or know what a key or a plan is.
 //
-// A key has a ring of times, the oldest first. A request is admitted while the ring has fewer times than the limit; the
-// slot of the oldest frees when it is a minute old:
+// A key has a ring of times, the oldest first. A request is admitted while the ring has fewer times
+// than the limit; the slot of the oldest frees when it is a minute old:
 //
 //	limit 4, now 75 s:   [ 12 s  41 s  58 s  74 s ]   12 s is more than 60 s ago: one slot is free, the request takes it
 //	         now 76 s:   [ 41 s  58 s  74 s  75 s ]   full: the next slot frees at 101 s, Retry-After is 26
@@ -22,7 +22,8 @@ import (
 const (
 	second = int64(time.Second)
 
-	// shards is into how many parts the keys are divided, each with its lock, so that cores do not wait for each other.
+	// shards is into how many parts the keys are divided, each with its lock, so that cores do not
+	// wait for each other.
 	shards = 64
 )
 
@@ -33,23 +34,25 @@ type Decision struct {
 	Limit int
 	// Remaining is how many more requests would be admitted now. It is 0 where there is no limit.
 	Remaining int
-	// Reset is the whole number of seconds, rounded up, until one more slot frees; 0 while some remain.
+	// Reset is the whole number of seconds, rounded up, until one more slot frees; 0 while some
+	// remain.
 	Reset int
-	// RetryAfter is, for a refused request, the least whole number of seconds, at least 1, after which a request is
-	// admitted if the limit stays and nobody else asks; else 0.
+	// RetryAfter is, for a refused request, the least whole number of seconds, at least 1, after
+	// which a request is admitted if the limit stays and nobody else asks; else 0.
 	RetryAfter int
 	// Shared is true for a request that only the ceiling of its group refused.
 	Shared bool
 }
 
-// Group is what several keys share: a window of its own, with a ceiling for the requests of all of them. The zero value
-// is none. Its name is no key's.
+// Group is what several keys share: a window of its own, with a ceiling for the requests of all of
+// them. The zero value is none. Its name is no key's.
 type Group struct {
 	Name    string
 	Ceiling int
 }
 
-// Within returns the decision on a request that both its key, whose decision d is, and its group decide on.
+// Within returns the decision on a request that both its key, whose decision d is, and its group
+// decide on.
 func (d Decision) Within(group Decision) Decision {
 	d.Shared = d.Admitted && !group.Admitted
 	d.Admitted = d.Admitted && group.Admitted
@@ -61,22 +64,25 @@ func (d Decision) Within(group Decision) Decision {
 
 // Window admits requests by key. Its methods may be called concurrently and never block for long.
 //
-// Time is what the callers say it is, but never runs backwards: an earlier now counts as the latest one seen, so that
-// a clock that is set back, or callers that overtake each other, admit nothing more. Give it times with a monotonic
-// reading, as time.Now does, and setting the wall clock has no effect.
+// Time is what the callers say it is, but never runs backwards: an earlier now counts as the latest
+// one seen, so that a clock that is set back, or callers that overtake each other, admit nothing
+// more. Give it times with a monotonic reading, as time.Now does, and setting the wall clock has no
+// effect.
 //
-// A key costs eight bytes for each admission of a busy minute, twice as much while it grows, never more than for its
-// largest limit and what was admitted early, and is forgotten some time after the last of them has expired.
+// A key costs eight bytes for each admission of a busy minute, twice as much while it grows, never
+// more than for its largest limit and what was admitted early, and is forgotten some time after the
+// last of them has expired.
 type Window struct {
-	// held is how long an admission occupies its slot: the window's length and an instant, so that even a closed interval
-	// of 60 seconds, both ends included, holds no more than the limit.
+	// held is how long an admission occupies its slot: the window's length and an instant, so that
+	// even a closed interval of 60 seconds, both ends included, holds no more than the limit.
 	held   int64
 	seed   maphash.Seed
 	origin atomic.Pointer[time.Time] // the first now; times are kept as nanoseconds since
 	shards [shards]shard
 }
 
-// shard is a part of the keys. Its list is in the order of the latest admissions, the longest idle key first.
+// shard is a part of the keys. Its list is in the order of the latest admissions, the longest idle
+// key first.
 type shard struct {
 	mu   sync.Mutex // guards all below, and the keys
 	held int64      // the Window's
@@ -97,7 +103,8 @@ type key struct {
 // New returns an empty Window of a minute.
 func New() *Window { return NewOf(time.Minute) }
 
-// NewOf returns an empty Window of another length: all that is said of 60 seconds then holds for that.
+// NewOf returns an empty Window of another length: all that is said of 60 seconds then holds for
+// that.
 func NewOf(length time.Duration) *Window {
 	w := &Window{held: int64(length) + 1, seed: maphash.MakeSeed()}
 	for i := range w.shards {
@@ -106,26 +113,28 @@ func NewOf(length time.Duration) *Window {
 	return w
 }
 
-// Admit decides on a request of the key and, if it is admitted, counts it. Refused requests do not count. The limit
-// may differ from call to call and applies at once to all admissions of the last 60 seconds. A limit of 0 or less
-// admits everything and counts nothing: requests admitted so are unknown to a limit that comes later.
+// Admit decides on a request of the key and, if it is admitted, counts it. Refused requests do not
+// count. The limit may differ from call to call and applies at once to all admissions of the last
+// 60 seconds. A limit of 0 or less admits everything and counts nothing: requests admitted so are
+// unknown to a limit that comes later.
 func (w *Window) Admit(name string, limit int, now time.Time) Decision {
 	return w.AdmitIn(name, limit, Group{}, now)
 }
 
-// AdmitIn is Admit for a key of a group: a request is admitted when the key and the group both have a slot, and then
-// takes one of each; a refused one takes none.
+// AdmitIn is Admit for a key of a group: a request is admitted when the key and the group both have
+// a slot, and then takes one of each; a refused one takes none.
 func (w *Window) AdmitIn(name string, limit int, in Group, now time.Time) Decision {
 	return w.decide(name, limit, in, now, 0, true)
 }
 
-// AdmitEarly is AdmitIn for a caller whose slots another clock frees: one that frees within early counts as free. Then
-// at most limit requests are admitted in 60 seconds less early.
+// AdmitEarly is AdmitIn for a caller whose slots another clock frees: one that frees within early
+// counts as free. Then at most limit requests are admitted in 60 seconds less early.
 func (w *Window) AdmitEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
 	return w.decide(name, limit, in, now, early, true)
 }
 
-// Peek says what Admit would say of a request now, with Remaining as it is before that request. It counts nothing.
+// Peek says what Admit would say of a request now, with Remaining as it is before that request. It
+// counts nothing.
 func (w *Window) Peek(name string, limit int, now time.Time) Decision {
 	return w.PeekIn(name, limit, Group{}, now)
 }
@@ -135,12 +144,14 @@ func (w *Window) PeekIn(name string, limit int, in Group, now time.Time) Decisio
 	return w.decide(name, limit, in, now, 0, false)
 }
 
-// PeekEarly says what AdmitEarly would. A refusal says after how many seconds a slot is free without being early.
+// PeekEarly says what AdmitEarly would. A refusal says after how many seconds a slot is free
+// without being early.
 func (w *Window) PeekEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
 	return w.decide(name, limit, in, now, early, false)
 }
 
-// decide holds the shards of the key and of the group, so that nobody takes a slot of either meanwhile.
+// decide holds the shards of the key and of the group, so that nobody takes a slot of either
+// meanwhile.
 func (w *Window) decide(name string, limit int, in Group, now time.Time, early time.Duration, count bool) Decision {
 	if limit <= 0 {
 		return Decision{Admitted: true}
@@ -167,8 +178,9 @@ func (w *Window) decide(name string, limit int, in Group, now time.Time, early t
 	return d
 }
 
-// Sweep forgets every key whose admissions have all expired. Admit does the same little by little, for keys that share
-// a lock with its own; Sweep is for an owner that wants the memory back after the traffic has ended.
+// Sweep forgets every key whose admissions have all expired. Admit does the same little by little,
+// for keys that share a lock with its own; Sweep is for an owner that wants the memory back after
+// the traffic has ended.
 func (w *Window) Sweep(now time.Time) {
 	at := w.since(now)
 	for i := range w.shards {
@@ -209,7 +221,8 @@ func (w *Window) unlock(a, b int) {
 	}
 }
 
-// since returns the nanoseconds from the origin to now. They are at most half of what fits, so that sums fit.
+// since returns the nanoseconds from the origin to now. They are at most half of what fits, so that
+// sums fit.
 func (w *Window) since(now time.Time) int64 {
 	origin := w.origin.Load()
 	if origin == nil {
@@ -261,7 +274,8 @@ func (s *shard) count(name string, limit int, at int64) Decision {
 	return s.decision(k, limit, at, true)
 }
 
-// find returns a key without its expired admissions, or nil if it never had any or has none left and was forgotten.
+// find returns a key without its expired admissions, or nil if it never had any or has none left
+// and was forgotten.
 func (s *shard) find(name string) *key {
 	k := s.keys[name]
 	if k != nil {
@@ -277,8 +291,8 @@ func (s *shard) insert(name string) *key {
 	return k
 }
 
-// forget drops up to most keys whose admissions have all expired. Two for each request are enough: a request adds at
-// most one key.
+// forget drops up to most keys whose admissions have all expired. Two for each request are enough:
+// a request adds at most one key.
 func (s *shard) forget(most int) {
 	for range most {
 		k := s.idle.front
@@ -290,12 +304,13 @@ func (s *shard) forget(most int) {
 	}
 }
 
-// decision reads the state of a key whose expired admissions are gone. Seconds count from the caller's own now: if it
-// lies behind the shard's, the wait is longer by as much.
+// decision reads the state of a key whose expired admissions are gone. Seconds count from the
+// caller's own now: if it lies behind the shard's, the wait is longer by as much.
 func (s *shard) decision(k *key, limit int, at int64, admitted bool) Decision {
 	d := Decision{Admitted: admitted, Limit: limit, Remaining: max(limit-k.admissions.n, 0)}
 	if d.Remaining == 0 {
-		// After a plan has shrunk there may be more admissions than the limit: all but limit-1 have to expire.
+		// After a plan has shrunk there may be more admissions than the limit: all but limit-1 have
+		// to expire.
 		frees := k.admissions.at(k.admissions.n-limit) + s.held
 		d.Reset = int((frees - at + second - 1) / second)
 	}

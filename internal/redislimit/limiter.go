@@ -1,8 +1,10 @@
-// Package redislimit is the rate limit over several nodes: the exact sliding window of ratewindow, kept in Redis. When
-// Redis cannot be asked, each node goes on alone with its share of the limit, and returns by itself. A request is never
-// failed and never admitted without a limit because of Redis.
+// Package redislimit is the rate limit over several nodes: the exact sliding window of ratewindow,
+// kept in Redis. When Redis cannot be asked, each node goes on alone with its share of the limit,
+// and returns by itself. A request is never failed and never admitted without a limit because of
+// Redis.
 //
-// What holds, for N requests a minute on k nodes, be N the limit of a key or the ceiling of a group of keys:
+// What holds, for N requests a minute on k nodes, be N the limit of a key or the ceiling of a group
+// of keys:
 //
 //   - While Redis works: in no 60 seconds are more than N admitted over all nodes, by Redis' clock; refused requests do
 //     not count.
@@ -45,8 +47,8 @@ const (
 	aliveFor  = 5 * time.Second // a node counts as alive after its last beat
 	keptFor   = 3 * time.Minute // Redis remembers a beat; longer than any admission, see sync
 
-	// While Redis is lost, Run tries to reach it after the first of these, and then after twice as long each time, up to
-	// the last. Once it was there for stableAfter, it begins anew.
+	// While Redis is lost, Run tries to reach it after the first of these, and then after twice as
+	// long each time, up to the last. Once it was there for stableAfter, it begins anew.
 	firstProbe, lastProbe = 100 * time.Millisecond, time.Second
 	stableAfter           = 10 * time.Second
 
@@ -55,7 +57,8 @@ const (
 
 // Config is what a Limiter needs.
 type Config struct {
-	// URL is the address of Redis: redis://[user:password@]host[:port][/database], or rediss:// for TLS.
+	// URL is the address of Redis: redis://[user:password@]host[:port][/database], or rediss:// for
+	// TLS.
 	URL string
 	// NodeID tells this process from all others that use the same Redis.
 	NodeID string
@@ -82,7 +85,8 @@ type Limiter struct {
 	window time.Duration // a minute, except in tests
 	budget time.Duration // of one question to Redis
 
-	// local has all admissions of this node. Without Redis it decides alone; with it, it may veto what Redis admits.
+	// local has all admissions of this node. Without Redis it decides alone; with it, it may veto
+	// what Redis admits.
 	local *ratewindow.Window
 
 	server atomic.Pointer[server] // nil while Redis is lost
@@ -94,8 +98,9 @@ type Limiter struct {
 	sharesUntil time.Time // until then Redis, which lost its data, does not know of every admission that counts
 }
 
-// New returns a Limiter, whose Run keeps it going. The error is for the person who gave the URL. That Redis cannot be
-// reached is none: the Limiter then begins degraded. It blocks for at most half a second.
+// New returns a Limiter, whose Run keeps it going. The error is for the person who gave the URL.
+// That Redis cannot be reached is none: the Limiter then begins degraded. It blocks for at most
+// half a second.
 func New(c Config) (*Limiter, error) { return newLimiter(c, time.Minute, budget) }
 
 func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
@@ -113,9 +118,10 @@ func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
 	return l, nil
 }
 
-// Admit decides on a request of the key, in its group if it has one, and, if it is admitted, counts it, as ratewindow's
-// AdmitIn does. It blocks for as long as Redis takes to answer; when Redis does not, for 250 ms, and not at all until Run
-// has reached it again. A client that goes away does not end the wait, since that would look like a lost Redis.
+// Admit decides on a request of the key, in its group if it has one, and, if it is admitted, counts
+// it, as ratewindow's AdmitIn does. It blocks for as long as Redis takes to answer; when Redis does
+// not, for 250 ms, and not at all until Run has reached it again. A client that goes away does not
+// end the wait, since that would look like a lost Redis.
 func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
 	if limit <= 0 {
 		return ratewindow.Decision{Admitted: true}
@@ -127,8 +133,9 @@ func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.
 	if l.sharing(now) {
 		return l.admitSharing(server, key, limit, in, now)
 	}
-	// The local window hears of an admission later than Redis made it, by as long as the answer took: to the instant it
-	// would refuse what is right. A request that it refuses even so, Redis would refuse too, or has lost its data.
+	// The local window hears of an admission later than Redis made it, by as long as the answer
+	// took: to the instant it would refuse what is right. A request that it refuses even so, Redis
+	// would refuse too, or has lost its data.
 	early := l.window / 120
 	if d := l.local.PeekEarly(key, limit, in, now, early); !d.Admitted {
 		return d
@@ -172,7 +179,8 @@ func (a admission) decision(limit int, in ratewindow.Group) ratewindow.Decision 
 	return d
 }
 
-// decision says of one window what ratewindow would, and rounds as it does. A window that has slots left did not refuse the request: another one did.
+// decision says of one window what ratewindow would, and rounds as it does. A window that has slots
+// left did not refuse the request: another one did.
 func (f fill) decision(admitted bool, limit int) ratewindow.Decision {
 	d := ratewindow.Decision{Admitted: admitted || f.count < limit, Limit: limit, Remaining: max(limit-f.count, 0)}
 	if d.Remaining == 0 {
@@ -213,7 +221,8 @@ func (l *Limiter) State() State {
 	return l.state
 }
 
-// Close closes the connection. It is for the end, after Run: requests that come later are decided alone.
+// Close closes the connection. It is for the end, after Run: requests that come later are decided
+// alone.
 func (l *Limiter) Close() error {
 	if server := l.server.Swap(nil); server != nil {
 		server.close()

@@ -15,9 +15,9 @@ const batchMost = 256
 
 var errClosed = errors.New("the connection to Redis was closed")
 
-// pipe is one connection that many callers share: while one exchange is under way the next calls gather, and travel
-// together. One of the callers does the work for all of them, so there is no goroutine to look after. After the first
-// failure of the connection all calls fail, at once.
+// pipe is one connection that many callers share: while one exchange is under way the next calls
+// gather, and travel together. One of the callers does the work for all of them, so there is no
+// goroutine to look after. After the first failure of the connection all calls fail, at once.
 type pipe struct {
 	conn redis.Conn
 
@@ -69,8 +69,8 @@ func (p *pipe) run(script *redis.Script, args ...any) ([]int64, error) {
 	return c.reply, c.err
 }
 
-// serve does one exchange for the calls that have gathered, the leader's own first among them, and makes one of those
-// that came meanwhile the next leader.
+// serve does one exchange for the calls that have gathered, the leader's own first among them, and
+// makes one of those that came meanwhile the next leader.
 func (p *pipe) serve() {
 	p.mu.Lock()
 	n := min(len(p.queue), batchMost)
@@ -97,7 +97,8 @@ func (p *pipe) serve() {
 	}
 }
 
-// exchange sends the calls and reads their replies. It returns the connection's error, which is also the calls'.
+// exchange sends the calls and reads their replies. It returns the connection's error, which is
+// also the calls'.
 func (p *pipe) exchange(batch []*call) error {
 	for _, c := range batch {
 		_ = c.script.SendHash(p.conn, c.args...) // an error stays with the connection

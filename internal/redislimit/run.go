@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Run tells Redis that this node is alive and, when Redis was lost, tries to reach it again, until ctx ends: then it
-// takes the node off the list and returns nil.
+// Run tells Redis that this node is alive and, when Redis was lost, tries to reach it again, until
+// ctx ends: then it takes the node off the list and returns nil.
 func (l *Limiter) Run(ctx context.Context) error {
 	probe, swept := firstProbe, l.Now()
 	timer := time.NewTimer(beatEvery)
@@ -70,8 +70,8 @@ func (l *Limiter) reach() error {
 
 // sync beats once, and learns how many nodes there are and whether Redis has lost its data.
 //
-// It has when it knows of an older beat of this node than the last, or of none. A beat is kept for so long that none of
-// the admissions before it counts any more when it is dropped.
+// It has when it knows of an older beat of this node than the last, or of none. A beat is kept for
+// so long that none of the admissions before it counts any more when it is dropped.
 func (l *Limiter) sync(server *server) error {
 	b, err := server.beat(l.NodeID, aliveFor, keptFor)
 	if err != nil {
@@ -93,8 +93,8 @@ func (l *Limiter) sync(server *server) error {
 	return nil
 }
 
-// lose begins to count alone, and says so once. Only the first failure on a connection counts: requests that were
-// under way may fail on it when Redis has been reached again on another.
+// lose begins to count alone, and says so once. Only the first failure on a connection counts:
+// requests that were under way may fail on it when Redis has been reached again on another.
 func (l *Limiter) lose(server *server, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

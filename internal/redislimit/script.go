@@ -4,8 +4,9 @@ import "github.com/gomodule/redigo/redis"
 
 // The scripts run on Redis' own clock, in microseconds, so that the nodes' clocks do not matter.
 //
-// A key's admissions are a list of times, oldest first: about 11 bytes each, where a sorted set takes some hundred
-// beyond 128 members, and needs a distinct member for each of two admissions in the same microsecond.
+// A key's admissions are a list of times, oldest first: about 11 bytes each, where a sorted set
+// takes some hundred beyond 128 members, and needs a distinct member for each of two admissions in
+// the same microsecond.
 
 // luaClock sets now. Tests put another clock before the same scripts.
 const luaClock = `
@@ -13,16 +14,17 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
-// luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long an admission holds
-// its slot in microseconds, the keys' life in milliseconds, and the limit of each. It returns whether it was admitted
-// by all of them, which is when it takes a slot of each; then, for each, how many admissions there are with it and after
-// how many microseconds one more slot frees (0 while some are free).
+// luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long
+// an admission holds its slot in microseconds, the keys' life in milliseconds, and the limit of
+// each. It returns whether it was admitted by all of them, which is when it takes a slot of each;
+// then, for each, how many admissions there are with it and after how many microseconds one more
+// slot frees (0 while some are free).
 //
-// Times that lie ahead of the clock, which then was set back, count as of now: their slots are held for longer than a
-// minute, but not until the clock has caught up.
+// Times that lie ahead of the clock, which then was set back, count as of now: their slots are held
+// for longer than a minute, but not until the clock has caught up.
 //
-// The expired ones are counted by doubling steps, then halving ones: nothing in the common case that the oldest is
-// alive, and some twenty looks when five hundred expire at once.
+// The expired ones are counted by doubling steps, then halving ones: nothing in the common case
+// that the oldest is alive, and some twenty looks when five hundred expire at once.
 const luaAdmit = `
 local held = tonumber(ARGV[1])
 local function text(at) return string.format('%.0f', at) end
@@ -66,8 +68,9 @@ end
 return reply
 `
 
-// luaBeat notes that a node is alive: ARGV is its name, for how long a beat proves life, and for how long it is kept,
-// both in microseconds. It returns the node's previous beat, 0 if there is none, how many nodes are alive, and now.
+// luaBeat notes that a node is alive: ARGV is its name, for how long a beat proves life, and for
+// how long it is kept, both in microseconds. It returns the node's previous beat, 0 if there is
+// none, how many nodes are alive, and now.
 const luaBeat = `
 local last = redis.call('ZSCORE', KEYS[1], ARGV[1])
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])

@@ -17,8 +17,8 @@ const (
 	nodesKey  = "sheaf:nodes"
 )
 
-// server is Redis over one connection, as the scripts see it. Every call ends within about the budget, with an error
-// if need be.
+// server is Redis over one connection, as the scripts see it. Every call ends within about the
+// budget, with an error if need be.
 type server struct {
 	pipe *pipe
 	held int64 // microseconds that an admission holds its slot

@@ -18,15 +18,15 @@ import (
 // process may end between two sweeps, and another node may do the next one.
 //
 // How far ahead a clock may be is the slack of a chore: a quarter of the time for which it keeps
-// things, so that what is removed too early is removed a little too early at most. A server that was
-// really switched off for longer than the slack cannot be told from a clock that is wrong. Such a
-// clock is believed once servers have run with it for as long as the slack, or when an operator
+// things, so that what is removed too early is removed a little too early at most. A server that
+// was really switched off for longer than the slack cannot be told from a clock that is wrong. Such
+// a clock is believed once servers have run with it for as long as the slack, or when an operator
 // says so with sheaf confirm-clock.
 
 const (
-	// shortest is the shortest time for which something is kept that would be missed: the answers to
-	// requests with an Idempotency-Key. It also stands for the chores that remove what has ended,
-	// such as sessions, and so keep nothing at all.
+	// shortest is the shortest time for which something is kept that would be missed: the answers
+	// to requests with an Idempotency-Key. It also stands for the chores that remove what has
+	// ended, such as sessions, and so keep nothing at all.
 	shortest = sheaf.AnswersKept
 	// leastSlack is how far ahead a clock may be for any chore, however short it keeps things.
 	leastSlack = time.Hour
@@ -91,8 +91,8 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	next := store.SweepClock{Trusted: last.Trusted, Ran: v.ran}
 	set := !c.wall.IsZero() && now.Sub(c.wall)-(at-c.at) > leastSlack
 	if set {
-		// Somebody set the clock ahead since the last look. That servers ran until then says nothing
-		// for the new time, so the count begins anew.
+		// Somebody set the clock ahead since the last look. That servers ran until then says
+		// nothing for the new time, so the count begins anew.
 		next, v.ran = store.SweepClock{Trusted: last.Trusted.Add(v.ran)}, 0
 	}
 	c.wall, c.at = now, at

@@ -42,7 +42,8 @@ func (t *Tally) Of(ws sheaf.WorkspaceID) *Counter {
 // Counter counts nothing. It is safe for concurrent use, and no method blocks.
 type Counter struct {
 	requests, rateLimited, delivered, retried, failed atomic.Int64
-	// tookSum and tookMax are how long attempts took, in nanoseconds: all together, and the longest.
+	// tookSum and tookMax are how long attempts took, in nanoseconds: all together, and the
+	// longest.
 	tookSum, tookMax atomic.Int64
 	// took counts attempts by how long they took, in the classes of sheaf.TookClass.
 	took [len(sheaf.TookBounds) + 1]atomic.Int64

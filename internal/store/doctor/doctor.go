@@ -1,5 +1,6 @@
-// Package doctor knows what must be true of the stored data, and looks whether it is. It only reads. Like the store it
-// has one file a noun; a promise is a check: a query that finds what may break it, and a judgement of each row.
+// Package doctor knows what must be true of the stored data, and looks whether it is. It only
+// reads. Like the store it has one file a noun; a promise is a check: a query that finds what may
+// break it, and a judgement of each row.
 package doctor
 
 import (
@@ -20,8 +21,8 @@ type Finding struct {
 	Check     string            // which promise it is about
 	Workspace sheaf.WorkspaceID // empty: it concerns the whole database
 	Text      string            // for a person: what is where, and what was expected
-	// Information says that nothing is broken: a workspace has more than its
-	// plan includes, as it may after a downgrade.
+	// Information says that nothing is broken: a workspace has more than its plan includes, as it
+	// may after a downgrade.
 	Information bool
 }
 
@@ -60,18 +61,17 @@ const FileCheck = "file"
 // Examination is what the doctor needs to know.
 type Examination struct {
 	Now time.Time
-	// Retention is for how long events are kept. It matters only where none is
-	// left that could tell.
+	// Retention is for how long events are kept. It matters only where none is left that could
+	// tell.
 	Retention time.Duration
 	// Box opens secrets; nil: they are not looked at.
 	Box *seal.Box
 }
 
-// Examine looks for whatever breaks a promise about the stored data, and calls
-// tell for each finding, which must not use the store. It only reads, beside
-// whoever writes: each workspace, and what belongs to none, is looked at in one
-// snapshot of its own. It holds neither the rows nor the findings in memory. An
-// error means that it could not look, not that something is wrong.
+// Examine looks for whatever breaks a promise about the stored data, and calls tell for each
+// finding, which must not use the store. It only reads, beside whoever writes: each workspace, and
+// what belongs to none, is looked at in one snapshot of its own. It holds neither the rows nor the
+// findings in memory. An error means that it could not look, not that something is wrong.
 func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Finding)) error {
 	snapshot, done, err := s.Snapshots(ctx)
 	if err != nil {
@@ -108,16 +108,16 @@ func examine(r *store.Reader, x Examination, tell func(Finding), at func(*patien
 	})
 }
 
-// CheckFile asks an SQLite file, whatever its schema, for what SQLite itself
-// promises of it, and tells of what is not so.
+// CheckFile asks an SQLite file, whatever its schema, for what SQLite itself promises of it, and
+// tells of what is not so.
 func CheckFile(ctx context.Context, s *store.Store, tell func(Finding)) error {
 	return s.ReadLong(ctx, func(r *store.Reader) error {
 		return examine(r, Examination{}, tell, func(p *patient) error { return p.run(fileChecks(p.sql.Dialect())) })
 	})
 }
 
-// A check is one promise, and the query that finds what may break it. judge
-// says what is wrong with a row, "" for nothing.
+// A check is one promise, and the query that finds what may break it. judge says what is wrong with
+// a row, "" for nothing.
 type check struct {
 	name  string
 	sql   string
@@ -138,8 +138,8 @@ func join(lists ...[]check) (out []check) {
 	return out
 }
 
-// tells returns a judge for queries that return only what is wrong: their
-// columns fill the blanks of a sentence.
+// tells returns a judge for queries that return only what is wrong: their columns fill the blanks
+// of a sentence.
 func tells(sentence string) func(*patient, *engine.Row) string {
 	blanks := strings.Count(sentence, "%s")
 	return func(_ *patient, r *engine.Row) string {
@@ -175,8 +175,8 @@ type patient struct {
 	ws     sheaf.Workspace
 	number int64 // of the workspace, in every key
 	oldest oldestEvent
-	// swept is the time before which the sweep may have removed what is old;
-	// nil: it has not said so yet.
+	// swept is the time before which the sweep may have removed what is old; nil: it has not said
+	// so yet.
 	swept *time.Time
 	// delivered is the time since when no delivery was removed for its age.
 	delivered time.Time
@@ -259,9 +259,8 @@ JOIN pragma_table_info(t.name) c
 WHERE t.type = 'table' AND c.name IN ('ws', 'user_id')`
 }
 
-// fileChecks are promises about SQLite's file itself: it is whole, its indexes
-// agree with their tables, and no row refers to one that is not there.
-// PostgreSQL has no such question.
+// fileChecks are promises about SQLite's file itself: it is whole, its indexes agree with their
+// tables, and no row refers to one that is not there. PostgreSQL has no such question.
 func fileChecks(d engine.Dialect) []check {
 	if d.Postgres {
 		return nil

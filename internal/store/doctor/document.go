@@ -20,8 +20,8 @@ SELECT id, title, title_folded, description, description_folded
 FROM documents
 WHERE ws = $1`},
 
-	// It equals the payload of its newest event, which is its deletion when it is
-	// deleted. Only its project may be gone since then.
+	// It equals the payload of its newest event, which is its deletion when it is deleted. Only its
+	// project may be gone since then.
 	{name: "document event", sql: withNewest(store.DocumentColumns, "documents", "document"), judge: func(p *patient, r *engine.Row) string {
 		d := store.ScanDocument(r)
 		l := logged{noun: "document", id: string(d.ID), record: &d, changed: d.UpdatedAt}

@@ -35,8 +35,7 @@ FROM events
 WHERE ws = $1`},
 }
 
-// oldestEvent is the first that the log still has; its number is 0 when it has
-// none.
+// oldestEvent is the first that the log still has; its number is 0 when it has none.
 type oldestEvent struct {
 	number int64
 	at     time.Time
@@ -54,13 +53,12 @@ func (p *patient) oldestEvent() (oldestEvent, error) {
 	return e, err
 }
 
-// clockSlack is by how much the time of a change may be ahead of its event's:
-// nodes' clocks differ, and a change raises updated_at also while one stands
-// still.
+// clockSlack is by how much the time of a change may be ahead of its event's: nodes' clocks differ,
+// and a change raises updated_at also while one stands still.
 const clockSlack = time.Minute
 
-// kept reports whether the event of a change at that time must still be there.
-// That needs no setting as long as the log has an event left to compare with.
+// kept reports whether the event of a change at that time must still be there. That needs no
+// setting as long as the log has an event left to compare with.
 func (p *patient) kept(changed time.Time) bool {
 	switch {
 	case p.oldest.number == 1 || p.ws.LastEvent == 0: // nothing was ever removed
@@ -119,8 +117,9 @@ func types(noun string, acts ...string) string {
 	return "(" + strings.Join(acts, ", ") + ")"
 }
 
-// withNewest selects the rows of a table, each with the number, type and body of its newest event. The plus, here and
-// below, keeps SQLite from taking the index of types, and with it all events of a type for each row.
+// withNewest selects the rows of a table, each with the number, type and body of its newest event.
+// The plus, here and below, keeps SQLite from taking the index of types, and with it all events of
+// a type for each row.
 func withNewest(columns, table, noun string) string {
 	return `
 SELECT t.*, e.type, e.body
@@ -155,8 +154,8 @@ type logged struct {
 	mayLose  string    // a field that becomes null without an event
 }
 
-// sameAsEvent compares a row with its newest event, whose number, type and body
-// are the next columns.
+// sameAsEvent compares a row with its newest event, whose number, type and body are the next
+// columns.
 func (p *patient) sameAsEvent(r *engine.Row, l logged) string {
 	number, kind := r.OptInt(), (*sheaf.EventType)(nil)
 	if r.Null() {

@@ -6,9 +6,8 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// checkFolders are the promises about folders: a forest of at most three levels,
-// each tree of one type and one workspace. Since a child is one level below its
-// parent, no folder is below itself.
+// checkFolders are the promises about folders: a forest of at most three levels, each tree of one
+// type and one workspace. Since a child is one level below its parent, no folder is below itself.
 var checkFolders = []check{
 	// A parent is there, in the same workspace.
 	{name: "folder parent", judge: tells("folder %s is in folder %s, which is not there"), sql: `
@@ -58,8 +57,7 @@ WHERE ws = $1`},
 	{name: "folder lost", sql: lost("folders", "folder"), judge: tells("folder %s is not there, and its newest event, number %s, is %s")},
 }
 
-// folded returns the judge of id, a name and its folded form, a description and
-// its folded form.
+// folded returns the judge of id, a name and its folded form, a description and its folded form.
 func folded(noun string) func(*patient, *engine.Row) string {
 	return func(_ *patient, r *engine.Row) string {
 		id, name, nameFolded, text, textFolded := show(r), r.Text(), r.Text(), r.OptText(), r.OptText()

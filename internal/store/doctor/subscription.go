@@ -10,8 +10,7 @@ import (
 
 // checkSubscriptions are the promises about webhook subscriptions.
 var checkSubscriptions = []check{
-	// It is active, or knows since when and why it is not; its positions are in
-	// the log.
+	// It is active, or knows since when and why it is not; its positions are in the log.
 	{name: "subscription state", judge: tells("subscription %s is in no state that exists: active %s, inactive since %s because of %s, from event %s, wants its types from event %s"), sql: `
 SELECT s.id, l.active, s.deactivated_at, s.deactivation_reason, s.since_event, s.events_since
 FROM subscriptions s
@@ -29,8 +28,8 @@ SELECT s.id
 FROM subscriptions s
 WHERE s.ws = $1 AND EXISTS (SELECT 1 FROM deleted_subscriptions d WHERE d.id = s.id)`},
 
-	// Its secrets and headers open with the master key, and the headers have the
-	// names that are shown.
+	// Its secrets and headers open with the master key, and the headers have the names that are
+	// shown.
 	{name: "secret", judge: (*patient).opens, sql: `
 SELECT id, header_names, ` + store.SealedColumns + `
 FROM subscriptions

@@ -58,8 +58,8 @@ FROM (
 WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},
 }
 
-// checkPlan tells what a workspace has beyond its plan, as it keeps after a
-// downgrade: it is refused when it is used, and no violation.
+// checkPlan tells what a workspace has beyond its plan, as it keeps after a downgrade: it is
+// refused when it is used, and no violation.
 var checkPlan = []check{
 	{name: "beyond plan", information: true, judge: beyond("live API keys", sheaf.Plan.MaxKeys),
 		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `

@@ -7,14 +7,13 @@ import (
 	"sync"
 )
 
-// Bulk is a statement that is run for many rows of arguments. In its text
-// {name} stands for a row's value.
+// Bulk is a statement that is run for many rows of arguments. In its text {name} stands for a row's
+// value.
 //
-// SQLite, which is in this process, runs it once for each row. To PostgreSQL,
-// which is a round trip away, a few rows go as that many statements sent
-// together, and more of them as one array a column: a SELECT becomes a LATERAL
-// of the rows, what says {rows} is joined with them there. Such a statement is
-// planned each time, for as large as its tables are by then.
+// SQLite, which is in this process, runs it once for each row. To PostgreSQL, which is a round trip
+// away, a few rows go as that many statements sent together, and more of them as one array a
+// column: a SELECT becomes a LATERAL of the rows, what says {rows} is joined with them there. Such
+// a statement is planned each time, for as large as its tables are by then.
 type Bulk struct {
 	into   string   // of an INSERT, what comes before its rows
 	SQLite string   // the text for one row, on SQLite
@@ -23,14 +22,13 @@ type Bulk struct {
 	kinds  []string // of the columns, as PostgreSQL names them
 }
 
-// bulkFrom is how many rows are more than a few: from there on planning costs
-// less than a statement a row.
+// bulkFrom is how many rows are more than a few: from there on planning costs less than a statement
+// a row.
 const bulkFrom = 8
 
-// NewBulk makes a bulk; "name int" is a column of numbers, "name id" one of
-// identifiers, "name" one of texts.
-// {lock} is where PostgreSQL locks the rows of a SELECT, {row} where the
-// columns of an UPDATE's RETURNING begin.
+// NewBulk makes a bulk; "name int" is a column of numbers, "name id" one of identifiers, "name" one
+// of texts. {lock} is where PostgreSQL locks the rows of a SELECT, {row} where the columns of an
+// UPDATE's RETURNING begin.
 func NewBulk(text, lock string, columns ...string) *Bulk {
 	b := &Bulk{kinds: make([]string, len(columns))}
 	names, arrays := make([]string, len(columns)), make([]string, len(columns))
@@ -70,8 +68,8 @@ func NewBulkInsert(table string, columns ...string) *Bulk {
 	return b
 }
 
-// InsertMany runs the INSERT b for rows that may be thousands, as those of a
-// cascade are: to SQLite many of them in a statement.
+// InsertMany runs the INSERT b for rows that may be thousands, as those of a cascade are: to SQLite
+// many of them in a statement.
 func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 	if tx.dialect.Postgres {
 		return tx.Run(b, rows, Nothing)
@@ -79,8 +77,8 @@ func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 	return tx.InsertRows(b.into, len(b.kinds), rows)
 }
 
-// Run runs b for the rows and calls scan for every row that it returns, with
-// the index of the row of arguments that it belongs to.
+// Run runs b for the rows and calls scan for every row that it returns, with the index of the row
+// of arguments that it belongs to.
 func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	if c, ok := r.conn.(*postgresConn); ok {
 		return c.run(b, rows, scan)
@@ -129,8 +127,8 @@ func valuesOf[T any](rows [][]any, i int) []*T {
 	return out
 }
 
-// InsertRows inserts rows of equal width with few statements. Their numbers are
-// fixed, so that the texts, which stay prepared, are few.
+// InsertRows inserts rows of equal width with few statements. Their numbers are fixed, so that the
+// texts, which stay prepared, are few.
 func (tx *Tx) InsertRows(into string, width int, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1

@@ -1,9 +1,9 @@
-// Package engine is what the store stands on: SQLite and PostgreSQL under one seam. It knows how transactions, groups,
-// checksums, migrations and connections work, and no noun of the product: which tables there are, and what a row
-// means, is the store's.
+// Package engine is what the store stands on: SQLite and PostgreSQL under one seam. It knows how
+// transactions, groups, checksums, migrations and connections work, and no noun of the product:
+// which tables there are, and what a row means, is the store's.
 //
-// A caller gets a Reader or a Tx inside a closure, asks it with the same SQL text on both engines (seam.go), and
-// whatever the two disagree on stands in dialect.go.
+// A caller gets a Reader or a Tx inside a closure, asks it with the same SQL text on both engines
+// (seam.go), and whatever the two disagree on stands in dialect.go.
 package engine
 
 import (
@@ -20,22 +20,20 @@ type Engine interface {
 	Read(ctx context.Context, fn func(*Reader) error) error
 	// ReadOne is Read for a single statement, which needs no snapshot.
 	ReadOne(ctx context.Context, fn func(*Reader) error) error
-	// Write runs fn in one transaction, which is durable when it returns nil. fn
-	// may run more than once. Once it has begun, the end of ctx does not stop it.
+	// Write runs fn in one transaction, which is durable when it returns nil. fn may run more than
+	// once. Once it has begun, the end of ctx does not stop it.
 	Write(ctx context.Context, fn func(*Tx) error) error
-	// WriteLong is Write for what takes as long as it takes, as a restore does or
-	// a cascade.
+	// WriteLong is Write for what takes as long as it takes, as a restore does or a cascade.
 	WriteLong(ctx context.Context, fn func(*Tx) error) error
-	// Snapshots returns a way to read snapshots, each with one call, on a
-	// connection of its own, which the end of ctx interrupts, and what ends it.
+	// Snapshots returns a way to read snapshots, each with one call, on a connection of its own,
+	// which the end of ctx interrupts, and what ends it.
 	Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error)
 	// Alone runs fn unless another node runs the chore of that name.
 	Alone(ctx context.Context, chore string, fn func(context.Context) error) error
-	// Notify tells the other nodes something; where there are none it does
-	// nothing.
+	// Notify tells the other nodes something; where there are none it does nothing.
 	Notify(ctx context.Context, notice string) error
-	// Listen reports what other nodes tell until ctx ends; missed is called
-	// whenever something may not have been heard.
+	// Listen reports what other nodes tell until ctx ends; missed is called whenever something may
+	// not have been heard.
 	Listen(ctx context.Context, heard func(notice string), missed func())
 	// Schema returns the state of the tables.
 	Schema(ctx context.Context) (Schema, error)
@@ -53,16 +51,15 @@ type Options struct {
 
 	// Migrations has a folder of them for each engine, sqlite and postgres.
 	Migrations fs.FS
-	// Run has the migrations that are more than the statements of their files, by
-	// the files' names. Each is one transaction.
+	// Run has the migrations that are more than the statements of their files, by the files' names.
+	// Each is one transaction.
 	Run map[string]func(context.Context, Migration) error
 
-	// Committing is called before each COMMIT, with the notes of all
-	// transactions that it makes durable; the function that it returns is called
-	// after it, before anybody is answered. Both must return at once.
+	// Committing is called before each COMMIT, with the notes of all transactions that it makes
+	// durable; the function that it returns is called after it, before anybody is answered. Both
+	// must return at once.
 	Committing func(notes []any) (settle func(committed bool))
-	// Elsewhere is called when another process has committed something to the
-	// SQLite file.
+	// Elsewhere is called when another process has committed something to the SQLite file.
 	Elsewhere func()
 }
 
@@ -80,8 +77,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open connects to the database and, unless it is foreign or damaged, returns
-// it. It does not migrate: see Migrate.
+// Open connects to the database and, unless it is foreign or damaged, returns it. It does not
+// migrate: see Migrate.
 func Open(ctx context.Context, o Options) (Engine, error) {
 	o = o.withDefaults()
 	if o.DatabaseURL == "" {
@@ -98,8 +95,8 @@ func Open(ctx context.Context, o Options) (Engine, error) {
 	return e, nil
 }
 
-// safely turns a panic in fn into an error, so that it fails alone. The error
-// has the stack: whoever logs it is on another goroutine by then.
+// safely turns a panic in fn into an error, so that it fails alone. The error has the stack:
+// whoever logs it is on another goroutine by then.
 func safely(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

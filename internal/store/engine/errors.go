@@ -58,8 +58,8 @@ func postgresError(err error) error {
 	case pg.Code == "23503":
 		return fmt.Errorf("%w: %w", ErrReference, err)
 	}
-	// 08 connection, 25006 read-only (a standby), 53 resources, 57 shut down or
-	// cancelled, 58 system error, XX corrupted.
+	// 08 connection, 25006 read-only (a standby), 53 resources, 57 shut down or cancelled, 58
+	// system error, XX corrupted.
 	for _, class := range []string{"08", "25006", "53", "55P03", "57", "58", "XX"} {
 		if strings.HasPrefix(pg.Code, class) {
 			return sheaf.UnavailableError(err)
@@ -82,8 +82,8 @@ func connectionError(err error) error {
 	return err
 }
 
-// rerun reports whether PostgreSQL undid the transaction for reasons of its
-// own, so that running it again whole is right.
+// rerun reports whether PostgreSQL undid the transaction for reasons of its own, so that running it
+// again whole is right.
 func rerun(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")

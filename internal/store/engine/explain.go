@@ -8,9 +8,9 @@ type Plan struct {
 	Plan string // as the engine words it, a step a line
 }
 
-// Explain runs fn and returns the plan of every statement that it asked: of the
-// text that was sent and not of a copy. It is for whoever looks for the cause of
-// a slow request, and for the tests that there is none.
+// Explain runs fn and returns the plan of every statement that it asked: of the text that was sent
+// and not of a copy. It is for whoever looks for the cause of a slow request, and for the tests
+// that there is none.
 func (r *Reader) Explain(fn func(*Reader) error) ([]Plan, error) {
 	c := &explaining{conn: r.conn, prefix: "EXPLAIN QUERY PLAN "}
 	if r.dialect.Postgres {

@@ -27,7 +27,8 @@ type Freshness[K, S comparable, V any] struct {
 	mu       sync.RWMutex // guards all below
 	values   map[K]V
 	versions map[S]int64 // 0: a commit that changes it is under way
-	// generation rises whenever something was forgotten: who began to read before that keeps nothing.
+	// generation rises whenever something was forgotten: who began to read before that keeps
+	// nothing.
 	generation int64
 	changing   bool // a commit that changes values is under way
 }

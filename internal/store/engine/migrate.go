@@ -28,8 +28,7 @@ type Schema struct {
 	Oldest  int64 // the oldest program schema that may serve it
 }
 
-// Serves returns an error, for a person, unless a program of that schema can
-// serve it.
+// Serves returns an error, for a person, unless a program of that schema can serve it.
 func (s Schema) Serves(program int64) error {
 	switch {
 	case s.Version < program:
@@ -79,10 +78,9 @@ func (e *Postgres) Schema(ctx context.Context) (s Schema, err error) {
 	return s, err
 }
 
-// Migrate brings the tables to a schema. It runs under a lock: of several that
-// start together one migrates and the others wait. A database that is newer is
-// left alone, and refused unless it names a program of that schema as one that
-// may go on beside it.
+// Migrate brings the tables to a schema. It runs under a lock: of several that start together one
+// migrates and the others wait. A database that is newer is left alone, and refused unless it names
+// a program of that schema as one that may go on beside it.
 func Migrate(ctx context.Context, o Options, schema int64) error {
 	o = o.withDefaults()
 	if o.DatabaseURL != "" {
@@ -168,8 +166,9 @@ func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts 
 	return texts, rows.Err()
 }
 
-// takeWriteLock changes nothing. A transaction of SQLite that reads first and then writes fails at once when anybody,
-// a checkpoint too, was at the log in between; one that begins with a write waits for its turn.
+// takeWriteLock changes nothing. A transaction of SQLite that reads first and then writes fails at
+// once when anybody, a checkpoint too, was at the log in between; one that begins with a write
+// waits for its turn.
 const takeWriteLock = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
 
 func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
@@ -231,8 +230,8 @@ func compatible(ctx context.Context, db *sql.DB, program int64) error {
 	return s.Serves(program)
 }
 
-// lockLook is how often it is looked whether another process has let go of the
-// lock: the kernel would wait whatever becomes of ctx.
+// lockLook is how often it is looked whether another process has let go of the lock: the kernel
+// would wait whatever becomes of ctx.
 const lockLook = 50 * time.Millisecond
 
 // lockFile waits for an exclusive lock on path, until ctx ends.

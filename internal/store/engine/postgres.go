@@ -22,16 +22,16 @@ const (
 	WriteTimeout = 30 * time.Second
 	// longTimeout bounds a restore.
 	longTimeout = 24 * time.Hour
-	// firstTimeout bounds the first statement on a connection, which waits for
-	// nobody's lock: longer than that, and its server does not answer any more.
-	// Where connecting may take longer, so may that.
+	// firstTimeout bounds the first statement on a connection, which waits for nobody's lock:
+	// longer than that, and its server does not answer any more. Where connecting may take longer,
+	// so may that.
 	firstTimeout = 5 * time.Second
-	// connectTimeout bounds the way to one host, unless the URL says otherwise;
-	// pingTimeout bounds the question to an idle connection.
+	// connectTimeout bounds the way to one host, unless the URL says otherwise; pingTimeout bounds
+	// the question to an idle connection.
 	connectTimeout = 3 * time.Second
 	pingTimeout    = 2 * time.Second
-	// maxReruns bounds how often a transaction that PostgreSQL undid is tried;
-	// between two tries it pauses, from about firstPause up to longestPause.
+	// maxReruns bounds how often a transaction that PostgreSQL undid is tried; between two tries it
+	// pauses, from about firstPause up to longestPause.
 	maxReruns    = 10
 	firstPause   = 2 * time.Millisecond
 	longestPause = 200 * time.Millisecond
@@ -110,10 +110,10 @@ func (e *Postgres) Read(ctx context.Context, fn func(*Reader) error) error {
 	})
 }
 
-// on runs fn on a connection of the pool, after begin. Until there is one, the
-// end of wait stops it; from then on, that of ctx. A connection that proves dead
-// at the first statement, as all do after a restart of the server, is replaced:
-// nothing was done on it. Without begin, fn is one statement that only reads.
+// on runs fn on a connection of the pool, after begin. Until there is one, the end of wait stops
+// it; from then on, that of ctx. A connection that proves dead at the first statement, as all do
+// after a restart of the server, is replaced: nothing was done on it. Without begin, fn is one
+// statement that only reads.
 func (e *Postgres) on(wait, ctx context.Context, begin string, fn func(*postgresConn) error) error {
 	for dead := int32(0); ; dead++ {
 		c, err := e.pool.Acquire(wait)
@@ -176,16 +176,16 @@ func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func
 	}
 }
 
-// pauseAfter is how long a transaction that PostgreSQL undid n times waits: at
-// random, so that those which met do not meet again, and the longer the more
-// often it happened. chance is from 0 to 1.
+// pauseAfter is how long a transaction that PostgreSQL undid n times waits: at random, so that
+// those which met do not meet again, and the longer the more often it happened. chance is from 0 to
+// 1.
 func pauseAfter(n int, chance float64) time.Duration {
 	longest := min(firstPause<<(n-1), longestPause)
 	return longest/2 + time.Duration(chance*float64(longest/2))
 }
 
-// once runs fn in one transaction. From its first statement to the answer of
-// COMMIT no client's leaving can cancel it.
+// once runs fn in one transaction. From its first statement to the answer of COMMIT no client's
+// leaving can cancel it.
 func (e *Postgres) once(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	wait, cancel := context.WithTimeout(ctx, WriteTimeout)
 	defer cancel()
@@ -241,10 +241,9 @@ func (c *postgresConn) exec(sql string, args []any) (int64, error) {
 	return tag.RowsAffected(), postgresError(err)
 }
 
-// commit returns nil only when the server said without a warning that the
-// transaction is committed: it answers ROLLBACK to the COMMIT of a failed one,
-// and a warning when somebody cancelled the wait for a synchronous standby,
-// which may then lack it. That is unknown, as is a lost connection.
+// commit returns nil only when the server said without a warning that the transaction is committed:
+// it answers ROLLBACK to the COMMIT of a failed one, and a warning when somebody cancelled the wait
+// for a synchronous standby, which may then lack it. That is unknown, as is a lost connection.
 func (c *postgresConn) commit() error {
 	data := c.c.PgConn().CustomData()
 	delete(data, warned)

@@ -6,8 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bulkMost bounds the rows of one statement, and so the memory that it takes on
-// both sides.
+// bulkMost bounds the rows of one statement, and so the memory that it takes on both sides.
 const bulkMost = 4096
 
 // run runs b for the rows, in as few round trips as possible.

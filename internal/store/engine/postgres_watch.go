@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// channel is what nodes tell each other on: where to look again, never what
-	// is there.
+	// channel is what nodes tell each other on: where to look again, never what is there.
 	channel = "sheaf_changed"
-	// listenRest is the pause before a lost connection is opened again. What
-	// is missed meanwhile the polls find.
+	// listenRest is the pause before a lost connection is opened again. What is missed meanwhile
+	// the polls find.
 	listenRest = 500 * time.Millisecond
-	// silence is after how long without news the server is asked whether it is
-	// still there: one that is frozen or cut off closes no connection.
+	// silence is after how long without news the server is asked whether it is still there: one
+	// that is frozen or cut off closes no connection.
 	silence = 5 * time.Second
 )
 
-// Notify implements Engine. NOTIFY takes a lock of the whole database at its
-// commit, so it is never in a write's transaction.
+// Notify implements Engine. NOTIFY takes a lock of the whole database at its commit, so it is never
+// in a write's transaction.
 func (e *Postgres) Notify(ctx context.Context, notice string) error {
 	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, notice)
 	return err
@@ -65,8 +64,7 @@ func (e *Postgres) listen(ctx context.Context, heard func(notice string), missed
 	}
 }
 
-// next waits for a notification, and returns nil when there was none but the
-// server is still there.
+// next waits for a notification, and returns nil when there was none but the server is still there.
 func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	wait, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
@@ -79,9 +77,8 @@ func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 	return nil, c.Ping(ping)
 }
 
-// Alone runs fn if no other node runs the chore of that name now. Should the
-// connection that holds the lock die, another node may begin beside it: chores
-// are such that this does no harm.
+// Alone runs fn if no other node runs the chore of that name now. Should the connection that holds
+// the lock die, another node may begin beside it: chores are such that this does no harm.
 func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
 	c, err := e.pool.Acquire(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// conn is a connection inside a transaction: the seam under which each engine
-// has its native driver. Parameters are $1, $2, … and bound by ordinal.
+// conn is a connection inside a transaction: the seam under which each engine has its native
+// driver. Parameters are $1, $2, … and bound by ordinal.
 type conn interface {
 	// query calls each for every row; the row is valid during the call.
 	query(sql string, args []any, each func(*Row) error) error
@@ -22,9 +22,9 @@ type conn interface {
 	exec(sql string, args []any) (int64, error)
 }
 
-// Row reads the columns of a result from left to right. Only texts, whole
-// numbers, bytes and identifiers exist, which are 16 bytes (BLOB on SQLite, UUID
-// on PostgreSQL), so that both engines are read the same way.
+// Row reads the columns of a result from left to right. Only texts, whole numbers, bytes and
+// identifiers exist, which are 16 bytes (BLOB on SQLite, UUID on PostgreSQL), so that both engines
+// are read the same way.
 type Row struct {
 	stmt *sqlite.Stmt // SQLite
 	raw  [][]byte     // PostgreSQL, in its binary format
@@ -46,8 +46,7 @@ func (r *Row) Null() bool {
 	return r.raw[r.at] == nil
 }
 
-// IsInt reports whether the next column is a number, where text and numbers are
-// read alike.
+// IsInt reports whether the next column is a number, where text and numbers are read alike.
 func (r *Row) IsInt() bool {
 	if r.stmt != nil {
 		return r.stmt.ColumnType(r.at) == sqlite.TypeInteger
@@ -165,8 +164,7 @@ func OptText[T ~string](r *Row) *T {
 	return &t
 }
 
-// plain returns v as one of nil, string, int64 and []byte, which is all that is
-// ever bound.
+// plain returns v as one of nil, string, int64 and []byte, which is all that is ever bound.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, string, int64, []byte:
@@ -226,8 +224,7 @@ func (r *Reader) Query(sql string, each func(*Row), args ...any) error {
 	})
 }
 
-// Each is Query for what may fail: the first error of each ends it and is
-// returned.
+// Each is Query for what may fail: the first error of each ends it and is returned.
 func (r *Reader) Each(sql string, args []any, each func(*Row) error) error {
 	return r.conn.query(sql, args, each)
 }
@@ -260,8 +257,8 @@ func All[T any](r *Reader, sql string, scan func(*Row) T, args ...any) ([]T, err
 // Tx is a Reader that also writes.
 type Tx struct {
 	Reader
-	// Note is what this transaction tells of itself. The engine does not look at
-	// it: Options.Committing gets it.
+	// Note is what this transaction tells of itself. The engine does not look at it:
+	// Options.Committing gets it.
 	Note any
 }
 

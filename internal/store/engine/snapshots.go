@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// Snapshots returns a way to read snapshots that takes no connection from
-// anybody, and that the end of ctx interrupts even in the middle of a query.
+// Snapshots returns a way to read snapshots that takes no connection from anybody, and that the end
+// of ctx interrupts even in the middle of a query.
 func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	c, err := openConn(e.path, true)
 	if err != nil {

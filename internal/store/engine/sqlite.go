@@ -25,18 +25,18 @@ const (
 	FileName = "sheaf.db"
 	// applicationID marks a file as ours: "SHEA" in its header.
 	applicationID = 0x53484541
-	// checksumForm is the user_version of a file with checksums: it contradicts
-	// the header's count of reserved bytes when one of them is damaged.
+	// checksumForm is the user_version of a file with checksums: it contradicts the header's count
+	// of reserved bytes when one of them is damaged.
 	checksumForm = 1
-	// busyTimeout is how long a transaction waits for another process, such
-	// as the command line beside a server.
+	// busyTimeout is how long a transaction waits for another process, such as the command line
+	// beside a server.
 	busyTimeout = 10 * time.Second
 	// watchEvery bounds how late a commit of another process is noticed.
 	watchEvery = 200 * time.Millisecond
 )
 
-// SQLite is one SQLite file: one writer with group commit, and a pool of
-// readers that never wait for it.
+// SQLite is one SQLite file: one writer with group commit, and a pool of readers that never wait
+// for it.
 type SQLite struct {
 	path        string
 	log         *slog.Logger
@@ -95,8 +95,8 @@ func openSQLite(o Options) (*SQLite, error) {
 	return e, nil
 }
 
-// checkFile refuses a file that is not ours before anything writes to it, and
-// takes over one of ours that another program wrote as a whole.
+// checkFile refuses a file that is not ours before anything writes to it, and takes over one of
+// ours that another program wrote as a whole.
 func checkFile(path string, log *slog.Logger) error {
 	if err := checksum.Register(); err != nil {
 		return err
@@ -135,8 +135,8 @@ func checkFile(path string, log *slog.Logger) error {
 	return checkWhole(c, path)
 }
 
-// checkWhole looks for damage, after SQLite has taken back what a first start
-// that died half-way had begun: then nothing is left.
+// checkWhole looks for damage, after SQLite has taken back what a first start that died half-way
+// had begun: then nothing is left.
 func checkWhole(c *sqlite.Conn, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -162,8 +162,8 @@ func readInt(c *sqlite.Conn, sql string) (n int64, err error) {
 	return n, err
 }
 
-// createFile makes the file, unless it is there, its owner's alone: it holds
-// secrets. SQLite gives the log and the index beside it the same mode.
+// createFile makes the file, unless it is there, its owner's alone: it holds secrets. SQLite gives
+// the log and the index beside it the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -172,8 +172,8 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// checkForm refuses a file whose two statements on its checksums differ: with
-// either of them damaged, every page would go unchecked.
+// checkForm refuses a file whose two statements on its checksums differ: with either of them
+// damaged, every page would go unchecked.
 func checkForm(c *sqlite.Conn, path string) error {
 	form, err := readInt(c, "PRAGMA user_version")
 	if err != nil {
@@ -189,9 +189,8 @@ func checkForm(c *sqlite.Conn, path string) error {
 	return nil
 }
 
-// claimFile makes the file and marks it as ours before anything else is in it:
-// a first start that dies half-way must not leave what looks like the file of
-// another program.
+// claimFile makes the file and marks it as ours before anything else is in it: a first start that
+// dies half-way must not leave what looks like the file of another program.
 func claimFile(path string) error {
 	if err := createFile(path); err != nil {
 		return err
@@ -219,8 +218,8 @@ func claimFile(path string) error {
 	return nil
 }
 
-// checkSize refuses a file that ends within a page, as a copy does that was cut
-// short: SQLite would read zeroes. With a log beside it, that may end it.
+// checkSize refuses a file that ends within a page, as a copy does that was cut short: SQLite would
+// read zeroes. With a log beside it, that may end it.
 func checkSize(c *sqlite.Conn, path string, size int64) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return nil
@@ -235,8 +234,7 @@ func checkSize(c *sqlite.Conn, path string, size int64) error {
 	return nil
 }
 
-// checkPages looks for damage where that takes no noticeable time; larger files
-// are the doctor's.
+// checkPages looks for damage where that takes no noticeable time; larger files are the doctor's.
 func checkPages(c *sqlite.Conn, path string, size int64) error {
 	if size > 16<<20 {
 		return nil
@@ -244,8 +242,8 @@ func checkPages(c *sqlite.Conn, path string, size int64) error {
 	return checkIntegrity(c, path, "PRAGMA quick_check(1)")
 }
 
-// damaged is the refusal of a file. It says what to do where a page is not as we
-// wrote it: nobody but a person knows whether that was another program.
+// damaged is the refusal of a file. It says what to do where a page is not as we wrote it: nobody
+// but a person knows whether that was another program.
 func damaged(path string, err error) error {
 	if page := checksum.Of(path).Refused(); page != 0 {
 		return fmt.Errorf("page %d of %s is not as sheaf wrote it (%w): if another program, such as sqlite3, wrote to the file while no server ran, run sheaf repair; "+
@@ -417,8 +415,8 @@ func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error 
 	}
 }
 
-// note remembers that rows were written. It is not called for a statement that
-// failed: SQLite has undone what that one wrote.
+// note remembers that rows were written. It is not called for a statement that failed: SQLite has
+// undone what that one wrote.
 func (c *sqliteConn) note(writes bool) {
 	if n := c.c.Changes(); writes && n > 0 {
 		c.changed = true
@@ -447,8 +445,8 @@ func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, writes 
 	return stmt, s.writes, nil
 }
 
-// readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered
-// by where it first stands, not by its digit.
+// readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered by where it first
+// stands, not by its digit.
 func readOrdinals(stmt *sqlite.Stmt) []int {
 	out := make([]int, stmt.BindParamCount())
 	for i := range out {

@@ -9,31 +9,28 @@ import (
 )
 
 const (
-	// checkpointEvery is how many pages of the log are brought into the file at
-	// once, beside the writer.
+	// checkpointEvery is how many pages of the log are brought into the file at once, beside the
+	// writer.
 	checkpointEvery = 2000
-	// checkpointLast is from how many pages on the writer itself brings over
-	// what is left after each commit. Then it begins the log anew, which nobody
-	// else can make it do: the log stays about as long as that.
+	// checkpointLast is from how many pages on the writer itself brings over what is left after
+	// each commit. Then it begins the log anew, which nobody else can make it do: the log stays
+	// about as long as that.
 	checkpointLast = 4 * checkpointEvery
-	// checkpointLook is after how many writes it looks at the log: each is a
-	// dozen pages and more.
+	// checkpointLook is after how many writes it looks at the log: each is a dozen pages and more.
 	checkpointLook = 64
 	// checkpointRest is the pause after one that failed.
 	checkpointRest = time.Second
 	// checkpointTick is how often it does what no write asks for.
 	checkpointTick = time.Second
-	// emptyWait bounds how long it waits, and lets the writer wait, for those who
-	// still read the log that it empties; stopWait does at a stop, when nobody
-	// else waits.
+	// emptyWait bounds how long it waits, and lets the writer wait, for those who still read the
+	// log that it empties; stopWait does at a stop, when nobody else waits.
 	emptyWait = 20 * time.Millisecond
 	stopWait  = time.Second
 )
 
-// checkpointer brings what the log holds into the file while the writer goes on
-// writing. A group that is spread over many workspaces writes hundreds of
-// pages, so that done by the writer, as SQLite does it by itself, it took a
-// fifth of its time and two more fsyncs for every other group.
+// checkpointer brings what the log holds into the file while the writer goes on writing. A group
+// that is spread over many workspaces writes hundreds of pages, so that done by the writer, as
+// SQLite does it by itself, it took a fifth of its time and two more fsyncs for every other group.
 type checkpointer struct {
 	conn     *sqliteConn
 	hold     *checksum.Hold
@@ -99,10 +96,9 @@ func (p *checkpointer) run() {
 	}
 }
 
-// empty brings all of the log into the file and cuts it off. Otherwise, if we
-// were killed, another program would bring over what was written without our
-// checksums. It returns true while somebody still reads the log. Where another
-// process holds the file, this is its work.
+// empty brings all of the log into the file and cuts it off. Otherwise, if we were killed, another
+// program would bring over what was written without our checksums. It returns true while somebody
+// still reads the log. Where another process holds the file, this is its work.
 func (p *checkpointer) empty() (full bool, err error) {
 	if !p.hold.Has() {
 		return false, nil

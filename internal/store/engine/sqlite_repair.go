@@ -14,16 +14,14 @@ import (
 	"sheaf.dev/internal/store/engine/checksum"
 )
 
-// Another program that writes to the file while no server runs leaves pages
-// without our checksum, or with that of what the page was before. The second
-// look the same as damage, so a person has to say who it was: `sheaf repair`.
-// Where not even the first page has one, the whole file was written anew
-// (VACUUM, VACUUM INTO), which damage never looks like: that is taken over by
-// itself.
+// Another program that writes to the file while no server runs leaves pages without our checksum,
+// or with that of what the page was before. The second look the same as damage, so a person has to
+// say who it was: `sheaf repair`. Where not even the first page has one, the whole file was written
+// anew (VACUUM, VACUUM INTO), which damage never looks like: that is taken over by itself.
 
-// OpenTrusting opens an SQLite file without looking at its checksums, to find
-// out whether it is sound, and then to Restamp it. Nothing may be served from it,
-// and no other store of this process may have it open.
+// OpenTrusting opens an SQLite file without looking at its checksums, to find out whether it is
+// sound, and then to Restamp it. Nothing may be served from it, and no other store of this process
+// may have it open.
 func OpenTrusting(ctx context.Context, o Options) (*SQLite, error) {
 	file := checksum.Of(filepath.Join(o.Folder, FileName))
 	carries, err := file.Carries()
@@ -46,22 +44,22 @@ func OpenTrusting(ctx context.Context, o Options) (*SQLite, error) {
 	return e, nil
 }
 
-// Unsound returns how many pages of the file have no checksum, or another than
-// they should, and how many there are.
+// Unsound returns how many pages of the file have no checksum, or another than they should, and how
+// many there are.
 func (e *SQLite) Unsound() (unsound, pages int64, err error) {
 	return e.checkpoints.hold.Unsound(busyTimeout)
 }
 
-// Restamp gives every page of the file its checksum, whatever it holds, and
-// returns how many had none, or another.
+// Restamp gives every page of the file its checksum, whatever it holds, and returns how many had
+// none, or another.
 func (e *SQLite) Restamp() (int64, error) {
 	n, _, err := e.checkpoints.hold.Restamp(busyTimeout)
 	return n, err
 }
 
-// adoptFile takes over a file that another program wrote as a whole. It is
-// refused unless SQLite finds it sound, and unless each page is without a
-// checksum or has the right one, as after an adoption that was interrupted.
+// adoptFile takes over a file that another program wrote as a whole. It is refused unless SQLite
+// finds it sound, and unless each page is without a checksum or has the right one, as after an
+// adoption that was interrupted.
 func adoptFile(path string, log *slog.Logger) error {
 	done, err := checksum.Of(path).Trust()
 	if err != nil {

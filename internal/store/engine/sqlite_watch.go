@@ -9,16 +9,15 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// As long as anybody reads the log of SQLite, it is not begun anew: whoever
-// never ends makes it grow for as long as others write.
+// As long as anybody reads the log of SQLite, it is not begun anew: whoever never ends makes it
+// grow for as long as others write.
 const (
 	// watchTick is how often reads and the log are looked at.
 	watchTick = time.Second
-	// readLimit is how many ticks a read may last. What is meant to last longer
-	// uses Snapshots.
+	// readLimit is how many ticks a read may last. What is meant to last longer uses Snapshots.
 	readLimit = 30
-	// logBound is from how many bytes on the log is told of: four times what the
-	// writer lets it have beside readers that end.
+	// logBound is from how many bytes on the log is told of: four times what the writer lets it
+	// have beside readers that end.
 	logBound = 4 * checkpointLast * 4096
 )
 
@@ -26,8 +25,7 @@ const (
 var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
 
-// leash ends the read of one connection that lasts too long, or whose caller has
-// left.
+// leash ends the read of one connection that lasts too long, or whose caller has left.
 type leash struct {
 	mu     sync.Mutex    // guards all below
 	age    int           // ticks since the read began, from 1 on; 0: there is none
@@ -36,8 +34,7 @@ type leash struct {
 	pull   chan struct{} // closed: SQLite interrupts whatever the connection does
 }
 
-// leashed readies a connection for its first read, or for another one after it
-// was interrupted.
+// leashed readies a connection for its first read, or for another one after it was interrupted.
 func (c *sqliteConn) leashed() {
 	c.leash.mu.Lock()
 	defer c.leash.mu.Unlock()
@@ -45,8 +42,7 @@ func (c *sqliteConn) leashed() {
 	c.c.SetInterrupt(c.leash.pull)
 }
 
-// begin marks the begin of a read, which the end of ctx interrupts; stop ends
-// that watch.
+// begin marks the begin of a read, which the end of ctx interrupts; stop ends that watch.
 func (l *leash) begin(ctx context.Context) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +69,7 @@ func (l *leash) end(why error) {
 	}
 }
 
-// ended marks the end of the read, and returns why it was interrupted; nil: it was
-// not.
+// ended marks the end of the read, and returns why it was interrupted; nil: it was not.
 func (l *leash) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,8 +89,8 @@ func (l *leash) tick() {
 	}
 }
 
-// watchReads ends reads that last too long and tells of a log that grows, until
-// the engine is closed.
+// watchReads ends reads that last too long and tells of a log that grows, until the engine is
+// closed.
 func (e *SQLite) watchReads() {
 	defer close(e.watched)
 	tick := time.NewTicker(watchTick)
@@ -116,8 +111,8 @@ func (e *SQLite) ageReads() {
 	}
 }
 
-// lookAtLog tells of a log that has passed the bound, and has it cut off as soon
-// as nobody reads it any more.
+// lookAtLog tells of a log that has passed the bound, and has it cut off as soon as nobody reads it
+// any more.
 func (e *SQLite) lookAtLog(told, bound int64) int64 {
 	if e.logBytes() > bound {
 		e.checkpoints.wantEmpty()
@@ -125,8 +120,8 @@ func (e *SQLite) lookAtLog(told, bound int64) int64 {
 	return e.tellOfLog(told, bound)
 }
 
-// tellOfLog warns when the log has passed the bound, and again whenever it has
-// doubled. It takes and returns the size that was last told.
+// tellOfLog warns when the log has passed the bound, and again whenever it has doubled. It takes
+// and returns the size that was last told.
 func (e *SQLite) tellOfLog(told, bound int64) int64 {
 	size := e.logBytes()
 	switch {

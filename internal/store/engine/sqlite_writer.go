@@ -90,8 +90,8 @@ func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 }
 
 // do runs fn in the next group. Until fn has begun, it is withdrawn when ctx ends or after
-// WriteTimeout; from then on its outcome is waited for. No request's context reaches a statement: in
-// SQLite a cancelled one rolls back the whole group.
+// WriteTimeout; from then on its outcome is waited for. No request's context reaches a statement:
+// in SQLite a cancelled one rolls back the whole group.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
@@ -221,7 +221,8 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	if !w.runPlain(first) {
 		return members, errUndone
 	}
-	// A client that was just answered is about to ask again: let it run, so that it is in this group.
+	// A client that was just answered is about to ask again: let it run, so that it is in this
+	// group.
 	runtime.Gosched()
 	for len(members) < maxGroup && time.Now().Before(until) {
 		select {
@@ -257,7 +258,8 @@ func (w *writer) again(members []*job) ([]*job, error) {
 	return members, w.commit(members)
 }
 
-// runPlain runs one job without a savepoint. It returns false when the transaction no longer stands.
+// runPlain runs one job without a savepoint. It returns false when the transaction no longer
+// stands.
 func (w *writer) runPlain(j *job) bool {
 	w.conn.changed = false
 	if !w.call(j) {
@@ -337,7 +339,8 @@ func (w *writer) commit(members []*job) error {
 	if err != nil {
 		w.rollback()
 		settle(false)
-		// %v hides which error it was: a broken constraint would look like the fault of each member.
+		// %v hides which error it was: a broken constraint would look like the fault of each
+		// member.
 		return sheaf.UnavailableError(fmt.Errorf("commit: %v", err))
 	}
 	settle(true)

@@ -1,6 +1,7 @@
-// Package checksum makes SQLite's pages carry checksums. It is the one corner of Sheaf that knows the driver's memory
-// and uses unsafe: a file system of SQLite's (a VFS) that is the ordinary one but for reading and writing pages and for
-// one lock. Two functions lead into it: Register puts it under every connection, and Of names a file.
+// Package checksum makes SQLite's pages carry checksums. It is the one corner of Sheaf that knows
+// the driver's memory and uses unsafe: a file system of SQLite's (a VFS) that is the ordinary one
+// but for reading and writing pages and for one lock. Two functions lead into it: Register puts it
+// under every connection, and Of names a file.
 package checksum
 
 import (
@@ -17,16 +18,14 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// SQLite believes what it reads: a byte that rotted in a text is served as it
-// is. So every page of our file ends with a checksum of itself and its number,
-// in bytes that SQLite leaves to us, and a page that does not match is an I/O
-// error: 503, never a wrong 200. It is done below SQLite, in a file system of
-// SQLite's (a VFS) that is its ordinary one but for reading and writing pages.
+// SQLite believes what it reads: a byte that rotted in a text is served as it is. So every page of
+// our file ends with a checksum of itself and its number, in bytes that SQLite leaves to us, and a
+// page that does not match is an I/O error: 503, never a wrong 200. It is done below SQLite, in a
+// file system of SQLite's (a VFS) that is its ordinary one but for reading and writing pages.
 //
-// A page gets its checksum on the way into the log already (frames.go): so it is
-// right whichever program brings the log into the file. What another program
-// wrote itself gets it when we bring that over, which while we have the file open
-// nobody else does (hold.go).
+// A page gets its checksum on the way into the log already (frames.go): so it is right whichever
+// program brings the log into the file. What another program wrote itself gets it when we bring
+// that over, which while we have the file open nobody else does (hold.go).
 const (
 	// Bytes are reserved at the end of each page.
 	Bytes = 4
@@ -38,9 +37,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// unsteady are the bytes of the first page's header that SQLite sets anew in a
-// copy of a sound file (".backup"): versions, counters of changes. They are not
-// covered: what is damaged in them changes no answer.
+// unsteady are the bytes of the first page's header that SQLite sets anew in a copy of a sound file
+// (".backup"): versions, counters of changes. They are not covered: what is damaged in them changes
+// no answer.
 var unsteady = [][2]int{{18, 20}, {24, 28}, {40, 44}, {92, 100}}
 
 // checksum covers the number too: a page in the place of another is damage.
@@ -76,8 +75,8 @@ func isSound(page []byte, number uint32) bool {
 	return carried == checksum(page, number) || number == 1 && carried == checksumWhole(page, number)
 }
 
-// pageFile is what we keep behind SQLite's own record of an open file, in its
-// memory: no pointer of Go's may stand here.
+// pageFile is what we keep behind SQLite's own record of an open file, in its memory: no pointer of
+// Go's may stand here.
 type pageFile struct {
 	methods  uintptr // those of the ordinary file system
 	name     uintptr // as SQLite was given it
@@ -96,10 +95,9 @@ var pageVFS struct {
 	methods map[methodsOf]uintptr
 }
 
-// Register makes the file system with checksums the one that every connection
-// opened from now on has. Files without reserved bytes are read and written as
-// ever. It also has those connections keep their plans (plans.go). Calling it
-// again does nothing.
+// Register makes the file system with checksums the one that every connection opened from now on
+// has. Files without reserved bytes are read and written as ever. It also has those connections
+// keep their plans (plans.go). Calling it again does nothing.
 func Register() error {
 	v := &pageVFS
 	v.once.Do(func() {
@@ -139,8 +137,7 @@ func registerVFS(tls *libc.TLS) error {
 	return nil
 }
 
-// openPages opens a file as ever, and takes over its reading and writing if it
-// is a database.
+// openPages opens a file as ever, and takes over its reading and writing if it is a database.
 func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
 	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen)) // #nosec G103 -- SQLite's own memory
 	rc := open(tls, vfs, name, file, flags, out)
@@ -157,8 +154,7 @@ func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr)
 	return rc
 }
 
-// ourMethods returns a copy of a file's methods with ours for pages, or for the
-// frames of a log.
+// ourMethods returns a copy of a file's methods with ours for pages, or for the frames of a log.
 func ourMethods(tls *libc.TLS, base uintptr, ofLog bool) uintptr {
 	pageVFS.mu.Lock()
 	defer pageVFS.mu.Unlock()
@@ -251,8 +247,7 @@ func execRaw(tls *libc.TLS, db uintptr, statements string) error {
 	return sqlite.ResultCode(lib.Xsqlite3_exec(tls, db, text, 0, 0, 0)).ToError()
 }
 
-// look learns from the file's header, which SQLite reads first, whether there
-// are checksums.
+// look learns from the file's header, which SQLite reads first, whether there are checksums.
 func (f *pageFile) look(b []byte, offset int64) {
 	if offset != 0 || len(b) < 100 || string(b[:16]) != "SQLite format 3\x00" {
 		return

@@ -20,10 +20,9 @@ type File struct{ path string }
 // Of returns the file at a path.
 func Of(path string) File { return File{path} }
 
-// Begin makes the first page of an empty file, with room for checksums, which no
-// driver lets one ask for, and with what the pragmas say. It is one transaction;
-// when another process was first, it changes nothing. wait bounds the wait for
-// that one.
+// Begin makes the first page of an empty file, with room for checksums, which no driver lets one
+// ask for, and with what the pragmas say. It is one transaction; when another process was first, it
+// changes nothing. wait bounds the wait for that one.
 func (f File) Begin(wait time.Duration, pragmas string) error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -55,17 +54,16 @@ func (f File) header() (header [100]byte, err error) {
 	return header, err
 }
 
-// trusted are the files whose pages are believed by connections that are opened
-// now, by path as SQLite has it; unsound is the page of a file that was last
-// refused.
+// trusted are the files whose pages are believed by connections that are opened now, by path as
+// SQLite has it; unsound is the page of a file that was last refused.
 var trusted = struct {
 	mu      sync.Mutex // guards both
 	files   map[string]bool
 	unsound map[string]uint32
 }{files: map[string]bool{}, unsound: map[string]uint32{}}
 
-// Trust has every page of the file believed, by connections that are opened
-// meanwhile, until done is called.
+// Trust has every page of the file believed, by connections that are opened meanwhile, until done
+// is called.
 func (f File) Trust() (done func(), err error) {
 	path, err := f.fullPath()
 	if err != nil {
@@ -100,8 +98,7 @@ func noteUnsound(path string, number uint32) {
 	trusted.unsound[path] = number
 }
 
-// Refused returns the page that was last refused, 0 when there is none, and
-// forgets it.
+// Refused returns the page that was last refused, 0 when there is none, and forgets it.
 func (f File) Refused() uint32 {
 	path, err := f.fullPath()
 	if err != nil {
@@ -122,8 +119,8 @@ func (f File) fullPath() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// IsUnstamped reports whether the first page of a file of that application lacks
-// its checksum. Whatever else may be wrong with it is others' to find.
+// IsUnstamped reports whether the first page of a file of that application lacks its checksum.
+// Whatever else may be wrong with it is others' to find.
 func (f File) IsUnstamped(applicationID uint32) bool {
 	header, err := f.header()
 	if err != nil {
@@ -142,14 +139,14 @@ func (f File) IsUnstamped(applicationID uint32) bool {
 	return err == nil && stampOf(page) == 0
 }
 
-// Unsound returns how many pages have no checksum, or another than they should,
-// and how many pages there are.
+// Unsound returns how many pages have no checksum, or another than they should, and how many pages
+// there are.
 func (h *Hold) Unsound(wait time.Duration) (unsound, all int64, err error) {
 	return h.pages(wait, func([]byte, uint32) (bool, error) { return false, nil })
 }
 
-// Restamp gives every page its checksum, whatever it holds, and returns how many
-// had none, or another.
+// Restamp gives every page its checksum, whatever it holds, and returns how many had none, or
+// another.
 func (h *Hold) Restamp(wait time.Duration) (stamped, all int64, err error) {
 	return h.pages(wait, func([]byte, uint32) (bool, error) { return true, nil })
 }
@@ -157,8 +154,8 @@ func (h *Hold) Restamp(wait time.Duration) (stamped, all int64, err error) {
 // ErrAltered refuses to adopt a file that has a page with a wrong checksum.
 var ErrAltered = errors.New("it is not as it was written")
 
-// Adopt is Restamp, unless some page has a checksum that is wrong: then the file
-// was not written as a whole by another program, and it returns ErrAltered.
+// Adopt is Restamp, unless some page has a checksum that is wrong: then the file was not written as
+// a whole by another program, and it returns ErrAltered.
 func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 	_, _, err = h.pages(wait, func(page []byte, number uint32) (bool, error) {
 		if stampOf(page) != 0 {
@@ -173,9 +170,9 @@ func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 	return h.Restamp(wait)
 }
 
-// await waits until this process has the lock and none of its connections uses
-// it, and takes it from them until free: our own checkpointer must not write a
-// page of the file between the reading and the stamping of it.
+// await waits until this process has the lock and none of its connections uses it, and takes it
+// from them until free: our own checkpointer must not write a page of the file between the reading
+// and the stamping of it.
 func (h *Hold) await(limit time.Duration) error {
 	const pause = 10 * time.Millisecond
 	for ; !h.takeFree(); time.Sleep(pause) { // the lock of a file that another process holds gives no signal
@@ -207,10 +204,9 @@ func (h *Hold) free() {
 	h.taken = 0
 }
 
-// pages calls each for the unsound pages of the file, the first one last, and
-// gives those their checksum for which it returns true. The log is left alone:
-// what is in it gets its checksums on the way into the file, which stands still
-// meanwhile.
+// pages calls each for the unsound pages of the file, the first one last, and gives those their
+// checksum for which it returns true. The log is left alone: what is in it gets its checksums on
+// the way into the file, which stands still meanwhile.
 func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (restamp bool, err error)) (unsound, all int64, err error) {
 	if err := h.await(wait); err != nil {
 		return 0, 0, err

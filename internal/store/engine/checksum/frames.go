@@ -8,10 +8,10 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// The log (-wal) is a header and then frames, each a header and a page. SQLite
-// sums up a frame before it writes it, on top of the frame before, and puts the
-// sum into the frame's header. A page gets our checksum as it is written, after
-// that: so the sum must follow. It is made of the words of the page in pairs,
+// The log (-wal) is a header and then frames, each a header and a page. SQLite sums up a frame
+// before it writes it, on top of the frame before, and puts the sum into the frame's header. A page
+// gets our checksum as it is written, after that: so the sum must follow. It is made of the words
+// of the page in pairs,
 //
 //	a += x + b
 //	b += y + a
@@ -26,8 +26,7 @@ const (
 // logOf returns SQLite's record of a log, which stands before its file.
 func logOf(file uintptr) *lib.TWal { return at[lib.TWal](file - unsafe.Sizeof(lib.TWal{})) }
 
-// framed returns the size of the pages in a log, 0 when its database has no
-// checksums.
+// framed returns the size of the pages in a log, 0 when its database has no checksums.
 func framed(log *lib.TWal) int64 {
 	if size := stateOf(log.FpDbFd).pageSize; size >= SmallestPage && size == int64(log.FszPage) {
 		return size
@@ -51,9 +50,8 @@ func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int3
 	return f.write(tls, file, buffer, n, offset)
 }
 
-// stampFrame gives a page its checksum, and corrects the frame's sum, on which
-// SQLite builds the next one's, in its memory and in the header at that place of
-// the log.
+// stampFrame gives a page its checksum, and corrects the frame's sum, on which SQLite builds the
+// next one's, in its memory and in the header at that place of the log.
 func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page []byte, header int64) int32 {
 	appended := f.frame == header
 	f.frame = -1
@@ -78,8 +76,8 @@ func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page [
 	return f.write(tls, file, out, 4, header+frameSum+4)
 }
 
-// readFrame believes a page of the log that has our checksum, or that adds up to
-// the sum of its frame: then another program wrote it, or an older one of ours.
+// readFrame believes a page of the log that has our checksum, or that adds up to the sum of its
+// frame: then another program wrote it, or an older one of ours.
 func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f, log := stateOf(file), logOf(file)
 	rc := f.read(tls, file, buffer, n, offset)
@@ -128,8 +126,8 @@ func addWords(order binary.ByteOrder, sum [2]uint32, b []byte) [2]uint32 {
 	return sum
 }
 
-// wordsOf returns in which order the bytes of a word are summed up: that of the
-// machine which began the log.
+// wordsOf returns in which order the bytes of a word are summed up: that of the machine which began
+// the log.
 func wordsOf(log *lib.TWal) binary.ByteOrder {
 	if log.Fhdr.FbigEndCksum != 0 {
 		return binary.BigEndian

@@ -11,15 +11,13 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// checkpointLock is the number of SQLite's lock for bringing the log into the
-// file.
+// checkpointLock is the number of SQLite's lock for bringing the log into the file.
 const checkpointLock = 1
 
-// A Hold keeps the lock for bringing the log into the file with this process, for
-// as long as a store has the file open. Other programs then read and write
-// beside us, into the log, and we alone write the file: what they wrote gets its
-// checksum when we bring it over. Between our own connections the lock is passed
-// on in memory.
+// A Hold keeps the lock for bringing the log into the file with this process, for as long as a
+// store has the file open. Other programs then read and write beside us, into the log, and we alone
+// write the file: what they wrote gets its checksum when we bring it over. Between our own
+// connections the lock is passed on in memory.
 type Hold struct {
 	path  string
 	users int // stores of this process
@@ -35,9 +33,8 @@ var holds struct {
 	by map[string]*Hold
 }
 
-// Hold keeps the lock, now or as soon as Retry finds it free; wait bounds the
-// wait for other connections until the log is open. The database must be in WAL
-// mode.
+// Hold keeps the lock, now or as soon as Retry finds it free; wait bounds the wait for other
+// connections until the log is open. The database must be in WAL mode.
 func (f File) Hold(wait time.Duration) (*Hold, error) {
 	tls := libc.NewTLS()
 	db, err := openRaw(tls, f.path)
@@ -115,8 +112,8 @@ func (h *Hold) Release() {
 	h.tls.Close()
 }
 
-// lockLog is how SQLite locks the index of the log: as ever, but for the lock
-// that this process holds.
+// lockLog is how SQLite locks the index of the log: as ever, but for the lock that this process
+// holds.
 func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	lock := lockOf(file)
 	if first > checkpointLock || first+n <= checkpointLock {

@@ -7,10 +7,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// keepPlans has every connection opened from now on keep the plan of a prepared
-// statement whatever is bound to it. Otherwise SQLite compiles many a statement
-// anew at each use, in case that the value bound promises a better plan, which
-// without statistics it never does.
+// keepPlans has every connection opened from now on keep the plan of a prepared statement whatever
+// is bound to it. Otherwise SQLite compiles many a statement anew at each use, in case that the
+// value bound promises a better plan, which without statistics it never does.
 func keepPlans(tls *libc.TLS) error {
 	if rc := lib.Xsqlite3_auto_extension(tls, address(keepPlansOf)); rc != lib.SQLITE_OK {
 		return fmt.Errorf("set up SQLite's connections: result %d", rc)
