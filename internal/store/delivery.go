@@ -121,9 +121,9 @@ FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.ws = $1`
 
-// enqueue adds a delivery of each event for each subscription that wants it, in the transaction of
-// the events themselves.
-func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event) error {
+// addDeliveries adds a delivery of each event for each subscription that wants it, in the
+// transaction of the events themselves.
+func (tx *Tx) addDeliveries(ws sheaf.WorkspaceID, events []sheaf.Event) error {
 	number, err := tx.number(ws)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (tx *Tx) enqueue(ws sheaf.WorkspaceID, events []sheaf.Event) error {
 		return err
 	}
 	if err := tx.insertMany(insertDeliveries, rows); err != nil {
-		return fmt.Errorf("enqueue deliveries: %w", err)
+		return fmt.Errorf("add deliveries: %w", err)
 	}
 	return nil
 }

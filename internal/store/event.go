@@ -63,7 +63,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if w.Subscriptions == 0 {
 		return nil
 	}
-	return tx.enqueue(w.ID, events)
+	return tx.addDeliveries(w.ID, events)
 }
 
 const selectEvent = `
@@ -73,11 +73,7 @@ WHERE ws = $1 AND id = $2`
 
 // Event returns the workspace's event, or NotFound.
 func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, error) {
-	e, found, err := one(r, selectEvent, ScanEvent, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("event")
-	}
-	return e, err
+	return mustFind(r, "event", selectEvent, ScanEvent, ws, id)
 }
 
 // Events returns a page of the workspace's log, in commit order. after is the

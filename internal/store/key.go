@@ -125,11 +125,7 @@ WHERE ws = $1 AND id = $2`
 
 // Key returns the workspace's key, live or not, or NotFound.
 func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
-	k, found, err := one(r, selectKey, scanKey, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("key")
-	}
-	return k, err
+	return mustFind(r, "key", selectKey, scanKey, ws, id)
 }
 
 const revokeKey = `
@@ -140,11 +136,7 @@ WHERE ws = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expi
 // RevokeKey ends a live key, or returns NotFound.
 func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) error {
 	tx.note.Credentials = true
-	n, err := tx.changed(revokeKey, ws, id, now)
-	if err == nil && n == 0 {
-		err = sheaf.Missing("key")
-	}
-	return err
+	return tx.mustChange("key", revokeKey, ws, id, now)
 }
 
 const revokeKeysOf = `

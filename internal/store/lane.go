@@ -74,20 +74,12 @@ func scanLane(r *row) lane {
 
 // lane returns the lane of the workspace's subscription, or NotFound.
 func (r *Reader) lane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, error) {
-	l, found, err := one(r, selectLane+"s.id = $2", scanLane, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("subscription")
-	}
-	return l, err
+	return mustFind(r, "subscription", selectLane+"s.id = $2", scanLane, ws, id)
 }
 
 // lockLane is lane, and holds it, with its subscription, until the transaction ends.
 func (tx *Tx) lockLane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, error) {
-	l, found, err := one(&tx.Reader, selectLane+"s.id = $2"+tx.dialect().ForUpdate(), scanLane, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("subscription")
-	}
-	return l, err
+	return mustFind(&tx.Reader, "subscription", selectLane+"s.id = $2"+tx.dialect().ForUpdate(), scanLane, ws, id)
 }
 
 const insertLane = `

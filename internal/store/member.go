@@ -25,11 +25,7 @@ WHERE ws = $1 AND user_id = $2`
 
 // Role returns what the user is in the workspace, or NotFound.
 func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
-	role, found, err := one(r, selectMembership, (*row).Text, ws, u)
-	if err == nil && !found {
-		err = sheaf.Missing("member")
-	}
-	return sheaf.Role(role), err
+	return mustFind(r, "member", selectMembership, func(w *row) sheaf.Role { return sheaf.Role(w.Text()) }, ws, u)
 }
 
 // IsMember reports whether the user belongs to the workspace.
@@ -92,13 +88,4 @@ WHERE ws = $1 AND user_id = $2`
 func (tx *Tx) DeleteMember(ws sheaf.WorkspaceID, u sheaf.UserID) error {
 	tx.note.Credentials = true
 	return tx.mustChange("member", deleteMember, ws, u)
-}
-
-// mustChange runs a statement that has nothing to do when noun is missing.
-func (tx *Tx) mustChange(noun, sql string, args ...any) error {
-	n, err := tx.changed(sql, args...)
-	if err == nil && n == 0 {
-		err = sheaf.Missing(noun)
-	}
-	return err
 }

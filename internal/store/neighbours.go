@@ -56,7 +56,8 @@ func (u *untold) add(n Note) {
 	}
 }
 
-func (u *untold) take() Note {
+// empty returns what was gathered, and begins anew.
+func (u *untold) empty() Note {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	n := u.note
@@ -171,7 +172,7 @@ func (s *Store) tellOthers(ctx context.Context, u *untold, every time.Duration) 
 			return
 		case <-u.some:
 		}
-		note := u.take()
+		note := u.empty()
 		if err := s.engine.Notify(ctx, s.neighbours.notice(note)); err != nil && ctx.Err() == nil {
 			s.log.Warn("could not tell other nodes of a change", "error", err)
 			u.add(note)

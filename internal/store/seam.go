@@ -1,10 +1,15 @@
 package store
 
-import "sheaf.dev/internal/store/engine"
+import (
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
+)
 
-// The methods below lead from a Reader and a Tx to the engine. They are the
-// store's alone: embedded, the engine's own would let everybody who is given a Tx
-// write SQL.
+// The methods below lead from a Reader and a Tx to the engine. They are the store's alone: if the
+// engine's own were embedded, everybody who is given a Tx could write SQL.
+//
+// Each turns its arguments into what is stored (bound, in id.go): a caller passes a
+// sheaf.WorkspaceID, and the statement gets the number of the workspace.
 
 // row is one row of a result, whose columns are read from left to right.
 type row = engine.Row
@@ -61,6 +66,15 @@ func one[T any](r *Reader, sql string, scan func(*row) T, args ...any) (v T, fou
 	return engine.One(r.sql, sql, scan, args...)
 }
 
+// mustFind is one for a row that must be there: none is NotFound, in the words of the noun.
+func mustFind[T any](r *Reader, noun, sql string, scan func(*row) T, args ...any) (T, error) {
+	v, found, err := one(r, sql, scan, args...)
+	if err == nil && !found {
+		err = sheaf.Missing(noun)
+	}
+	return v, err
+}
+
 // all reads every row.
 func all[T any](r *Reader, sql string, scan func(*row) T, args ...any) ([]T, error) {
 	if err := r.bound(args); err != nil {
@@ -80,6 +94,15 @@ func (tx *Tx) changed(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return tx.sql.Changed(sql, args...)
+}
+
+// mustChange is exec for a row that must be there: none is NotFound, in the words of the noun.
+func (tx *Tx) mustChange(noun, sql string, args ...any) error {
+	n, err := tx.changed(sql, args...)
+	if err == nil && n == 0 {
+		err = sheaf.Missing(noun)
+	}
+	return err
 }
 
 // insertMany runs the INSERT b for rows that may be thousands.

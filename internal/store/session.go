@@ -32,13 +32,9 @@ WHERE hash = $1`
 
 // Session returns the session, whether it has ended or not, or NotFound.
 func (r *Reader) Session(hash []byte) (Session, error) {
-	s, found, err := one(r, selectSession, func(w *row) Session {
+	return mustFind(r, "session", selectSession, func(w *row) Session {
 		return Session{Hash: w.Blob(), User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
 	}, hash)
-	if err == nil && !found {
-		err = sheaf.Missing("session")
-	}
-	return s, err
 }
 
 const touchSession = `

@@ -114,11 +114,7 @@ WHERE ws = $1 AND id = $2`
 
 // SealedOf returns what is sealed of the workspace's subscription, or NotFound.
 func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed, error) {
-	s, found, err := one(r, selectSealed, ScanSealed, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("subscription")
-	}
-	return s, err
+	return mustFind(r, "subscription", selectSealed, ScanSealed, ws, id)
 }
 
 const insertSubscription = `

@@ -42,11 +42,7 @@ func (r *Reader) Users() ([]sheaf.User, error) {
 }
 
 func (r *Reader) user(sql string, arg any) (sheaf.User, error) {
-	u, found, err := one(r, sql, scanUser, arg)
-	if err == nil && !found {
-		err = sheaf.Missing("user")
-	}
-	return u, err
+	return mustFind(r, "user", sql, scanUser, arg)
 }
 
 const updateUser = `
@@ -78,11 +74,7 @@ JOIN members m ON m.user_id = u.id AND m.role = 'owner'
 JOIN workspaces w ON w.ws = m.ws
 ORDER BY w.created_at, w.id, m.created_at, u.id
 LIMIT 1`
-	u, found, err := one(r, first, scanUser)
-	if err == nil && !found {
-		err = sheaf.Missing("user")
-	}
-	return u, err
+	return mustFind(r, "user", first, scanUser)
 }
 
 const insertSetupLink = `

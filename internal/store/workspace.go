@@ -24,11 +24,7 @@ func (r *Reader) Workspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 }
 
 func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, error) {
-	w, found, err := one(r, sql, scanWorkspace, id)
-	if err == nil && !found {
-		err = sheaf.Missing("workspace")
-	}
-	return w, err
+	return mustFind(r, "workspace", sql, scanWorkspace, id)
 }
 
 // LockWorkspace returns the workspace and holds it until the transaction ends:
@@ -74,11 +70,7 @@ WHERE ws = $1`
 // SetPlan changes the plan of a workspace, or returns NotFound.
 func (tx *Tx) SetPlan(id sheaf.WorkspaceID, p sheaf.Plan) error {
 	tx.note.Credentials = true
-	n, err := tx.changed(updatePlan, id, p)
-	if err == nil && n == 0 {
-		err = sheaf.Missing("workspace")
-	}
-	return err
+	return tx.mustChange("workspace", updatePlan, id, p)
 }
 
 const renameWorkspace = `
@@ -106,9 +98,5 @@ LIMIT 1`
 
 // OwnerOf returns the workspace's first owner, or NotFound.
 func (r *Reader) OwnerOf(id sheaf.WorkspaceID) (sheaf.UserID, error) {
-	u, found, err := one(r, selectOwner, readID[sheaf.UserID], id)
-	if err == nil && !found {
-		err = sheaf.Missing("workspace")
-	}
-	return u, err
+	return mustFind(r, "workspace", selectOwner, readID[sheaf.UserID], id)
 }

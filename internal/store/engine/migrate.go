@@ -53,22 +53,19 @@ func (r *Reader) Schema() (Schema, error) {
 }
 
 // Schema implements Engine.
-func (e *SQLite) Schema(ctx context.Context) (s Schema, err error) {
-	err = e.Read(ctx, func(r *Reader) error {
-		n, err := r.Count("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_compat'")
-		if err != nil || n == 0 {
-			return err
-		}
-		s, err = r.Schema()
-		return err
-	})
-	return s, err
+func (e *SQLite) Schema(ctx context.Context) (Schema, error) {
+	return readSchema(ctx, e, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_compat'")
 }
 
 // Schema implements Engine.
-func (e *Postgres) Schema(ctx context.Context) (s Schema, err error) {
+func (e *Postgres) Schema(ctx context.Context) (Schema, error) {
+	return readSchema(ctx, e, "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_compat' AND schemaname = current_schema()")
+}
+
+// readSchema returns the state of the tables; isThere counts the table that says it.
+func readSchema(ctx context.Context, e Engine, isThere string) (s Schema, err error) {
 	err = e.Read(ctx, func(r *Reader) error {
-		n, err := r.Count("SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_compat' AND schemaname = current_schema()")
+		n, err := r.Count(isThere)
 		if err != nil || n == 0 {
 			return err
 		}

@@ -389,7 +389,7 @@ func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(WriteTimeout) // simulated
 		synctest.Wait()
-		if j := <-w.jobs; j.take() {
+		if j := <-w.jobs; j.decide() {
 			t.Error("the writer would begin what was refused")
 		}
 	})

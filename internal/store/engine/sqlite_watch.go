@@ -95,7 +95,7 @@ func (e *SQLite) watchReads() {
 	defer close(e.watched)
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
-	for told := int64(0); ; told = e.lookAtLog(told, logBound) {
+	for warned := int64(0); ; warned = e.lookAtLog(warned, logBound) {
 		select {
 		case <-tick.C:
 		case <-e.closed:
@@ -105,45 +105,38 @@ func (e *SQLite) watchReads() {
 	}
 }
 
+// ageReads lets every read that is under way grow older by a tick.
 func (e *SQLite) ageReads() {
 	for _, c := range e.all {
 		c.leash.tick()
 	}
 }
 
-// lookAtLog tells of a log that has passed the bound, and has it cut off as soon as nobody reads it
-// any more.
-func (e *SQLite) lookAtLog(told, bound int64) int64 {
-	if e.logBytes() > bound {
+// lookAtLog has a log that has passed the bound cut off as soon as nobody reads it any more. It
+// warns when the log has passed the bound, and again whenever it has doubled. It takes and returns
+// the size that the last warning named.
+func (e *SQLite) lookAtLog(warned, bound int64) int64 {
+	size := e.LogBytes()
+	if size > bound {
 		e.checkpoints.wantEmpty()
 	}
-	return e.tellOfLog(told, bound)
-}
-
-// tellOfLog warns when the log has passed the bound, and again whenever it has doubled. It takes
-// and returns the size that was last told.
-func (e *SQLite) tellOfLog(told, bound int64) int64 {
-	size := e.logBytes()
 	switch {
-	case size > bound && size >= 2*told:
+	case size > bound && size >= 2*warned:
 		e.log.Warn("the log of the database grows, because somebody reads it without an end: a backup, an export or the doctor, or another program with a transaction open",
 			"path", e.path+"-wal", "bytes", size)
 		return size
-	case size <= bound && told > 0:
+	case size <= bound && warned > 0:
 		e.log.Info("the log of the database is small again", "path", e.path+"-wal", "bytes", size)
 		return 0
 	}
-	return told
+	return warned
 }
 
-// logBytes returns the size of the log, 0 when there is none.
-func (e *SQLite) logBytes() int64 {
+// LogBytes returns the size of the log beside the file, 0 when there is none.
+func (e *SQLite) LogBytes() int64 {
 	info, err := os.Stat(e.path + "-wal")
 	if err != nil {
 		return 0
 	}
 	return info.Size()
 }
-
-// LogBytes returns the size of the log beside the file.
-func (e *SQLite) LogBytes() int64 { return e.logBytes() }

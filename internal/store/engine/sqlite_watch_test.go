@@ -79,8 +79,9 @@ func TestSQLite_ReadsThatEndAreLeftAlone(t *testing.T) {
 func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 	t.Parallel()
 	var told bytes.Buffer
-	e := &SQLite{path: filepath.Join(t.TempDir(), FileName), log: slog.New(slog.NewTextHandler(&told, nil))}
-	size := e.tellOfLog(0, logBound)
+	e := &SQLite{path: filepath.Join(t.TempDir(), FileName), log: slog.New(slog.NewTextHandler(&told, nil)),
+		checkpoints: &checkpointer{emptying: make(chan struct{}, 1)}}
+	size := e.lookAtLog(0, logBound)
 	if size != 0 || told.Len() > 0 {
 		t.Errorf("a small log was told of: %s", told.String())
 	}
@@ -95,7 +96,7 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size = e.tellOfLog(size, logBound)
+		size = e.lookAtLog(size, logBound)
 		if n := strings.Count(told.String(), "\n"); n != c.lines {
 			t.Errorf("at %d bytes %d lines were told, want %d: %s", c.bytes, n, c.lines, told.String())
 		}
@@ -118,7 +119,7 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 			return err
 		}
 		e.lookAtLog(0, 1)
-		if e.logBytes() == 0 {
+		if e.LogBytes() == 0 {
 			t.Error("the log was cut off under its reader")
 		}
 		return nil
@@ -126,7 +127,7 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sheaftest.Eventually(t, "the log is cut off", func() bool { return e.logBytes() == 0 })
+	sheaftest.Eventually(t, "the log is cut off", func() bool { return e.LogBytes() == 0 })
 }
 
 // readLong reads on a connection of its own.
