@@ -12,11 +12,17 @@ type Plan struct {
 // and not of a copy. It is for whoever looks for the cause of a slow request, and for the tests
 // that there is none.
 func (r *Reader) Explain(fn func(*Reader) error) ([]Plan, error) {
-	c := &explaining{conn: r.conn, prefix: "EXPLAIN QUERY PLAN "}
-	if r.dialect.Postgres {
-		c.prefix = "EXPLAIN "
-	}
+	c := newExplaining(r)
 	err := fn(&Reader{conn: c, dialect: r.dialect})
+	return c.plans, err
+}
+
+// Explain is a Reader's for what also writes.
+func (tx *Tx) Explain(fn func(*Tx) error) ([]Plan, error) {
+	c := newExplaining(&tx.Reader)
+	explained := &Tx{Reader: Reader{conn: c, dialect: tx.dialect}}
+	err := fn(explained)
+	tx.Note = explained.Note
 	return c.plans, err
 }
 
@@ -27,7 +33,29 @@ type explaining struct {
 	plans  []Plan
 }
 
+func newExplaining(r *Reader) *explaining {
+	c := &explaining{conn: r.conn, prefix: "EXPLAIN QUERY PLAN "}
+	if r.dialect.Postgres {
+		c.prefix = "EXPLAIN "
+	}
+	return c
+}
+
 func (c *explaining) query(sql string, args []any, each func(*Row) error) error {
+	if err := c.explain(sql, args); err != nil {
+		return err
+	}
+	return c.conn.query(sql, args, each)
+}
+
+func (c *explaining) exec(sql string, args []any) (int64, error) {
+	if err := c.explain(sql, args); err != nil {
+		return 0, err
+	}
+	return c.conn.exec(sql, args)
+}
+
+func (c *explaining) explain(sql string, args []any) error {
 	var steps []string
 	err := c.conn.query(c.prefix+sql, args, func(r *Row) error {
 		if r.stmt != nil { // of SQLite's columns the last is the text
@@ -36,9 +64,6 @@ func (c *explaining) query(sql string, args []any, each func(*Row) error) error 
 		steps = append(steps, r.Text())
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	c.plans = append(c.plans, Plan{sql, strings.Join(steps, "\n")})
-	return c.conn.query(sql, args, each)
+	return err
 }
