@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -13,9 +12,6 @@ import (
 // subscription is NotFound.
 func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
-		if _, err := r.Subscription(c.Workspace, id); err != nil {
-			return sheaf.Page[sheaf.Delivery]{}, err
-		}
 		return r.Deliveries(c.Workspace, id, state, p)
 	})
 }
@@ -40,23 +36,30 @@ func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
 // RecoverDeliveries makes the failed and held deliveries of events since then run the whole
 // schedule again, and count. An inactive subscription is Invalid.
 func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
+	before, err := a.recoverable(ctx, c, id, &since)
+	if err != nil {
+		return Recovered{}, err
+	}
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
 		if err := w.mayRecover(id); err != nil {
 			return Recovered{}, err
 		}
-		n, err := w.Recover(w.ws.ID, id, since, w.now)
-		return Recovered{n}, err
+		return w.recover(id, before)
 	})
 }
 
 // RecoverHeld is RecoverDeliveries since the oldest event that the subscription holds. When it
 // holds none, nothing happens.
 func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
+	before, err := a.recoverable(ctx, c, id, nil)
+	if err != nil {
+		return Recovered{}, err
+	}
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
 		if err := w.mayRecover(id); err != nil {
 			return Recovered{}, err
 		}
-		return w.recoverHeld(id)
+		return w.recover(id, before)
 	})
 }
 
@@ -64,6 +67,10 @@ func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID
 // with an error neither. Otherwise whoever asked for both could be left with a subscription that
 // sends what is new and keeps back what is older.
 func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
+	before, err := a.recoverable(ctx, c, id, nil)
+	if err != nil {
+		return Recovered{}, err
+	}
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (Recovered, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
@@ -72,7 +79,7 @@ func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID)
 		if _, err := w.changeSubscription(s, sheaf.SubscriptionChange{Active: sheaf.Some(true)}); err != nil {
 			return Recovered{}, err
 		}
-		return w.recoverHeld(id)
+		return w.recover(id, before)
 	})
 }
 
@@ -85,14 +92,48 @@ func (w *work) mayRecover(id sheaf.SubscriptionID) error {
 	return err
 }
 
-func (w *work) recoverHeld(id sheaf.SubscriptionID) (Recovered, error) {
-	held, err := w.Deliveries(w.ws.ID, id, sheaf.Held, sheaf.Paging{Limit: sheaf.MaxLimit})
-	if err != nil || len(held.Items) == 0 {
-		return Recovered{}, err
+// recoverable is what recovery would find.
+type recoverable struct {
+	store.Recoverable
+	since *time.Time // nil: nothing was held
+}
+
+// recoverable counts what recovery would find since then, or since the oldest event that is held, beside
+// the transaction that will do it, for the reason that heldCount has. Of a subscription that is not
+// there it counts nothing: the transaction says so, or that it was asked before.
+func (a *App) recoverable(ctx context.Context, c Caller, id sheaf.SubscriptionID, since *time.Time) (recoverable, error) {
+	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (out recoverable, err error) {
+		if out.since = since; since == nil {
+			if out.since, err = oldestHeld(r, c.Workspace, id); err != nil || out.since == nil {
+				return out, err
+			}
+		}
+		out.Recoverable, err = r.Recoverable(c.Workspace, id, *out.since)
+		return out, err
+	})
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return recoverable{since: since}, nil
 	}
-	// The first in the log is the oldest, unless the clock of another node was behind.
-	oldest := slices.MinFunc(held.Items, func(a, b sheaf.Delivery) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	n, err := w.Recover(w.ws.ID, id, oldest.CreatedAt, w.now)
+	return out, err
+}
+
+func oldestHeld(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (*time.Time, error) {
+	at, found, err := r.OldestHeld(ws, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &at, nil
+}
+
+// recover does what was counted before. Where nothing was held then, it looks again.
+func (w *work) recover(id sheaf.SubscriptionID, before recoverable) (Recovered, error) {
+	since, err := before.since, error(nil)
+	if since == nil {
+		if since, err = oldestHeld(&w.Reader, w.ws.ID, id); err != nil || since == nil {
+			return Recovered{}, err
+		}
+	}
+	n, err := w.Recover(w.ws.ID, id, *since, w.now, before.Recoverable)
 	return Recovered{n}, err
 }
 

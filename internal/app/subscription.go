@@ -112,7 +112,7 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 // or port drops the headers unless new ones are sent with it.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
 	fault := checkChange(in.Empty(), "name, url, events, active, headers", a.checkSubscription(in))
-	return write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
+	s, err := write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
 		before, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -122,6 +122,22 @@ func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 		}
 		return w.changeSubscription(before, in)
 	})
+	if err == nil {
+		s.HeldCount, err = a.heldCount(ctx, c, id)
+	}
+	return s, err
+}
+
+// heldCount counts what a subscription holds, beside the transaction that changes it: that of a million
+// deliveries takes a second, and nobody's writes are to wait for it. One that is not there holds none.
+func (a *App) heldCount(ctx context.Context, c Caller, id sheaf.SubscriptionID) (int64, error) {
+	n, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (int64, error) {
+		return r.HeldCount(c.Workspace, id)
+	})
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return 0, nil
+	}
+	return n, err
 }
 
 func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.SubscriptionChange) (sheaf.Subscription, error) {
@@ -140,10 +156,7 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 			return s, err
 		}
 	}
-	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
-		return s, err
-	}
-	return w.Subscription(w.ws.ID, s.ID)
+	return s, w.UpdateSubscription(w.ws.ID, s)
 }
 
 // changesHeaders reports whether the headers become others, which their names alone do not tell.
@@ -238,6 +251,10 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 // RotateSecret gives the subscription a new secret and returns it, once. The old one signs too for
 // the time of grace.
 func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
+	held, err := a.heldCount(ctx, c, id)
+	if err != nil {
+		return sheaf.NewSubscription{}, err
+	}
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.NewSubscription, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
@@ -256,6 +273,7 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 		}
 		s.Revision++
 		s.UpdatedAt = w.after(s.UpdatedAt)
+		s.HeldCount = held
 		if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
 			return sheaf.NewSubscription{}, err
 		}

@@ -141,8 +141,16 @@ func BenchmarkLane(b *testing.B) {
 		for range b.N {
 			act("off", turn(false))
 			act("on", turn(true))
+			var before Recoverable
+			err := s.Read(context.Background(), func(r *Reader) (err error) {
+				before, err = r.Recoverable(theWorkspace, lane, time.UnixMilli(0))
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
 			act("recover", func(tx *Tx) error {
-				n, err := tx.Recover(theWorkspace, lane, time.UnixMilli(0), time.UnixMilli(1_790_000_001_000))
+				n, err := tx.Recover(theWorkspace, lane, time.UnixMilli(0), time.UnixMilli(1_790_000_001_000), before)
 				if err == nil && n != 100_000 {
 					err = fmt.Errorf("recovered %d", n)
 				}

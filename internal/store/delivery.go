@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -234,18 +235,30 @@ func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event 
 	return r.showOne(&l, event)
 }
 
-// heldUpTo counts the held deliveries of a lane as far as most.
+// heldUpTo counts the held deliveries of a lane as far as most. It reads them one by one, and so no
+// transaction does it: while it counted, nobody else could write.
 func (r *Reader) heldUpTo(l *lane, most int64) (int64, error) {
+	if r.writes {
+		return 0, errCounting
+	}
 	if l.heldFrom == nil {
 		return 0, nil
 	}
-	in := listing{columns: "1", table: "deliveries", order: []string{"number"}}
-	in.where.And("ws = ?", l.ws)
-	in.where.And("sub = ?", l.sub)
-	if err := r.where(&in.where, l, sheaf.Held); err != nil {
+	in, err := r.heldRows(l, "1")
+	if err != nil {
 		return 0, err
 	}
 	return r.count("SELECT COUNT(*) FROM ("+in.text(false)+") AS q", append(in.where.Args, most, 0)...)
+}
+
+var errCounting = errors.New("store: a transaction counts what a lane holds")
+
+// heldRows lists the held deliveries of a lane that holds some.
+func (r *Reader) heldRows(l *lane, columns string) (listing, error) {
+	in := listing{columns: columns, table: "deliveries", order: []string{"number"}}
+	in.where.And("ws = ?", l.ws)
+	in.where.And("sub = ?", l.sub)
+	return in, r.where(&in.where, l, sheaf.Held)
 }
 
 const attemptColumns = `started_at, duration_us, status_code, error_class, error, remote_address,

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ import (
 //	cut          the next fresh rows become a lease, the cursor moves behind them (claim.go)
 //	deactivate   active = 0; due retries, which are few, are marked as held
 //	reactivate   active = 1; the cursor goes to the newest row: what came meanwhile stays held
-//	recover      the cursor goes back; what failed since then becomes fresh
+//	recover      the cursor goes back; what failed since then becomes fresh (recover.go)
 //
 // A row leaves the cursor's care for good when it gets a due time: as a retry, by hand, or because
 // its claim was given back. It then is leased by a token of its own.
@@ -117,7 +118,8 @@ func (l *lane) held() (from, to int64) {
 	return *l.heldFrom, *l.heldTo
 }
 
-// fresh is the condition of a row that only its lane speaks of; leased that it is in a lease.
+// fresh is the condition of a row that only its lane speaks of; leased that it is in a lease, which
+// unleased asks of few rows.
 const (
 	fresh  = `state = 0 AND due IS NULL AND token IS NULL`
 	leased = `EXISTS (SELECT 1 FROM leases x WHERE x.ws = deliveries.ws AND x.sub = deliveries.sub AND deliveries.number BETWEEN x.lo AND x.hi)`
@@ -148,7 +150,12 @@ func (r *Reader) where(w *engine.Conditions, l *lane, state sheaf.DeliveryState)
 		if l.active {
 			cursor = l.cursor
 		}
-		w.And("(state = 3"+settled+" OR "+fresh+" AND number <= ? AND NOT "+leased+")", cursor)
+		leases, err := r.leases(l)
+		if err != nil {
+			return err
+		}
+		lo, hi := span(leases)
+		w.And("(state = 3"+settled+" OR "+fresh+" AND number <= ? AND "+unleased+")", cursor, lo, hi)
 	case sheaf.Waiting:
 		lowest, err := r.lowest(l, `SELECT MIN(number) FROM deliveries WHERE sub = $1 AND due IS NOT NULL`)
 		if err != nil {
@@ -179,8 +186,8 @@ func (r *Reader) where(w *engine.Conditions, l *lane, state sheaf.DeliveryState)
 // indexes do: its number is that of one subscription in one workspace.
 
 // lowest reads a number of the lane; none is higher than any.
-func (r *Reader) lowest(l *lane, sql string) (int64, error) {
-	n, _, err := one(r, sql, (*row).OptInt, l.sub)
+func (r *Reader) lowest(l *lane, sql string, args ...any) (int64, error) {
+	n, _, err := one(r, sql, (*row).OptInt, append([]any{l.sub}, args...)...)
 	if n == nil {
 		return 1 << 62, err
 	}
@@ -206,6 +213,21 @@ func (r *Reader) leases(l *lane) ([]lease, error) {
 	leases, err := all(r, selectLeases, scanLease, l.ws, l.sub)
 	slices.SortFunc(leases, func(a, b lease) int { return cmp.Compare(a.lo, b.lo) })
 	return leases, err
+}
+
+// unleased is the condition that a row is in no lease, told by two comparisons where it is outside the
+// span of all of them: to ask of a million rows whether each is in a lease takes seconds.
+const unleased = `(number < ? OR number > ? OR NOT ` + leased + `)`
+
+// span is from the first number of the leases, lowest first, to the last.
+func span(leases []lease) (lo, hi int64) {
+	if len(leases) == 0 {
+		return math.MaxInt64, 0
+	}
+	for _, x := range leases {
+		hi = max(hi, x.hi)
+	}
+	return leases[0].lo, hi
 }
 
 func inLease(leases []lease, number int64) bool {
@@ -243,114 +265,13 @@ func (tx *Tx) switchLane(l *lane, active bool) error {
 		l.heldTo = nil
 		return tx.saveLane(l)
 	}
-	newest, _, err := one(&tx.Reader, newestRow, (*row).OptInt, l.ws, l.sub)
+	end, err := tx.end(l)
 	if err != nil {
 		return err
 	}
-	l.active = true
-	if newest != nil {
-		l.cursor = max(l.cursor, *newest)
-	}
+	l.active, l.cursor = true, end
 	if l.heldTo = &l.cursor; l.heldFrom != nil && *l.heldFrom > l.cursor {
 		l.heldFrom, l.heldTo = nil, nil
 	}
 	return tx.saveLane(l)
-}
-
-// firstSince is the number of the first event that is not from before a time. The times of a log
-// rise with its numbers but for what the clocks of nodes differ.
-const firstSince = `
-SELECT MIN(number)
-FROM (SELECT number FROM events WHERE ws = $1 AND at >= $2 ORDER BY at, number LIMIT 1000) AS q`
-
-const (
-	// countHeldSince counts the fresh rows that are held, and finds the first.
-	countHeldSince = `
-SELECT COUNT(*), MIN(number)
-FROM deliveries
-WHERE ws = $1 AND sub = $2 AND number BETWEEN $3 AND $4 AND ` + fresh + ` AND NOT ` + leased
-
-	firstStopped = `
-SELECT MIN(number)
-FROM deliveries
-WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
-
-	// recoverSending is for what somebody asked for by hand and is being sent: that attempt comes
-	// before the schedule.
-	recoverSending = `
-UPDATE deliveries
-SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, back_at = $3
-WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL AND token IS NOT NULL`
-
-	// recoverLeased is for what is between the rows of a lease, which the cursor passes over.
-	recoverLeased = `
-UPDATE deliveries
-SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at = NULL, retry = 0, due = $3
-WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL AND ` + leased
-
-	recoverStopped = `
-UPDATE deliveries
-SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at = NULL, retry = 0, due = NULL
-WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
-)
-
-// Recover makes the failed and held deliveries of events since then run the whole schedule again, in
-// the order of their events and before what is newer, and returns how many they are. Those among
-// them that were also asked for by hand are no exception; an attempt by hand that is under way comes
-// before. The subscription must be active.
-func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time) (int64, error) {
-	tx.note.due(ws, s)
-	l, err := tx.lockLane(ws, s)
-	if err != nil {
-		return 0, err
-	}
-	first, _, err := one(&tx.Reader, firstSince, (*row).OptInt, ws, since)
-	if err != nil || first == nil {
-		return 0, err
-	}
-	from, to := l.held()
-	type heldRows struct {
-		n     int64
-		first *int64
-	}
-	held, _, err := one(&tx.Reader, countHeldSince, func(r *row) heldRows { return heldRows{r.Int(), r.OptInt()} },
-		l.ws, l.sub, max(from, *first), min(to, l.cursor))
-	if err != nil {
-		return 0, err
-	}
-	lowest, _, err := one(&tx.Reader, firstStopped, (*row).OptInt, l.sub, *first)
-	if err != nil {
-		return 0, err
-	}
-	n := held.n
-	for _, sql := range []string{recoverSending, recoverLeased, recoverStopped} {
-		args := []any{l.sub, *first, now}
-		if sql == recoverStopped {
-			args = args[:2]
-		}
-		changed, err := tx.changed(sql, args...)
-		if err != nil {
-			return 0, err
-		}
-		n += changed
-	}
-	was := l.cursor
-	for _, number := range []*int64{held.first, lowest} {
-		if number != nil {
-			l.cursor = min(l.cursor, *number-1)
-		}
-	}
-	if l.cursor < was {
-		if l.recoveredTo != nil {
-			was = max(was, *l.recoveredTo)
-		}
-		l.recoveredTo, l.recoveredAt = &was, &now
-	}
-	if l.heldFrom != nil && *l.heldFrom >= *first {
-		l.heldFrom, l.heldTo = nil, nil
-	} else if l.heldFrom != nil {
-		before := min(to, *first-1)
-		l.heldTo = &before
-	}
-	return n, tx.saveLane(&l)
 }

@@ -53,24 +53,33 @@ SELECT ` + subscriptionColumns + `
 FROM ` + withLane + `
 WHERE s.ws = $1 AND s.id = $2`
 
-// Subscription returns the workspace's subscription, or NotFound.
+// Subscription returns the workspace's subscription, or NotFound. It counts what is held, and so is
+// not for a transaction: LockSubscription is.
 func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	s, found, err := one(r, selectSubscription, scanSubscription, ws, id)
-	if err == nil && !found {
-		return s, sheaf.Missing("subscription")
-	}
+	s, err := r.subscription(ws, id, "")
 	if err == nil {
-		err = r.countHeld(ws, &s)
+		s.HeldCount, err = r.HeldCount(ws, id)
 	}
 	return s, err
 }
 
-func (r *Reader) countHeld(ws sheaf.WorkspaceID, s *sheaf.Subscription) error {
-	l, err := r.lane(ws, s.ID)
-	if err == nil {
-		s.HeldCount, err = r.heldUpTo(&l, math.MaxInt64)
+// subscription is Subscription without the held count; lock is what holds it.
+func (r *Reader) subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, lock string) (sheaf.Subscription, error) {
+	s, found, err := one(r, selectSubscription+lock, scanSubscription, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("subscription")
 	}
-	return err
+	return s, err
+}
+
+// HeldCount counts the deliveries that the subscription holds. It reads each of them, and so is not for
+// a transaction.
+func (r *Reader) HeldCount(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (int64, error) {
+	l, err := r.lane(ws, id)
+	if err != nil {
+		return 0, err
+	}
+	return r.heldUpTo(&l, math.MaxInt64)
 }
 
 // Subscriptions returns a page of the workspace's subscriptions, oldest first.
@@ -80,7 +89,7 @@ func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page
 	page, err := list(r, l, p, scanSubscription)
 	for i := range page.Items {
 		if err == nil {
-			err = r.countHeld(ws, &page.Items[i])
+			page.Items[i].HeldCount, err = r.HeldCount(ws, page.Items[i].ID)
 		}
 	}
 	return page, err
@@ -219,10 +228,7 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 	return tx.exec(`INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES ($1, $2, $3, $4)`, id, l.sub, l.ws, now)
 }
 
-// LockSubscription is Subscription, and holds it until the transaction ends.
+// LockSubscription is Subscription without the held count, and holds it until the transaction ends.
 func (tx *Tx) LockSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	if _, _, err := one(&tx.Reader, selectSubscription+tx.dialect().ForUpdate(), scanSubscription, ws, id); err != nil {
-		return sheaf.Subscription{}, err
-	}
-	return tx.Subscription(ws, id)
+	return tx.subscription(ws, id, tx.dialect().ForUpdate())
 }

@@ -369,13 +369,17 @@ func (f *fixture) sendSome(id sheaf.SubscriptionID, seed uint64) error {
 // recoverSome asks for recovery, and for some deliveries by hand.
 func (f *fixture) recoverSome(id sheaf.SubscriptionID) error {
 	for i := range 60 {
-		err := f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
+		before, err := try(f, func(r *store.Reader) (store.Recoverable, error) { return r.Recoverable(f.ws.ID, id, time.Time{}) })
+		if err != nil {
+			return err
+		}
+		err = f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
 			s, err := tx.LockSubscription(w.ID, id)
 			if err != nil {
 				return err
 			}
 			if s.Active && i%3 == 0 {
-				_, err = tx.Recover(w.ID, id, time.Time{}, f.now())
+				_, err = tx.Recover(w.ID, id, time.Time{}, f.now(), before)
 				return err
 			}
 			page, err := tx.Deliveries(w.ID, id, "", sheaf.Paging{Limit: 3, Offset: i})

@@ -36,6 +36,7 @@ var onNodes = map[string]func(*nodes){
 	"Record/the tenth deactivates once":                 deactivateOnce,
 	"Record/every node is told":                         recordTells,
 	"Write/every node is told where":                    commitTellsWhere,
+	"Write/every node is told in which lane":            commitTellsLanes,
 	"Races/nothing waits for an inactive one":           nothingStranded,
 	"Races/removed while recorded":                      removedWhileRecorded,
 }

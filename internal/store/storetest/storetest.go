@@ -82,6 +82,8 @@ var inWorkspace = map[string]func(*fixture){
 	"Claim/tells when the next is due":                   claimNext,
 	"Claim/within a number of bytes":                     claimBytes,
 	"Record/what is not as it was claimed is left alone": recordBad,
+	"Lane/recovery counts what it recovers":              recoverCounts,
+	"Lane/recovered ones go by event, before newer ones": recoverOrder,
 	"Counters/equal the counted rows":                    countersAfterAnything,
 	"Write/error rolls back, event included":             rollback,
 	"Write/panic fails alone":                            panicAlone,

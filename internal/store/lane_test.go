@@ -1,0 +1,264 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store/engine"
+)
+
+// onEngines runs the test on an empty store of either engine.
+func onEngines(t *testing.T, test func(t *testing.T, s *Store)) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, openTest(t, Options{Folder: t.TempDir()}))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, openTest(t, Options{DatabaseURL: pgtest.URL(t)}))
+	})
+}
+
+// freshRows adds fresh deliveries to the lane of number $1, of the events from $2 to $3.
+const freshRows = `
+INSERT INTO deliveries (ws, sub, number)
+WITH RECURSIVE n (i) AS (SELECT CAST($2 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < CAST($3 AS BIGINT))
+SELECT 1, CAST($1 AS BIGINT), i
+FROM n`
+
+// longLane makes a workspace with one subscription that so many deliveries wait for, and a lease on the first of them.
+func longLane(t *testing.T, s *Store, waiting int) {
+	t.Helper()
+	write(t, s, func(tx *Tx) error {
+		w := sheaf.Workspace{ID: planned, Plan: sheaf.Business, LastEvent: int64(waiting)}
+		if err := tx.InsertWorkspace(w); err != nil {
+			return err
+		}
+		if err := tx.exec(manyEvents(tx.dialect()), waiting); err != nil {
+			return err
+		}
+		if err := tx.InsertSubscription(planned, sheaf.Subscription{ID: full, Number: 1, Active: true}, Sealed{Secret: []byte("x")}); err != nil {
+			return err
+		}
+		return tx.exec(freshRows, 1, 1, waiting)
+	})
+	now := time.UnixMilli(int64(waiting))
+	write(t, s, func(tx *Tx) error {
+		_, err := tx.Claim([]Lane{{Subscription: full, Room: 16}}, Unbounded, now, now.Add(time.Hour), "token")
+		return err
+	})
+}
+
+func write(t *testing.T, s *Store, fn func(tx *Tx) error) {
+	t.Helper()
+	if err := s.Write(context.Background(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// touched is how many rows of deliveries a connection has read and written of late, as PostgreSQL counts.
+const touched = `
+SELECT CAST(COALESCE(SUM(seq_tup_read + idx_tup_fetch + n_tup_upd), 0) AS BIGINT)
+FROM pg_stat_xact_user_tables
+WHERE relname = 'deliveries'`
+
+func rowsTouched(e *engine.Tx) (int64, error) {
+	if !e.Dialect().Postgres {
+		return 0, nil
+	}
+	return e.Count(touched)
+}
+
+// turns turns a lane off and on and recovers it, and returns what that read: on SQLite the plans, and on PostgreSQL how
+// many rows of deliveries. What is counted of it is counted before.
+func turns(t *testing.T, s *Store, waiting int64) (plans []engine.Plan, rows int64) {
+	t.Helper()
+	ctx, since, now := context.Background(), time.UnixMilli(0), time.UnixMilli(2*waiting)
+	act := func(fn func(tx *Tx) error) {
+		t.Helper()
+		err := s.engine.Write(ctx, func(e *engine.Tx) error {
+			had, err := rowsTouched(e)
+			if err != nil {
+				return err
+			}
+			p, err := e.Explain(s.writing(func(tx *Tx) error {
+				if _, err := tx.LockWorkspace(planned); err != nil {
+					return err
+				}
+				return fn(tx)
+			}))
+			plans = append(plans, p...)
+			if err != nil {
+				return err
+			}
+			has, err := rowsTouched(e)
+			rows += has - had
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	turn := func(active bool) {
+		t.Helper()
+		act(func(tx *Tx) error {
+			sub, err := tx.LockSubscription(planned, full)
+			if err != nil {
+				return err
+			}
+			sub.Active = active
+			return tx.UpdateSubscription(planned, sub)
+		})
+	}
+	turn(false)
+	turn(true)
+	var before Recoverable
+	err := s.Read(ctx, func(r *Reader) (err error) {
+		before, err = r.Recoverable(planned, full, since)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	act(func(tx *Tx) error {
+		n, err := tx.Recover(planned, full, since, now, before)
+		if err == nil && n != waiting-16 {
+			err = fmt.Errorf("recovered %d of %d, of which 16 are being sent", n, waiting)
+		}
+		return err
+	})
+	return plans, rows
+}
+
+// However many deliveries wait in a lane, turning it off and on and recovering it reads and writes none of them: each
+// statement on deliveries reads what has a due time, what has stopped, or the newest row.
+func TestLane_TurningReadsNoneOfIt(t *testing.T) {
+	few := []string{"deliveries_due", "deliveries_stopped"}
+	onEngines(t, func(t *testing.T, s *Store) {
+		const waiting = 4000
+		longLane(t, s, waiting)
+		if onEngine(s).Postgres {
+			exec(t, s, "ANALYZE")
+		}
+		plans, rows := turns(t, s, waiting)
+		if rows > 20 {
+			t.Errorf("of a lane of %d it read and wrote %d rows", waiting, rows)
+		}
+		asked := 0
+		for _, p := range plans {
+			if !strings.Contains(p.SQL, "deliveries") {
+				continue
+			}
+			asked++
+			named := func(index string) bool { return strings.Contains(p.Plan, index) }
+			if !slices.ContainsFunc(few, named) && strings.TrimSpace(p.SQL) != strings.TrimSpace(newestRow) {
+				t.Errorf("this reads the lane:\n%s\n%s", p.SQL, p.Plan)
+			}
+		}
+		if asked < 7 {
+			t.Errorf("only %d statements on deliveries were seen", asked)
+		}
+	})
+}
+
+// No transaction counts what a lane holds: it would keep everybody's writes waiting.
+func TestLane_IsNotCountedByATransaction(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{Folder: t.TempDir()})
+	longLane(t, s, 20)
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		_, err := tx.Subscription(planned, full)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "counts") {
+		t.Errorf("it was counted: %v", err)
+	}
+}
+
+// An endpoint that refuses quickly would have ever more retries. With so many waiting in a lane it begins no first
+// attempts, whatever their number; when one has gone it does.
+func TestLane_BeginsNothingBesideManyRetries(t *testing.T) {
+	const retries = `
+INSERT INTO deliveries (ws, sub, number, retry, due, attempts, tries, started_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, 1, i, 1, 1000000 + i, 1, 1, 1
+FROM n`
+	onEngines(t, func(t *testing.T, s *Store) {
+		const waiting = mostRetries + 8
+		write(t, s, func(tx *Tx) error {
+			if err := tx.InsertWorkspace(sheaf.Workspace{ID: planned, Plan: sheaf.Business, LastEvent: waiting}); err != nil {
+				return err
+			}
+			if err := tx.exec(manyEvents(tx.dialect()), waiting); err != nil {
+				return err
+			}
+			if err := tx.InsertSubscription(planned, sheaf.Subscription{ID: full, Number: 1, Active: true}, Sealed{Secret: []byte("x")}); err != nil {
+				return err
+			}
+			if err := tx.exec(retries, mostRetries); err != nil {
+				return err
+			}
+			if err := tx.exec(freshRows, 1, mostRetries+1, waiting); err != nil {
+				return err
+			}
+			return tx.exec("UPDATE lanes SET cursor = $1", mostRetries)
+		})
+		claim := func(at int64) (found Claimed) {
+			t.Helper()
+			now := time.UnixMilli(at)
+			write(t, s, func(tx *Tx) (err error) {
+				found, err = tx.Claim([]Lane{{Subscription: full, Room: 4}}, Unbounded, now, now.Add(time.Hour), fmt.Sprint("token", at))
+				return err
+			})
+			return found
+		}
+		early := claim(1000)
+		if len(early.Claims) != 0 || !early.Next[full].Equal(time.UnixMilli(1_000_001)) {
+			t.Errorf("with %d retries it claimed %d, and the next is due at %v", mostRetries, len(early.Claims), early.Next[full])
+		}
+		due := claim(1_000_001)
+		if len(due.Claims) != 1 || due.Claims[0].Tries != 1 {
+			t.Fatalf("of the retries one is due: claimed %+v", due.Claims)
+		}
+		after := claim(1_000_001)
+		if len(after.Claims) != 4 || slices.ContainsFunc(after.Claims, func(c Claim) bool { return c.Tries != 0 }) {
+			t.Errorf("with a retry less it claimed %+v, want four first attempts", after.Claims)
+		}
+	})
+}
+
+// A notice names as many lanes as it has room for, and else says that any may be meant; it is read as it was written.
+func TestNotice_NamesLanes(t *testing.T) {
+	t.Parallel()
+	here, there := newNeighbours(), newNeighbours()
+	for _, lanes := range []int{0, 1, tellMost, tellMost + 1} {
+		var note Note
+		for i := range lanes {
+			note.due(planned, sheaf.SubscriptionID(fmt.Sprintf("0190b0a0-0000-7000-8000-%012x", i)))
+		}
+		text := here.notice(note)
+		if len(text) >= 8000 {
+			t.Errorf("%d lanes: PostgreSQL refuses a notice of %d bytes", lanes, len(text))
+		}
+		got, others := there.read(text)
+		named := lanes <= tellMost
+		if !others || got.AnyLane == named || named && !slices.Equal(got.Lanes, note.Lanes) || got.Deliveries != (lanes > 0) {
+			t.Errorf("%d lanes are read as %+v", lanes, got)
+		}
+		if _, others := here.read(text); others {
+			t.Errorf("%d lanes: a node acts on its own notice", lanes)
+		}
+	}
+	for _, text := range []string{"", "NODE d - AZCwo", "NODE d - all", "NODE d"} {
+		if got, _ := there.read(text); !got.AnyLane {
+			t.Errorf("%q is read as %+v: whoever does not understand it looks at every lane", text, got)
+		}
+	}
+}
