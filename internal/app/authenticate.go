@@ -37,7 +37,8 @@ func (a *App) Ready(ctx context.Context) error { return a.store.Ready(ctx) }
 // KeyUse is when a key was last used.
 type KeyUse = store.KeyUse
 
-// TouchKeys stores when keys were last used. The edge gathers that, so that no request waits for it.
+// TouchKeys stores when keys were last used. The edge gathers that, so that no request waits for
+// it.
 func (a *App) TouchKeys(ctx context.Context, uses []KeyUse) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchKeys(uses) })
 }

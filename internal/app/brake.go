@@ -38,8 +38,8 @@ type brakes struct {
 }
 
 // brakesFor returns the brakes for a browser that is not known. The address that it comes from is
-// slowed down: after 5 failures for this account, after 20 for all accounts together. The account is
-// slowed down only when many addresses try it, and never by more than a minute, since that keeps
+// slowed down: after 5 failures for this account, after 20 for all accounts together. The account
+// is slowed down only when many addresses try it, and never by more than a minute, since that keeps
 // its owner out too: at one guess a minute a password of eight characters holds.
 func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	account := "user " + string(user)

@@ -136,7 +136,8 @@ func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
 	})
 }
 
-// checkOperatorText refuses what no edge for HTTP lets through to a rule, and the command line does.
+// checkOperatorText refuses what no edge for HTTP lets through to a rule, and the command line
+// does.
 func checkOperatorText(field, s string) error {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return sheaf.Invalidf("%s is not valid UTF-8 text without NUL characters: correct it", field)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sessionLives is how long a session lasts at most, and sessionIdle how long it lasts when it is
-	// not used.
+	// sessionLives is how long a session lasts at most, and sessionIdle how long it lasts when it
+	// is not used.
 	sessionLives = 7 * 24 * time.Hour
 	sessionIdle  = 12 * time.Hour
 	// sessionNoted is how exactly it is stored when a session was last used: not every page that is

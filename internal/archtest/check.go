@@ -1,6 +1,5 @@
-// Package archtest holds the rules of who may import whom, and who may read the clock or sleep, as a
-// test.
-// It reads the module's source and changes nothing.
+// Package archtest holds the rules of who may import whom, and who may read the clock or sleep, as
+// a test. It reads the module's source and changes nothing.
 package archtest
 
 import (
@@ -59,8 +58,8 @@ func check(files []file) []string {
 	return found
 }
 
-// insteadOfSleep tells what to do about a pause: one that is long enough today fails on a busy machine,
-// and one that is long enough for that wastes everybody's time.
+// insteadOfSleep tells what to do about a pause: one that is long enough today fails on a busy
+// machine, and one that is long enough for that wastes everybody's time.
 const insteadOfSleep = "a test waits for what it wants to see, by a channel, by synctest.Wait or, where nothing gives a " +
 	"signal, by sheaftest.Eventually; the program selects on a timer and the end of its context. Where time itself must " +
 	"pass, say why in a comment on that line or just above it"

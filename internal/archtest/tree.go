@@ -126,8 +126,8 @@ func timeUse(n ast.Node, clock string) (name string, ok bool) {
 	return selector.Sel.Name, true
 }
 
-// explainedLines returns the lines that a comment speaks of: those on which one stands, and the line
-// below one that has its lines to itself.
+// explainedLines returns the lines that a comment speaks of: those on which one stands, and the
+// line below one that has its lines to itself.
 func explainedLines(set *token.FileSet, syntax *ast.File, source []byte) map[int]bool {
 	lines := map[int]bool{}
 	for _, group := range syntax.Comments {

@@ -150,7 +150,8 @@ func (v *visit) identify() error {
 
 var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
 
-// id returns the identifier in the path. A text that is none is NotFound, as one that leads nowhere.
+// id returns the identifier in the path. A text that is none is NotFound, as one that leads
+// nowhere.
 func id[T ~string](v *visit, noun string) (T, error) {
 	s, ok := sheaf.ParseUUID(v.r.PathValue("id"))
 	if !ok {

@@ -15,12 +15,13 @@ const (
 	minRedact = 4 // shorter strings occur by chance, and masking them would say more than it hides
 )
 
-// answers holds the buffers answers are read into. One byte more than is kept tells whether there is more.
+// answers holds the buffers answers are read into. One byte more than is kept tells whether there
+// is more.
 var answers = sync.Pool{New: func() any { return new([maxAnswerBody + 1]byte) }}
 
-// readAnswer reads the body up to the limit and closes it. A body that ends within the limit leaves its connection
-// reusable. What was read comes back even with an error. The body of a 101 is the bare connection, on which no
-// deadline works: it is closed unread.
+// readAnswer reads the body up to the limit and closes it. A body that ends within the limit leaves
+// its connection reusable. What was read comes back even with an error. The body of a 101 is the
+// bare connection, on which no deadline works: it is closed unread.
 func readAnswer(resp *http.Response, redact []string) (string, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == http.NoBody {
@@ -45,9 +46,10 @@ func readFull(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring a secret's parts
-// together, and before cutting, which could leave a part of one. Where reading stopped in the middle of the answer, even
-// a last character that begins a secret is masked: the rest of it may be what follows.
+// answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring
+// a secret's parts together, and before cutting, which could leave a part of one. Where reading
+// stopped in the middle of the answer, even a last character that begins a secret is masked: the
+// rest of it may be what follows.
 func answerText(b []byte, redact []string) string {
 	if len(b) == 0 {
 		return ""
@@ -77,8 +79,9 @@ func cut(text string, n int) string {
 
 type span struct{ from, to int }
 
-// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a secret's beginning, of
-// so many bytes or more, at the very end of the text, where reading stopped or the endpoint did.
+// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a
+// secret's beginning, of so many bytes or more, at the very end of the text, where reading stopped
+// or the endpoint did.
 func redacted(text string, secrets []string, beginning int) string {
 	var spans []span
 	plain, at := unescaped(text)
@@ -116,8 +119,8 @@ func redacted(text string, secrets []string, beginning int) string {
 	return out.String()
 }
 
-// appendSpans adds where s occurs. Occurrences that overlap become one span, so that a text of nothing but s costs no
-// memory.
+// appendSpans adds where s occurs. Occurrences that overlap become one span, so that a text of
+// nothing but s costs no memory.
 func appendSpans(spans []span, text, s string, beginning int) []span {
 	mine := len(spans)
 	for at := 0; ; {
@@ -141,10 +144,10 @@ func appendSpans(spans []span, text, s string, beginning int) []span {
 	return spans
 }
 
-// unescaped returns text as a reader of JSON understands it, and for each of its bytes, and its end, where in text that
-// stands. An endpoint that echoes a request as JSON writes a secret in many ways: "/" as \/ (PHP), "+" as \u002B (.NET),
-// "=" as \u003d (Gson). An escape that the end of the text has cut off is left out, and its place is the end's.
-// Without a backslash, at is nil.
+// unescaped returns text as a reader of JSON understands it, and for each of its bytes, and its
+// end, where in text that stands. An endpoint that echoes a request as JSON writes a secret in many
+// ways: "/" as \/ (PHP), "+" as \u002B (.NET), "=" as \u003d (Gson). An escape that the end of the
+// text has cut off is left out, and its place is the end's. Without a backslash, at is nil.
 func unescaped(text string) (plain string, at []int) {
 	if !strings.Contains(text, `\`) {
 		return text, nil
@@ -165,8 +168,8 @@ func unescaped(text string) (plain string, at []int) {
 	return string(b), append(at, len(text))
 }
 
-// unescape returns what the beginning of text stands for, one byte or one escape, and how long that is: 0 for a part of
-// an escape. A backslash that begins no escape stands for itself.
+// unescape returns what the beginning of text stands for, one byte or one escape, and how long that
+// is: 0 for a part of an escape. A backslash that begins no escape stands for itself.
 func unescape(text string) (r string, length int) {
 	if text[0] != '\\' {
 		return text[:1], 1

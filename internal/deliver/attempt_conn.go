@@ -28,7 +28,8 @@ type attempt struct {
 	firstByte time.Time
 }
 
-// dial is the making of one connection. net/http may finish it for a later attempt, so it has its own lock.
+// dial is the making of one connection. net/http may finish it for a later attempt, so it has its
+// own lock.
 type dial struct {
 	tries  atomic.Int32
 	secure bool // TLS follows
@@ -42,7 +43,8 @@ type dial struct {
 	remote    netip.Addr
 }
 
-// conn counts the bytes of requests handed to it: only with that is it certain that a request may be sent again.
+// conn counts the bytes of requests handed to it: only with that is it certain that a request may
+// be sent again.
 type conn struct {
 	net.Conn          // TLS where there is TLS
 	raw      net.Conn // below it
@@ -56,8 +58,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection at once. It sends no TLS close alert, for which crypto/tls would wait up to 5 s when the
-// endpoint has stopped reading; HTTP's own framing tells where messages end.
+// Close closes the connection at once. It sends no TLS close alert, for which crypto/tls would wait
+// up to 5 s when the endpoint has stopped reading; HTTP's own framing tells where messages end.
 func (c *conn) Close() error { return c.raw.Close() }
 
 func (c *Client) openPlain(ctx context.Context, network, address string) (net.Conn, error) {
@@ -68,10 +70,11 @@ func (c *Client) openTLS(ctx context.Context, network, address string) (net.Conn
 	return c.open(ctx, network, address, true)
 }
 
-// open makes a connection for the attempt in ctx. net/http calls it with a context that neither the request's deadline
-// nor its cancelling reaches, hence the bounds are taken from the attempt. The dial may outlive an attempt which found
-// an idle connection meanwhile, but not that attempt's deadline. It runs on a goroutine of net/http, which no caller of
-// Attempt could recover: a panic becomes the error *panicked.
+// open makes a connection for the attempt in ctx. net/http calls it with a context that neither the
+// request's deadline nor its cancelling reaches, hence the bounds are taken from the attempt. The
+// dial may outlive an attempt which found an idle connection meanwhile, but not that attempt's
+// deadline. It runs on a goroutine of net/http, which no caller of Attempt could recover: a panic
+// becomes the error *panicked.
 func (c *Client) open(ctx context.Context, network, address string, secure bool) (opened net.Conn, err error) {
 	a := ctx.Value(attemptKey{}).(*attempt)
 	ctx, cancel := context.WithDeadline(a.caller, a.deadline)
@@ -129,8 +132,9 @@ type dialKey struct{}
 
 var errTooManyAddresses = errors.New("the name has too many addresses")
 
-// guardedDialer asks control for each address, and tries only the first few of a name: a name with thousands of
-// addresses would make every delivery a scan of somebody's network. Its resolver takes marked names (resolve.go).
+// guardedDialer asks control for each address, and tries only the first few of a name: a name with
+// thousands of addresses would make every delivery a scan of somebody's network. Its resolver takes
+// marked names (resolve.go).
 func guardedDialer(control func(context.Context, string, string, syscall.RawConn) error) *net.Dialer {
 	return &net.Dialer{
 		Resolver: dnsOnly(new(net.Dialer).DialContext),
@@ -192,9 +196,10 @@ func (a *attempt) gotFirstByte() {
 	a.firstByte = now
 }
 
-// nothingWritten reports whether the failed request was given a kept-alive connection which took no byte of it, and
-// forgets that connection. It is exact: net/http returns an error only when its writing goroutine has ended. Under
-// TLS, bytes that are not counted belong to a record that is incomplete, which the endpoint cannot decrypt.
+// nothingWritten reports whether the failed request was given a kept-alive connection which took no
+// byte of it, and forgets that connection. It is exact: net/http returns an error only when its
+// writing goroutine has ended. Under TLS, bytes that are not counted belong to a record that is
+// incomplete, which the endpoint cannot decrypt.
 func (a *attempt) nothingWritten() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// ErrorClass says in a word why an attempt failed. The words are part of the API; the sentences beside them are not.
+// ErrorClass says in a word why an attempt failed. The words are part of the API; the sentences
+// beside them are not.
 type ErrorClass string
 
 const (
@@ -28,12 +29,13 @@ const (
 	ErrorConnection ErrorClass = "connection"
 	// ErrorStatus: the endpoint answered, but not with 2xx.
 	ErrorStatus ErrorClass = "status"
-	// ErrorCanceled: the caller stopped the attempt. It says nothing about the endpoint and should not be counted.
+	// ErrorCanceled: the caller stopped the attempt. It says nothing about the endpoint and should
+	// not be counted.
 	ErrorCanceled ErrorClass = "canceled"
 )
 
-// Sentences for people. They are constant on purpose: the texts of net and crypto errors name resolvers, ports and
-// addresses of the network inside.
+// Sentences for people. They are constant on purpose: the texts of net and crypto errors name
+// resolvers, ports and addresses of the network inside.
 const (
 	textCanceled   = "the attempt was stopped before it had ended"
 	textOurs       = "the service could not open a connection just now: it tries again"
@@ -41,7 +43,8 @@ const (
 	textInvalidURL = "the endpoint's URL is not valid"
 	textNotSent    = "the request could not be sent"
 	textPanicked   = "the service failed while it made the attempt: the operator finds the reason in its log"
-	// A name that leads nowhere and one that leads inside are told alike: else the names inside could be listed.
+	// A name that leads nowhere and one that leads inside are told alike: else the names inside
+	// could be listed.
 	textName        = "the endpoint's host name could not be resolved to an address that deliveries may reach: use a public name, or let the operator allow its address with --webhook-allow-cidr"
 	textRefused     = "the endpoint refused the connection"
 	textUnreachable = "no connection to the endpoint could be made"
@@ -55,7 +58,8 @@ const (
 	textCertificate = "the certificate is not trusted"
 )
 
-// outcome judges an attempt by the status (0: none came) and the error of the request or of the answer's body.
+// outcome judges an attempt by the status (0: none came) and the error of the request or of the
+// answer's body.
 func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error) (ErrorClass, string) {
 	switch {
 	case status != 0 && (status < 200 || status > 299):
@@ -119,7 +123,8 @@ func classifyDial(err error) (ErrorClass, string) {
 	return ErrorConnection, textUnreachable
 }
 
-// isStarved reports whether this machine had no file, port or memory to spare: the endpoint is not to blame.
+// isStarved reports whether this machine had no file, port or memory to spare: the endpoint is not
+// to blame.
 func isStarved(err error) bool {
 	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL},
 		func(ours error) bool { return errors.Is(err, ours) })
@@ -150,10 +155,12 @@ func classifyHandshake(err error) (ErrorClass, string) {
 	return ErrorTLS, textHandshake
 }
 
-// isAlert reports whether crypto/tls received an alert or sent one; the alert's own type is not exported.
+// isAlert reports whether crypto/tls received an alert or sent one; the alert's own type is not
+// exported.
 func isAlert(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
 
-// isBroken reports whether the connection ended, as opposed to carrying something that makes no sense.
+// isBroken reports whether the connection ended, as opposed to carrying something that makes no
+// sense.
 func isBroken(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||

@@ -19,9 +19,9 @@ const (
 	// leaseSpare is by how much a lease outlasts the timeout of its attempt: time to record it.
 	leaseSpare = 5 * time.Second
 	// pollEvery is how often the store is asked for deliveries whose time has come, and for the
-	// claims of dead nodes; lookAll is how often it is asked for every lane that has something. Both
-	// find what nobody announced: a commit of this node, or of one that could tell, wakes the lanes
-	// that it concerns at once.
+	// claims of dead nodes; lookAll is how often it is asked for every lane that has something.
+	// Both find what nobody announced: a commit of this node, or of one that could tell, wakes the
+	// lanes that it concerns at once.
 	pollEvery = 500 * time.Millisecond
 	lookAll   = 5 * time.Second
 	// storeRest is the pause after the store refused a transaction.
@@ -42,14 +42,14 @@ type Config struct {
 	Timeout  time.Duration // of one attempt
 	// Tally counts the attempts for the charts; nil counts none.
 	Tally *tally.Tally
-	// Budget is what deliveries may hold together; the zero value is that of a
-	// machine with plenty of memory.
+	// Budget is what deliveries may hold together; the zero value is that of a machine with plenty
+	// of memory.
 	Budget Budget
-	// ClockSlack is by how much this machine's clock may differ from that of the
-	// database before nothing is claimed any more; 0 compares nothing.
+	// ClockSlack is by how much this machine's clock may differ from that of the database before
+	// nothing is claimed any more; 0 compares nothing.
 	ClockSlack time.Duration
-	// Alone says that no other process delivers from this store: whatever
-	// was being sent when it stopped is taken up at once.
+	// Alone says that no other process delivers from this store: whatever was being sent when it
+	// stopped is taken up at once.
 	Alone bool
 }
 
@@ -102,9 +102,8 @@ func (d *Deliverer) Notice(n store.Note) {
 	}
 }
 
-// Run delivers until ctx ends. Then it claims nothing more, lets the attempts
-// under way end, gives back those that do not end in time, and returns when all
-// is recorded.
+// Run delivers until ctx ends. Then it claims nothing more, lets the attempts under way end, gives
+// back those that do not end in time, and returns when all is recorded.
 func (d *Deliverer) Run(ctx context.Context) error {
 	if d.Alone {
 		if err := d.releaseOwn(ctx); err != nil {
@@ -189,8 +188,7 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 	}
 }
 
-// until is how long to wait for a known retry; the poll comes before anything
-// that is not known.
+// until is how long to wait for a known retry; the poll comes before anything that is not known.
 func (d *Deliverer) until(next time.Time) time.Duration {
 	if next.IsZero() {
 		return time.Hour
@@ -240,9 +238,9 @@ func (d *Deliverer) lookAround(ctx context.Context, all bool) {
 	d.lanes.expect(waiting)
 }
 
-// ClockSlack is by how much the clocks of a node and of the database may differ. A lease ends by the
-// clock of whoever looks, leaseSpare after its attempt must have ended by the clock of who made it:
-// two nodes, each so far from the database at most, still differ by less than that.
+// ClockSlack is by how much the clocks of a node and of the database may differ. A lease ends by
+// the clock of whoever looks, leaseSpare after its attempt must have ended by the clock of who made
+// it: two nodes, each so far from the database at most, still differ by less than that.
 const ClockSlack = 2 * time.Second
 
 // compareClocks finds out whether this machine's clock may be trusted with leases.
@@ -309,8 +307,8 @@ func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGr
 	}
 }
 
-// attempt makes one attempt, hands its outcome to the recorder, and returns what
-// the lane is to begin in its place.
+// attempt makes one attempt, hands its outcome to the recorder, and returns what the lane is to
+// begin in its place.
 func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 	a := d.send(ctx, c)
 	failpoint.Pass(failpoint.Posted)
@@ -353,8 +351,9 @@ func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
 
 var errNotOpened = errors.New("opening it panicked before")
 
-// send makes one attempt. A panic in it is logged with its stack and is this attempt's failure alone: it ended the
-// process otherwise, and again at each start, for the delivery would still be the first to be sent.
+// send makes one attempt. A panic in it is logged with its stack and is this attempt's failure
+// alone: it ended the process otherwise, and again at each start, for the delivery would still be
+// the first to be sent.
 func (d *Deliverer) send(ctx context.Context, c *ready) (a sheaf.Attempt) {
 	started := d.Now()
 	defer func() {

@@ -19,10 +19,11 @@ import (
 //	store:      delivered, or due again <------- recorded ----------------+
 //
 // One goroutine claims (claimUntil in deliver.go). It asks choose for which lanes to claim, and how
-// much for each. A lane is chosen when something may wait in it and when it has room; so a full lane
-// costs nothing, however much waits in it. claimed takes what the store found: as much of it as there
-// are places for begins at once, the rest stays ahead, so that one transaction claims for many
-// attempts of a quick endpoint. Whenever a request is done, its goroutine begins the next of its lane.
+// much for each. A lane is chosen when something may wait in it and when it has room; so a full
+// lane costs nothing, however much waits in it. claimed takes what the store found: as much of it
+// as there are places for begins at once, the rest stays ahead, so that one transaction claims for
+// many attempts of a quick endpoint. Whenever a request is done, its goroutine begins the next of
+// its lane.
 //
 // Three things are shared out. A lane gets a part of what is free, not of all: the more lanes hang,
 // the less each new one gets, and something always remains.
@@ -32,31 +33,33 @@ import (
 //	bytes: bodies and answers   Budget.Bytes, of      laneBytes; of what is free, 1/keepBytes;
 //	                            which 1/smallPart     failingBytes while it fails;
 //	                            for small bodies      its first body always
-//	ahead: claimed, not begun   aheadTotal            what it sends in aheadFor; aheadMost, aheadBytes
+//	ahead: claimed, not begun   aheadTotal            what it sends in aheadFor; aheadMost;
+//	                                                  aheadBytes
 //
 // budget.go has the arithmetic of places and bytes.
 
 const (
 	// LaneCap bounds the requests in flight to one subscription.
 	LaneCap = 16
-	// fullShare is how many places a lane might have if everything were free. Of what is free it may
-	// hold that part: hung endpoints, however many, leave room for the others. Of 4,096 places n hung
-	// lanes hold 4096/(128+n) each, 16 up to n = 128. It takes 600 that begin to hang at the same
-	// moment to hold every place until their timeout.
+	// fullShare is how many places a lane might have if everything were free. Of what is free it
+	// may hold that part: hung endpoints, however many, leave room for the others. Of 4,096 places
+	// n hung lanes hold 4096/(128+n) each, 16 up to n = 128. It takes 600 that begin to hang at the
+	// same moment to hold every place until their timeout.
 	fullShare = 32
 
-	// laneBytes bounds the bodies that one lane has claimed, failingBytes those of a lane whose last
-	// attempt failed: many small ones, or a single large one.
+	// laneBytes bounds the bodies that one lane has claimed, failingBytes those of a lane whose
+	// last attempt failed: many small ones, or a single large one.
 	laneBytes    = 2 << 20
 	failingBytes = 256 << 10
 	// keepBytes is the part of the free bytes that one lane may hold, as with the places: with n
 	// lanes hung each holds 1/(keepBytes+n) of all.
 	keepBytes = 16
-	// smallPart is the part of all bytes that only small bodies may use, so that nobody's large ones
-	// keep them waiting.
+	// smallPart is the part of all bytes that only small bodies may use, so that nobody's large
+	// ones keep them waiting.
 	smallPart = 4
-	// retryShare is the part of a lane that is kept for retries: of four deliveries that are claimed,
-	// one may be a retry. First attempts go before retries, and would starve them otherwise.
+	// retryShare is the part of a lane that is kept for retries: of four deliveries that are
+	// claimed, one may be a retry. First attempts go before retries, and would starve them
+	// otherwise.
 	retryShare = 4
 
 	// aheadFor is for how long a quick lane has deliveries claimed ahead, so that one transaction
@@ -66,11 +69,11 @@ const (
 	aheadBytes = 1 << 20
 	// aheadTotal bounds what all lanes have ahead.
 	aheadTotal = 4096
-	// slow is the pace of a lane that nothing is known of: a dozen deliveries must arrive before any
-	// is claimed ahead.
+	// slow is the pace of a lane that nothing is known of: a dozen deliveries must arrive before
+	// any is claimed ahead.
 	slow = time.Second
-	// patience is after how long what was claimed ahead is given back: its endpoint has become slow,
-	// and its lease must last for the attempt.
+	// patience is after how long what was claimed ahead is given back: its endpoint has become
+	// slow, and its lease must last for the attempt.
 	patience = 500 * time.Millisecond
 )
 
@@ -90,8 +93,8 @@ type lanes struct {
 
 	mu   sync.Mutex // guards all below, and every lane
 	byID map[sheaf.SubscriptionID]*lane
-	// What all lanes hold: requests in flight, claims ahead, the bytes of bodies and answers, and of
-	// these the bytes of bodies that are not small.
+	// What all lanes hold: requests in flight, claims ahead, the bytes of bodies and answers, and
+	// of these the bytes of bodies that are not small.
 	inFlight, ahead int
 	bytes, large    int64
 	// starved says that a lane was not chosen only because there were no bytes for it.

@@ -103,8 +103,7 @@ var (
 	ageDesc   = prometheus.NewDesc("sheaf_delivery_oldest_due_seconds", "For how long the delivery has been due that waits longest; 0 when none is.", nil, nil)
 )
 
-// queueMetrics asks the store at each scrape. While the store is away they are
-// missing.
+// queueMetrics asks the store at each scrape. While the store is away they are missing.
 type queueMetrics struct{ d *Deliverer }
 
 // Describe tells which metrics there are.

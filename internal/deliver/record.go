@@ -55,9 +55,9 @@ func (d *Deliverer) writeAll(batch []store.Outcome) {
 }
 
 // write records a batch. While the store is away it tries again, until the leases have run out and
-// others take the deliveries up. An outcome that the store rejects for its content does not take the
-// others with it, and is recorded without what the endpoint sent: else its POST would be repeated
-// without end.
+// others take the deliveries up. An outcome that the store rejects for its content does not take
+// the others with it, and is recorded without what the endpoint sent: else its POST would be
+// repeated without end.
 func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
 		err := d.writeOnce(batch)

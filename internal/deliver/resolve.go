@@ -17,17 +17,21 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Names of endpoints are asked of DNS, as absolute names, and of nobody else. The hosts file and the search domains
-// belong to the network inside, and a tenant who could ask them by making webhooks would list what is there.
+// Names of endpoints are asked of DNS, as absolute names, and of nobody else. The hosts file and
+// the search domains belong to the network inside, and a tenant who could ask them by making
+// webhooks would list what is there.
 //
-// Go's resolver does all of that well but cannot leave out the hosts file. So it is asked for the name with one more
-// label, which is in no such file, and the label is taken off its questions and put back on the answers.
+// Go's resolver does all of that well but cannot leave out the hosts file. So it is asked for the
+// name with one more label, which is in no such file, and the label is taken off its questions and
+// put back on the answers.
 
-// mark is the label. A name of digits and dots alone stays one with it, which Go's resolver takes for no name.
+// mark is the label. A name of digits and dots alone stays one with it, which Go's resolver takes
+// for no name.
 const mark = ".0."
 
-// errStarved is the error of a look-up for which this machine had no file or memory. A *net.DNSError keeps the text of
-// its cause, but not the cause, unless that is an error of a context: hence this one is such, too.
+// errStarved is the error of a look-up for which this machine had no file or memory. A
+// *net.DNSError keeps the text of its cause, but not the cause, unless that is an error of a
+// context: hence this one is such, too.
 var errStarved = fmt.Errorf("no file or memory to ask for a name: %w", context.Canceled)
 
 // dnsOnly returns a resolver of marked names that reaches name servers by dial.
@@ -104,8 +108,9 @@ func framed(message []byte) []byte {
 func marked(name string) string   { return strings.TrimSuffix(name, ".") + mark }
 func unmarked(name string) string { return strings.TrimSuffix(name, mark) + "." }
 
-// renamed returns the message with another name in its question. What is no message with one question stays as it
-// is, and is no answer to the resolver. Of the rest only the answers are kept: nobody looks at more.
+// renamed returns the message with another name in its question. What is no message with one
+// question stays as it is, and is no answer to the resolver. Of the rest only the answers are kept:
+// nobody looks at more.
 func renamed(message []byte, rename func(string) string) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(message) != nil || len(m.Questions) != 1 {
@@ -145,9 +150,9 @@ func inHosts(file io.Reader, name string) (found []netip.Addr) {
 	return found
 }
 
-// known returns the addresses of a name for which nobody is asked: localhost and what is below it (RFC 6761), and names
-// that the hosts file gives addresses which the operator allows. A hosts file that cannot be read is as good as none,
-// unless that is for want of files.
+// known returns the addresses of a name for which nobody is asked: localhost and what is below it
+// (RFC 6761), and names that the hosts file gives addresses which the operator allows. A hosts file
+// that cannot be read is as good as none, unless that is for want of files.
 func known(host string, allowed func(netip.Addr) bool) ([]netip.Addr, error) {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {

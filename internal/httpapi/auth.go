@@ -94,8 +94,7 @@ func unauthorized(text string) error {
 	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
 }
 
-// challenge is what a 401 asks for (RFC 6750): it names an error only when a
-// key was sent.
+// challenge is what a 401 asks for (RFC 6750): it names an error only when a key was sent.
 func (x *exchange) challenge() string {
 	if x.secret == "" {
 		return "Bearer"

@@ -56,8 +56,8 @@ func (u *usage) note(c *app.Caller, at time.Time) *tally.Counter {
 	return use.tally
 }
 
-// due returns the uses of keys that were not written lately, or with all every
-// one. Keys that nobody uses any more are forgotten.
+// due returns the uses of keys that were not written lately, or with all every one. Keys that
+// nobody uses any more are forgotten.
 func (u *usage) due(all bool) (out []pending) {
 	u.keys.Range(func(id, k any) bool {
 		use := k.(*keyUse)
@@ -74,8 +74,7 @@ func (u *usage) due(all bool) (out []pending) {
 	return out
 }
 
-// forget drops a key that was idle for long enough, unless a request used it at
-// the same moment.
+// forget drops a key that was idle for long enough, unless a request used it at the same moment.
 func (u *usage) forget(id any, use *keyUse) {
 	if use.idle++; use.idle <= usageKept {
 		return

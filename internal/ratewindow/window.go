@@ -6,8 +6,10 @@
 // A key has a ring of times, the oldest first. A request is admitted while the ring has fewer times
 // than the limit; the slot of the oldest frees when it is a minute old:
 //
-//	limit 4, now 75 s:   [ 12 s  41 s  58 s  74 s ]   12 s is more than 60 s ago: one slot is free, the request takes it
-//	         now 76 s:   [ 41 s  58 s  74 s  75 s ]   full: the next slot frees at 101 s, Retry-After is 26
+//	limit 4, now 75 s:   [ 12 s  41 s  58 s  74 s ]   12 s is more than 60 s ago: its slot is
+//	                                                  free, and the request takes it
+//	         now 76 s:   [ 41 s  58 s  74 s  75 s ]   full: the next slot frees at 101 s,
+//	                                                  Retry-After is 26
 package ratewindow
 
 import (

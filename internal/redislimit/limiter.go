@@ -6,19 +6,20 @@
 // What holds, for N requests a minute on k nodes, be N the limit of a key or the ceiling of a group
 // of keys:
 //
-//   - While Redis works: in no 60 seconds are more than N admitted over all nodes, by Redis' clock; refused requests do
-//     not count.
-//   - Without Redis: each node admits at most max(1, N/k) in 60 seconds, its own admissions of before included, where k
-//     is how many nodes it last saw, 1 if it has never reached Redis. The minute in which Redis is lost, or in which
-//     the nodes return one after the other, holds at most 2N: N by Redis, N/k by each other node alone.
-//   - When Redis has lost its data (a restart, FLUSHALL, an older replica), which a node notices within a second, it asks
-//     Redis and keeps to its share beside it for a minute: then Redis knows of every admission that counts. That minute
-//     too holds at most 2N.
-//   - A request whose answer was lost on the way counts in Redis and may be admitted alone: then less is admitted later,
-//     never more.
-//   - Whatever Redis says, one node admits no more than N in 59.5 seconds. If Redis evicts keys for want of memory, or
-//     its clock jumps ahead, that is all that holds. A clock that is set back only holds slots for longer, by a minute at
-//     most.
+//   - While Redis works: in no 60 seconds are more than N admitted over all nodes, by Redis' clock;
+//     refused requests do not count.
+//   - Without Redis: each node admits at most max(1, N/k) in 60 seconds, its own admissions of
+//     before included, where k is how many nodes it last saw, 1 if it has never reached Redis. The
+//     minute in which Redis is lost, or in which the nodes return one after the other, holds at
+//     most 2N: N by Redis, N/k by each other node alone.
+//   - When Redis has lost its data (a restart, FLUSHALL, an older replica), which a node notices
+//     within a second, it asks Redis and keeps to its share beside it for a minute: then Redis
+//     knows of every admission that counts. That minute too holds at most 2N.
+//   - A request whose answer was lost on the way counts in Redis and may be admitted alone: then
+//     less is admitted later, never more.
+//   - Whatever Redis says, one node admits no more than N in 59.5 seconds. If Redis evicts keys for
+//     want of memory, or its clock jumps ahead, that is all that holds. A clock that is set back
+//     only holds slots for longer, by a minute at most.
 //
 // How a request is decided:
 //

@@ -35,9 +35,9 @@ type Delivery struct {
 	FinishedAt     *time.Time // when it was delivered, or failed for good
 }
 
-// NewDeliveryID returns the identifier of the delivery of an event for a subscription, both by their
-// numbers in the workspace: it needs no row and no index to be found again. It is a UUID of version 8
-// that tells nothing of other workspaces; there it may name another delivery.
+// NewDeliveryID returns the identifier of the delivery of an event for a subscription, both by
+// their numbers in the workspace: it needs no row and no index to be found again. It is a UUID of
+// version 8 that tells nothing of other workspaces; there it may name another delivery.
 func NewDeliveryID(subscription, event int64) DeliveryID {
 	var b [16]byte
 	for i := range 6 {

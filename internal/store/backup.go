@@ -11,18 +11,17 @@ import (
 	"sheaf.dev/internal/failpoint"
 )
 
-// backupForm is the number of the form that Backup writes: one JSON value a
-// line, compressed, with a footer (backup_footer.go). The first is a BackupHead; then
-// for each table a backupTable and its rows as arrays; the last is a backupEnd.
-// Form 1, which is still read, was the same without the footer.
+// backupForm is the number of the form that Backup writes: one JSON value a line, compressed, with
+// a footer (backup_footer.go). The first is a BackupHead; then for each table a backupTable and its
+// rows as arrays; the last is a backupEnd. Form 1, which is still read, was the same without the
+// footer.
 const backupForm = 2
 
 // BackupHead is what a backup says of itself.
 type BackupHead struct {
 	Form   int   `json:"sheaf_backup"`
 	Schema int64 `json:"schema"` // of the program that wrote it
-	// KeyCheck proves which master key sealed the secrets; the key itself is
-	// in no backup.
+	// KeyCheck proves which master key sealed the secrets; the key itself is in no backup.
 	KeyCheck string `json:"master_key_check"`
 }
 
@@ -40,9 +39,8 @@ type backupEnd struct {
 	Rows int64 `json:"end_after_rows"`
 }
 
-// backupTables are all tables whose content a copy goes on with, each behind
-// those that it refers to. A copy keeps nobody signed in, and begins its charts
-// anew.
+// backupTables are all tables whose content a copy goes on with, each behind those that it refers
+// to. A copy keeps nobody signed in, and begins its charts anew.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "projects",
 	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "old_ids", "invitations"}
@@ -50,8 +48,8 @@ var backupTables = []string{"settings", "counters", "workspaces", "users", "memb
 // KeyCheckSetting is the setting by which a database knows its master key.
 const KeyCheckSetting = "master_key_check"
 
-// Backup writes a consistent copy of everything, as of one moment, while others
-// go on writing. It is the same for both engines and never holds the master key.
+// Backup writes a consistent copy of everything, as of one moment, while others go on writing. It
+// is the same for both engines and never holds the master key.
 func (s *Store) Backup(ctx context.Context, out io.Writer) (rows int64, err error) {
 	z := newFootedWriter(out)
 	w := &backupWriter{json.NewEncoder(z), 0}
@@ -134,9 +132,8 @@ func rowValues(r *row, columns []column) []any {
 // ErrNotEmpty refuses to restore over what is there.
 var ErrNotEmpty = errors.New("the store is not empty: a backup is restored into an empty one only, so that nothing is overwritten")
 
-// CheckBackup reads a backup to its last byte, and returns what it says of
-// itself, or an error for a person unless it is whole and this program can
-// restore it. It keeps nothing.
+// CheckBackup reads a backup to its last byte, and returns what it says of itself, or an error for
+// a person unless it is whole and this program can restore it. It keeps nothing.
 func CheckBackup(in io.Reader) (BackupHead, error) {
 	r, err := newBackupReader(in)
 	if err != nil {
@@ -149,8 +146,8 @@ func CheckBackup(in io.Reader) (BackupHead, error) {
 	return head, unread
 }
 
-// PrepareRestore makes the tables that a backup of that schema is restored into,
-// in a store where there are none. Tables that are there must have that schema.
+// PrepareRestore makes the tables that a backup of that schema is restored into, in a store where
+// there are none. Tables that are there must have that schema.
 func PrepareRestore(ctx context.Context, o Options, schema int64) error {
 	s, err := Open(ctx, o)
 	if err != nil {
@@ -169,10 +166,10 @@ func PrepareRestore(ctx context.Context, o Options, schema int64) error {
 	return fmt.Errorf("the store has schema %d and the backup schema %d: restore it into a folder, or a database, in which nothing was made yet", has.Version, schema)
 }
 
-// Restore fills an empty store with a backup, whole or not at all: the commit
-// comes after the last byte of the file was found right. PrepareRestore has made
-// the tables; Migrate brings them to this program's schema afterwards. Whether
-// the master key is at hand the caller has asked with CheckBackup.
+// Restore fills an empty store with a backup, whole or not at all: the commit comes after the last
+// byte of the file was found right. PrepareRestore has made the tables; Migrate brings them to this
+// program's schema afterwards. Whether the master key is at hand the caller has asked with
+// CheckBackup.
 func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err error) {
 	r, err := newBackupReader(in)
 	if err != nil {

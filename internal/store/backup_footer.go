@@ -14,15 +14,14 @@ import (
 	"io/fs"
 )
 
-// A backup is a gzip file of two members. The first holds the lines; the second,
-// the footer, holds one more line: the SHA-256 of every byte of the file before
-// it. The footer is compared byte for byte with the only one that is right, so
-// that no flipped bit, no cut and no appended byte anywhere in the file goes
-// unnoticed. gzip alone does not notice all of them: its checksum is of the
-// content, and not of its own header and padding.
+// A backup is a gzip file of two members. The first holds the lines; the second, the footer, holds
+// one more line: the SHA-256 of every byte of the file before it. The footer is compared byte for
+// byte with the only one that is right, so that no flipped bit, no cut and no appended byte
+// anywhere in the file goes unnoticed. gzip alone does not notice all of them: its checksum is of
+// the content, and not of its own header and padding.
 
-// footedMark is how a file with a footer begins: gzip's header, whose comment says
-// what the file is. The form before had neither.
+// footedMark is how a file with a footer begins: gzip's header, whose comment says what the file
+// is. The form before had neither.
 var footedMark = []byte("\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff" + backupComment + "\x00")
 
 const backupComment = "sheaf backup 2"
@@ -30,8 +29,8 @@ const backupComment = "sheaf backup 2"
 // errDamaged refuses a file that is not what was written.
 var errDamaged = errors.New("the backup is damaged or torn: it is not, byte for byte, what sheaf backup wrote, and nothing of it was kept; take another copy of it")
 
-// footer returns the second member. It is made by hand, uncompressed, so that it
-// is the same whatever the compressor does.
+// footer returns the second member. It is made by hand, uncompressed, so that it is the same
+// whatever the compressor does.
 func footer(sum []byte) []byte {
 	line := fmt.Appendf(nil, "{\"sha256\":\"%x\"}\n", sum)
 	b := []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1} // gzip's header, and that of the last block, which is stored
@@ -67,8 +66,8 @@ func (w *footedWriter) Close() error {
 	return err
 }
 
-// footedBody reads what is before the footer. Its io.EOF means that the footer was
-// there, was right, and was the end.
+// footedBody reads what is before the footer. Its io.EOF means that the footer was there, was
+// right, and was the end.
 type footedBody struct {
 	in  *bufio.Reader
 	sum hash.Hash
@@ -95,13 +94,13 @@ func (r *footedBody) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// backupReader reads the lines of a backup. Its io.EOF means that the file was
-// whole up to its last byte.
+// backupReader reads the lines of a backup. Its io.EOF means that the file was whole up to its last
+// byte.
 type backupReader struct {
 	file *bufio.Reader // what the compressor reads
 	z    *gzip.Reader
-	// footed is false for files of the form before, which gzip's checksum
-	// alone protects: a bit that changes nothing of the content goes unnoticed.
+	// footed is false for files of the form before, which gzip's checksum alone protects: a bit
+	// that changes nothing of the content goes unnoticed.
 	footed bool
 }
 
@@ -134,8 +133,8 @@ func (r *backupReader) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// torn returns the error of a disk that cannot be read; whatever else stops the
-// reading of a backup means that the file is not whole.
+// torn returns the error of a disk that cannot be read; whatever else stops the reading of a backup
+// means that the file is not whole.
 func torn(err error) error {
 	var disk *fs.PathError
 	if errors.As(err, &disk) {

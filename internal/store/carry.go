@@ -10,13 +10,13 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// smallKeys is the file of migration 10. It has the tables as they are from then on; what was in those
-// of before is carried over into them by carryOver.
+// smallKeys is the file of migration 10. It has the tables as they are from then on; what was in
+// those of before is carried over into them by carryOver.
 const smallKeys = "00010_small.sql"
 
-// carryOver is migration 10: every key becomes small, and so every row is written anew. All of it is one
-// transaction: whenever it is interrupted, the tables are those of before, and it begins anew at the next
-// start.
+// carryOver is migration 10: every key becomes small, and so every row is written anew. All of it
+// is one transaction: whenever it is interrupted, the tables are those of before, and it begins
+// anew at the next start.
 //
 //	projects ──rename──▶ old_projects ──INSERT … SELECT──▶ projects (new, without its indexes)
 //	                          │ drop, when all tables are copied        │ then its indexes, each in one pass
@@ -57,8 +57,8 @@ type carrier struct {
 	done     int64 // rows of them that are copied
 }
 
-// carryFault is the key of a function in a context, by which a test lets the carry-over fail after any
-// of its statements.
+// carryFault is the key of a function in a context, by which a test lets the carry-over fail after
+// any of its statements.
 type carryFault struct{}
 
 func (c *carrier) exec(statement string) error {
@@ -81,8 +81,8 @@ func (c *carrier) execAll(statements []string) error {
 	return nil
 }
 
-// statements takes a file of SQL apart: what makes indexes, which goes quicker when the rows are there,
-// and all the rest.
+// statements takes a file of SQL apart: what makes indexes, which goes quicker when the rows are
+// there, and all the rest.
 func statements(text string) (rest, indexes []string) {
 	var code []string
 	for line := range strings.Lines(text) {
@@ -107,8 +107,8 @@ func statements(text string) (rest, indexes []string) {
 var oldTables = []string{"attempts", "deliveries", "deleted_subscriptions", "subscriptions", "idempotency_keys", "minutes",
 	"invitations", "sessions", "events", "documents", "projects", "folders", "api_keys", "members", "users", "workspaces"}
 
-// setAside gives the old tables other names, and takes from their indexes those that the new ones will
-// have.
+// setAside gives the old tables other names, and takes from their indexes those that the new ones
+// will have.
 func (c *carrier) setAside() error {
 	if !c.postgres {
 		// Room for the pages of the indexes of keys, which are written all over.
@@ -160,9 +160,9 @@ func (c *carrier) id(column string) string {
 	return "unhex(replace(" + column + ", '-', ''))"
 }
 
-// carried are the tables that are copied column by column, each behind those that it refers to. A column
-// is followed by what becomes of it: id is an identifier, event that of an event, type a type of events.
-// ws is the workspace's number, in every table.
+// carried are the tables that are copied column by column, each behind those that it refers to. A
+// column is followed by what becomes of it: id is an identifier, event that of an event, type a
+// type of events. ws is the workspace's number, in every table.
 var carried = []struct{ table, columns, order string }{
 	{"users", "id:id email email_folded name password_hash created_at", ""},
 	{"members", "ws user_id:id role created_at", ""},
@@ -177,8 +177,8 @@ var carried = []struct{ table, columns, order string }{
 	{"events", "ws number id:event type:type resource_id:id at body", ""},
 }
 
-// typeNumbers are the numbers that types of events have since migration 10. This list is a part of the
-// migration: it stays as it is, whatever types come later.
+// typeNumbers are the numbers that types of events have since migration 10. This list is a part of
+// the migration: it stays as it is, whatever types come later.
 var typeNumbers = []string{"document.created", "document.updated", "document.deleted", "project.created", "project.updated",
 	"project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started",
 	"generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "webhook.test"}
@@ -188,7 +188,8 @@ func (c *carrier) column(spec string) (name, value string) {
 	name, kind, _ := strings.Cut(spec, ":")
 	switch {
 	case name == "ws":
-		// A look-up and no join: a join could begin with the workspaces, and read the rows all over the file.
+		// A look-up and no join: a join could begin with the workspaces, and read the rows all over
+		// the file.
 		return name, "(SELECT n.ws FROM carried_workspaces n WHERE n.id = o.workspace_id)"
 	case kind == "id":
 		return name, c.id("o." + name)
@@ -207,7 +208,8 @@ func (c *carrier) column(spec string) (name, value string) {
 
 // copyAll fills the new tables.
 func (c *carrier) copyAll() error {
-	// The numbers come first: of workspaces in the order of their creation, of subscriptions by workspace.
+	// The numbers come first: of workspaces in the order of their creation, of subscriptions by
+	// workspace.
 	for _, number := range []string{`
 CREATE TABLE carried_workspaces (
   id TEXT PRIMARY KEY,
@@ -270,7 +272,8 @@ func (c *carrier) copy(table, statement string) error {
 	return nil
 }
 
-// kept are the old deliveries that are carried over: those of subscriptions and events that are there.
+// kept are the old deliveries that are carried over: those of subscriptions and events that are
+// there.
 const kept = `
 FROM old_deliveries d
 JOIN carried_subscriptions s ON s.id = d.subscription_id
@@ -283,9 +286,9 @@ const attemptFields = `started_at, duration_us, status_code, error_class, error,
 
 var attemptValues = "a." + strings.ReplaceAll(attemptFields, ", ", ", a.")
 
-// copyWebhooks fills the tables of subscriptions and deliveries, whose form is another. What was waiting
-// for its first attempt has a due time, as a retry has, so that no lane's cursor has to go back for it:
-// that is behind every event that there is.
+// copyWebhooks fills the tables of subscriptions and deliveries, whose form is another. What was
+// waiting for its first attempt has a due time, as a retry has, so that no lane's cursor has to go
+// back for it: that is behind every event that there is.
 func (c *carrier) copyWebhooks() error {
 	for _, t := range []struct{ old, statement string }{
 		{"subscriptions", `
@@ -357,8 +360,8 @@ func (c *carrier) clearAway() error {
 	return c.execAll([]string{"DROP TABLE carried_subscriptions", "DROP TABLE carried_workspaces"})
 }
 
-// analyze tells PostgreSQL's planner what is in the tables that it has not seen yet. It would find out
-// by itself, a minute or so later.
+// analyze tells PostgreSQL's planner what is in the tables that it has not seen yet. It would find
+// out by itself, a minute or so later.
 func (c *carrier) analyze() error {
 	if c.all > 0 {
 		c.log.Info("carried over to small keys", "rows", c.all)

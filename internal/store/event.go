@@ -42,8 +42,8 @@ func ReadEventType(r *row) sheaf.EventType {
 
 var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body")
 
-// AppendEvents adds events to the log of a workspace that this transaction
-// locked, numbers them, and adds their deliveries.
+// AppendEvents adds events to the log of a workspace that this transaction locked, numbers them,
+// and adds their deliveries.
 func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, err
 	return mustFind(r, "event", selectEvent, ScanEvent, ws, id)
 }
 
-// Events returns a page of the workspace's log, in commit order. after is the
-// number behind which it begins.
+// Events returns a page of the workspace's log, in commit order. after is the number behind which
+// it begins.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
 	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}, total: -1}
 	if err := r.eventTotal(&l, ws, f, after); err != nil {
@@ -98,24 +98,23 @@ func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engi
 		w.And("resource_id = ?", idBytes(f.Resource))
 	}
 	if f.Since != nil {
-		// Their order is that of numbers, and times are in that order but for the
-		// clocks of several nodes: the index of times finds the first number, and
-		// the plus keeps the engine from reading by it again.
+		// Their order is that of numbers, and times are in that order but for the clocks of several
+		// nodes: the index of times finds the first number, and the plus keeps the engine from
+		// reading by it again.
 		w.And("number >= (SELECT MIN(number) FROM events WHERE ws = ? AND at >= ?)", ws, f.Since)
 		w.And("+at >= ?", f.Since)
 	}
 	return w
 }
 
-// EventsAfter returns at most that many of the workspace's events behind a
-// number, in commit order.
+// EventsAfter returns at most that many of the workspace's events behind a number, in commit order.
 func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
 	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}}
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
-// logEnds asks for the two numbers by themselves: asked for both at once, SQLite
-// reads the whole log.
+// logEnds asks for the two numbers by themselves: asked for both at once, SQLite reads the whole
+// log.
 const logEnds = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
   COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
@@ -125,8 +124,8 @@ SELECT COUNT(*)
 FROM events
 WHERE ws = $1 AND at >= $2 AND number > $3`
 
-// eventTotal needs no counting without filters, as the numbers have no gap
-// above the oldest that is kept. Those since a time are counted in its index.
+// eventTotal needs no counting without filters, as the numbers have no gap above the oldest that is
+// kept. Those since a time are counted in its index.
 func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (err error) {
 	switch {
 	case f.Type != "" || f.Resource != "": // counted as all lists are

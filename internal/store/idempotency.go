@@ -25,8 +25,8 @@ SELECT body_hash, status, location, etag, body
 FROM idempotency_keys
 WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5`
 
-// Remembered returns the answer that the request got before, if it did since
-// then. The same key with another body is a Conflict.
+// Remembered returns the answer that the request got before, if it did since then. The same key
+// with another body is a Conflict.
 func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (Answer, bool, error) {
 	var hash []byte
 	a, found, err := one(r, selectOnce, func(w *row) Answer {
@@ -61,8 +61,8 @@ WHERE (ws, method, path, key) IN (
   ORDER BY created_at
   LIMIT $2)`
 
-// DeleteAnswers removes at most that many answers from before a time, and
-// returns how many it removed.
+// DeleteAnswers removes at most that many answers from before a time, and returns how many it
+// removed.
 func (tx *Tx) DeleteAnswers(before time.Time, most int) (int64, error) {
 	return tx.changed(oldOnce, before, most)
 }

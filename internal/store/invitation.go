@@ -18,8 +18,8 @@ const insertInvitation = `
 INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-// InsertInvitation keeps an invitation, known by the hash of its link, in place
-// of an older one to the same e-mail.
+// InsertInvitation keeps an invitation, known by the hash of its link, in place of an older one to
+// the same e-mail.
 func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
 	if err := tx.exec(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
 		return err
@@ -57,8 +57,7 @@ SELECT ` + invitationColumns + `, (SELECT w.id FROM workspaces w WHERE w.ws = in
 FROM invitations
 WHERE hash = $1 AND expires_at > $2`
 
-// Invitation returns the open invitation with that link, and its workspace, or
-// NotFound.
+// Invitation returns the open invitation with that link, and its workspace, or NotFound.
 func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i sheaf.Invitation, err error) {
 	_, found, err := one(r, selectInvitation, func(w *row) bool {
 		i, ws = scanInvitation(w), readID[sheaf.WorkspaceID](w)

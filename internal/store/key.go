@@ -80,8 +80,8 @@ func (r *Reader) Keys(ws sheaf.WorkspaceID, now time.Time, p sheaf.Paging) (shea
 	return list(r, listing{columns: keyColumns, table: "api_keys", where: liveKeys(ws, now), order: []string{"number"}, total: -1}, p, scanKey)
 }
 
-// KeysKept is for how long a dead key is kept at least: the bound on the keys that
-// a workspace makes within this time counts it.
+// KeysKept is for how long a dead key is kept at least: the bound on the keys that a workspace
+// makes within this time counts it.
 const KeysKept = time.Hour
 
 const nthNewestKey = `
@@ -91,8 +91,8 @@ WHERE ws = $1
 ORDER BY created_at DESC
 LIMIT 1 OFFSET $2`
 
-// NthNewestKey returns when the nth newest key of the workspace was made, dead ones
-// included, if it has as many.
+// NthNewestKey returns when the nth newest key of the workspace was made, dead ones included, if it
+// has as many.
 func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, found bool, err error) {
 	return one(r, nthNewestKey, (*row).Time, ws, nth-1)
 }
@@ -106,9 +106,8 @@ DELETE FROM api_keys
 WHERE id IN (SELECT id FROM api_keys WHERE expires_at <= $1 LIMIT $2)`
 )
 
-// DeleteKeysEnded removes at most that many keys that were revoked, and as many
-// that expired, before a time. It returns how many it removed, and at least most
-// where there may be more.
+// DeleteKeysEnded removes at most that many keys that were revoked, and as many that expired,
+// before a time. It returns how many it removed, and at least most where there may be more.
 func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
 	revoked, err := tx.changed(revokedKeys, before, most)
 	if err != nil {
@@ -150,8 +149,7 @@ func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) 
 	return tx.exec(revokeKeysOf, ws, u, now)
 }
 
-// KeyByID returns a key and its workspace, for the operator, who names no
-// workspace, or NotFound.
+// KeyByID returns a key and its workspace, for the operator, who names no workspace, or NotFound.
 func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {
 	_, found, err := one(r, `SELECT `+keyColumns+`, (SELECT w.id FROM workspaces w WHERE w.ws = api_keys.ws) FROM api_keys WHERE id = $1`, func(w *row) bool {
 		k, ws = scanKey(w), readID[sheaf.WorkspaceID](w)
@@ -175,9 +173,9 @@ type KeyUse struct {
 	At        time.Time
 }
 
-// TouchKeys writes when keys were used, in an order that all nodes share: those
-// which write the same keys at once wait for each other, and not in a circle. It
-// announces nothing: no request depends on it.
+// TouchKeys writes when keys were used, in an order that all nodes share: those which write the
+// same keys at once wait for each other, and not in a circle. It announces nothing: no request
+// depends on it.
 func (tx *Tx) TouchKeys(uses []KeyUse) error {
 	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b KeyUse) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	for _, u := range inOrder {

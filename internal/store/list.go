@@ -17,8 +17,8 @@ type listing struct {
 	total          int64    // kept in a counter; -1: count the rows
 }
 
-// list reads one page. A page nearer to the end is read from the end, so that
-// the last page costs what the first one does.
+// list reads one page. A page nearer to the end is read from the end, so that the last page costs
+// what the first one does.
 func list[T any](r *Reader, l listing, p sheaf.Paging, scan func(*row) T) (sheaf.Page[T], error) {
 	page := sheaf.Page[T]{Paging: p, Total: l.total}
 	if l.total < 0 {

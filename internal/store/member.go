@@ -41,8 +41,8 @@ JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1
 ORDER BY m.created_at, u.id`
 
-// Members returns who belongs to the workspace, the longest first. The
-// workspace itself is left out.
+// Members returns who belongs to the workspace, the longest first. The workspace itself is left
+// out.
 func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 	return all(r, selectMembers, func(w *row) sheaf.Membership {
 		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
@@ -57,8 +57,7 @@ JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1
 ORDER BY w.created_at, w.id`
 
-// Memberships returns the workspaces of the user, the oldest first. The user is
-// left out.
+// Memberships returns the workspaces of the user, the oldest first. The user is left out.
 func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
 		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time()}

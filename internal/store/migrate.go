@@ -35,10 +35,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	return schema.Serves()
 }
 
-// Migrate brings the tables to this program's schema. It runs under a lock: of
-// several that start together one migrates and the others wait. A database that
-// is newer than the program is left alone, and refused unless it names this
-// program as one that may go on beside it.
+// Migrate brings the tables to this program's schema. It runs under a lock: of several that start
+// together one migrates and the others wait. A database that is newer than the program is left
+// alone, and refused unless it names this program as one that may go on beside it.
 func Migrate(ctx context.Context, o Options) error { return migrateTo(ctx, o, Latest) }
 
 // migrateTo is Migrate to an older schema, for a backup that has it.

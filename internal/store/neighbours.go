@@ -144,8 +144,8 @@ func (n *neighbours) read(notice string) (Note, bool) {
 	return note, words[0] != n.node
 }
 
-// Watch tells other nodes of commits here, and reports to the listeners what
-// other nodes commit, until ctx ends.
+// Watch tells other nodes of commits here, and reports to the listeners what other nodes commit,
+// until ctx ends.
 func (s *Store) Watch(ctx context.Context) error {
 	var telling sync.WaitGroup
 	if s.neighbours != nil {
@@ -161,8 +161,8 @@ func (s *Store) Watch(ctx context.Context) error {
 	return nil
 }
 
-// tellOthers sends a notice whenever there is something to tell, at most once in
-// every. One that could not be sent goes with the next.
+// tellOthers sends a notice whenever there is something to tell, at most once in every. One that
+// could not be sent goes with the next.
 func (s *Store) tellOthers(ctx context.Context, u *untold, every time.Duration) {
 	rest := time.NewTicker(every)
 	defer rest.Stop()

@@ -6,15 +6,14 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Queue is what is still to happen with the deliveries of all workspaces. Each
-// number is counted as far as CountQueue was asked to.
+// Queue is what is still to happen with the deliveries of all workspaces. Each number is counted as
+// far as CountQueue was asked to.
 type Queue struct {
 	Waiting int64 // for their first attempt or a retry
 	Due     int64 // of those, by now
 	Sending int64
 	Held    int64
-	// Oldest is since when the delivery has been due that waits longest; nil
-	// when none is.
+	// Oldest is since when the delivery has been due that waits longest; nil when none is.
 	Oldest *time.Time
 }
 
@@ -38,8 +37,8 @@ FROM (
   SELECT 1 FROM deliveries WHERE ws = $1 AND sub = $2 AND number > $3 AND ` + fresh + ` AND NOT ` + leased + ` LIMIT $4) AS q`
 )
 
-// CountQueue counts what is queued at that time, each state up to most: however
-// much waits, it reads no more. The oldest is exact.
+// CountQueue counts what is queued at that time, each state up to most: however much waits, it
+// reads no more. The oldest is exact.
 func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	err = r.query(countDue, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
 	if err != nil {
@@ -88,7 +87,8 @@ func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
 const databaseClock = `
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
 
-// Clock returns the time of the database's machine; has is false with SQLite, whose machine is this.
+// Clock returns the time of the database's machine; has is false with SQLite, whose machine is
+// this.
 func (r *Reader) Clock() (now time.Time, has bool, err error) {
 	if !r.dialect().Postgres {
 		return now, false, nil
@@ -96,8 +96,8 @@ func (r *Reader) Clock() (now time.Time, has bool, err error) {
 	return one(r, databaseClock, (*row).Time)
 }
 
-// dueLanes walks over the index of what has a due time, from one subscription
-// to the next, without reading the deliveries between.
+// dueLanes walks over the index of what has a due time, from one subscription to the next, without
+// reading the deliveries between.
 const dueLanes = `
 WITH RECURSIVE lane_list (sub) AS (
   SELECT MIN(sub)
@@ -142,8 +142,8 @@ FROM (
   WHERE l.active = 1) AS q
 JOIN events e ON e.ws = q.ws AND e.number = q.number`
 
-// WaitingLanes returns the subscriptions that deliveries are waiting for, and
-// when the first of them is due. It looks at every lane.
+// WaitingLanes returns the subscriptions that deliveries are waiting for, and when the first of
+// them is due. It looks at every lane.
 func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	out, err := r.DueLanes()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// What was claimed and not attempted is given back: by the node itself when it stops or has no room, and by any node when
-// the lease is over, because the one that had it has died.
+// What was claimed and not attempted is given back: by the node itself when it stops or has no
+// room, and by any node when the lease is over, because the one that had it has died.
 
 const (
 	// dueAgain gives fresh rows of a range a due time.
@@ -175,7 +175,8 @@ func (tx *Tx) releaseClaim(l *lane, c *Claim, now time.Time) error {
 	if err != nil || !found || !d.fresh() || d.attempts != c.Attempts {
 		return err
 	}
-	// Where the lane is inactive the row says itself that it is held: the lease, which may go on, would say that it is sent.
+	// Where the lane is inactive the row says itself that it is held: the lease, which may go on,
+	// would say that it is sent.
 	if !l.active {
 		if err := tx.exec(`UPDATE deliveries SET state = 3, stopped = 1 WHERE ws = $1 AND sub = $2 AND number = $3`, c.ws, c.sub, c.number); err != nil {
 			return err

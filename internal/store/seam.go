@@ -37,8 +37,8 @@ func (r *Reader) count(sql string, args ...any) (int64, error) {
 	return n, err
 }
 
-// run runs b for the rows of arguments and calls scan for every row that it
-// returns, with the index of the row of arguments that it belongs to.
+// run runs b for the rows of arguments and calls scan for every row that it returns, with the index
+// of the row of arguments that it belongs to.
 func (r *Reader) run(b *engine.Bulk, rows [][]any, scan func(i int, w *row)) error {
 	if err := r.boundAll(rows); err != nil {
 		return err
@@ -113,7 +113,6 @@ func (tx *Tx) insertMany(b *engine.Bulk, rows [][]any) error {
 	return tx.sql.InsertMany(b, rows)
 }
 
-// SQL lets fn ask the snapshot whatever it likes. It is for the doctor, whose
-// questions belong to no noun: nobody else may know the engine, and so nobody
-// else can write fn.
+// SQL lets fn ask the snapshot whatever it likes. It is for the doctor, whose questions belong to
+// no noun: nobody else may know the engine, and so nobody else can write fn.
 func (r *Reader) SQL(fn func(*engine.Reader) error) error { return fn(r.sql) }

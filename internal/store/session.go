@@ -6,8 +6,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Session is that a user is signed in. Hash stands for the token, which is not
-// kept.
+// Session is that a user is signed in. Hash stands for the token, which is not kept.
 type Session struct {
 	Hash      []byte
 	User      sheaf.UserID

@@ -1,7 +1,6 @@
 package store
 
-// Setting returns a value that the program keeps for itself; found is false
-// when there is none.
+// Setting returns a value that the program keeps for itself; found is false when there is none.
 func (r *Reader) Setting(name string) (value string, found bool, err error) {
 	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).Text, name)
 }

@@ -6,8 +6,7 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What only SQLite has: a file whose pages carry checksums, a log beside it, and
-// one writer.
+// What only SQLite has: a file whose pages carry checksums, a log beside it, and one writer.
 
 // FileName is the SQLite file in the data folder.
 const FileName = engine.FileName
@@ -23,8 +22,8 @@ func (s *Store) OnGroup(listen func(GroupCommit)) {
 	}
 }
 
-// LogBytes returns the size of SQLite's log beside the file; false with
-// PostgreSQL, which has its own.
+// LogBytes returns the size of SQLite's log beside the file; false with PostgreSQL, which has its
+// own.
 func (s *Store) LogBytes() (int64, bool) {
 	e, ok := s.engine.(*engine.SQLite)
 	if !ok {
@@ -33,19 +32,19 @@ func (s *Store) LogBytes() (int64, bool) {
 	return e.LogBytes(), true
 }
 
-// OpenTrusting opens an SQLite file without looking at its checksums, to find
-// out with the doctor whether it is sound, and then to Restamp it. Nothing may be
-// served from it, and no other store of this process may have it open.
+// OpenTrusting opens an SQLite file without looking at its checksums, to find out with the doctor
+// whether it is sound, and then to Restamp it. Nothing may be served from it, and no other store of
+// this process may have it open.
 func OpenTrusting(ctx context.Context, o Options) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.OpenTrusting(ctx, o) })
 }
 
-// Unsound returns how many pages of the SQLite file have no checksum, or
-// another than they should, and how many there are.
+// Unsound returns how many pages of the SQLite file have no checksum, or another than they should,
+// and how many there are.
 func (s *Store) Unsound() (unsound, pages int64, err error) {
 	return s.engine.(*engine.SQLite).Unsound()
 }
 
-// Restamp gives every page of the SQLite file its checksum, whatever it holds,
-// and returns how many had none, or another.
+// Restamp gives every page of the SQLite file its checksum, whatever it holds, and returns how many
+// had none, or another.
 func (s *Store) Restamp() (int64, error) { return s.engine.(*engine.SQLite).Restamp() }

@@ -1,10 +1,9 @@
-// Package store keeps everything that Sheaf remembers, one file a noun. It is the
-// only room that knows SQL, with two below it: engine, which is SQLite and
-// PostgreSQL under one seam, and doctor, which says what must be true of all that
-// is stored.
+// Package store keeps everything that Sheaf remembers, one file a noun. It is the only room that
+// knows SQL, with two below it: engine, which is SQLite and PostgreSQL under one seam, and doctor,
+// which says what must be true of all that is stored.
 //
-// It enforces no rule of the product: callers decide inside one transaction and
-// act in the same. It announces nothing before its commit.
+// It enforces no rule of the product: callers decide inside one transaction and act in the same. It
+// announces nothing before its commit.
 package store
 
 import (
@@ -44,15 +43,14 @@ type Note struct {
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
 	Recorded      bool // attempts were recorded; nothing becomes due by it
-	// Workspaces are those whose log, deliveries or subscriptions changed: only
-	// who shows one of them has to look.
+	// Workspaces are those whose log, deliveries or subscriptions changed: only who shows one of
+	// them has to look.
 	Workspaces sheaf.WorkspaceSet
-	// Lanes are the subscriptions whose deliveries may be due; AnyLane says
-	// that others may be too.
+	// Lanes are the subscriptions whose deliveries may be due; AnyLane says that others may be too.
 	Lanes   []sheaf.SubscriptionID
 	AnyLane bool
-	// Changed are the subscriptions whose address, secret or state changed:
-	// what was read of them before is not to be sent any more.
+	// Changed are the subscriptions whose address, secret or state changed: what was read of them
+	// before is not to be sent any more.
 	Changed []sheaf.SubscriptionID
 }
 
@@ -96,8 +94,8 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Open connects to the database and, unless it is foreign, damaged or newer
-// than this program, returns it. It does not migrate: see Migrate.
+// Open connects to the database and, unless it is foreign, damaged or newer than this program,
+// returns it. It does not migrate: see Migrate.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.Open(ctx, o) })
 }
@@ -128,8 +126,7 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	return s, nil
 }
 
-// committing gathers what a commit changes; what it returns tells of it, after
-// the commit.
+// committing gathers what a commit changes; what it returns tells of it, after the commit.
 func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	var note Note
 	touched, learned := map[sheaf.WorkspaceID]int64{}, map[sheaf.WorkspaceID]int64{}
@@ -165,15 +162,14 @@ func (s *Store) elsewhere() {
 // Close waits for the transactions under way and closes the database.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Read runs fn in one snapshot: what it reads belongs together. fn must not
-// keep the Reader.
+// Read runs fn in one snapshot: what it reads belongs together. fn must not keep the Reader.
 func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
 	return s.engine.Read(ctx, s.reading(fn))
 }
 
-// ReadLong is Read for what takes as long as it takes, such as a backup: on a
-// connection of its own, which the end of ctx interrupts. On SQLite a Read that
-// lasts for half a minute is ended, since the log grows meanwhile.
+// ReadLong is Read for what takes as long as it takes, such as a backup: on a connection of its
+// own, which the end of ctx interrupts. On SQLite a Read that lasts for half a minute is ended,
+// since the log grows meanwhile.
 func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 	snapshot, done, err := s.Snapshots(ctx)
 	if err != nil {
@@ -183,20 +179,18 @@ func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 	return snapshot(fn)
 }
 
-// Snapshots is ReadLong for several snapshots, each with one call, on one
-// connection, which done closes.
+// Snapshots is ReadLong for several snapshots, each with one call, on one connection, which done
+// closes.
 func (s *Store) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	one, done, err := s.engine.Snapshots(ctx)
 	return func(fn func(*Reader) error) error { return one(s.reading(fn)) }, done, err
 }
 
-// Write runs fn in one transaction and returns nil only when its commit is
-// durable; an error from fn rolls back and is returned as it is. fn may run
-// more than once, so it touches the Tx and its own locals alone: no network, no
-// channel, no log. It does not nest.
+// Write runs fn in one transaction and returns nil only when its commit is durable; an error from
+// fn rolls back and is returned as it is. fn may run more than once, so it touches the Tx and its
+// own locals alone: no network, no channel, no log. It does not nest.
 //
-// Once fn has begun, the end of ctx does not stop it: Write returns when the
-// outcome is known.
+// Once fn has begun, the end of ctx does not stop it: Write returns when the outcome is known.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.engine.Write(ctx, s.writing(fn))
 }
@@ -228,15 +222,15 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 	return write(ctx, s.writing(fn))
 }
 
-// TurnOfHeavy waits until no other series of heavy writes of the workspace is
-// under way; the function that it returns ends this one.
+// TurnOfHeavy waits until no other series of heavy writes of the workspace is under way; the
+// function that it returns ends this one.
 func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	return s.turns.Acquire(ctx, string(ws))
 }
 
-// WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one
-// writer: of all workspaces one heavy write at a time waits for it, so that the
-// writes of others come between any two of them.
+// WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one writer: of all
+// workspaces one heavy write at a time waits for it, so that the writes of others come between any
+// two of them.
 func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
 	if s.heavy == nil {
 		return s.writeIn(ctx, ws, s.engine.WriteLong, fn)
@@ -252,8 +246,8 @@ func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(
 	return s.WriteIn(ctx, ws, fn)
 }
 
-// Credential returns what the key with that hash stands for, as of the newest
-// commit, or Unauthorized. It does not look at the key's expiry.
+// Credential returns what the key with that hash stands for, as of the newest commit, or
+// Unauthorized. It does not look at the key's expiry.
 func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
 	load := func() (c sheaf.Credential, version int64, err error) {
 		err = s.engine.ReadOne(ctx, s.reading(func(r *Reader) error {
@@ -271,14 +265,14 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 	return c, err
 }
 
-// Alone runs fn, a chore that one node is enough for, unless another node is at
-// it now; then it returns nil at once.
+// Alone runs fn, a chore that one node is enough for, unless another node is at it now; then it
+// returns nil at once.
 func (s *Store) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
 	return s.engine.Alone(ctx, chore, fn)
 }
 
-// OnCommit adds a listener, which is called after each commit that changed what
-// a Note tells. It must return at once.
+// OnCommit adds a listener, which is called after each commit that changed what a Note tells. It
+// must return at once.
 func (s *Store) OnCommit(listen func(Note)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,8 +290,8 @@ func (s *Store) announce(n Note) {
 	}
 }
 
-// Reader reads in one snapshot. Every method that reads a workspace's rows
-// takes the workspace: no row is read without it.
+// Reader reads in one snapshot. Every method that reads a workspace's rows takes the workspace: no
+// row is read without it.
 type Reader struct {
 	sql     *engine.Reader
 	numbers *numbers                    // of workspaces, shared by all

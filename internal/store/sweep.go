@@ -22,8 +22,8 @@ const (
 type SweepClock struct {
 	// Trusted is the latest time that the clock was believed to show.
 	Trusted time.Time
-	// Ran is for how long servers have run since with a clock that was not
-	// believed, and that nobody set meanwhile.
+	// Ran is for how long servers have run since with a clock that was not believed, and that
+	// nobody set meanwhile.
 	Ran time.Duration
 }
 
@@ -49,16 +49,14 @@ const newestEvent = `
 SELECT MAX(newest)
 FROM (SELECT (SELECT MAX(e.at) FROM events e WHERE e.ws = w.ws) AS newest FROM workspaces w) AS logs`
 
-// NewestEvent returns the time of the newest event of all workspaces, by its own
-// saying, or nil.
+// NewestEvent returns the time of the newest event of all workspaces, by its own saying, or nil.
 func (r *Reader) NewestEvent() (*time.Time, error) {
 	at, _, err := one(r, newestEvent, (*row).OptTime)
 	return at, err
 }
 
-// NoteSwept stores that events and finished deliveries from before a time may
-// have been removed for their age: the doctor misses none of them. It belongs
-// into the transaction that removes them.
+// NoteSwept stores that events and finished deliveries from before a time may have been removed for
+// their age: the doctor misses none of them. It belongs into the transaction that removes them.
 func (tx *Tx) NoteSwept(before time.Time) error {
 	swept, err := tx.Swept()
 	if err != nil || swept != nil && !swept.Before(before) {

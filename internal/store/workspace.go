@@ -27,10 +27,9 @@ func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, e
 	return mustFind(r, "workspace", sql, scanWorkspace, id)
 }
 
-// LockWorkspace returns the workspace and holds it until the transaction ends:
-// whatever else changes something in it waits. That serialises limits, folder
-// moves and the numbers of events. Changes of the counters are kept by
-// SaveWorkspace.
+// LockWorkspace returns the workspace and holds it until the transaction ends: whatever else
+// changes something in it waits. That serialises limits, folder moves and the numbers of events.
+// Changes of the counters are kept by SaveWorkspace.
 func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 	return tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
 }

@@ -1,8 +1,9 @@
-// Command gotest runs go test for ./scripts/test: with one PostgreSQL for all packages, and a report that counts. It
-// prints go test's line for each package, the output of what failed, which packages took most of the processors'
-// time, and a last line with the totals. It exits 1 when a test failed or was skipped, or when none ran. Arguments
-// are passed on; "--" stands between those of several runs, beside each other and counted together, and what stands
-// first in a run as NAME=value is set in its environment.
+// Command gotest runs go test for ./scripts/test: with one PostgreSQL for all packages, and a
+// report that counts. It prints go test's line for each package, the output of what failed, which
+// packages took most of the processors' time, and a last line with the totals. It exits 1 when a
+// test failed or was skipped, or when none ran. Arguments are passed on; "--" stands between those
+// of several runs, beside each other and counted together, and what stands first in a run as
+// NAME=value is set in its environment.
 package main
 
 import (
@@ -54,7 +55,8 @@ func measured(args []string, r *report) error {
 	return err
 }
 
-// run starts PostgreSQL, unless there is one, and passes the arguments to go test. Whatever is not a clean run of at least one test is an error.
+// run starts PostgreSQL, unless there is one, and passes the arguments to go test. Whatever is not
+// a clean run of at least one test is an error.
 func run(args []string, r *report) error {
 	if os.Getenv(pgtest.EnvURL) != "" {
 		return goTest(args, r)
@@ -69,7 +71,8 @@ func run(args []string, r *report) error {
 	return errors.Join(goTest(args, r), cluster.Close())
 }
 
-// goTest makes all runs beside each other: while the tests of one wait for servers and browsers, another compiles.
+// goTest makes all runs beside each other: while the tests of one wait for servers and browsers,
+// another compiles.
 func goTest(args []string, r *report) error {
 	runs := split(args)
 	broken := make([]error, len(runs)) // of the go command itself; what tests say is in the report

@@ -96,8 +96,9 @@ func (r *report) endTest(e event) {
 	}
 }
 
-// endPackage prints go test's line about the package. Before it, when the package failed, comes all that is left: a
-// panic, a time-out, the words of a TestMain. If no test of its own failed, the package counts as one failure.
+// endPackage prints go test's line about the package. Before it, when the package failed, comes all
+// that is left: a panic, a time-out, the words of a TestMain. If no test of its own failed, the
+// package counts as one failure.
 func (r *report) endPackage(e event) {
 	if e.Action != "pass" && e.Action != "fail" && e.Action != "skip" {
 		return

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// asRunner makes this program what go test runs the tests of a package by (-exec): it notes their processor time, with
-// that of the processes which they started and waited for, in the file that envUsage names.
+// asRunner makes this program what go test runs the tests of a package by (-exec): it notes their
+// processor time, with that of the processes which they started and waited for, in the file that
+// envUsage names.
 const (
 	asRunner = "run-and-note"
 	envUsage = "SHEAF_GOTEST_USAGE"
@@ -84,7 +85,8 @@ func readUsage(notes io.Reader, root string) (all []usage) {
 	return all
 }
 
-// printUsage says where the time went: those that took most of the processors' time, and the sum of all.
+// printUsage says where the time went: those that took most of the processors' time, and the sum of
+// all.
 func printUsage(out io.Writer, all []usage) {
 	if len(all) < 2 {
 		return

@@ -1,4 +1,5 @@
-// Command licences lists the modules whose code is in the program, each with its licence, as THIRD-PARTY.md has them:
+// Command licences lists the modules whose code is in the program, each with its licence, as
+// THIRD-PARTY.md has them:
 //
 //	go run ./scripts/licences > THIRD-PARTY.md
 //
@@ -22,7 +23,8 @@ type module struct {
 	Main               bool
 }
 
-// licences are those that we accept, by a sentence that only their text has. The order matters: the first one wins.
+// licences are those that we accept, by a sentence that only their text has. The order matters: the
+// first one wins.
 var licences = []struct{ name, sentence string }{
 	{"Apache-2.0", "Apache License"},
 	{"MPL-2.0", "Mozilla Public License"},

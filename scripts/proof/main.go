@@ -1,6 +1,7 @@
-// Command proof runs the long form of every harness, one after the other, and prints their rows as one table in
-// Markdown, which it also writes to a file. A harness that fails does not stop the others. Those that only wait for
-// minutes to pass run beside all others. It ends with 1 when a test failed, or when a harness left no row:
+// Command proof runs the long form of every harness, one after the other, and prints their rows as
+// one table in Markdown, which it also writes to a file. A harness that fails does not stop the
+// others. Those that only wait for minutes to pass run beside all others. It ends with 1 when a
+// test failed, or when a harness left no row:
 //
 //	go run ./scripts/proof          what `make proof` does
 //	go run ./scripts/proof -long    without a limit of time

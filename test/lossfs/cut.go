@@ -27,7 +27,8 @@ func NewDisk() *Disk {
 	return &Disk{files: map[int]*content{}, entries: map[string]int{}, durable: map[string]int{}}
 }
 
-// Do follows one operation. Content is durable when its file is synced, and an entry when the folder is.
+// Do follows one operation. Content is durable when its file is synced, and an entry when the
+// folder is.
 func (d *Disk) Do(op Op) {
 	f := d.files[op.File]
 	switch {

@@ -1,6 +1,7 @@
-// Package lossfs is a folder that knows what a power cut leaves of it. It is mounted by FUSE, keeps its files in memory
-// and writes down every operation, so that the state of the disk after a cut at any of them can be made afterwards:
-// what was not synced is gone, or there in part. An operation can also be made to fail.
+// Package lossfs is a folder that knows what a power cut leaves of it. It is mounted by FUSE, keeps
+// its files in memory and writes down every operation, so that the state of the disk after a cut at
+// any of them can be made afterwards: what was not synced is gone, or there in part. An operation
+// can also be made to fail.
 package lossfs
 
 import (
@@ -82,16 +83,17 @@ func (f *Folder) Log() []Op {
 	return slices.Clone(f.log)
 }
 
-// Inject has every operation ask fault whether to fail, and with what; nil: none does. A Sync that fails forgets: what
-// it should have written is not durable, and a later Sync that succeeds does not make it so.
+// Inject has every operation ask fault whether to fail, and with what; nil: none does. A Sync that
+// fails forgets: what it should have written is not durable, and a later Sync that succeeds does
+// not make it so.
 func (f *Folder) Inject(fault func(Op) syscall.Errno) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = fault
 }
 
-// do writes an operation down and, unless it is to fail, runs it. SQLite's index in shared memory is rebuilt after
-// every cut, so its operations are none of ours.
+// do writes an operation down and, unless it is to fail, runs it. SQLite's index in shared memory
+// is rebuilt after every cut, so its operations are none of ours.
 func (f *Folder) do(op Op, run func()) syscall.Errno {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,12 +1,13 @@
-// Command zoo is a collection of hostile and broken webhook endpoints. Point the sender of webhooks that you want to
-// try at them, and see whether it keeps its deadline and its memory:
+// Command zoo is a collection of hostile and broken webhook endpoints. Point the sender of webhooks
+// that you want to try at them, and see whether it keeps its deadline and its memory:
 //
 //	go run ./test/zoo --addr 127.0.0.1:0 --ca-file zoo.pem
 //
-// It prints a table of behaviours with their URLs. Every behaviour has a port of its own; with a port other than 0 they
-// are that port and those that follow. The certificates are of an authority that lives as long as the program: let the
-// sender trust the file that --ca-file names. When it is stopped by Ctrl-C, it prints what it saw of the sender: how
-// many connections each behaviour had, and how long the longest was open.
+// It prints a table of behaviours with their URLs. Every behaviour has a port of its own; with a
+// port other than 0 they are that port and those that follow. The certificates are of an authority
+// that lives as long as the program: let the sender trust the file that --ca-file names. When it is
+// stopped by Ctrl-C, it prints what it saw of the sender: how many connections each behaviour had,
+// and how long the longest was open.
 package main
 
 import (
@@ -68,7 +69,8 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return o.summarise(w, all)
 }
 
-// grace is what a sender has to close what it has given up: it may note the end of an attempt first.
+// grace is what a sender has to close what it has given up: it may note the end of an attempt
+// first.
 const grace = 5 * time.Second
 
 // settle waits until no connection is open, or the grace is over.

@@ -4,8 +4,8 @@ package plant
 // has shown nothing unless it sees it. test/planted has the faults that single tests must notice.
 var (
 	// EarlyAnswer answers a write before its commit. A kill between the two waits until the answer
-	// has reached its client, on the other side of a socket, which tells nobody that it has read. On
-	// PostgreSQL nothing is committed at all, as when the process died there every time.
+	// has reached its client, on the other side of a socket, which tells nobody that it has read.
+	// On PostgreSQL nothing is committed at all, as when the process died there every time.
 	EarlyAnswer = Fault{
 		{File: "internal/store/engine/sqlite_writer.go", Old: `done: make(chan struct{}, 1)}`, New: `done: make(chan struct{}, 2)}`},
 		{File: "internal/store/engine/sqlite_writer.go",

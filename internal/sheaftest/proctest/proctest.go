@@ -75,8 +75,8 @@ func Failpoints(t testing.TB) string {
 	return failpoints.path(t)
 }
 
-// Planted is Failpoints with a fault in it. Every fault is a program of its own, which is built once
-// for a test process.
+// Planted is Failpoints with a fault in it. Every fault is a program of its own, which is built
+// once for a test process.
 func Planted(t testing.TB, f plant.Fault) string {
 	t.Helper()
 	plantedMu.Lock()

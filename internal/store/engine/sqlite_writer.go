@@ -47,7 +47,7 @@ var errClosed = errors.New("the store is closed")
 //	before it changed anything (nearly all)  nothing is to be undone, the group goes on
 //	after it changed something               the transaction is rolled back; all members that did
 //	or SQLite rolls everything back          not fail run again in a new one (again), each in a
-//	under it, as when the disk is full       savepoint, so that a further failure undoes itself alone
+//	under it, as when the disk is full       savepoint, so that a further one undoes itself alone
 //	at COMMIT                                everybody gets the error
 //
 // Savepoints for all members always would cost a sixth of the writer's time.
