@@ -22,17 +22,17 @@ type attempt struct {
 	mu        sync.Mutex // guards what follows: net/http dials and reads in goroutines of its own
 	dial      *dial      // the one this attempt is waiting for, or waited for
 	conn      *conn      // the one it uses
-	wrote     int64      // conn's counter when it was taken
-	reused    bool
-	ready     time.Time
-	firstByte time.Time
+	wrote     int64      // conn's counter of bytes when this attempt got it
+	reused    bool       // conn was kept alive from an earlier attempt
+	ready     time.Time  // when conn was given to the request; zero before
+	firstByte time.Time  // when the answer began; zero before
 }
 
 // dial is the making of one connection. net/http may finish it for a later attempt, so it has its
 // own lock.
 type dial struct {
-	tries  atomic.Int32
-	secure bool // TLS follows
+	tries  atomic.Int32 // addresses of the name that were tried
+	secure bool         // TLS follows
 
 	mu        sync.Mutex // guards what follows
 	started   time.Time
@@ -52,6 +52,8 @@ type conn struct {
 	wrote    atomic.Int64
 }
 
+// Write counts what the connection took, of requests alone: the bytes of a TLS handshake go by the
+// connection below.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.wrote.Add(int64(n))
@@ -108,6 +110,8 @@ func (c *Client) open(ctx context.Context, network, address string, secure bool)
 	return &conn{Conn: tlsConn, raw: raw, dial: d}, nil
 }
 
+// handshake makes the TLS connection. Its errors are marked, so that classify tells them from those
+// of the request.
 func (c *Client) handshake(ctx context.Context, raw net.Conn, address string) (*tls.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -147,6 +151,7 @@ func guardedDialer(control func(context.Context, string, string, syscall.RawConn
 	}
 }
 
+// trace has the dialer note when it asked for the name, and find d again when it counts addresses.
 func (d *dial) trace(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, dialKey{}, d)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -155,6 +160,7 @@ func (d *dial) trace(ctx context.Context) context.Context {
 	})
 }
 
+// mark sets one of the times of the dial to now.
 func (d *dial) mark(t *time.Time) {
 	now := time.Now()
 	d.mu.Lock()
@@ -162,6 +168,7 @@ func (d *dial) mark(t *time.Time) {
 	*t = now
 }
 
+// connectedTo notes that the dial has reached an address.
 func (d *dial) connectedTo(address net.Addr) {
 	d.mark(&d.connected)
 	ap, err := netip.ParseAddrPort(address.String())
@@ -173,12 +180,15 @@ func (d *dial) connectedTo(address net.Addr) {
 	d.remote = ap.Addr().Unmap()
 }
 
+// dialing notes which dial the attempt waits for.
 func (a *attempt) dialing(d *dial) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dial = d
 }
 
+// gotConn notes which connection net/http gave the request, and how much had been written to it
+// before.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	now := time.Now()
 	a.mu.Lock()
@@ -189,6 +199,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.ready = now
 }
 
+// gotFirstByte notes when the answer began.
 func (a *attempt) gotFirstByte() {
 	now := time.Now()
 	a.mu.Lock()
@@ -236,6 +247,11 @@ func (a *attempt) named() bool {
 	return !a.dial.resolving.IsZero()
 }
 
+// timings returns the phases of an attempt that ended then. The times that an attempt and its dial
+// note, and the phases between them, are:
+//
+//	started  resolving   resolved   connected   secured, ready    firstByte        end
+//	   |         |--- DNS ---|-- Connect --|--- TLS ---|-- FirstByte --|---- Body ----|
 func (a *attempt) timings(end time.Time) Timings {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -254,6 +270,7 @@ func (a *attempt) timings(end time.Time) Timings {
 	return t
 }
 
+// timings fills in the phases that belong to the making of a connection.
 func (d *dial) timings(t *Timings, end time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

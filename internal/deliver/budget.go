@@ -76,6 +76,8 @@ func (l *lanes) drop(lane *lane, c *store.Claim) {
 	l.wakeStarved()
 }
 
+// count adds n bytes of bodies to what the lane and all lanes hold; n is negative for those that
+// go.
 func (l *lanes) count(lane *lane, n int64) {
 	lane.bytes += n
 	l.bytes += n

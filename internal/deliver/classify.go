@@ -86,6 +86,8 @@ func isUnresolved(err error) bool {
 	return ok
 }
 
+// classify finds the class of an error that is neither the caller's, nor the deadline's, nor the
+// guard's.
 func (a *attempt) classify(err error) (ErrorClass, string) {
 	if handshake, ok := errors.AsType[*handshakeError](err); ok {
 		return classifyHandshake(handshake.err)
@@ -113,6 +115,7 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 	return ErrorConnection, textNotSent
 }
 
+// classifyDial is classify for a connection that did not come about.
 func classifyDial(err error) (ErrorClass, string) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrorConnection, textRefused
@@ -130,6 +133,8 @@ func isStarved(err error) bool {
 		func(ours error) bool { return errors.Is(err, ours) })
 }
 
+// classifyHandshake is classify for a TLS handshake that failed. It goes from what says most to
+// what says least.
 func classifyHandshake(err error) (ErrorClass, string) {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
 		return ErrorTLS, textExpired
@@ -167,6 +172,7 @@ func isBroken(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
+// statusText is what a person is told of an answer other than 2xx.
 func statusText(status int) string {
 	text := "the endpoint answered " + strconv.Itoa(status)
 	if status >= 300 && status <= 399 {
@@ -175,6 +181,8 @@ func statusText(status int) string {
 	return text
 }
 
+// timeoutText is what a person is told of an attempt that ran into its deadline, before or after
+// the answer had begun.
 func timeoutText(status int, limit time.Duration) string {
 	n, unit := limit.Round(time.Millisecond).Milliseconds(), "ms"
 	if n%1000 == 0 {

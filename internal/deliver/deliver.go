@@ -148,6 +148,7 @@ func (d *Deliverer) releaseOwn(ctx context.Context) error {
 	}
 }
 
+// rest leaves the store, or this machine, a moment.
 func (d *Deliverer) rest(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -289,6 +290,7 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	d.begin(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
 }
 
+// begin attempts each claim on a goroutine of its own.
 func (d *Deliverer) begin(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
 	for _, r := range claims {
 		senders.Go(func() { d.work(sending, r, senders) })
@@ -341,6 +343,7 @@ type endpoint struct {
 	err     error
 }
 
+// open opens the secrets and headers unless another delivery has done it.
 func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
 	e.once.Do(func() {
 		e.err = errNotOpened // stays where Open panics: those who come after must not send unsigned

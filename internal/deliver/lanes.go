@@ -157,12 +157,14 @@ func (l *lanes) expect(waiting map[sheaf.SubscriptionID]time.Time) {
 	l.wake()
 }
 
+// expect notes when something of the lane is due, unless something else is due earlier.
 func (l *lane) expect(due time.Time) {
 	if l.due.IsZero() || due.Before(l.due) {
 		l.due = due
 	}
 }
 
+// wake has choose called anew. It never waits: a signal that is there already says as much.
 func (l *lanes) wake() {
 	select {
 	case l.woken <- struct{}{}:

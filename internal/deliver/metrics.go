@@ -33,6 +33,7 @@ type metrics struct {
 	deactivated prometheus.Counter
 }
 
+// newMetrics makes the counters.
 func newMetrics() *metrics {
 	m := &metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_delivery_attempts_total",
@@ -85,6 +86,7 @@ type load struct {
 	bytes                 int64
 }
 
+// load returns how busy the lanes are at the moment.
 func (l *lanes) load() load {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,6 +54,7 @@ func dnsOnly(dial func(ctx context.Context, network, address string) (net.Conn, 
 // packetDNS carries one message a packet.
 type packetDNS struct{ *net.UDPConn }
 
+// Write sends a question without the mark.
 func (c *packetDNS) Write(b []byte) (int, error) {
 	if _, err := c.UDPConn.Write(renamed(b, unmarked)); err != nil {
 		return 0, err
@@ -61,6 +62,7 @@ func (c *packetDNS) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Read returns an answer with the mark.
 func (c *packetDNS) Read(b []byte) (int, error) {
 	n, err := c.UDPConn.Read(b)
 	if err != nil {
@@ -86,6 +88,7 @@ func (c *streamDNS) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Read returns a part of an answer with the mark, which it reads as a whole first.
 func (c *streamDNS) Read(b []byte) (int, error) {
 	if c.in.Len() == 0 {
 		var length [2]byte

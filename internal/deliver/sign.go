@@ -69,6 +69,7 @@ func (s Signer) signatures(h http.Header) (all []string) {
 	return all
 }
 
+// header is the name of the first scheme's header.
 func (s Signer) header() string {
 	if s.Header == "" {
 		return defaultSignatureHeader

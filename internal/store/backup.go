@@ -68,6 +68,7 @@ type backupWriter struct {
 	rows int64
 }
 
+// backup writes every table.
 func (r *Reader) backup(w *backupWriter) error {
 	schema, err := r.sql.Schema()
 	if err != nil {
@@ -88,6 +89,7 @@ func (r *Reader) backup(w *backupWriter) error {
 	return nil
 }
 
+// backupTable writes one table: a line that names its columns, and then a line a row.
 func (r *Reader) backupTable(w *backupWriter, table string) error {
 	columns, err := r.columns(table)
 	if err != nil {
@@ -267,6 +269,7 @@ func ended(lines *json.Decoder) error {
 	return torn(err)
 }
 
+// errorIf is the error where yes, else nil.
 func errorIf(yes bool, err error) error {
 	if yes {
 		return err
@@ -282,6 +285,7 @@ type restorer struct {
 	rows  int64
 }
 
+// line reads one line of a backup. It reports whether that was the last.
 func (in *restorer) line(line json.RawMessage) (done bool, err error) {
 	if line[0] == '[' {
 		return false, in.row(line)
@@ -317,6 +321,7 @@ func (in *restorer) check() error {
 	return errDamaged
 }
 
+// row reads a line that is a row of the table under way, and inserts it with others.
 func (in *restorer) row(line json.RawMessage) error {
 	columns := in.table.Columns
 	values := make([]any, len(columns))
@@ -352,6 +357,7 @@ func (in *restorer) row(line json.RawMessage) error {
 	return nil
 }
 
+// flush inserts the rows that have gathered.
 func (in *restorer) flush() error {
 	if len(in.batch) == 0 {
 		return nil

@@ -50,6 +50,7 @@ type footedWriter struct {
 	sum hash.Hash
 }
 
+// newFootedWriter begins a backup.
 func newFootedWriter(out io.Writer) *footedWriter {
 	sum := sha256.New()
 	z := gzip.NewWriter(io.MultiWriter(out, sum))
@@ -73,6 +74,7 @@ type footedBody struct {
 	sum hash.Hash
 }
 
+// Read returns what is before the footer, and at the end compares the footer with it.
 func (r *footedBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -104,6 +106,7 @@ type backupReader struct {
 	footed bool
 }
 
+// newBackupReader finds out from the first bytes how the backup was written.
 func newBackupReader(in io.Reader) (*backupReader, error) {
 	file := bufio.NewReaderSize(in, 1<<16)
 	mark, _ := file.Peek(len(footedMark)) // the compressor meets the error too
@@ -119,6 +122,7 @@ func newBackupReader(in io.Reader) (*backupReader, error) {
 	return r, nil
 }
 
+// Read returns the lines of the backup.
 func (r *backupReader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
 	switch {

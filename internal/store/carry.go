@@ -61,6 +61,7 @@ type carrier struct {
 // any of its statements.
 type carryFault struct{}
 
+// exec runs one statement of the migration.
 func (c *carrier) exec(statement string) error {
 	if err := c.tx.Exec(c.ctx, statement); err != nil {
 		return fmt.Errorf("%w, in %s", err, strings.TrimSpace(statement))
@@ -72,6 +73,7 @@ func (c *carrier) exec(statement string) error {
 	return nil
 }
 
+// execAll runs statements one after the other, up to the first that fails.
 func (c *carrier) execAll(statements []string) error {
 	for _, s := range statements {
 		if err := c.exec(s); err != nil {

@@ -86,6 +86,7 @@ func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) 
 	return list(r, l, f.Paging, ScanEvent)
 }
 
+// eventsWhere is the condition of the events that a filter leaves behind a number.
 func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions) {
 	w.And("ws = ?", ws)
 	if after > 0 {

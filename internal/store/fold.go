@@ -28,6 +28,7 @@ func capitalCherokee(r rune) rune {
 	return r
 }
 
+// foldOpt is Fold; nil stays nil.
 func foldOpt(s *string) *string {
 	if s == nil {
 		return nil
@@ -36,6 +37,7 @@ func foldOpt(s *string) *string {
 	return &f
 }
 
+// ascii reports whether s has no byte beyond ASCII.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

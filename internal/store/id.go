@@ -66,6 +66,7 @@ func idBytes(id string) any {
 	return u[:]
 }
 
+// optBytes is idBytes; nil stays nil, which is NULL.
 func optBytes[T ~string](id *T) any {
 	if id == nil {
 		return nil
@@ -101,6 +102,7 @@ type numbers struct {
 
 func newNumbers() *numbers { return &numbers{byID: map[sheaf.WorkspaceID]int64{}} }
 
+// of returns the number of a workspace, if it is known.
 func (n *numbers) of(id sheaf.WorkspaceID) (int64, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

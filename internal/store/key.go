@@ -12,6 +12,7 @@ import (
 
 const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number`
 
+// scanKey reads a row of keyColumns.
 func scanKey(r *row) sheaf.Key {
 	return sheaf.Key{
 		ID: readID[sheaf.KeyID](r), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: readID[sheaf.UserID](r),
@@ -19,6 +20,7 @@ func scanKey(r *row) sheaf.Key {
 	}
 }
 
+// splitScopes reads the scopes of a key, which are stored as words.
 func splitScopes(s string) sheaf.Scopes {
 	var out sheaf.Scopes
 	for name := range strings.SplitSeq(s, ",") {
@@ -35,6 +37,7 @@ FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
 WHERE k.hash = $1 AND k.revoked_at IS NULL`
 
+// credential returns what the key with that hash stands for, or Unauthorized.
 func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 	c, found, err := one(r, selectCredential, func(w *row) sheaf.Credential {
 		return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
@@ -67,6 +70,7 @@ func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 	return r.count("SELECT COUNT(*) FROM api_keys "+w.SQL(), w.Args...)
 }
 
+// liveKeys is the condition of the keys that work at that time.
 func liveKeys(ws sheaf.WorkspaceID, now time.Time) engine.Conditions {
 	var w engine.Conditions
 	w.And("ws = ?", ws)

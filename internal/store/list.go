@@ -49,6 +49,7 @@ func list[T any](r *Reader, l listing, p sheaf.Paging, scan func(*row) T) (sheaf
 	return page, nil
 }
 
+// text is the statement of a page. Its last two parameters are how many rows, and behind how many.
 func (l *listing) text(desc bool) string {
 	direction := ""
 	if desc {

@@ -48,6 +48,7 @@ func (r *Reader) Minutes(ws sheaf.WorkspaceID, since time.Time) ([]sheaf.Minute,
 	return all(r, selectMinutes, scanMinute, ws, minute(since))
 }
 
+// scanMinute reads a row of selectMinutes.
 func scanMinute(r *row) sheaf.Minute {
 	m := sheaf.Minute{At: time.Unix(r.Int()*60, 0).UTC()}
 	m.Counts = sheaf.Counts{Requests: r.Int(), RateLimited: r.Int(), Delivered: r.Int(), Retried: r.Int(), Failed: r.Int(),

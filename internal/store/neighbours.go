@@ -45,6 +45,7 @@ type untold struct {
 
 func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
 
+// add gathers what a commit changed, and wakes whoever tells.
 func (u *untold) add(n Note) {
 	n.Changed = nil // notices do not name them
 	u.mu.Lock()
@@ -88,6 +89,7 @@ func (n *neighbours) notice(note Note) string {
 		shortIDs(note.AnyLane, note.Lanes)}, " ")
 }
 
+// shortIDs writes identifiers as a notice has them.
 func shortIDs[T ~string](all bool, ids []T) string {
 	switch {
 	case all || len(ids) > tellMost:

@@ -46,6 +46,7 @@ func (r *Reader) run(b *engine.Bulk, rows [][]any, scan func(i int, w *row)) err
 	return r.sql.Run(b, rows, scan)
 }
 
+// boundAll is bound for rows of arguments.
 func (r *Reader) boundAll(rows [][]any) error {
 	for _, args := range rows {
 		if err := r.bound(args); err != nil {

@@ -58,6 +58,7 @@ type Note struct {
 var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true,
 	Workspaces: sheaf.WorkspaceSet{All: true}, AnyLane: true}
 
+// due notes that a delivery of the subscription may be due.
 func (n *Note) due(ws sheaf.WorkspaceID, lane sheaf.SubscriptionID) {
 	n.Deliveries = true
 	n.Workspaces.Add(ws)
@@ -66,6 +67,7 @@ func (n *Note) due(ws sheaf.WorkspaceID, lane sheaf.SubscriptionID) {
 	}
 }
 
+// add makes n tell what m tells, too.
 func (n *Note) add(m Note) {
 	n.Events = n.Events || m.Events
 	n.Deliveries = n.Deliveries || m.Deliveries
@@ -100,6 +102,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.Open(ctx, o) })
 }
 
+// open opens the store on the engine that the function returns.
 func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -210,6 +213,7 @@ func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) 
 	return s.writeIn(ctx, ws, s.engine.Write, fn)
 }
 
+// writeIn is WriteIn by the engine's Write or WriteLong.
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
 		return write(ctx, s.writing(fn))
@@ -279,6 +283,7 @@ func (s *Store) OnCommit(listen func(Note)) {
 	s.listeners = append(s.listeners, listen)
 }
 
+// announce calls the listeners.
 func (s *Store) announce(n Note) {
 	if n.empty() {
 		return

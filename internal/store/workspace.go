@@ -5,6 +5,7 @@ import "sheaf.dev/internal/sheaf"
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
   projects, documents, subscriptions`
 
+// scanWorkspace reads a row of workspaceColumns.
 func scanWorkspace(r *row) sheaf.Workspace {
 	return sheaf.Workspace{
 		ID: readID[sheaf.WorkspaceID](r), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),

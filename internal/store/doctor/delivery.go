@@ -145,6 +145,7 @@ func (p *patient) deliveredSince() (time.Time, error) {
 	return p.Now.Add(clockSlack - p.Retention), nil
 }
 
+// valueOf is the time, or zero where there is none.
 func valueOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

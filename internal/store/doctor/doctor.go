@@ -48,6 +48,7 @@ func (f *Finding) Fields(o *sheaf.Object) {
 	o.Bool("information", f.Information)
 }
 
+// optID is nil where a finding belongs to no workspace.
 func optID(id sheaf.WorkspaceID) *string {
 	if id == "" {
 		return nil
@@ -131,6 +132,7 @@ type check struct {
 var workspaceChecks = join(checkWorkspace, checkPlan, checkFolders, checkProjects, checkDocuments, checkEvents,
 	checkSubscriptions, checkDeliveries)
 
+// join puts lists of checks one after the other.
 func join(lists ...[]check) (out []check) {
 	for _, l := range lists {
 		out = append(out, l...)
@@ -182,6 +184,7 @@ type patient struct {
 	delivered time.Time
 }
 
+// run asks each check's query, and tells of what it finds.
 func (p *patient) run(checks []check) error {
 	for _, c := range checks {
 		args := []any{p.number}

@@ -71,6 +71,8 @@ func (p *patient) kept(changed time.Time) bool {
 	return p.Retention > 0 && changed.After(p.Now.Add(clockSlack-p.Retention))
 }
 
+// sameLastEvent complains when the workspace has counted its events to another number than its log
+// has.
 func (p *patient) sameLastEvent(r *engine.Row) string {
 	last := r.OptInt()
 	if last == nil || *last == p.ws.LastEvent {
@@ -89,6 +91,8 @@ type envelope struct {
 	Payload    map[string]json.RawMessage `json:"payload"`
 }
 
+// sameEnvelope complains when the body of an event, which receivers get, contradicts the columns
+// beside it.
 func (p *patient) sameEnvelope(r *engine.Row) string {
 	e := store.ScanEvent(r)
 	var has envelope

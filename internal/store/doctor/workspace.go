@@ -77,6 +77,8 @@ WHERE ws = $1
 GROUP BY entity_type`},
 }
 
+// beyond makes the judge of a check that a workspace has no more of something than its plan
+// includes.
 func beyond(what string, most func(sheaf.Plan) int) func(*patient, *engine.Row) string {
 	return func(p *patient, r *engine.Row) string {
 		if has, most := r.Int(), int64(most(p.ws.Plan)); has > most {
@@ -86,6 +88,7 @@ func beyond(what string, most func(sheaf.Plan) int) func(*patient, *engine.Row) 
 	}
 }
 
+// beyondFolders judges folders, of whose sorts a plan may include none.
 func beyondFolders(p *patient, r *engine.Row) string {
 	t, has := sheaf.EntityType(r.Text()), r.Int()
 	if p.ws.Plan.AllowFolders(t) == nil {

@@ -22,13 +22,14 @@ type Bulk struct {
 	kinds  []string // of the columns, as PostgreSQL names them
 }
 
-// bulkFrom is how many rows are more than a few: from there on planning costs less than a statement
-// a row.
+// bulkFrom is how many rows are more than a few: from there on, planning one statement costs
+// PostgreSQL less than a statement a row.
 const bulkFrom = 8
 
-// NewBulk makes a bulk; "name int" is a column of numbers, "name id" one of identifiers, "name" one
-// of texts. {lock} is where PostgreSQL locks the rows of a SELECT, {row} where the columns of an
-// UPDATE's RETURNING begin.
+// NewBulk makes a bulk of a text. The columns name its arguments: "name int" is a number, "name id"
+// an identifier, "name" a text. Beside {name}, the text may have three marks: {lock} is where
+// PostgreSQL locks the rows of a SELECT, {row} where the columns of an UPDATE's RETURNING begin,
+// and {rows} where the rows of arguments are joined.
 func NewBulk(text, lock string, columns ...string) *Bulk {
 	b := &Bulk{kinds: make([]string, len(columns))}
 	names, arrays := make([]string, len(columns)), make([]string, len(columns))
@@ -159,6 +160,7 @@ func tuples(n, width int) string {
 	return text
 }
 
+// newTuples makes the text that tuples keeps.
 func newTuples(n, width int) string {
 	var b strings.Builder
 	for i := range n * width {

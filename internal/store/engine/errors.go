@@ -68,6 +68,8 @@ func postgresError(err error) error {
 	return err
 }
 
+// connectionError translates what did not come from the server: a connection that could not be
+// made, or broke, is Unavailable.
 func connectionError(err error) error {
 	var known *sheaf.Error
 	var network net.Error

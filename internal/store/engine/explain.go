@@ -41,6 +41,7 @@ func newExplaining(r *Reader) *explaining {
 	return c
 }
 
+// query asks for the plan of the statement, keeps it, and then asks the statement itself.
 func (c *explaining) query(sql string, args []any, each func(*Row) error) error {
 	if err := c.explain(sql, args); err != nil {
 		return err

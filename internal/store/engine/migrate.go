@@ -86,6 +86,7 @@ func Migrate(ctx context.Context, o Options, schema int64) error {
 	return migrateSQLite(ctx, o, schema)
 }
 
+// migrateSQLite migrates the file, which it makes when there is none.
 func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	unlock, err := lockFile(ctx, filepath.Join(o.Folder, "migrate.lock"))
 	if err != nil {
@@ -109,6 +110,7 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	return apply(ctx, db, o, schema, goose.DialectSQLite3, "sqlite")
 }
 
+// migratePostgres migrates the database under a lock of its own.
 func migratePostgres(ctx context.Context, o Options, schema int64) error {
 	config, err := pgxpool.ParseConfig(o.DatabaseURL) // takes out what only the pool understands
 	if err != nil {

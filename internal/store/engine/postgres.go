@@ -43,10 +43,12 @@ type Postgres struct {
 	size    int32         // how many connections the pool may have
 	first   time.Duration // bounds the first statement on a connection
 	options Options       // who is told
+	// pause waits that long, or until ctx ends. Tests replace it.
 	// pause waits that long, or until ctx ends.
 	pause func(ctx context.Context, d time.Duration)
 }
 
+// openPostgres connects, with the timeouts of a service whose database may be cut off or frozen.
 func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	url := o.DatabaseURL
 	config, err := pgxpool.ParseConfig(url)
@@ -75,6 +77,7 @@ func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	return &Postgres{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), options: o, pause: pause}, nil
 }
 
+// pause waits that long, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -161,6 +164,8 @@ func (e *Postgres) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, longTimeout, fn)
 }
 
+// writeWithin runs fn in a transaction that lasts for the limit at most, and again when PostgreSQL
+// undid it for reasons of its own.
 func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	for n := 1; ; n++ {
 		err := e.once(ctx, limit, fn)
@@ -220,6 +225,7 @@ type postgresConn struct {
 	c   *pgx.Conn
 }
 
+// query implements conn.
 func (c *postgresConn) query(sql string, args []any, each func(*Row) error) error {
 	rows, err := c.c.Query(c.ctx, sql, plainAll(args)...)
 	if err != nil {
@@ -236,6 +242,7 @@ func (c *postgresConn) query(sql string, args []any, each func(*Row) error) erro
 	return postgresError(rows.Err())
 }
 
+// exec implements conn.
 func (c *postgresConn) exec(sql string, args []any) (int64, error) {
 	tag, err := c.c.Exec(c.ctx, sql, plainAll(args)...)
 	return tag.RowsAffected(), postgresError(err)
@@ -263,12 +270,14 @@ func (c *postgresConn) commit() error {
 // warned is where a connection keeps the last warning of its server.
 const warned = "sheaf.warned"
 
+// noteWarning keeps a warning of the server, for commit to find.
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warned] = n.Message
 	}
 }
 
+// plainAll is plain for all arguments of a statement.
 func plainAll(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {

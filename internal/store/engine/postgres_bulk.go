@@ -21,6 +21,8 @@ func (c *postgresConn) run(b *Bulk, rows [][]any, scan func(i int, w *Row)) erro
 	return nil
 }
 
+// runPart runs b for rows that fit into one statement: each by itself where they are few, else as
+// one array a column.
 func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	if len(rows) < bulkFrom {
 		return c.runEach(b, rows, scan)
@@ -57,6 +59,7 @@ func (c *postgresConn) runEach(b *Bulk, rows [][]any, scan func(i int, w *Row)) 
 	return nil
 }
 
+// scanAll calls scan for every row of a result.
 func scanAll(rows pgx.Rows, scan func(*Row)) error {
 	defer rows.Close()
 	r := &Row{oids: rows.FieldDescriptions()}

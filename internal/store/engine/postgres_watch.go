@@ -94,6 +94,7 @@ func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Cont
 	return fn(ctx)
 }
 
+// lockKey is the number under which PostgreSQL locks a chore.
 func lockKey(chore string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("sheaf chore " + chore))

@@ -192,6 +192,8 @@ func plain(v any) any {
 	return plainByKind(reflect.ValueOf(v))
 }
 
+// plainByKind is plain for types of our own, such as an enumeration of strings, and for pointers to
+// them.
 func plainByKind(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.String:

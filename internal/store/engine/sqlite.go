@@ -42,15 +42,17 @@ type SQLite struct {
 	log         *slog.Logger
 	writer      *writer
 	checkpoints *checkpointer
-	readers     chan *sqliteConn
-	all         []*sqliteConn // the readers, also while they read
-	size        int
-	trusts      func() // ends the trust in whatever the file has
+	readers     chan *sqliteConn // those that are free
+	all         []*sqliteConn    // the readers, also while they read
+	size        int              // how many readers there are
+	trusts      func()           // ends the trust in whatever the file has: see OpenTrusting
 	closing     sync.Once
-	closed      chan struct{}
+	closed      chan struct{} // closed at the beginning of Close
 	watched     chan struct{} // closed when watchReads has ended
 }
 
+// openSQLite opens the file with all of its connections: the writer's, the one that brings the log
+// over, and the readers'.
 func openSQLite(o Options) (*SQLite, error) {
 	path := filepath.Join(o.Folder, FileName)
 	if err := checkFile(path, o.Log); err != nil {
@@ -154,6 +156,7 @@ func checkWhole(c *sqlite.Conn, path string) error {
 	return checkPages(c, path, info.Size())
 }
 
+// readInt reads one number.
 func readInt(c *sqlite.Conn, sql string) (n int64, err error) {
 	err = sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
 		n = s.ColumnInt64(0)
@@ -280,7 +283,7 @@ func (e *SQLite) Connections() (reads, writes int) { return e.size, 1 }
 
 // Read implements Engine.
 func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
-	// Of two cases that are ready, select takes any.
+	// Of two cases that are ready, select takes any: a caller who has left would get a reader.
 	if err := ctx.Err(); err != nil {
 		return sheaf.UnavailableError(err)
 	}
@@ -365,6 +368,7 @@ func (e *SQLite) Close() error {
 	return err
 }
 
+// closeReaders closes so many readers, and waits for those that read.
 func (e *SQLite) closeReaders(n int) {
 	for range n {
 		(<-e.readers).close()
@@ -388,6 +392,7 @@ type statement struct {
 
 func (c *sqliteConn) close() error { return c.c.Close() }
 
+// query implements conn.
 func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error {
 	stmt, writes, err := c.prepare(sql, args)
 	if err != nil {
@@ -424,11 +429,14 @@ func (c *sqliteConn) note(writes bool) {
 	}
 }
 
+// exec implements conn.
 func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
 	err := c.query(sql, args, func(*Row) error { return nil })
 	return int64(c.c.Changes()), err
 }
 
+// prepare returns the statement with its arguments bound, and whether it writes. The driver keeps
+// prepared statements by their text; what is known of each is kept beside it.
 func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, writes bool, err error) {
 	stmt, err = c.c.Prepare(sql)
 	if err != nil {
@@ -459,6 +467,7 @@ func readOrdinals(stmt *sqlite.Stmt) []int {
 	return out
 }
 
+// bind binds one argument, which is as plain returns it.
 func bind(stmt *sqlite.Stmt, at int, v any) {
 	switch v := v.(type) {
 	case nil:

@@ -32,16 +32,18 @@ const (
 // that is spread over many workspaces writes hundreds of pages, so that done by the writer, as
 // SQLite does it by itself, it took a fifth of its time and two more fsyncs for every other group.
 type checkpointer struct {
-	conn     *sqliteConn
-	hold     *checksum.Hold
-	log      *slog.Logger
-	n        int // writes since it looked; the writer's
-	wake     chan struct{}
-	emptying chan struct{} // the log is to be emptied
-	stop     chan struct{}
-	done     chan struct{}
+	conn *sqliteConn
+	hold *checksum.Hold // keeps other programs from bringing the log over
+	log  *slog.Logger
+	// writes counts the writes since it was last told to look. Only the writer's goroutine uses it.
+	writes   int
+	wake     chan struct{} // it is to look at the log; has room for one signal
+	emptying chan struct{} // the log is to be emptied; has room for one signal
+	stop     chan struct{} // closed at the end
+	done     chan struct{} // closed when run has ended
 }
 
+// newCheckpointer begins to bring the log over, on a connection of its own, until close.
 func newCheckpointer(c *sqliteConn, h *checksum.Hold, log *slog.Logger) *checkpointer {
 	c.c.SetBusyTimeout(emptyWait)
 	p := &checkpointer{conn: c, hold: h, log: log, wake: make(chan struct{}, 1), emptying: make(chan struct{}, 1),
@@ -52,16 +54,17 @@ func newCheckpointer(c *sqliteConn, h *checksum.Hold, log *slog.Logger) *checkpo
 
 // committed counts writes, has it look at the log, and never waits.
 func (p *checkpointer) committed(writes int) {
-	if p.n += writes; p.n < checkpointLook {
+	if p.writes += writes; p.writes < checkpointLook {
 		return
 	}
-	p.n = 0
+	p.writes = 0
 	signal(p.wake)
 }
 
 // wantEmpty has it empty the log, and never waits.
 func (p *checkpointer) wantEmpty() { signal(p.emptying) }
 
+// signal sends unless a signal is there already: it never waits.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -69,6 +72,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
+// run does what it is asked for, one thing after the other.
 func (p *checkpointer) run() {
 	defer close(p.done)
 	tick := time.NewTicker(checkpointTick)
@@ -107,6 +111,7 @@ func (p *checkpointer) empty() (full bool, err error) {
 	return busy || err != nil, err
 }
 
+// rest pauses after a failure, unless it is to stop.
 func (p *checkpointer) rest() {
 	select {
 	case <-time.After(checkpointRest):
@@ -114,6 +119,7 @@ func (p *checkpointer) rest() {
 	}
 }
 
+// look brings the log over when enough has gathered in it.
 func (p *checkpointer) look() error {
 	waiting, err := p.checkpoint("PRAGMA wal_checkpoint(NOOP)")
 	if err == nil && waiting >= checkpointEvery {

@@ -82,6 +82,7 @@ type job struct {
 	done    chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
 }
 
+// newWriter begins to write for whoever asks, until close.
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 	w := &writer{conn: c, options: o, checkpoints: p, jobs: make(chan *job, maxGroup), span: groupSpan, done: make(chan struct{})}
 	w.lookAround()
@@ -122,7 +123,7 @@ func (w *writer) submit(ctx context.Context, j *job) error {
 	if w.closed {
 		return sheaf.UnavailableError(errClosed)
 	}
-	// Of two cases that are ready, select takes any.
+	// Of two cases that are ready, select takes any: the job of a caller who has left would get in.
 	if ctx.Err() != nil {
 		return sheaf.UnavailableError(context.Cause(ctx))
 	}
@@ -134,6 +135,7 @@ func (w *writer) submit(ctx context.Context, j *job) error {
 	}
 }
 
+// close lets no more jobs in, and returns when those that wait have run.
 func (w *writer) close() error {
 	w.mu.Lock()
 	if !w.closed {
@@ -145,6 +147,7 @@ func (w *writer) close() error {
 	return w.conn.close()
 }
 
+// run runs groups, and looks around between them.
 func (w *writer) run() {
 	defer close(w.done)
 	tick := time.NewTicker(watchEvery)
@@ -316,6 +319,7 @@ func (w *writer) abandon(j *job, err error) bool {
 	return false
 }
 
+// rollback ends the transaction, unless SQLite has done so.
 func (w *writer) rollback() {
 	if !w.conn.c.AutocommitEnabled() {
 		w.conn.exec("ROLLBACK", nil)

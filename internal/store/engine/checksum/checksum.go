@@ -112,6 +112,8 @@ func Register() error {
 	return v.err
 }
 
+// registerVFS copies SQLite's ordinary file system, puts our way to open a file into the copy, and
+// makes it the default.
 func registerVFS(tls *libc.TLS) error {
 	if rc := lib.Xsqlite3_initialize(tls); rc != lib.SQLITE_OK {
 		return fmt.Errorf("initialize SQLite: result %d", rc)
@@ -183,6 +185,7 @@ type methodsOf struct {
 	ofLog bool
 }
 
+// readPage reads as the ordinary file system does, and refuses a page whose checksum is wrong.
 func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	rc := f.read(tls, file, buffer, n, offset)
@@ -198,6 +201,7 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 	return rc
 }
 
+// writePage gives a page its checksum on the way into the file.
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
@@ -219,6 +223,7 @@ func (f *pageFile) write(tls *libc.TLS, file, buffer uintptr, n int32, offset in
 	return write(tls, file, buffer, n, offset)
 }
 
+// openRaw opens a connection by SQLite's own API, for what no driver offers.
 func openRaw(tls *libc.TLS, path string) (db uintptr, err error) {
 	name, err := libc.CString(path)
 	if err != nil {
@@ -231,6 +236,7 @@ func openRaw(tls *libc.TLS, path string) (db uintptr, err error) {
 	return *at[uintptr](out), sqlite.ResultCode(rc).ToError()
 }
 
+// reserveBytes has SQLite leave room for a checksum at the end of each page.
 func reserveBytes(tls *libc.TLS, db uintptr) error {
 	n := tls.Alloc(4)
 	defer tls.Free(4)
@@ -238,6 +244,7 @@ func reserveBytes(tls *libc.TLS, db uintptr) error {
 	return sqlite.ResultCode(lib.Xsqlite3_file_control(tls, db, 0, lib.SQLITE_FCNTL_RESERVE_BYTES, n)).ToError()
 }
 
+// execRaw runs statements that return nothing we need.
 func execRaw(tls *libc.TLS, db uintptr, statements string) error {
 	text, err := libc.CString(statements)
 	if err != nil {

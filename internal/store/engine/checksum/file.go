@@ -44,6 +44,7 @@ func (f File) Carries() (bool, error) {
 	return header[20] == Bytes, err
 }
 
+// header reads the first bytes of the file, as SQLite's file format has them.
 func (f File) header() (header [100]byte, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -85,6 +86,7 @@ func (f File) IsTrusted() bool {
 	return err == nil && isTrusted(path)
 }
 
+// isTrusted reports whether somebody trusts the file at a path just now.
 func isTrusted(path string) bool {
 	trusted.mu.Lock()
 	defer trusted.mu.Unlock()
@@ -175,7 +177,7 @@ func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 // and the stamping of it.
 func (h *Hold) await(limit time.Duration) error {
 	const pause = 10 * time.Millisecond
-	for ; !h.takeFree(); time.Sleep(pause) { // the lock of a file that another process holds gives no signal
+	for ; !h.acquireFree(); time.Sleep(pause) { // the lock of a file that another process holds gives no signal
 		if err := h.Retry(); err != nil {
 			return err
 		}
@@ -186,14 +188,14 @@ func (h *Hold) await(limit time.Duration) error {
 	return nil
 }
 
-// takeFree takes the lock from our connections, unless one of them has it.
-func (h *Hold) takeFree() bool {
+// acquireFree keeps the lock from our connections, unless one of them has it just now.
+func (h *Hold) acquireFree() bool {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
-	if h.file == 0 || h.taken != 0 {
+	if h.file == 0 || h.inUse != 0 {
 		return false
 	}
-	h.taken = h.file
+	h.inUse = h.file
 	return true
 }
 
@@ -201,7 +203,7 @@ func (h *Hold) takeFree() bool {
 func (h *Hold) free() {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
-	h.taken = 0
+	h.inUse = 0
 }
 
 // pages calls each for the unsound pages of the file, the first one last, and gives those their
@@ -253,6 +255,7 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 	return unsound, all, h.sync()
 }
 
+// size returns how many bytes the file has.
 func (h *Hold) size() (int64, error) {
 	size := *(*sizeFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(h.file).methods).FxFileSize)) // #nosec G103 -- SQLite's own memory
 	out := h.tls.Alloc(8)

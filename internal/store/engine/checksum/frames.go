@@ -34,6 +34,8 @@ func framed(log *lib.TWal) int64 {
 	return 0
 }
 
+// writeFrame writes a part of the log. SQLite writes a frame's header and then its page: of the
+// header the place and the page's number are remembered, the page gets its checksum.
 func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f, log := stateOf(file), logOf(file)
 	b := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
@@ -118,6 +120,7 @@ func (f *pageFile) addsUp(tls *libc.TLS, file uintptr, log *lib.TWal, page []byt
 	return lib.SQLITE_OK
 }
 
+// addWords is SQLite's sum over the log, continued by the words of b.
 func addWords(order binary.ByteOrder, sum [2]uint32, b []byte) [2]uint32 {
 	for ; len(b) >= 8; b = b[8:] {
 		sum[0] += order.Uint32(b) + sum[1]

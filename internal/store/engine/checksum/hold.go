@@ -24,7 +24,8 @@ type Hold struct {
 	tls   *libc.TLS
 	db    uintptr
 	file  uintptr // of the connection that has SQLite's lock; 0: another process has it
-	taken uintptr // the file of our connection that has the lock now
+	// inUse is the file of our connection that has the lock at the moment; 0: none has.
+	inUse uintptr
 }
 
 // holds are those of this process by path, as SQLite has it.
@@ -65,7 +66,7 @@ func (f File) Hold(wait time.Duration) (*Hold, error) {
 		holds.by = map[string]*Hold{}
 	}
 	holds.by[name] = h
-	h.take(file)
+	h.lock(file)
 	return h, nil
 }
 
@@ -85,12 +86,13 @@ func (h *Hold) Retry() error {
 	}
 	file, err := fileOf(h.tls, h.db)
 	if err == nil {
-		h.take(file)
+		h.lock(file)
 	}
 	return err
 }
 
-func (h *Hold) take(file uintptr) {
+// lock gets SQLite's lock on the connection of that file, if no other process has it.
+func (h *Hold) lock(file uintptr) {
 	if lockOf(file)(h.tls, file, checkpointLock, 1, lib.SQLITE_SHM_LOCK|lib.SQLITE_SHM_EXCLUSIVE) == lib.SQLITE_OK {
 		h.file = file
 	}
@@ -126,7 +128,7 @@ func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 		return lock(tls, file, first, n, flags)
 	}
 	locks := flags&lib.SQLITE_SHM_LOCK != 0
-	if locks && h.taken != 0 {
+	if locks && h.inUse != 0 {
 		return lib.SQLITE_BUSY
 	}
 	if n > 1 { // it recovers the log, for which it locks what comes behind this lock too
@@ -136,9 +138,9 @@ func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	}
 	switch {
 	case locks:
-		h.taken = file
-	case h.taken == file:
-		h.taken = 0
+		h.inUse = file
+	case h.inUse == file:
+		h.inUse = 0
 	}
 	return lib.SQLITE_OK
 }

@@ -17,6 +17,7 @@ func keepPlans(tls *libc.TLS) error {
 	return nil
 }
 
+// keepPlansOf is called by SQLite for every connection that opens.
 func keepPlansOf(tls *libc.TLS, db, _, _ uintptr) int32 {
 	args := libc.NewVaList(int32(1), uintptr(0))
 	if args == 0 {
