@@ -24,8 +24,8 @@ func main() {
 	fmt.Println(file)
 }
 
-// build writes the package into the folder and returns its name. The configuration's paths are
-// relative to the working folder, and its variables are taken from the environment.
+// build writes the package into the folder and returns its name. The configuration's paths are relative to the working
+// folder, and its variables are taken from the environment.
 func build(config, folder string) (string, error) {
 	parsed, err := nfpm.ParseFileWithEnvMapping(config, os.Getenv)
 	if err != nil {
