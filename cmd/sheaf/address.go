@@ -24,6 +24,7 @@ func baseURL(s *config.Settings, addr string) string {
 	return scheme(s) + "://" + net.JoinHostPort(host, port)
 }
 
+// scheme is how clients reach the server: https where it has a certificate of its own.
 func scheme(s *config.Settings) string {
 	if s.TLSCert != "" {
 		return "https"

@@ -14,6 +14,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
+// backupCommand is sheaf backup.
 type backupCommand struct {
 	storeFlags
 	cli.Output
@@ -47,6 +48,7 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// restoreCommand is sheaf restore.
 type restoreCommand struct {
 	storeFlags
 	cli.Output

@@ -44,6 +44,7 @@ type commands struct {
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands in bash."`
 }
 
+// parser reads the command line. It leaves --help by a panic, which recoverExit takes.
 func (p *program) parser() *kong.Kong {
 	return kong.Must(&commands{},
 		kong.Name("sheaf"),

@@ -11,6 +11,7 @@ type configCommand struct {
 	cli.Output
 }
 
+// Run shows the settings as the server would have them, and their problems.
 func (c *configCommand) Run(p *program) error {
 	settings, problems := c.Load(p.Env)
 	all := settings.Describe()

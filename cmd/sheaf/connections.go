@@ -31,6 +31,8 @@ func boundConnections(l net.Listener) *connections {
 	return &connections{Listener: l, most: mostConnections(openFiles())}
 }
 
+// mostConnections is how many connections a process may have that may open so many files: all but
+// what it needs itself, and half of them at least.
 func mostConnections(files uint64) int64 {
 	if files >= maxConnections+ownFiles {
 		return maxConnections

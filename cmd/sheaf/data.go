@@ -66,6 +66,7 @@ func writeFileFrom(path string, write func(io.Writer) error) error {
 	return syncFolder(folder)
 }
 
+// syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"sheaf.dev/internal/store/doctor"
 )
 
+// doctorCommand is sheaf doctor.
 type doctorCommand struct {
 	storeFlags
 	cli.Output
@@ -45,6 +46,7 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	return errors.Join(out.end(err == nil), err, errorIf(out.violations > 0, fmt.Errorf("violations found: %d", out.violations)))
 }
 
+// errorIf is the error where yes, else nil.
 func errorIf(yes bool, err error) error {
 	if yes {
 		return err
@@ -93,18 +95,21 @@ type diagnosis struct {
 	err        error // of standard output
 }
 
+// print writes unless writing has failed before.
 func (d *diagnosis) print(s string) {
 	if d.err == nil {
 		d.err = d.p.Print(s)
 	}
 }
 
+// begin opens the list.
 func (d *diagnosis) begin() {
 	if d.JSON {
 		d.print("[")
 	}
 }
 
+// tell prints a finding and counts it.
 func (d *diagnosis) tell(f doctor.Finding) {
 	if !f.Information {
 		d.violations++

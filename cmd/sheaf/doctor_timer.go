@@ -28,6 +28,7 @@ type doctorTimer struct {
 	violations, last, took prometheus.Gauge
 }
 
+// doctorTimer returns nil where the operator wants no checks by the clock.
 func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, log *slog.Logger) *doctorTimer {
 	if c.DoctorEvery == 0 {
 		return nil
@@ -43,6 +44,7 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, 
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
 }
 
+// register adds its metrics, which are not a number until this node has looked.
 func (d *doctorTimer) register(r prometheus.Registerer) {
 	if d != nil {
 		r.MustRegister(d.violations, d.last, d.took)
@@ -65,6 +67,7 @@ func (d *doctorTimer) run(ctx context.Context) error {
 	}
 }
 
+// look checks the stored data once, and logs the first violations.
 func (d *doctorTimer) look(ctx context.Context) error {
 	began, found := d.now(), 0
 	x := d.x

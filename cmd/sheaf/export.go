@@ -13,6 +13,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// exportCommand is sheaf export.
 type exportCommand struct {
 	storeFlags
 	cli.Output
@@ -78,6 +79,7 @@ func spooled(out io.Writer, write func(io.Writer) error) error {
 	return err
 }
 
+// countFields writes how many records of each noun there were.
 func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("folders", c.Folders)
 	o.Int("projects", c.Projects)

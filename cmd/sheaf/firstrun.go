@@ -60,6 +60,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// firstRunText is what the first start prints, once.
 func firstRunText(s *config.Settings, base string, first app.FirstRun) string {
 	return fmt.Sprintf(`Sheaf is ready. This is shown once:
 
@@ -76,6 +77,7 @@ Try it:
 `, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), setupCommand(s, base), first.Key, base, first.Key, base)
 }
 
+// showAddresses is what every later start prints.
 func (p *program) showAddresses(ctx context.Context, a *app.App, s *config.Settings, base string) error {
 	text := fmt.Sprintf("Console        %s/\nAPI reference  %s/docs\n", base, base)
 	pending, err := a.SetupPending(ctx)

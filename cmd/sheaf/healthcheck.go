@@ -21,6 +21,7 @@ type healthcheckCommand struct {
 	Server string `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve in the environment say."`
 }
 
+// Run asks /readyz of the server that these settings describe, and fails unless it is ready.
 func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	base, own, err := c.server(p)
 	if err != nil {

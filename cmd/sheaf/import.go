@@ -19,6 +19,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
+// importCommand is sheaf import.
 type importCommand struct {
 	storeFlags
 	cli.Output
@@ -100,6 +101,7 @@ func (c *importCommand) tell(p *program, im *archive.Import) error {
 // imported is what an import has done, for a script and for a person.
 type imported struct{ *archive.Import }
 
+// Fields writes what was added, and once the secrets of the webhooks that were made.
 func (im imported) Fields(o *sheaf.Object) {
 	o.Bool("dry_run", im.DryRun)
 	o.Int("line", int64(im.Reached))
@@ -124,6 +126,7 @@ func (im imported) secret(o *sheaf.Object, s app.ImportedSubscription) {
 	o.Texts("header_names", im.Headers[s.From])
 }
 
+// text is the same for a person.
 func (im imported) text() string {
 	var b strings.Builder
 	would := ""
@@ -145,6 +148,7 @@ func (im imported) text() string {
 	return b.String()
 }
 
+// orDash shows that there is nothing.
 func orDash(s string) string {
 	if s == "" {
 		return "-"

@@ -11,6 +11,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// keyCreate is sheaf key create.
 type keyCreate struct {
 	storeFlags
 	cli.Output
@@ -20,6 +21,7 @@ type keyCreate struct {
 	Expires   string `placeholder:"24h" help:"After which time the key ends; without it, never."`
 }
 
+// Run makes the key and shows it, this once.
 func (c *keyCreate) Run(ctx context.Context, p *program) error {
 	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
 	if err != nil {
@@ -43,6 +45,7 @@ func (c *keyCreate) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// expiry reads when the key ends: a duration from now, or never.
 func (c *keyCreate) expiry(now time.Time) (*time.Time, error) {
 	if c.Expires == "" {
 		return nil, nil
@@ -55,6 +58,7 @@ func (c *keyCreate) expiry(now time.Time) (*time.Time, error) {
 	return &at, nil
 }
 
+// parseScopes reads the scopes; "all" is every one.
 func parseScopes(s string) (sheaf.Scopes, error) {
 	if s == "all" {
 		return sheaf.AllScopes, nil
@@ -66,6 +70,7 @@ func parseScopes(s string) (sheaf.Scopes, error) {
 	return sheaf.ParseScopes(names)
 }
 
+// createdKey is the key with its secret.
 func createdKey(k sheaf.NewKey) sheaf.Record {
 	return sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("id", string(k.ID))
@@ -76,6 +81,7 @@ func createdKey(k sheaf.NewKey) sheaf.Record {
 	})
 }
 
+// keyList is sheaf key list.
 type keyList struct {
 	storeFlags
 	cli.Output
@@ -100,6 +106,7 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// keyRevoke is sheaf key revoke.
 type keyRevoke struct {
 	storeFlags
 	cli.Output
@@ -120,6 +127,7 @@ func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// keyTable shows keys to a person.
 func keyTable(keys ...sheaf.Key) string {
 	return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
 		for _, k := range keys {

@@ -19,6 +19,7 @@ import (
 // alone.
 type sharedLimits struct{ redis *redislimit.Limiter }
 
+// limiter connects to Redis, where the operator gave one. Redis may be away: see redislimit.
 func (p *program) limiter(c *config.Settings, log *slog.Logger) (*sharedLimits, error) {
 	if c.RedisURL == "" {
 		if c.DatabaseURL != "" {
@@ -84,6 +85,7 @@ func (s *sharedLimits) run(ctx context.Context) error {
 	return s.redis.Run(ctx)
 }
 
+// rateLimit is how many requests a minute a key of the plan may make.
 func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	if plan == sheaf.Business {
 		return limits.Business

@@ -93,6 +93,7 @@ func (p *program) report(err error) {
 // exited is how --help leaves the parser.
 type exited int
 
+// recoverExit takes the panic by which the parser is left, and no other.
 func (p *program) recoverExit(code *int) {
 	switch v := recover().(type) {
 	case nil:

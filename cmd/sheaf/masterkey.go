@@ -82,6 +82,7 @@ func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string
 	return key, nil
 }
 
+// readMasterKey reads the key from a file.
 func readMasterKey(path string) ([]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
+// migrateCommand is sheaf migrate.
 type migrateCommand struct {
 	storeFlags
 	cli.Output
@@ -60,6 +61,7 @@ func readSchema(ctx context.Context, s config.StoreSettings) (store.Schema, erro
 	return st.Schema(ctx)
 }
 
+// schemaText says what schema there is and whether this program can serve it.
 func schemaText(s store.Schema) string {
 	text := fmt.Sprintf("the database has schema %d, this program has %d\n", s.Version, store.Latest)
 	if err := s.Serves(); err != nil {

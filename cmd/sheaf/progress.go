@@ -42,6 +42,7 @@ func (b *progressBar) at(done int) {
 	fmt.Fprint(b.out, "\r"+b.draw(done, now.Sub(b.began))+"\x1b[K")
 }
 
+// draw returns the bar as one line.
 func (b *progressBar) draw(done int, took time.Duration) string {
 	const width = 30
 	part := float64(done) / float64(max(b.total, 1))

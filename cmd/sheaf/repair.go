@@ -13,6 +13,7 @@ import (
 	"sheaf.dev/internal/store/doctor"
 )
 
+// repairCommand is sheaf repair.
 type repairCommand struct {
 	storeFlags
 	cli.Output
@@ -47,6 +48,8 @@ func (c *repairCommand) Run(ctx context.Context, p *program) error {
 	return c.repair(ctx, p, settings, st)
 }
 
+// repair takes over what is unsound, unless SQLite finds the file damaged, or the doctor finds
+// violations that nobody has accepted.
 func (c *repairCommand) repair(ctx context.Context, p *program, settings *config.Settings, st *store.Store) error {
 	unsound, pages, err := st.Unsound()
 	if err != nil {

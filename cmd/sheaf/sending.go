@@ -28,6 +28,7 @@ type webhooks struct {
 	memory  int64 // that the process may use
 }
 
+// webhooks makes what sends: with the guard, the authorities and the timeouts of the settings.
 func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (*webhooks, error) {
 	box, err := seal.New(masterKey, p.Random)
 	if err != nil {
@@ -62,6 +63,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 	return d
 }
 
+// sweeper makes the chores by the clock.
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
 	began := p.Now()
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, MostTrash: mostTrash(s.MaxRecords),

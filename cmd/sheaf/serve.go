@@ -123,6 +123,7 @@ func openForServing(ctx context.Context, s *config.Settings, log *slog.Logger) (
 	return openReady(ctx, options)
 }
 
+// listen opens the address that a flag names; an error says which flag to change.
 func listen(addr, flag string) (net.Listener, error) {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).To4() != nil {
@@ -153,12 +154,15 @@ type server struct {
 	workers []worker
 }
 
+// worker is what runs beside the server.
 type worker struct {
 	name       string
 	run        func(ctx context.Context) error
 	withSignal bool // it begins nothing new while requests end
 }
 
+// newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
+// the chores and the metrics.
 func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
@@ -297,6 +301,7 @@ func (s *server) turnAway() {
 	}
 }
 
+// accept serves connections until the listener is closed.
 func (s *server) accept() error {
 	var err error
 	if s.cert[0] != "" {
@@ -322,6 +327,7 @@ func (s *server) closeDoor() {
 	}
 }
 
+// endRequests waits for the requests under way, and cuts off those that do not end in time.
 func (s *server) endRequests() error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestsWithin)
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// userSetPassword is sheaf user set-password.
 type userSetPassword struct {
 	storeFlags
 	cli.Output
@@ -54,6 +55,7 @@ func (p *program) readPassword() (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
 }
 
+// askPassword asks for the password twice, without showing it.
 func (p *program) askPassword(terminal int) (string, error) {
 	defer cli.KeepEcho(terminal)()
 	var typed [2]string
@@ -91,6 +93,7 @@ func (a addressFlags) base(p *program, s storeFlags) (string, error) {
 	return baseURL(settings, settings.Addr), nil
 }
 
+// userSetupLink is sheaf user setup-link.
 type userSetupLink struct {
 	storeFlags
 	cli.Output
@@ -119,6 +122,7 @@ func showLink(p *program, o cli.Output, url string, expires time.Time) error {
 	}), func() string { return url + "\n" })
 }
 
+// userInvite is sheaf user invite.
 type userInvite struct {
 	storeFlags
 	cli.Output
@@ -165,6 +169,7 @@ func (c *userList) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// userTable shows users and their workspaces to a person.
 func userTable(all []app.UserIn) string {
 	return cli.Table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
 		for _, u := range all {

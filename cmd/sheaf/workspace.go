@@ -9,6 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// workspaceCreate is sheaf workspace create.
 type workspaceCreate struct {
 	storeFlags
 	cli.Output
@@ -37,6 +38,7 @@ func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// workspaceSetPlan is sheaf workspace set-plan.
 type workspaceSetPlan struct {
 	storeFlags
 	cli.Output
@@ -81,6 +83,7 @@ func (c *workspaceList) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// workspaceTable shows workspaces to a person.
 func workspaceTable(all ...app.OwnedWorkspace) string {
 	return cli.Table("ID\tPLAN\tOWNER\tNAME", func(row func(...any)) {
 		for _, w := range all {

@@ -26,7 +26,7 @@ type visit struct {
 	token   string           // of the session cookie; empty when there is none
 	session app.Session      // set where somebody is signed in
 	in      bool             // somebody is signed in
-	caller  app.Caller       // the person in the workspace of the path; set by admit
+	caller  app.Caller       // the person in the workspace of the path; set by mayOpen
 	member  sheaf.Membership // the same, as it is stored
 }
 
@@ -55,7 +55,7 @@ func (v *visit) run(r *route) error {
 	if err := v.readForm(); err != nil {
 		return err
 	}
-	if err := v.admit(r.who); err != nil {
+	if err := v.mayOpen(r.who); err != nil {
 		return err
 	}
 	if err := v.limit(r); err != nil {
@@ -107,9 +107,9 @@ func isText(values url.Values) bool {
 	return true
 }
 
-// admit finds out who asks, and refuses who may not: Unauthorized when nobody is signed in,
+// mayOpen finds out who asks, and refuses who may not: Unauthorized when nobody is signed in,
 // NotFound for a workspace of others, Forbidden for want of a role.
-func (v *visit) admit(who access) error {
+func (v *visit) mayOpen(who access) error {
 	if who.level == byAnything {
 		return nil
 	}

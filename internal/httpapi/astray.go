@@ -45,6 +45,7 @@ func moved(p, from, to string) string {
 	return p
 }
 
+// twice mends a path in which /api stands twice: the base of a client had it already.
 func twice(p string) string {
 	for _, prefix := range []string{"/api/v1", "/api"} {
 		if rest, ok := strings.CutPrefix(p, prefix+"/api/"); ok {
@@ -64,6 +65,7 @@ func subscriptions(p string) string {
 	return p
 }
 
+// unversioned mends a path that lacks /v1.
 func unversioned(p string) string {
 	if lower := strings.ToLower(p); strings.HasPrefix(lower, "/api/v1/") || strings.HasPrefix(lower, "/api/webhooks/") {
 		return p
@@ -77,6 +79,8 @@ func (x *exchange) noSuchRoute() error {
 	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.astray(x.Request.URL.Path)}
 }
 
+// astray says what is wrong with a path that leads nowhere. It mends one slip after the other,
+// until the path leads somewhere.
 func (s *Server) astray(asked string) string {
 	var says []string
 	at := asked

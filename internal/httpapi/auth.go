@@ -58,6 +58,7 @@ func secretOf(h http.Header) (string, error) {
 
 const sendBearer = "send the key in the header Authorization: Bearer <API_KEY>"
 
+// basicUser returns the user name of Basic, which is the API key where a tool offers nothing else.
 func basicUser(encoded string) (string, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

@@ -77,6 +77,7 @@ func (s *Server) cached(x *exchange) *answer {
 	return e.answer
 }
 
+// find returns the answer of that key, or nil, and notes that it was used.
 func (c *pageCache) find(key pageKey) *cached {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -87,6 +88,7 @@ func (c *pageCache) find(key pageKey) *cached {
 	return e
 }
 
+// keep keeps an answer, and forgets others when there are too many bytes.
 func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	if len(a.body) > maxCachedBody {
 		return

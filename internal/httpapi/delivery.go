@@ -15,6 +15,7 @@ var deliveryStates = func() map[string]sheaf.DeliveryState {
 	return out
 }()
 
+// listDeliveries answers GET /api/webhooks/subscriptions/{id}/deliveries.
 func (s *Server) listDeliveries(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -32,6 +33,7 @@ func (s *Server) listDeliveries(x *exchange) (answer, error) {
 	return pageOf(page), err
 }
 
+// getDelivery answers GET /api/webhooks/deliveries/{id}.
 func (s *Server) getDelivery(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.DeliveryID](x)
 	if err != nil {
@@ -45,6 +47,7 @@ func redelivered(d sheaf.Delivery) answer {
 	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, wrapped{"delivery", &d})}
 }
 
+// redeliver answers POST /api/webhooks/deliveries/{id}/redeliver.
 func (s *Server) redeliver(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.DeliveryID](x)
 	if err != nil {
@@ -55,6 +58,8 @@ func (s *Server) redeliver(x *exchange) (answer, error) {
 	})
 }
 
+// listFates answers GET /api/v1/events/{id}/deliveries: what became of an event for each
+// subscription.
 func (s *Server) listFates(x *exchange) (answer, error) {
 	id, err := x.eventID()
 	if err != nil {

@@ -49,6 +49,7 @@ var docsAssets = sync.OnceValue(func() map[string]*asset {
 	}
 })
 
+// docsFile returns a file of the reference.
 func docsFile(name string) []byte {
 	b, err := docsFiles.ReadFile("docs/" + name)
 	if err != nil {
@@ -57,6 +58,7 @@ func docsFile(name string) []byte {
 	return b
 }
 
+// newAsset compresses a file once, for all who take it so.
 func newAsset(contentType string, plain []byte) *asset {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a good one
@@ -65,6 +67,7 @@ func newAsset(contentType string, plain []byte) *asset {
 	return &asset{contentType, hashOf(plain), plain, b.Bytes()}
 }
 
+// newCompressedAsset is newAsset for a file that is compressed already.
 func newCompressedAsset(contentType string, compressed []byte) *asset {
 	var plain []byte
 	z, err := gzip.NewReader(bytes.NewReader(compressed))

@@ -9,6 +9,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
+// listEvents answers GET /api/v1/events.
 func (s *Server) listEvents(x *exchange) (answer, error) {
 	f, err := x.eventFilter()
 	if err != nil {
@@ -32,6 +33,7 @@ func (l *pageLinks) goOnAfter(p sheaf.Page[sheaf.Event]) {
 	l.after = string(p.Items[len(p.Items)-1].ID)
 }
 
+// eventFilter reads what the list and the stream of events share of the query.
 func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	if f.Paging, err = x.paging(); err != nil {
 		return f, err
@@ -71,6 +73,7 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	return f, nil
 }
 
+// eventID reads the identifier of an event from the path. A text that is none is NotFound.
 func (x *exchange) eventID() (sheaf.EventID, error) {
 	id, ok := sheaf.ParseEventID(x.Request.PathValue("id"))
 	if !ok {
@@ -79,6 +82,7 @@ func (x *exchange) eventID() (sheaf.EventID, error) {
 	return id, nil
 }
 
+// getEvent answers GET /api/v1/events/{id}.
 func (s *Server) getEvent(x *exchange) (answer, error) {
 	id, err := x.eventID()
 	if err != nil {
@@ -93,6 +97,7 @@ func publishedEvent(e sheaf.Event) answer {
 		location: "/api/v1/events/" + string(e.ID)}
 }
 
+// publishEvent answers POST /api/v1/events.
 func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 	event, err := newEvent(in)
 	if err != nil {
@@ -103,6 +108,7 @@ func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 	})
 }
 
+// newEvent reads the body of a published event.
 func newEvent(in *strict.Fields) (app.NewEvent, error) {
 	kind := in.Text("type")
 	if !kind.Given() {

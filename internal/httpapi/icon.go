@@ -13,6 +13,7 @@ func (i *iconRecord) Fields(o *sheaf.Object) {
 	o.Text("svg", i.SVG)
 }
 
+// listIcons answers GET /api/v1/icons.
 func (s *Server) listIcons(x *exchange) (answer, error) {
 	p, err := x.paging()
 	if err != nil {

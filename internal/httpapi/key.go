@@ -8,6 +8,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
+// listKeys answers GET /api/v1/api-keys.
 func (s *Server) listKeys(x *exchange) (answer, error) {
 	p, err := x.paging()
 	if err != nil {
@@ -21,6 +22,7 @@ func createdKey(k sheaf.NewKey) answer {
 	return answer{status: http.StatusCreated, body: sheaf.AppendJSON(nil, &k), location: "/api/v1/api-keys"}
 }
 
+// createKey answers POST /api/v1/api-keys. Its answer alone shows the key.
 func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
 	key, err := newKey(in)
 	if err != nil {
@@ -31,6 +33,7 @@ func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
 	})
 }
 
+// newKey reads the body of a new key.
 func newKey(in *strict.Fields) (app.NewKey, error) {
 	name := in.Text("name")
 	if !name.Given() {
@@ -41,6 +44,7 @@ func newKey(in *strict.Fields) (app.NewKey, error) {
 	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer()}, in.Err()
 }
 
+// revokeKey answers DELETE /api/v1/api-keys/{id}.
 func (s *Server) revokeKey(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.KeyID](x)
 	if err != nil {
@@ -55,6 +59,7 @@ type identity struct {
 	me app.Identity
 }
 
+// Fields writes who asks, with what the rate limit leaves.
 func (i *identity) Fields(o *sheaf.Object) {
 	c := &i.x.credential
 	o.Record("key", &i.me.Key)
@@ -64,6 +69,7 @@ func (i *identity) Fields(o *sheaf.Object) {
 	o.Record("rate_limit", rateLimit{i.x})
 }
 
+// rateLimit is what is left of the limit after this request.
 type rateLimit struct{ x *exchange }
 
 func (r rateLimit) Fields(o *sheaf.Object) {

@@ -24,6 +24,7 @@ type route struct {
 // anyKey is for the routes that every key of a paid plan may use.
 var anyKey = []sheaf.Scope{}
 
+// needs is what a key must be granted for a route, all of it.
 func needs(scopes ...sheaf.Scope) []sheaf.Scope { return scopes }
 
 // cachedGet reads projects, folders or documents and nothing else.
@@ -31,10 +32,12 @@ func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, erro
 	return route{method: http.MethodGet, path: path, need: need, do: do, cached: true}
 }
 
+// get is a GET of anything else: its answer is made anew each time.
 func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: need, do: do}
 }
 
+// post is a POST with a body, which heeds an Idempotency-Key.
 func post(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, takes: takes, once: true}
 }
@@ -56,10 +59,12 @@ func postOrEmpty(path string, need []sheaf.Scope, takes func(*exchange, *strict.
 	return r
 }
 
+// patch is a PATCH.
 func patch(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
 
+// remove is a DELETE.
 func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodDelete, path: path, need: need, do: do}
 }

@@ -151,6 +151,7 @@ func (p Probes) TurnAway(x *front.Exchange, why *front.Refusal) { p.server.TurnA
 // Panicked answers as the API does.
 func (p Probes) Panicked(x *front.Exchange) { p.server.Panicked(x) }
 
+// ready returns Unavailable while the server stops, or cannot reach its store.
 func (x *exchange) ready() error {
 	select {
 	case <-x.Stopping():

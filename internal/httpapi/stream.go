@@ -138,6 +138,7 @@ type stream struct {
 	control *http.ResponseController
 }
 
+// run sends events until the reader leaves, the server stops, or the key no longer opens the log.
 func (st *stream) run(ctx context.Context) {
 	// The server's own deadlines are for requests that end.
 	_ = st.control.SetReadDeadline(time.Time{})
@@ -238,6 +239,7 @@ func (st *stream) forward(ctx context.Context) bool {
 	}
 }
 
+// appendEvent writes an event as a stream of server-sent events has it.
 func appendEvent(b []byte, e sheaf.Event) []byte {
 	b = append(b, "id: "...)
 	b = append(b, e.ID...)
@@ -267,6 +269,7 @@ func cutLine(b []byte) (line, rest []byte, more bool) {
 	return b[:i], rest, true
 }
 
+// send writes to the reader, who has streamWrite for it.
 func (st *stream) send(ctx context.Context, b []byte) error {
 	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamWrite))
 	// Whoever ends the stream has cancelled before it shortened the deadline.

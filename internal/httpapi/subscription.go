@@ -17,6 +17,7 @@ type wrapped struct {
 
 func (w wrapped) Fields(o *sheaf.Object) { o.Record(w.name, w.of) }
 
+// listSubscriptions answers GET /api/webhooks/subscriptions.
 func (s *Server) listSubscriptions(x *exchange) (answer, error) {
 	p, err := x.paging()
 	if err != nil {
@@ -26,6 +27,7 @@ func (s *Server) listSubscriptions(x *exchange) (answer, error) {
 	return pageOf(page), err
 }
 
+// getSubscription answers GET /api/webhooks/subscriptions/{id}.
 func (s *Server) getSubscription(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -39,6 +41,7 @@ func shownSubscription(s sheaf.Subscription) answer {
 	return resource(http.StatusOK, wrapped{"subscription", &s}, s.Revision)
 }
 
+// createdSubscription is the answer with the secret, which is shown this once.
 func createdSubscription(s sheaf.NewSubscription) answer {
 	a := resource(http.StatusCreated, wrapped{"subscription", &s}, s.Revision)
 	a.location = "/api/webhooks/subscriptions/" + string(s.ID)
@@ -54,6 +57,7 @@ func subscriptionChange(in *strict.Fields) (sheaf.SubscriptionChange, error) {
 		Headers: headersOf(in.TextMap("headers"))}, in.Err()
 }
 
+// headersOf reads the custom headers, which the body has as an object.
 func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
 	out := sheaf.Opt[[]sheaf.Header]{Set: pairs.Set, Null: pairs.Null}
 	for _, p := range pairs.Value {
@@ -62,6 +66,7 @@ func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
 	return out
 }
 
+// createSubscription answers POST /api/webhooks/subscriptions.
 func (s *Server) createSubscription(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := subscriptionChange(in)
 	if err != nil {
@@ -72,6 +77,7 @@ func (s *Server) createSubscription(x *exchange, in *strict.Fields) (answer, err
 	})
 }
 
+// updateSubscription answers PATCH /api/webhooks/subscriptions/{id}.
 func (s *Server) updateSubscription(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -89,6 +95,7 @@ func (s *Server) updateSubscription(x *exchange, in *strict.Fields) (answer, err
 	return shownSubscription(sub), err
 }
 
+// deleteSubscription answers DELETE /api/webhooks/subscriptions/{id}.
 func (s *Server) deleteSubscription(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -97,6 +104,8 @@ func (s *Server) deleteSubscription(x *exchange) (answer, error) {
 	return noContent(s.App.DeleteSubscription(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
+// testSubscription answers POST /api/webhooks/subscriptions/{id}/test, when the endpoint has
+// answered.
 func (s *Server) testSubscription(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -107,6 +116,7 @@ func (s *Server) testSubscription(x *exchange) (answer, error) {
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &result)}, err
 }
 
+// rotateSecret answers POST /api/webhooks/subscriptions/{id}/rotate-secret.
 func (s *Server) rotateSecret(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
@@ -129,6 +139,7 @@ func queued(r app.Recovered) answer {
 	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
 }
 
+// recoverDeliveries answers POST /api/webhooks/subscriptions/{id}/recover.
 func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {

@@ -27,12 +27,13 @@ type usage struct {
 	keys  sync.Map // of *keyUse by sheaf.KeyID
 }
 
+// keyUse is what is known of one key. Requests set last; the other fields belong to run.
 type keyUse struct {
 	workspace sheaf.WorkspaceID
 	tally     *tally.Counter // of the workspace
-	last      atomic.Int64   // nanoseconds
-	written   int64          // the last that was; run's alone
-	idle      int            // rounds since it was last used; run's alone
+	last      atomic.Int64   // when it was used last, in nanoseconds
+	written   int64          // the last that was written
+	idle      int            // rounds since it was last used
 }
 
 // A pending use is one that is to be written, and where to note that it was.
@@ -85,6 +86,7 @@ func (u *usage) forget(id any, use *keyUse) {
 	}
 }
 
+// run writes uses until ctx ends, and then what is left.
 func (u *usage) run(ctx context.Context, a *app.App, log *slog.Logger) error {
 	tick := time.NewTicker(usageEvery)
 	defer tick.Stop()
@@ -99,6 +101,7 @@ func (u *usage) run(ctx context.Context, a *app.App, log *slog.Logger) error {
 	}
 }
 
+// flush writes the uses that are due. Those that could not be written are due again.
 func (u *usage) flush(ctx context.Context, a *app.App, log *slog.Logger, all bool) {
 	uses := u.due(all)
 	if len(uses) == 0 {

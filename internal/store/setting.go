@@ -5,11 +5,6 @@ func (r *Reader) Setting(name string) (value string, found bool, err error) {
 	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).Text, name)
 }
 
-// LockSetting is Setting, and holds the value until the transaction ends.
-func (tx *Tx) LockSetting(name string) (value string, found bool, err error) {
-	return one(&tx.Reader, `SELECT value FROM settings WHERE name = $1`+tx.dialect().ForUpdate(), (*row).Text, name)
-}
-
 const insertSetting = `
 INSERT INTO settings (name, value)
 VALUES ($1, $2)

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -190,13 +189,6 @@ func settings(f *fixture) {
 	if value, found := setting(f); !found || value != "one" {
 		f.Errorf("got %q, %t, want the first value", value, found)
 	}
-	f.write(func(tx *store.Tx) error {
-		value, found, err := tx.LockSetting("secret")
-		if err == nil && (!found || value != "one") {
-			err = errors.New("locked, the setting is another: " + value)
-		}
-		return err
-	})
 }
 
 func setting(f *fixture) (value string, found bool) {
