@@ -42,6 +42,10 @@ var parsers = map[string]target{
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
+	"front matter of Markdown":                          {"./internal/markdown", "FuzzFrontMatter"},
+	"documents, as files of Markdown":                   {"./internal/markdown", "FuzzFormat"},
+	"archives of Markdown":                              {"./internal/markdown", "FuzzZip"},
+	"links in Markdown":                                 {"./internal/markdown", "FuzzRewrite"},
 }
 
 func TestFuzz_EveryParserHasATarget(t *testing.T) {

@@ -1,0 +1,112 @@
+package markdown
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Export turns documents into files whose paths a [Layout] has found.
+type Export struct {
+	paths map[string]string // by the document's id
+	index *Index
+}
+
+// NewExport is for the documents of a layout.
+func NewExport(paths map[string]string) *Export {
+	return &Export{paths, NewIndex(slices.Sorted(maps.Values(paths)))}
+}
+
+// File is the path and the bytes of a document's file. Links to documents that are exported too
+// lead to their files, and links to files are written in one way, so that the next export writes
+// the same.
+func (x *Export) File(id string, p Page) (path string, data []byte) {
+	path = x.paths[id]
+	p.Content = rewrite(p.Content, func(l link) (string, string, bool) { return x.find(path, l) },
+		func(target string) (string, bool) { return relative(path, target), true }).Text
+	if _, has := p.Metadata[pathName]; has {
+		p.Metadata = maps.Clone(p.Metadata)
+		delete(p.Metadata, pathName)
+	}
+	return path, Format(path, p)
+}
+
+// find returns the file that a link leads to, by the document's id or by a path.
+func (x *Export) find(from string, l link) (target, part string, ok bool) {
+	if to, is := strings.CutPrefix(l.dest, "document:"); is && !l.wiki {
+		to, part = cutPart(to)
+		target, ok = x.paths[to]
+		return target, part, ok
+	}
+	return x.index.find(from, l)
+}
+
+// Writer makes a folder of files that is there whole or not at all: it is filled under another name
+// beside its place and moved there at the end.
+type Writer struct {
+	root    *os.Root
+	dir, to string
+}
+
+// NewWriter begins a folder. Its place must be free, or an empty folder.
+func NewWriter(to string) (*Writer, error) {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return nil, err
+	}
+	if inside, err := os.ReadDir(to); err == nil && len(inside) > 0 {
+		return nil, fmt.Errorf("%s is not empty: name a new folder", to)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(to), ".sheaf-export-*")
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Writer{root, dir, to}, nil
+}
+
+// Write adds a file. It never writes over another: on a file system without regard to case two
+// paths may be one.
+func (w *Writer) Write(path string, data []byte) error {
+	if folder := folderOf(path); folder != "" {
+		if err := w.root.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make the folder of %s: %w", path, err)
+		}
+	}
+	f, err := w.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: this file system takes two names for one", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// Finish puts the folder into its place. It is for its owner alone, as all that this program
+// writes.
+func (w *Writer) Finish() error {
+	if err := w.root.Close(); err != nil {
+		return err
+	}
+	if err := os.Remove(w.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(w.dir, w.to)
+}
+
+// Abort removes what was written, unless Finish has put it into its place.
+func (w *Writer) Abort() error {
+	return errors.Join(w.root.Close(), os.RemoveAll(w.dir))
+}

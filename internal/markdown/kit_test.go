@@ -1,0 +1,262 @@
+package markdown
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// files is a tree by its paths.
+type files map[string]string
+
+func (f files) tree(t fataler) *Tree {
+	t.Helper()
+	tree, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func (f files) open() (*Tree, error) {
+	m := fstest.MapFS{}
+	for name, text := range f {
+		m[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return openFS(m)
+}
+
+// zipped is the files of a folder as an archive, with entries for the folders too.
+func zipped(t testing.TB, dir string) *Tree {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	if err := w.AddFS(os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := newZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func opened(t testing.TB, dir string) *Tree {
+	t.Helper()
+	tree, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tree.Close() })
+	return tree
+}
+
+// workspace is what a server would hold.
+type workspace struct {
+	folders   []Folder
+	projects  []Project
+	documents []Document
+	texts     map[string]string // by document
+	versions  map[string]int    // how often its text was set
+	ids       int
+}
+
+func newWorkspace() *workspace {
+	return &workspace{texts: map[string]string{}, versions: map[string]int{}}
+}
+
+func (w *workspace) id() string {
+	w.ids++
+	return fmt.Sprintf("00000000-0000-7000-8000-%012d", w.ids)
+}
+
+// fataler is what fails a test, or one case of rapid's.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Errorf(string, ...any)
+}
+
+// take does what an import does.
+func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
+	t.Helper()
+	l, err := Load(tree, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := l.Compare(w.documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, d := range w.documents {
+		ids[d.ExternalID] = d.ID
+	}
+	known := func(e *Entry) (string, bool) {
+		id, ok := ids[e.ExternalID]
+		return id, ok
+	}
+	text := func(e *Entry) (string, bool) {
+		text, whole, err := l.Content(e, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, whole
+	}
+	var again []*Entry
+	for _, e := range plan.Create {
+		content, whole := text(e)
+		id := w.id()
+		w.documents = append(w.documents, Document{ID: id, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(folderOf(e.Path), source), source), Page: e.Page})
+		w.write(id, content)
+		ids[e.ExternalID] = id
+		if !whole {
+			again = append(again, e)
+		}
+	}
+	for _, c := range plan.Update {
+		i := slices.IndexFunc(w.documents, func(d Document) bool { return d.ID == c.Document.ID })
+		w.documents[i].Page = c.Page
+		again = append(again, c.Entry)
+	}
+	for _, e := range again {
+		content, whole := text(e)
+		if !whole {
+			t.Errorf("%s: a link has no id at the end", e.Path)
+		}
+		w.write(ids[e.ExternalID], content)
+	}
+	return plan
+}
+
+func (w *workspace) write(id, text string) {
+	if old, there := w.texts[id]; !there || old != text {
+		w.texts[id] = text
+		w.versions[id]++
+	}
+	i := slices.IndexFunc(w.documents, func(d Document) bool { return d.ID == id })
+	w.documents[i].SHA256 = sum(text)
+}
+
+// place finds or makes the project of a place.
+func (w *workspace) place(p Place, source string) string {
+	parent := ""
+	for i, d := range p.Folders {
+		ext := ExternalID(source, d.Path)
+		at := slices.IndexFunc(w.folders, func(f Folder) bool { return f.ExternalID == ext })
+		if at < 0 {
+			at = len(w.folders)
+			w.folders = append(w.folders, Folder{ID: w.id(), ParentID: parent, Name: d.Name, ExternalID: ext, Depth: i + 1})
+		}
+		parent = w.folders[at].ID
+	}
+	ext := ExternalID(source, p.Project.Path)
+	at := slices.IndexFunc(w.projects, func(p Project) bool { return p.ExternalID == ext })
+	if at < 0 {
+		at = len(w.projects)
+		w.projects = append(w.projects, Project{ID: w.id(), FolderID: parent, Name: p.Project.Name, ExternalID: ext})
+	}
+	return w.projects[at].ID
+}
+
+// export is what an export writes.
+func (w *workspace) export(t fataler) files {
+	t.Helper()
+	paths := Layout(w.folders, w.projects, w.documents)
+	x, out := NewExport(paths), files{}
+	for _, d := range w.documents {
+		page := d.Page
+		page.Content = w.texts[d.ID]
+		path, data := x.File(d.ID, page)
+		if _, twice := out[path]; twice {
+			t.Errorf("%s is written twice", path)
+		}
+		out[path] = string(data)
+	}
+	return out
+}
+
+// where is the path of names to a document.
+func (w *workspace) where(d Document) string {
+	i := slices.IndexFunc(w.projects, func(p Project) bool { return p.ID == d.ProjectID })
+	if i < 0 {
+		return ""
+	}
+	out := w.projects[i].Name
+	for at := w.projects[i].FolderID; at != ""; {
+		i := slices.IndexFunc(w.folders, func(f Folder) bool { return f.ID == at })
+		out, at = w.folders[i].Name+" > "+out, w.folders[i].ParentID
+	}
+	return out
+}
+
+// String is the whole of it for a golden file, with names in place of ids.
+func (w *workspace) String() string {
+	var b strings.Builder
+	names := []string{}
+	for _, d := range w.documents {
+		names = append(names, d.ID, path.Base(d.ExternalID))
+	}
+	named := strings.NewReplacer(names...)
+	all := slices.Clone(w.documents)
+	slices.SortFunc(all, func(a, b Document) int { return strings.Compare(a.ExternalID, b.ExternalID) })
+	for _, d := range all {
+		fmt.Fprintf(&b, "=== %s\nin %s\ntitle %s\n", d.ExternalID, w.where(d), d.Title)
+		if d.Description != "" {
+			fmt.Fprintf(&b, "description %s\n", d.Description)
+		}
+		for _, name := range slices.Sorted(maps.Keys(d.Metadata)) {
+			fmt.Fprintf(&b, "metadata %s = %s\n", name, d.Metadata[name])
+		}
+		b.WriteString("---\n" + named.Replace(w.texts[d.ID]))
+	}
+	return b.String()
+}
+
+// sameFiles fails for every file that differs.
+func sameFiles(t testing.TB, got, want files) {
+	t.Helper()
+	for path, text := range want {
+		if other, there := got[path]; !there || other != text {
+			t.Errorf("%s: there %t\n got %q\nwant %q", path, there, other, text)
+		}
+	}
+	for path := range got {
+		if _, there := want[path]; !there {
+			t.Errorf("%s is new", path)
+		}
+	}
+}
+
+// ofFolder are the Markdown files of a folder as they are.
+func ofFolder(t testing.TB, dir string) files {
+	t.Helper()
+	out := files{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !IsMarkdown(name) {
+			return err
+		}
+		data, err := os.ReadFile(path.Join(dir, name))
+		out[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package markdown
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Entry is a file that becomes a document: all but its text, which is read when it is sent.
+type Entry struct {
+	Path       string
+	ExternalID string
+	Page       // without Content
+	links      []string
+	sum        [sha256.Size]byte // of the whole file
+}
+
+// Library is a tree whose files have all been read and found good, and what they are for a source.
+type Library struct {
+	Source  string
+	Entries []*Entry // in the order of their paths
+	// Pictures counts the pictures that texts show and that lie beside them.
+	Pictures int
+
+	tree   *Tree
+	index  *Index
+	byPath map[string]*Entry
+}
+
+// MaxContent is how many bytes the text of a document may have.
+const MaxContent = 1 << 20
+
+// Load reads every file once. A file that cannot be a document, and a tree without any, is an
+// error: then nothing of it may be sent.
+func Load(t *Tree, source string) (*Library, error) {
+	if err := CheckSource(source); err != nil {
+		return nil, err
+	}
+	l := &Library{Source: source, tree: t, index: NewIndex(t.Paths()), byPath: map[string]*Entry{}}
+	var wrong problems
+	total := 0
+	for _, path := range t.Paths() {
+		size, err := l.load(path)
+		if total += size; total > MaxBytes {
+			return nil, fmt.Errorf("there are more than %d bytes of Markdown", MaxBytes)
+		}
+		if err != nil {
+			wrong = append(wrong, path+": "+err.Error())
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return nil, wrong
+	case len(l.Entries) == 0:
+		return nil, errors.New("there is no Markdown: no file ends with .md or .markdown")
+	}
+	return l, nil
+}
+
+// problems are the files that cannot be taken, each with the reason.
+type problems []string
+
+// Error names the first of them.
+func (p problems) Error() string {
+	const most = 10
+	if len(p) <= most {
+		return strings.Join(p, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more files", strings.Join(p[:most], "; "), len(p)-most)
+}
+
+// load reads one file. Every link is counted with the length of an id.
+func (l *Library) load(path string) (size int, err error) {
+	data, err := l.tree.Read(path)
+	if err != nil {
+		return 0, err
+	}
+	page, err := Parse(path, data)
+	if err != nil {
+		return len(data), err
+	}
+	const anyID = "document:00000000-0000-0000-0000-000000000000"
+	text := l.index.Rewrite(path, page.Content, func(string) (string, bool) { return anyID, true })
+	if len(text.Text) > MaxContent {
+		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(text.Text), MaxContent)
+	}
+	e := &Entry{Path: path, ExternalID: ExternalID(l.Source, path), Page: page, links: text.Targets, sum: sha256.Sum256(data)}
+	e.Content = ""
+	if strings.HasPrefix(e.ExternalID, l.Source+":"+hashed) {
+		if e.Metadata == nil {
+			e.Metadata = map[string]string{}
+		}
+		e.Metadata[pathName] = path
+	}
+	l.Pictures += text.Pictures
+	l.Entries = append(l.Entries, e)
+	l.byPath[path] = e
+	return len(data), e.check()
+}
+
+// Content reads a file's text again, with document:<id> in place of links to files whose id is
+// known. whole reports whether all of them were. A file that has changed since it was judged is an
+// error.
+func (l *Library) Content(e *Entry, id func(*Entry) (string, bool)) (text string, whole bool, err error) {
+	data, err := l.tree.Read(e.Path)
+	if err != nil {
+		return "", false, err
+	}
+	if sha256.Sum256(data) != e.sum {
+		return "", false, fmt.Errorf("%s has changed meanwhile: import again", e.Path)
+	}
+	page, err := Parse(e.Path, data)
+	if err != nil {
+		return "", false, fmt.Errorf("%s: %w", e.Path, err)
+	}
+	whole = true
+	out := l.index.Rewrite(e.Path, page.Content, func(path string) (string, bool) {
+		known, ok := id(l.byPath[path])
+		whole = whole && ok
+		return "document:" + known, ok
+	})
+	return out.Text, whole, nil
+}
+
+// Ordered returns entries so that each comes behind those that it links to, as far as links do not
+// run in circles: then the ids are known when its text is sent, and one version of it is enough.
+func (l *Library) Ordered(entries []*Entry) []*Entry {
+	wanted, seen := map[*Entry]bool{}, map[*Entry]bool{}
+	for _, e := range entries {
+		wanted[e] = true
+	}
+	out := make([]*Entry, 0, len(entries))
+	var visit func(*Entry)
+	visit = func(e *Entry) {
+		if !wanted[e] || seen[e] {
+			return
+		}
+		seen[e] = true
+		for _, target := range e.links {
+			visit(l.byPath[target])
+		}
+		out = append(out, e)
+	}
+	for _, e := range entries {
+		visit(e)
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package markdown
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Page is what a file of Markdown says: the fields of a document, and its text.
+type Page struct {
+	Title       string
+	Description string // empty: none
+	URL         string // empty: none
+	Metadata    map[string]string
+	Content     string
+}
+
+// Equal reports whether two pages say the same.
+func (p Page) Equal(q Page) bool {
+	return p.Title == q.Title && p.Description == q.Description && p.URL == q.URL && p.Content == q.Content &&
+		maps.Equal(p.Metadata, q.Metadata)
+}
+
+const byteOrderMark = "\ufeff"
+
+// Parse reads a file. Its title is that of its front matter, else the heading that it begins with,
+// else its name, or for README and index the name of their folder. What looks like front matter and
+// cannot be understood stays in the text. The error says why no document can be made of it.
+func Parse(path string, data []byte) (Page, error) {
+	text := strings.TrimPrefix(string(data), byteOrderMark)
+	switch {
+	case !utf8.ValidString(text):
+		return Page{}, errors.New("it is not UTF-8: save it as UTF-8")
+	case strings.ContainsRune(text, 0):
+		return Page{}, errors.New("it has a NUL character: it is no text")
+	}
+	p := Page{Content: text}
+	if block, rest, ok := cutFrontMatter(text); ok && p.readFrontMatter(block) {
+		p.Content = rest
+	}
+	if p.Title == "" {
+		p.Title = implied(path, p.Content)
+	}
+	return p, p.check()
+}
+
+// check holds what front matter says against the bounds of a document, all but the text's: that
+// depends on its links.
+func (p Page) check() error {
+	if err := sheaf.CheckName("title", p.Title, sheaf.MaxName); err != nil {
+		return err
+	}
+	if err := sheaf.CheckLength("description", p.Description, sheaf.MaxDescription); err != nil {
+		return err
+	}
+	for name, value := range p.Metadata {
+		if strings.ContainsRune(value, 0) {
+			return fmt.Errorf("%s of its front matter has a NUL character", name)
+		}
+	}
+	if strings.ContainsRune(p.Title+p.Description, 0) {
+		return errors.New("its front matter has a NUL character")
+	}
+	if n := len(encodeMetadata(p.Metadata)); n > maxMetadata {
+		return fmt.Errorf("its front matter makes %d bytes of metadata, at most %d are allowed", n, maxMetadata)
+	}
+	return nil
+}
+
+// Format writes a file that Parse reads as the same page: the text alone where that is enough, else
+// front matter, a blank line and the text.
+func Format(path string, p Page) []byte {
+	if bare := []byte(p.Content); readsAs(path, bare, p) {
+		return bare
+	}
+	var b strings.Builder
+	b.WriteString(fence + "\n")
+	p.writeFrontMatter(&b)
+	b.WriteString(fence + "\n\n")
+	b.WriteString(p.Content)
+	return []byte(b.String())
+}
+
+func readsAs(path string, data []byte, p Page) bool {
+	read, err := Parse(path, data)
+	return err == nil && read.Equal(p)
+}
+
+// implied is the title of a page that states none.
+func implied(path, content string) string {
+	if title := heading(content); title != "" {
+		return title
+	}
+	name := stem(path)
+	if folder := folderOf(path); introduces(path) == 1 && folder != "" {
+		name = folder[strings.LastIndexByte(folder, '/')+1:]
+	}
+	return cmp.Or(shorten(name), "untitled")
+}
+
+// heading is what a heading of the first level says that the text begins with.
+func heading(content string) string {
+	content = strings.TrimLeft(content, "\r\n")
+	line, rest, _ := strings.Cut(content, "\n")
+	line = strings.TrimRight(line, " \t\r")
+	if text, ok := strings.CutPrefix(line, "# "); ok {
+		text = strings.TrimSpace(text)
+		if bare := strings.TrimRight(text, "#"); bare == "" || strings.HasSuffix(bare, " ") {
+			text = bare
+		}
+		return shorten(plain(text))
+	}
+	under, _, _ := strings.Cut(rest, "\n")
+	under = strings.TrimRight(under, " \t\r")
+	if line != "" && under != "" && strings.Trim(under, "=") == "" {
+		return shorten(plain(line))
+	}
+	return ""
+}
+
+var (
+	linkInHeading = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()]*\)`)
+	attributes    = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
+	escaped       = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
+)
+
+// plain is a heading without the marks that a reader does not see.
+func plain(text string) string {
+	text = attributes.ReplaceAllString(text, "")
+	text = linkInHeading.ReplaceAllString(text, "$1")
+	text = strings.NewReplacer("`", "", "**", "", "__", "").Replace(text)
+	return escaped.ReplaceAllString(text, "$1")
+}
+
+// shorten makes a title of a text: one line, at most as long as a title may be.
+func shorten(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if utf8.RuneCountInString(text) > sheaf.MaxName {
+		text = strings.TrimSpace(string([]rune(text)[:sheaf.MaxName]))
+	}
+	return text
+}
+
+// maxURL is how long the address of a document may be.
+const maxURL = 2048
+
+// isURL reports whether a document takes the text as its address.
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= maxURL
+}

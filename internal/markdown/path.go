@@ -1,0 +1,89 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// checkPath returns what is wrong with a path from outside: one that leaves its tree, or that some
+// system would read as another path.
+func checkPath(path string) error {
+	switch {
+	case path == "" || len(path) > MaxPath:
+		return fmt.Errorf("a path has %d bytes: 1 to %d are taken", len(path), MaxPath)
+	case !utf8.ValidString(path):
+		return fmt.Errorf("the name %q is not UTF-8", path)
+	case strings.ContainsFunc(path, unicode.IsControl) || strings.ContainsRune(path, '\\'):
+		return fmt.Errorf("the name %q has a character that is not taken", path)
+	case path[0] == '/' || len(path) > 1 && path[1] == ':' && isASCIILetter(path[0]):
+		return fmt.Errorf("the path %q is absolute", path)
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return fmt.Errorf("the path %q leads elsewhere", path)
+		}
+	}
+	return nil
+}
+
+func isASCIILetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// hidden reports whether a path is of no interest to readers: .git, .obsidian, .DS_Store, and what
+// the archiver of macOS adds.
+func hidden(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment[0] == '.' || segment == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSegment is how long a name of a file or folder is made, in bytes: file systems take 255, and a
+// number and an ending may follow.
+const maxSegment = 200
+
+// Segment turns a title or name into the name of a file or folder, without its ending, that every
+// common file system takes and that is not hidden.
+func Segment(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) || r == utf8.RuneError {
+			return '-'
+		}
+		return r
+	}, norm.NFC.String(name))
+	name = strings.TrimFunc(clip(name, maxSegment), unicode.IsSpace)
+	name = strings.TrimRight(name, ". ")
+	switch {
+	case name == "":
+		return "untitled"
+	case name[0] == '.' || name == "__MACOSX" || reserved(name):
+		return "_" + name
+	}
+	return name
+}
+
+// clip cuts a text to at most so many bytes, between two characters.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// reserved reports whether Windows takes the name for a device, whatever ending it has.
+func reserved(name string) bool {
+	name, _, _ = strings.Cut(strings.ToUpper(name), ".")
+	switch name {
+	case "CON", "PRN", "AUX", "NUL":
+		return true
+	}
+	return len(name) == 4 && (strings.HasPrefix(name, "COM") || strings.HasPrefix(name, "LPT")) && name[3] >= '0' && name[3] <= '9'
+}

@@ -1,0 +1,106 @@
+package markdown
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+)
+
+// Document is one as a server has it, without its text.
+type Document struct {
+	ID, ExternalID, ProjectID string // the latter two may be empty
+	Page                             // without Content
+	SHA256                    string // of the content, as hexadecimal digits
+}
+
+// Change is an entry whose document is there and differs.
+type Change struct {
+	*Entry
+	Document Document
+	// Fields names what differs, by the API's names.
+	Fields []string
+}
+
+// Plan is what an import has to do. What is equal, and what another source brought, is in no part
+// of it.
+type Plan struct {
+	Create []*Entry // in the order in which they are to be made
+	Update []Change
+	Trash  []Document // of the source, whose files are gone
+	Same   int
+}
+
+// Compare holds a library against the documents of a server. A document keeps the place that
+// somebody gave it: only its fields and its text follow the file.
+func (l *Library) Compare(have []Document) (Plan, error) {
+	var plan Plan
+	known, ids := map[string]Document{}, map[*Entry]string{}
+	for _, d := range have {
+		known[d.ExternalID] = d
+	}
+	for _, e := range l.Entries {
+		if d, ok := known[e.ExternalID]; ok {
+			ids[e] = d.ID
+		} else {
+			plan.Create = append(plan.Create, e)
+		}
+	}
+	for _, e := range l.Entries {
+		if _, there := ids[e]; !there {
+			continue
+		}
+		fields, err := l.differs(e, known[e.ExternalID], ids)
+		if err != nil {
+			return Plan{}, err
+		}
+		if len(fields) == 0 {
+			plan.Same++
+			continue
+		}
+		plan.Update = append(plan.Update, Change{e, known[e.ExternalID], fields})
+	}
+	plan.Create = l.Ordered(plan.Create)
+	plan.Trash = l.gone(have)
+	return plan, nil
+}
+
+// differs names the fields in which a document is not as its file says.
+func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string) (fields []string, err error) {
+	if e.Title != d.Title {
+		fields = append(fields, "title")
+	}
+	if e.Description != d.Description {
+		fields = append(fields, "description")
+	}
+	if e.URL != d.URL {
+		fields = append(fields, "url")
+	}
+	if !maps.Equal(e.Metadata, d.Metadata) {
+		fields = append(fields, "metadata")
+	}
+	text, whole, err := l.Content(e, func(to *Entry) (string, bool) {
+		id, ok := ids[to]
+		return id, ok
+	})
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256([]byte(text)); !whole || hex.EncodeToString(sum[:]) != d.SHA256 {
+		fields = append(fields, "content")
+	}
+	return fields, nil
+}
+
+// gone are the documents of this source that have no file any more.
+func (l *Library) gone(have []Document) (out []Document) {
+	files := map[string]bool{}
+	for _, e := range l.Entries {
+		files[e.ExternalID] = true
+	}
+	for _, d := range have {
+		if Of(l.Source, d.ExternalID) && !files[d.ExternalID] {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+package markdown
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Index finds the file that a link means.
+type Index struct {
+	files map[string]bool
+	named map[string][]string // by the folded name without its ending: nearest to the root first
+}
+
+// NewIndex is made of the paths of a tree.
+func NewIndex(paths []string) *Index {
+	x := &Index{map[string]bool{}, map[string][]string{}}
+	for _, p := range paths {
+		x.files[p] = true
+		name := fold(stem(p))
+		x.named[name] = append(x.named[name], p)
+	}
+	for _, same := range x.named {
+		slices.SortFunc(same, nearer)
+	}
+	return x
+}
+
+// nearer orders paths by how many folders they are deep, then as pages are ordered.
+func nearer(a, b string) int {
+	if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
+		return d
+	}
+	return comparePaths(a, b)
+}
+
+// find returns the file that a link of another leads to, and the part of it, with its #.
+func (x *Index) find(from string, l link) (target, part string, ok bool) {
+	if l.wiki {
+		return x.findWiki(from, l.dest)
+	}
+	dest, part := cutPart(l.dest)
+	if dest == "" || strings.ContainsRune(dest, '?') || hasScheme(dest) || strings.HasPrefix(dest, "//") {
+		return "", "", false
+	}
+	if decoded, err := url.PathUnescape(dest); err == nil {
+		dest = decoded
+	}
+	dest = norm.NFC.String(dest)
+	if rooted, ok := strings.CutPrefix(dest, "/"); ok {
+		target, ok = x.at(path.Clean(rooted))
+		return target, part, ok
+	}
+	target, ok = x.at(path.Join(folderOf(from), dest))
+	return target, part, ok
+}
+
+func cutPart(dest string) (before, part string) {
+	if i := strings.IndexByte(dest, '#'); i >= 0 {
+		return dest[:i], dest[i:]
+	}
+	return dest, ""
+}
+
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+func hasScheme(dest string) bool { return scheme.MatchString(dest) }
+
+// at returns the file of a path: itself, with an ending, or the page that introduces the folder.
+func (x *Index) at(p string) (string, bool) {
+	if p == "." {
+		p = ""
+	}
+	candidates := []string{p, p + ".md", p + ".markdown"}
+	for _, name := range []string{"README.md", "index.md", "readme.md", "Readme.md", "README.markdown", "index.markdown"} {
+		candidates = append(candidates, path.Join(p, name))
+	}
+	for _, c := range candidates {
+		if x.files[c] {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+// findWiki finds a page by its name, or by the end of its path, whatever the case: in the same
+// folder first, then nearest to the root, as Obsidian does.
+func (x *Index) findWiki(from, dest string) (target, part string, ok bool) {
+	dest, part = cutPart(dest)
+	dest, _, _ = strings.Cut(dest, "^") // a paragraph, which has no address here
+	dest = strings.TrimPrefix(strings.TrimSpace(dest), "/")
+	if dest == "" {
+		return "", "", false
+	}
+	if IsMarkdown(dest) {
+		dest = dest[:strings.LastIndexByte(dest, '.')]
+	}
+	want := "/" + fold(dest)
+	var best string
+	for _, p := range x.named[fold(stem(dest+".md"))] {
+		here := folderOf(p) == folderOf(from)
+		if strings.HasSuffix("/"+fold(strings.TrimSuffix(p, path.Ext(p))), want) && (best == "" || here) {
+			if best = p; here {
+				break
+			}
+		}
+	}
+	return best, anchor(part), best != ""
+}
+
+// anchor turns the words of a heading into the address that headings have.
+func anchor(part string) string {
+	if part == "" || strings.HasPrefix(part, "#^") {
+		return ""
+	}
+	return "#" + strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, part[strings.LastIndexByte(part, '#')+1:])
+}
+
+// Rewritten is a text with other links in it.
+type Rewritten struct {
+	Text string
+	// Targets are the files that it links to, each once.
+	Targets []string
+	// Pictures counts those that lie beside the texts.
+	Pictures int
+}
+
+// Rewrite replaces the links of a file's text that lead to files of the tree by what address
+// returns for the path; those for which it has none stay as they are.
+func (x *Index) Rewrite(from, text string, address func(path string) (string, bool)) Rewritten {
+	return rewrite(text, func(l link) (string, string, bool) { return x.find(from, l) }, address)
+}
+
+// rewrite does so for whatever find finds.
+func rewrite(text string, find func(link) (target, part string, ok bool), address func(string) (string, bool)) Rewritten {
+	var (
+		out  Rewritten
+		b    strings.Builder
+		done int
+		seen = map[string]bool{}
+	)
+	for _, l := range findLinks(text) {
+		target, part, ok := find(l)
+		if l.picture && !(ok && l.wiki) {
+			if !hasScheme(l.dest) && !strings.HasPrefix(l.dest, "//") && !strings.HasPrefix(l.dest, "#") {
+				out.Pictures++
+			}
+			continue
+		}
+		if !ok {
+			continue
+		}
+		if !seen[target] {
+			seen[target] = true
+			out.Targets = append(out.Targets, target)
+		}
+		to, known := address(target)
+		if !known {
+			continue
+		}
+		b.WriteString(text[done:l.start])
+		done = l.end
+		if to += encodePart(part); l.wiki {
+			to = "[" + l.text + "](" + to + ")"
+		}
+		b.WriteString(to)
+	}
+	b.WriteString(text[done:])
+	out.Text = b.String()
+	return out
+}
+
+// relative is the link from one file to another, as exports write it.
+func relative(from, to string) string {
+	here, there := strings.Split(from, "/"), strings.Split(to, "/")
+	same := 0
+	for same < len(here)-1 && same < len(there)-1 && here[same] == there[same] {
+		same++
+	}
+	return strings.Repeat("../", len(here)-1-same) + encodePath(strings.Join(there[same:], "/"))
+}
+
+// encodePart writes the part of a page that a link names so that it ends where the link ends.
+func encodePart(part string) string {
+	return structural.ReplaceAllStringFunc(part, url.PathEscape)
+}
+
+var structural = regexp.MustCompile("[\\s\\pC()<>\"'`\\\\\\[\\]|]")
+
+// encodePath writes a path so that no character of it has a meaning in Markdown or in an address.
+func encodePath(p string) string {
+	var b strings.Builder
+	for _, r := range p {
+		if r < 0x80 && (isASCIILetter(byte(r)) || '0' <= r && r <= '9' || strings.ContainsRune("-._~/!$+,;=@", r)) ||
+			r >= 0x80 && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, c := range []byte(string(r)) {
+			const digits = "0123456789ABCDEF"
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+package markdown
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Tree is a folder of files, or an archive of one, whose paths have been judged. Texts are read
+// when they are asked for, so that a large tree needs little memory.
+type Tree struct {
+	paths  []string // of the Markdown, as pages are ordered
+	names  map[string]string
+	others []string // of files that are no Markdown
+
+	// Passed counts the symbolic links, pipes and devices of a folder, which are not followed.
+	Passed int
+
+	open   func(name string) (io.ReadCloser, error)
+	closer io.Closer
+}
+
+// Open reads the names of a folder or zip archive. An archive that is made to harm, whose paths
+// climb out of it, which has links, entries twice or far more in it than it is long, is refused
+// whole.
+func Open(path string) (*Tree, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return openZip(path)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	// A root opens nothing outside of it, also when somebody puts a link into the folder meanwhile.
+	t, err := openFS(root.FS())
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	t.closer = root
+	return t, nil
+}
+
+// openFS reads the names of a file system.
+func openFS(fsys fs.FS) (*Tree, error) {
+	t := &Tree{names: map[string]string{}, open: func(name string) (io.ReadCloser, error) { return fsys.Open(name) }}
+	s := survey{}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case d.IsDir() && hidden(d.Name()):
+			return fs.SkipDir
+		case !d.IsDir() && !d.Type().IsRegular():
+			t.Passed++
+			return nil
+		}
+		return t.add(s, name, d.IsDir())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, t.finish()
+}
+
+// survey has every path that was seen, and whether it is a folder.
+type survey map[string]bool
+
+// add takes an entry's path, or says why the tree is refused.
+func (t *Tree) add(s survey, name string, folder bool) error {
+	if err := checkPath(name); err != nil {
+		return err
+	}
+	if len(s) >= MaxEntries {
+		return fmt.Errorf("there are more than %d files and folders", MaxEntries)
+	}
+	path := norm.NFC.String(name)
+	if known, seen := s[path]; seen && (!folder || !known) {
+		return fmt.Errorf("%q is there twice", path)
+	}
+	if err := s.enter(path, folder); err != nil || folder || hidden(path) {
+		return err
+	}
+	if !IsMarkdown(path) {
+		t.others = append(t.others, path)
+	} else {
+		t.paths = append(t.paths, path)
+	}
+	t.names[path] = name
+	return nil
+}
+
+// enter notes a path and the folders above it.
+func (s survey) enter(path string, folder bool) error {
+	s[path] = folder
+	for at := folderOf(path); at != ""; at = folderOf(at) {
+		known, seen := s[at]
+		if seen && !known {
+			return fmt.Errorf("%q is a file and a folder", at)
+		}
+		if seen {
+			return nil // and so are those above it
+		}
+		s[at] = true
+	}
+	return nil
+}
+
+// finish orders the pages and finds the root of a site that mkdocs would build.
+func (t *Tree) finish() error {
+	if err := t.enterMkdocs(); err != nil {
+		return err
+	}
+	slices.SortFunc(t.paths, comparePaths)
+	return nil
+}
+
+// comparePaths orders files as one would read them: those of a folder before those of its folders,
+// the page that introduces the folder first.
+func comparePaths(a, b string) int {
+	inA, inB := folderOf(a), folderOf(b)
+	if inA != inB {
+		return cmp.Compare(inA, inB)
+	}
+	if introA, introB := introduces(a), introduces(b); introA != introB {
+		return cmp.Compare(introB, introA)
+	}
+	return cmp.Compare(a, b)
+}
+
+// introduces is 1 for the file that stands for its folder.
+func introduces(path string) int {
+	switch strings.ToLower(stem(path)) {
+	case "readme", "index":
+		return 1
+	}
+	return 0
+}
+
+// Paths returns the paths of the Markdown files in the order in which they are read.
+func (t *Tree) Paths() []string { return t.paths }
+
+// Others is how many files are no Markdown.
+func (t *Tree) Others() int { return len(t.others) }
+
+// Read returns a file's bytes.
+func (t *Tree) Read(path string) ([]byte, error) {
+	f, err := t.open(t.names[path])
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
+	}
+	return data, nil
+}
+
+// Close gives the folder or archive back.
+func (t *Tree) Close() error {
+	if t.closer == nil {
+		return nil
+	}
+	return t.closer.Close()
+}
