@@ -144,6 +144,7 @@ func (b brake) next(tx *store.Tx, now time.Time) (store.Failures, time.Duration,
 	return store.Failures{Count: b.count(f, now) + 1, At: now}, b.wait(f, now), err
 }
 
+// tooManyFailures is the refusal of who has failed too often; remedy says what helps.
 func tooManyFailures(wait time.Duration, remedy string) error {
 	wait = max(wait.Round(time.Second), time.Second)
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,

@@ -117,6 +117,7 @@ func (a *App) recoverable(ctx context.Context, c Caller, id sheaf.SubscriptionID
 	return out, err
 }
 
+// oldestHeld is since when the subscription holds something; nil when it holds nothing.
 func oldestHeld(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (*time.Time, error) {
 	at, found, err := r.OldestHeld(ws, id)
 	if err != nil || !found {
@@ -172,6 +173,7 @@ func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p shea
 	})
 }
 
+// fate says what became of the event for one subscription.
 func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.Event) (sheaf.Fate, error) {
 	f := sheaf.Fate{SubscriptionID: s.ID, SubscriptionName: s.Name}
 	d, found, err := r.DeliveryOf(ws, s.ID, e.Number)
@@ -192,6 +194,7 @@ func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.
 	return f, nil
 }
 
+// reasonOf says in words where a delivery stands.
 func reasonOf(d sheaf.Delivery) string {
 	switch d.State {
 	case sheaf.Delivered:

@@ -52,6 +52,7 @@ func (a *App) knownDevice(u sheaf.User, token string) (name string, ok bool) {
 	return name, err == nil && a.now().Before(time.Unix(expires, 0))
 }
 
+// signDevice signs that a browser belongs to the user, for as long as the password stays.
 func signDevice(u sheaf.UserID, passwordHash, signed string) string {
 	mac := hmac.New(sha256.New, []byte(passwordHash))
 	fmt.Fprintf(mac, "sheaf device\n%s\n%s", u, signed)

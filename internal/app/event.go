@@ -48,6 +48,7 @@ type NewEvent struct {
 	User       *sheaf.UserID // who did it; nil for the caller's user
 }
 
+// check returns what is wrong with an event that somebody publishes.
 func (in NewEvent) check() error {
 	switch {
 	case !in.Type.Known():

@@ -28,6 +28,7 @@ func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Ex
 	return forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
 
+// export calls each for every record of the workspace, in one snapshot.
 func export(r *store.Reader, id sheaf.WorkspaceID, each func(Exported) error) error {
 	if err := r.EachFolder(id, func(f sheaf.Folder) error { return each(Exported{Folder: &f}) }); err != nil {
 		return err

@@ -35,6 +35,7 @@ func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Rol
 	})
 }
 
+// invite stores an invitation and returns it with its token, of which only the hash is kept.
 func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 	token, err := w.app.newToken()
 	if err != nil {
@@ -45,6 +46,7 @@ func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 	return NewInvitation{i, token}, w.InsertInvitation(w.ws.ID, i, tokenHash(token))
 }
 
+// mayInvite returns Conflict where nobody, or not this person, can be invited.
 func (w *work) mayInvite(email string) error {
 	if w.ws.Personal {
 		return conflict("this workspace is personal and takes no second member: invite them to another one")
@@ -59,6 +61,7 @@ func (w *work) mayInvite(email string) error {
 	return w.notAMember(email)
 }
 
+// notAMember returns Conflict for somebody who belongs to the workspace already.
 func (w *work) notAMember(email string) error {
 	u, err := w.UserByEmail(email)
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -74,6 +77,7 @@ func (w *work) notAMember(email string) error {
 	return err
 }
 
+// conflict makes a Conflict of a sentence.
 func conflict(format string, args ...any) error {
 	e := sheaf.Invalidf(format, args...)
 	e.Kind = sheaf.Conflict
@@ -105,6 +109,7 @@ func (a *App) Offer(ctx context.Context, token string) (Offer, error) {
 	return readUnasked(ctx, a, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
 }
 
+// offer is Offer within a transaction.
 func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 	ws, i, err := r.Invitation(tokenHash(token), a.now())
 	if sheaf.KindOf(err) == sheaf.NotFound {

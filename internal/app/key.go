@@ -33,6 +33,7 @@ func (k NewKey) check(now time.Time) error {
 
 func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf.MaxKeyName) }
 
+// checkExpiry refuses a key that would be dead at once.
 func (k NewKey) checkExpiry(now time.Time) error {
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
 		return sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
@@ -109,6 +110,7 @@ func (w *work) checkKeysMade() error {
 			most, w.ws.Plan, int(wait/time.Second))}
 }
 
+// keyLimitText says that the plan allows no more keys.
 func keyLimitText(p sheaf.Plan, most int) string {
 	if most == 0 {
 		return "the free plan has no API keys: upgrade the workspace to Pro or Business"

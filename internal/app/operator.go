@@ -44,6 +44,7 @@ type NewWorkspace struct {
 	OwnerEmail string // may be empty: the owner then has none
 }
 
+// check returns what is wrong with a workspace that is to be made.
 func (n NewWorkspace) check() error {
 	if err := checkOperatorText("name", n.Name); err != nil {
 		return err
@@ -80,6 +81,7 @@ func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWo
 	return out, err
 }
 
+// insertWorkspace stores a workspace with its owner.
 func (a *App) insertWorkspace(tx *store.Tx, in NewWorkspace, owner sheaf.User) (OwnedWorkspace, error) {
 	ws := sheaf.Workspace{ID: sheaf.WorkspaceID(a.newID()), Name: in.Name, Plan: in.Plan, Personal: in.Personal,
 		CreatedAt: a.now(), Version: 1}

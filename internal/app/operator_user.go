@@ -66,6 +66,7 @@ func (u *UserIn) Fields(o *sheaf.Object) {
 
 type membershipRecord sheaf.Membership
 
+// Fields writes a membership for a script.
 func (m *membershipRecord) Fields(o *sheaf.Object) {
 	o.Text("id", string(m.Workspace.ID))
 	o.Text("name", m.Workspace.Name)

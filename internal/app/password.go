@@ -83,6 +83,7 @@ func (l *line) enter(name string) (leave func(), err error) {
 	return func() { l.leave(name) }, nil
 }
 
+// leave counts somebody out of the line of that name.
 func (l *line) leave(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,6 +122,7 @@ func phc(cost PasswordCost, salt, key []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
+// checkPassword refuses a password that is too short or too long.
 func checkPassword(password string) error {
 	switch n := len(password); {
 	case n < MinPassword:
@@ -160,6 +162,7 @@ func passwordMatches(hash, password string) bool {
 	return subtle.ConstantTimeCompare(got, want) == 1
 }
 
+// argonID hashes a password.
 func argonID(password string, salt []byte, cost PasswordCost, size uint32) []byte {
 	hashing <- struct{}{}
 	defer func() { <-hashing }()

@@ -210,6 +210,7 @@ func (k *knownSessions) know(hash []byte, user sheaf.UserID) {
 	k.user[string(hash)] = user
 }
 
+// forget drops a session that has ended.
 func (k *knownSessions) forget(hash []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

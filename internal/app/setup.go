@@ -55,6 +55,7 @@ func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err 
 	return first, made && err == nil, err
 }
 
+// firstRun makes the first user, workspace, key and set-up link, in one transaction.
 func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 	if err := tx.InsertUser(owner); err != nil {
 		return FirstRun{}, err
@@ -138,6 +139,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	return a.useSetupLink(ctx, token, email, hash)
 }
 
+// useSetupLink sets the e-mail and the password of the first user, if the link may still be used.
 func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error {
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := a.consumeSetupLink(tx, token); err != nil {
@@ -194,6 +196,7 @@ func setupUser(r *store.Reader) (sheaf.User, error) {
 	return u, err
 }
 
+// insertSetupLink makes a link, of whose token only the hash is kept.
 func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
 	token, err := a.newToken()
 	if err != nil {

@@ -37,6 +37,7 @@ func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.Subscri
 	})
 }
 
+// checkNewSubscription returns what is wrong with a subscription that is to be made.
 func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 	switch {
 	case !in.Name.Set:
@@ -59,6 +60,7 @@ func oneMoreSubscription(ws sheaf.Workspace) error {
 	return nil
 }
 
+// addSubscription stores a subscription with a new secret.
 func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
 	secret := sheaf.NewSigningSecret(w.app.random)
 	events, _ := sheaf.ParseEventTypes(in.Events.Value)
@@ -90,6 +92,7 @@ func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
 	return nil
 }
 
+// headerNames are what is shown of the custom headers: their values are secrets.
 func headerNames(headers []sheaf.Header) []string {
 	names := []string{}
 	for _, h := range headers {
@@ -99,6 +102,7 @@ func headerNames(headers []sheaf.Header) []string {
 	return names
 }
 
+// sealHeaders encrypts the custom headers for their place in the store.
 func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []byte {
 	var pairs [][2]string
 	for _, h := range headers {
@@ -140,6 +144,7 @@ func (a *App) heldCount(ctx context.Context, c Caller, id sheaf.SubscriptionID) 
 	return n, err
 }
 
+// changeSubscription applies a change and writes it, unless it changes nothing.
 func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.SubscriptionChange) (sheaf.Subscription, error) {
 	s := w.applySubscription(before, in)
 	headers, err := w.changesHeaders(before, s, in)
@@ -217,6 +222,7 @@ func sameOrigin(a, b string) bool {
 	return err == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && port(u) == port(v)
 }
 
+// port is the port of a URL; where it names none, that of https.
 func port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
@@ -224,6 +230,7 @@ func port(u *url.URL) string {
 	return "443"
 }
 
+// replaceHeaders writes the custom headers anew.
 func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) error {
 	sealed, err := w.SealedOf(w.ws.ID, id)
 	if err != nil {
@@ -307,6 +314,7 @@ func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.Subscript
 	return result, nil
 }
 
+// testRequest makes what the test of a subscription sends: an event that is in no log.
 func (a *App) testRequest(r *store.Reader, c Caller, id sheaf.SubscriptionID) (sheaf.Outgoing, error) {
 	s, err := r.Subscription(c.Workspace, id)
 	if err != nil {

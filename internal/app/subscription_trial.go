@@ -59,6 +59,7 @@ func tooManyTests(n int, of string) error {
 		Text: fmt.Sprintf("%d tests of %s still wait for their endpoint, nothing was sent: wait until one has ended, or retry after 1 seconds", n, of)}
 }
 
+// count adds n tests under way to the workspace and the subscription.
 func (t *trials) count(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, n int) {
 	t.all += n
 	if t.byWorkspace[ws] += n; t.byWorkspace[ws] == 0 {

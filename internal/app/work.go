@@ -99,6 +99,7 @@ func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
 }
 
+// emitRaw is emit for a payload that is encoded already, in the name of any user.
 func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload []byte) sheaf.Event {
 	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.now,
 		UserID: user, ResourceID: id, Payload: payload}

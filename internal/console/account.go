@@ -9,12 +9,14 @@ import (
 // accountPage says which of its forms was refused, or what was done.
 type accountPage struct{ Form, Done string }
 
+// account answers GET /account: it shows the person their own settings.
 func (c *Console) account(v *visit) error {
 	done := v.r.URL.Query().Get("done")
 	return v.show(http.StatusOK, "account", accountPage{Done: map[string]string{
 		"name": "Your name is changed.", "password": "Your password is changed, and every other browser is signed out."}[done]})
 }
 
+// renamePerson answers POST /account/name: it changes the name of a person.
 func (c *Console) renamePerson(v *visit) error {
 	if err := c.app.Rename(v.r.Context(), v.session, v.field("name")); err != nil {
 		return v.again("account", accountPage{Form: "name"}, err)
@@ -22,6 +24,8 @@ func (c *Console) renamePerson(v *visit) error {
 	return v.done(c.base + "/account?done=name")
 }
 
+// changePassword answers POST /account/password: it changes the password of a person, and signs
+// them out everywhere else.
 func (c *Console) changePassword(v *visit) error {
 	form := v.r.PostForm
 	if !v.typedTwice() {

@@ -11,6 +11,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// activityPage is the data of activity.html.
 type activityPage struct {
 	Entries  []entry
 	Type     sheaf.EventType // that the feed is filtered by; empty for every one
@@ -139,6 +140,7 @@ var changes = []struct{ field, verb string }{
 	{"color", "recoloured"}, {"icon", "changed the icon of"}, {"description", "described"},
 }
 
+// changeOf says in a verb what an event changed; of several fields, the first that changes lists.
 func changeOf(previous map[string]json.RawMessage) string {
 	for _, c := range changes {
 		if _, changed := previous[c.field]; changed {
@@ -148,6 +150,7 @@ func changeOf(previous map[string]json.RawMessage) string {
 	return "changed"
 }
 
+// eventPage is the data of event.html.
 type eventPage struct {
 	entry
 	Body  string

@@ -21,6 +21,7 @@ type files struct {
 	hash    map[string]string // of the content, by name: the v= of its address
 }
 
+// readFiles reads the embedded files, with a hash of each in its address.
 func readFiles() *files {
 	f := &files{content: map[string][]byte{}, hash: map[string]string{}}
 	entries, err := static.ReadDir("static")
@@ -50,6 +51,7 @@ func (c *Console) asset(v *visit) error { return v.sendFile(v.r.PathValue("file"
 
 func (c *Console) favicon(v *visit) error { return v.sendFile("favicon.svg") }
 
+// sendFile answers with a file, which a browser may keep for ever under this address.
 func (v *visit) sendFile(name string) error {
 	f := v.console.files
 	content, ok := f.content[name]

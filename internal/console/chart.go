@@ -79,6 +79,7 @@ func (v *visit) charts(day bool) (charts, error) {
 	return out, nil
 }
 
+// draw makes the charts, and the rows of the table that says the same.
 func (c *charts) draw(columns []sheaf.Counts) {
 	c.All = []chart{
 		c.stack("Requests", columns, count,
@@ -99,6 +100,7 @@ func (c *charts) draw(columns []sheaf.Counts) {
 // at is when a column begins.
 func (c *charts) at(column int) time.Time { return c.From.Add(time.Duration(column) * c.step) }
 
+// sum adds the counts of all columns.
 func sum(columns []sheaf.Counts) (out sheaf.Counts) {
 	for i := range columns {
 		out.Add(columns[i])

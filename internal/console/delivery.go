@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// webhookDetail is the data of webhook.html.
 type webhookDetail struct {
 	sheaf.Subscription
 	Deliveries []sheaf.Delivery
@@ -103,6 +104,7 @@ func millis(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
+// deliveryPage is the data of delivery.html.
 type deliveryPage struct {
 	sheaf.Delivery
 	Webhook  sheaf.Subscription

@@ -6,6 +6,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// folderPage is the data of folder.html.
 type folderPage struct {
 	Folder   sheaf.Folder
 	Path     []*branch // from the root to this one
@@ -58,6 +59,7 @@ type folderForm struct {
 	Inside string // the parent's name
 }
 
+// newFolder answers GET /w/{workspace}/folders/new: it shows an empty form.
 func (c *Console) newFolder(v *visit) error {
 	q := v.r.URL.Query()
 	f := folderForm{Color: sheaf.DefaultFolderColor, Type: sheaf.ProjectFolder}
@@ -83,6 +85,7 @@ func (v *visit) folderForm() folderForm {
 		Parent: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
 }
 
+// createFolder answers POST /w/{workspace}/folders: it makes a folder.
 func (c *Console) createFolder(v *visit) error {
 	form := v.folderForm()
 	parent, err := optID[sheaf.FolderID](v, "in", "folder")
@@ -97,6 +100,7 @@ func (c *Console) createFolder(v *visit) error {
 	return v.done(v.at("folders", string(f.ID)))
 }
 
+// editFolder answers GET /w/{workspace}/folders/{id}/edit: it shows the form of a folder.
 func (c *Console) editFolder(v *visit) error {
 	f, err := v.folderOf()
 	if err != nil {
@@ -105,6 +109,7 @@ func (c *Console) editFolder(v *visit) error {
 	return v.showBeside(http.StatusOK, "folder-form", string(f.ID), folderForm{ID: f.ID, Name: f.Name, Color: f.Color, Type: f.EntityType})
 }
 
+// updateFolder answers POST /w/{workspace}/folders/{id}: it changes a folder.
 func (c *Console) updateFolder(v *visit) error {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
@@ -129,6 +134,7 @@ type moveForm struct {
 	Places []place
 }
 
+// folderMove is the form that moves a folder, with every place that it may go to.
 func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 	f, err := v.console.app.Folder(v.r.Context(), v.caller, id)
 	if err != nil {
@@ -146,6 +152,7 @@ func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 		Root: f.ParentID == nil, Places: t.places(roots, id, f.ParentID)}, nil
 }
 
+// moveFolderForm answers GET /w/{workspace}/folders/{id}/move: it asks where to move a folder.
 func (c *Console) moveFolderForm(v *visit) error {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
@@ -158,6 +165,7 @@ func (c *Console) moveFolderForm(v *visit) error {
 	return v.showBeside(http.StatusOK, "move", string(id), form)
 }
 
+// moveFolder answers POST /w/{workspace}/folders/{id}/move: it moves a folder.
 func (c *Console) moveFolder(v *visit) error {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
@@ -194,6 +202,8 @@ func (v *visit) moved(path ...string) error {
 	return v.done(v.at(path...))
 }
 
+// deleteFolderForm answers GET /w/{workspace}/folders/{id}/delete: it asks whether to delete a
+// folder, and says what goes with it.
 func (c *Console) deleteFolderForm(v *visit) error {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
@@ -206,6 +216,7 @@ func (c *Console) deleteFolderForm(v *visit) error {
 	return v.showBeside(http.StatusOK, "folder-delete", string(id), removal)
 }
 
+// deleteFolder answers POST /w/{workspace}/folders/{id}/delete: it deletes a folder.
 func (c *Console) deleteFolder(v *visit) error {
 	f, err := v.folderOf()
 	if err != nil {

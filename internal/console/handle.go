@@ -49,6 +49,7 @@ func (v *visit) serve() error {
 	return v.run(route)
 }
 
+// run makes the checks of one route, and then what it does.
 func (v *visit) run(r *route) error {
 	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
 	// minute ago.
@@ -212,6 +213,7 @@ func (v *visit) done(address string) error {
 	return v.redirect(address)
 }
 
+// redirect leads the browser to another page.
 func (v *visit) redirect(address string) error {
 	v.Header().Set("Location", address)
 	v.WriteHeader(http.StatusSeeOther)
@@ -231,6 +233,7 @@ func (v *visit) again(name string, data any, err error) error {
 	return v.render(refusal.Kind.Status(), name, p)
 }
 
+// retryAfter sets the header where the refusal names a time.
 func (v *visit) retryAfter(e *sheaf.Error) {
 	if e.RetryAfter > 0 {
 		v.RetryAfter(e.RetryAfter)
@@ -280,6 +283,7 @@ func (v *visit) toSignIn() error {
 
 type sorry struct{ Title, Text string }
 
+// titleOf is the heading of the page that refuses.
 func titleOf(k sheaf.Kind) string {
 	switch k {
 	case sheaf.NotFound:

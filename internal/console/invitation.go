@@ -8,6 +8,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// invitationPage is the data of invitation.html.
 type invitationPage struct {
 	app.Offer
 	Name string
@@ -49,6 +50,7 @@ func (c *Console) join(v *visit) error {
 	return v.redirect(c.base + "/w/" + string(ws) + "/projects")
 }
 
+// invitePage is the data of invite.html.
 type invitePage struct {
 	Email string
 	Role  sheaf.Role
@@ -76,6 +78,7 @@ func (c *Console) invite(v *visit) error {
 	return v.show(http.StatusOK, "invite", p)
 }
 
+// withdraw answers POST /w/{workspace}/invitations/{id}/withdraw: it withdraws an invitation.
 func (c *Console) withdraw(v *visit) error {
 	i, err := id[sheaf.InvitationID](v, "invitation")
 	if err != nil {

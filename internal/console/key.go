@@ -82,6 +82,7 @@ var expiries = []struct {
 	{"365", "In a year", 365 * 24 * time.Hour},
 }
 
+// keyForm is the data of key-form.html.
 type keyForm struct {
 	Name    string
 	Expires string
@@ -92,6 +93,7 @@ type keyForm struct {
 // Expiries lists the choices.
 func (keyForm) Expiries() any { return expiries }
 
+// newKeyForm is the form with these scopes ticked.
 func newKeyForm(chosen ...string) keyForm {
 	var f keyForm
 	for _, s := range sheaf.AllScopes {
@@ -100,6 +102,7 @@ func newKeyForm(chosen ...string) keyForm {
 	return f
 }
 
+// newKey answers GET /w/{workspace}/keys/new: it asks for what a key needs.
 func (c *Console) newKey(v *visit) error {
 	f := newKeyForm(string(sheaf.ProjectsRead), string(sheaf.DocumentsRead))
 	f.Expires = "90"
@@ -122,6 +125,7 @@ func (c *Console) createKey(v *visit) error {
 	return v.show(http.StatusOK, "key-form", f)
 }
 
+// expiry is when a key ends that lives for as long as was chosen; nil is never.
 func (c *Console) expiry(choice string) *time.Time {
 	for _, e := range expiries {
 		if e.Value == choice && e.Lasts > 0 {
@@ -149,6 +153,7 @@ func (v *visit) keyOf() (sheaf.Key, error) {
 	return page.Items[i], nil
 }
 
+// revokeKeyForm answers GET /w/{workspace}/keys/{id}/revoke: it asks whether to revoke a key.
 func (c *Console) revokeKeyForm(v *visit) error {
 	k, err := v.keyOf()
 	if err != nil {
@@ -157,6 +162,7 @@ func (c *Console) revokeKeyForm(v *visit) error {
 	return v.show(http.StatusOK, "key-revoke", k)
 }
 
+// revokeKey answers POST /w/{workspace}/keys/{id}/revoke: it revokes a key.
 func (c *Console) revokeKey(v *visit) error {
 	k, err := v.keyOf()
 	if err != nil {

@@ -95,6 +95,7 @@ func (c *Console) Wake(s Sign, in sheaf.WorkspaceSet) {
 	}
 }
 
+// wake counts the sign, and wakes every page of the workspace.
 func (p *openPages) wake(s Sign) {
 	for i := range unnumbered {
 		if unnumbered[i] == s {
@@ -232,6 +233,8 @@ func (f *follower) catchUp() {
 	}
 }
 
+// run tells the page of what changes until it is closed, its person is signed out, or the server
+// stops.
 func (f *follower) run(ctx context.Context) {
 	look := time.NewTicker(liveLook)
 	defer look.Stop()
@@ -291,6 +294,7 @@ func (f *follower) tell(ctx context.Context, now counts) bool {
 	return b.Len() == 0 || f.send(b.String()) == nil
 }
 
+// send writes to the browser, which has liveWrite for it.
 func (f *follower) send(s string) error {
 	_ = f.control.SetWriteDeadline(f.v.console.Now().Add(liveWrite))
 	if _, err := f.v.Write([]byte(s)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// members answers GET /w/{workspace}/members: it lists the members.
 func (c *Console) members(v *visit) error {
 	m, err := c.app.Members(v.r.Context(), v.caller)
 	if err != nil {
@@ -37,6 +38,7 @@ func (v *visit) memberOf() (memberPage, error) {
 	return memberPage{all.Members[i], user == v.caller.User}, nil
 }
 
+// roleForm answers GET /w/{workspace}/members/{id}/role: it asks for another role of a member.
 func (c *Console) roleForm(v *visit) error {
 	m, err := v.memberOf()
 	if err != nil {
@@ -45,6 +47,7 @@ func (c *Console) roleForm(v *visit) error {
 	return v.show(http.StatusOK, "member-role", m)
 }
 
+// setRole answers POST /w/{workspace}/members/{id}/role: it changes the role.
 func (c *Console) setRole(v *visit) error {
 	m, err := v.memberOf()
 	if err != nil {
@@ -60,6 +63,8 @@ func (c *Console) setRole(v *visit) error {
 	return v.done(v.at("members"))
 }
 
+// removeMemberForm answers GET /w/{workspace}/members/{id}/remove: it asks whether to remove a
+// member.
 func (c *Console) removeMemberForm(v *visit) error {
 	m, err := v.memberOf()
 	if err != nil {
@@ -68,6 +73,7 @@ func (c *Console) removeMemberForm(v *visit) error {
 	return v.show(http.StatusOK, "member-remove", m)
 }
 
+// removeMember answers POST /w/{workspace}/members/{id}/remove: it removes a member.
 func (c *Console) removeMember(v *visit) error {
 	m, err := v.memberOf()
 	if err != nil {

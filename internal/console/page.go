@@ -109,6 +109,8 @@ func (v *visit) fragment(name, part string, data any) error {
 // shared are the files whose templates every page may use.
 var shared = []string{"pages/layout.html", "pages/parts.html"}
 
+// readPages parses the templates, each with those that all share. One that is broken ends the
+// program at its start.
 func (c *Console) readPages() map[string]*template.Template {
 	names, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
@@ -125,6 +127,7 @@ func (c *Console) readPages() map[string]*template.Template {
 	return out
 }
 
+// functions are what templates may call.
 func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return c.base + c.files.address(name) },

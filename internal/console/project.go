@@ -7,6 +7,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// projectPage is the data of project.html.
 type projectPage struct {
 	Project   sheaf.Project
 	Path      []*branch
@@ -45,6 +46,7 @@ func (c *Console) project(v *visit) error {
 	return v.render(http.StatusOK, "project", p)
 }
 
+// listDocuments fills in the documents of a project, or those that are in none.
 func (v *visit) listDocuments(p *projectPage, of sheaf.Opt[sheaf.ProjectID]) error {
 	offset := v.offset()
 	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: of, Sort: sheaf.DocumentsByUpdated,
@@ -82,6 +84,7 @@ type projectForm struct {
 	Inside      string
 }
 
+// newProject answers GET /w/{workspace}/projects/new: it shows an empty form.
 func (c *Console) newProject(v *visit) error {
 	f := projectForm{Icon: "file-text", Color: "#2563eb"}
 	if folder := v.r.URL.Query().Get("in"); folder != "" {
@@ -98,12 +101,14 @@ func (c *Console) newProject(v *visit) error {
 	return v.showBeside(http.StatusOK, "project-form", "", f)
 }
 
+// projectForm reads the form of a project.
 func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
 	f := projectForm{Name: v.field("name"), Description: v.field("description"), Icon: v.field("icon"), Color: v.field("color"),
 		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
 	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.optField("description"), Icon: v.optField("icon"), Color: v.optField("color")}
 }
 
+// createProject answers POST /w/{workspace}/projects: it makes a project.
 func (c *Console) createProject(v *visit) error {
 	form, change := v.projectForm()
 	var err error
@@ -117,6 +122,7 @@ func (c *Console) createProject(v *visit) error {
 	return v.done(v.at("projects", string(p.ID)))
 }
 
+// editProject answers GET /w/{workspace}/projects/{id}/edit: it shows the form of a project.
 func (c *Console) editProject(v *visit) error {
 	d, err := v.projectOf()
 	if err != nil {
@@ -126,6 +132,7 @@ func (c *Console) editProject(v *visit) error {
 		Icon: text(d.Icon), Color: text(d.Color)})
 }
 
+// updateProject answers POST /w/{workspace}/projects/{id}: it changes a project.
 func (c *Console) updateProject(v *visit) error {
 	id, err := id[sheaf.ProjectID](v, "project")
 	if err != nil {
@@ -139,6 +146,7 @@ func (c *Console) updateProject(v *visit) error {
 	return v.done(v.at("projects", string(id)))
 }
 
+// projectMove is the form that moves a project, with every place that it may go to.
 func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 	d, err := v.console.app.Project(v.r.Context(), v.caller, id)
 	if err != nil {
@@ -152,6 +160,7 @@ func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 		Root: d.FolderID == nil, Places: t.places(t.Projects, "", d.FolderID)}, nil
 }
 
+// moveProjectForm answers GET /w/{workspace}/projects/{id}/move: it asks where to move a project.
 func (c *Console) moveProjectForm(v *visit) error {
 	id, err := id[sheaf.ProjectID](v, "project")
 	if err != nil {
@@ -164,6 +173,7 @@ func (c *Console) moveProjectForm(v *visit) error {
 	return v.showBeside(http.StatusOK, "move", string(id), form)
 }
 
+// moveProject answers POST /w/{workspace}/projects/{id}/move: it moves a project.
 func (c *Console) moveProject(v *visit) error {
 	id, err := id[sheaf.ProjectID](v, "project")
 	if err != nil {
@@ -179,6 +189,8 @@ func (c *Console) moveProject(v *visit) error {
 	return v.moved("projects", string(id))
 }
 
+// deleteProjectForm answers GET /w/{workspace}/projects/{id}/delete: it asks whether to delete a
+// project.
 func (c *Console) deleteProjectForm(v *visit) error {
 	d, err := v.projectOf()
 	if err != nil {
@@ -187,6 +199,7 @@ func (c *Console) deleteProjectForm(v *visit) error {
 	return v.showBeside(http.StatusOK, "project-delete", string(d.ID), d.Project)
 }
 
+// deleteProject answers POST /w/{workspace}/projects/{id}/delete: it deletes a project.
 func (c *Console) deleteProject(v *visit) error {
 	d, err := v.projectOf()
 	if err != nil {

@@ -77,6 +77,7 @@ func (c *Console) home(v *visit) error {
 	return v.redirect(c.base + "/w/" + string(v.session.Memberships[0].Workspace.ID) + "/projects")
 }
 
+// signInPage is the data of sign-in.html.
 type signInPage struct {
 	Email, Next string
 	Pending     bool // nobody has a password yet
@@ -111,6 +112,7 @@ func safeNext(s string) string {
 	return ""
 }
 
+// signInForm answers GET /sign-in: it asks for e-mail and password.
 func (c *Console) signInForm(v *visit) error {
 	if v.in {
 		return v.redirect(c.base + "/")
@@ -123,6 +125,7 @@ func (c *Console) signInForm(v *visit) error {
 	return v.show(http.StatusOK, "sign-in", p)
 }
 
+// signIn answers POST /sign-in: it signs a person in.
 func (c *Console) signIn(v *visit) error {
 	p := v.signInPage()
 	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.address(), Device: v.device()}, v.token)
@@ -139,6 +142,7 @@ func (c *Console) signIn(v *visit) error {
 	return v.redirect(c.base + p.Next)
 }
 
+// signOut answers POST /sign-out: it signs out in this browser.
 func (c *Console) signOut(v *visit) error {
 	if err := c.app.SignOut(v.r.Context(), v.token); err != nil {
 		return err
@@ -147,6 +151,7 @@ func (c *Console) signOut(v *visit) error {
 	return v.redirect(c.base + "/sign-in")
 }
 
+// signOutEverywhere answers POST /sign-out-everywhere: it signs out in every browser.
 func (c *Console) signOutEverywhere(v *visit) error {
 	if err := c.app.SignOutEverywhere(v.r.Context(), v.session); err != nil {
 		return err

@@ -127,6 +127,7 @@ func (v *visit) showBeside(status int, name, here string, data any) error {
 	return v.render(status, name, p)
 }
 
+// overviewPage is the data of overview.html.
 type overviewPage struct {
 	Folders []*branch
 	Roots   []leaf
@@ -148,6 +149,7 @@ func (c *Console) overview(v *visit) error {
 	return v.render(http.StatusOK, "overview", p)
 }
 
+// searchPage is the data of search.html.
 type searchPage struct {
 	Query     string
 	Folders   []sheaf.Folder
@@ -178,6 +180,7 @@ func (c *Console) search(v *visit) error {
 	return v.showBeside(http.StatusOK, "search", "", p)
 }
 
+// find fills in the first few that the search finds of each noun.
 func (v *visit) find(p *searchPage) error {
 	ctx, a := v.r.Context(), v.console.app
 	few := sheaf.Paging{Limit: shown}

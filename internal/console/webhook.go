@@ -32,6 +32,7 @@ func (c *Console) webhooks(v *visit) error {
 // health says in a word or two how a webhook does, and in which colour.
 type health struct{ Tone, Text string }
 
+// healthOf says in a word how a webhook does.
 func healthOf(s sheaf.Subscription) health {
 	switch {
 	case s.Active && s.FailureCount > 0:
@@ -55,6 +56,7 @@ type eventChoice struct {
 	Checked bool
 }
 
+// eventGroups are the types of events by their nouns, with those ticked that were chosen.
 func eventGroups(chosen []string) []eventGroup {
 	var out []eventGroup
 	for _, t := range sheaf.EventTypes {
@@ -126,6 +128,7 @@ func (v *visit) showSecret(s sheaf.NewSubscription, rotated bool) error {
 	return v.show(http.StatusOK, "webhook-secret", secretPage{s.Subscription, *s.Secret, header, snippets(header), rotated})
 }
 
+// createWebhook answers POST /w/{workspace}/webhooks: it makes a webhook.
 func (c *Console) createWebhook(v *visit) error {
 	form, change := v.webhookForm()
 	s, err := c.app.CreateSubscription(v.r.Context(), v.caller, change)
@@ -155,6 +158,7 @@ func (c *Console) onWebhook(template string) func(*visit) error {
 	}
 }
 
+// editWebhook answers GET /w/{workspace}/webhooks/{id}/edit: it shows the form of a webhook.
 func (c *Console) editWebhook(v *visit) error {
 	s, err := v.webhookOf()
 	if err != nil {
@@ -168,6 +172,7 @@ func (c *Console) editWebhook(v *visit) error {
 		HeaderNames: s.HeaderNames})
 }
 
+// updateWebhook answers POST /w/{workspace}/webhooks/{id}: it changes a webhook.
 func (c *Console) updateWebhook(v *visit) error {
 	s, err := v.webhookOf()
 	if err != nil {
@@ -200,6 +205,8 @@ func (c *Console) testWebhook(v *visit) error {
 	return v.show(http.StatusOK, "webhook-test", testPage{s, viewAttempt(result.Attempt, result.Attempt.Duration)})
 }
 
+// rotateSecret answers POST /w/{workspace}/webhooks/{id}/rotate: it makes a new secret and shows
+// it, this once.
 func (c *Console) rotateSecret(v *visit) error {
 	s, err := v.webhookOf()
 	if err != nil {
@@ -223,6 +230,7 @@ func (c *Console) reactivateWebhook(v *visit) error {
 	return v.switchWebhook("webhook-reactivate", true)
 }
 
+// switchWebhook turns a webhook on or off, or shows the form again.
 func (v *visit) switchWebhook(form string, active bool) error {
 	s, err := v.webhookOf()
 	if err != nil {
@@ -252,6 +260,7 @@ func (c *Console) recoverWebhook(v *visit) error {
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
+// deleteWebhook answers POST /w/{workspace}/webhooks/{id}/delete: it deletes a webhook.
 func (c *Console) deleteWebhook(v *visit) error {
 	s, err := v.webhookOf()
 	if err != nil {

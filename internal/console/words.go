@@ -69,6 +69,7 @@ func initials(u sheaf.User) string {
 	return out
 }
 
+// article is the word before a role: "a" or "an".
 func article(r sheaf.Role) string {
 	if r == sheaf.Member {
 		return "a"

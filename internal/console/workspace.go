@@ -14,6 +14,7 @@ type settingsPage struct {
 	Plans      []planView
 }
 
+// planView is a plan as the settings show it.
 type planView struct {
 	Plan     sheaf.Plan
 	Name     string
@@ -21,6 +22,7 @@ type planView struct {
 	Current  bool
 }
 
+// settingsPage is the data of settings.html.
 func (v *visit) settingsPage() settingsPage {
 	p := settingsPage{Plans: []planView{
 		{Plan: sheaf.Free, Name: "Free", Includes: "Projects and documents in the console. No API, folders or webhooks."},
@@ -35,12 +37,14 @@ func (v *visit) settingsPage() settingsPage {
 	return p
 }
 
+// settings answers GET /w/{workspace}/settings: it shows the settings of the workspace.
 func (c *Console) settings(v *visit) error {
 	p := v.settingsPage()
 	p.Done = map[string]string{"name": "The workspace is renamed.", "plan": "The plan is changed."}[v.r.URL.Query().Get("done")]
 	return v.show(http.StatusOK, "settings", p)
 }
 
+// renameWorkspace answers POST /w/{workspace}/settings/name: it changes its name.
 func (c *Console) renameWorkspace(v *visit) error {
 	if err := c.app.RenameWorkspace(v.r.Context(), v.caller, v.field("name")); err != nil {
 		p := v.settingsPage()
@@ -50,6 +54,7 @@ func (c *Console) renameWorkspace(v *visit) error {
 	return v.done(v.at("settings?done=name"))
 }
 
+// changePlan answers POST /w/{workspace}/settings/plan: it changes its plan.
 func (c *Console) changePlan(v *visit) error {
 	plan, err := sheaf.ParsePlan(v.field("plan"))
 	if err == nil {

@@ -13,32 +13,31 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Claiming is cutting: the next fresh deliveries of a lane become one lease, which is one row for all
-// of them, and the cursor of the lane moves behind them (lane.go has a drawing). What has a due time,
-// retries and what was asked for by hand, is leased row by row: it is rare, or slow anyway.
+// Claiming is cutting: the next fresh deliveries of a lane become one lease, which is one row for
+// all of them, and the cursor of the lane moves behind them (lane.go has a drawing). What has a due
+// time, retries and what was asked for by hand, is leased row by row: it is rare, or slow anyway.
 
 // Lane is a subscription and how many of its deliveries may be claimed.
 type Lane struct {
 	Subscription sheaf.SubscriptionID
-	Room         int
+	Room         int   // how many deliveries may be claimed
 	Retries      int   // how many of Room first attempts, which go first, must leave to retries
 	Bytes        int64 // bounds what the bodies have together; 0 is no bound of the lane's own
 }
 
-// Budget is how many bytes the bodies of one claim may have together, and how
-// many of them those may have that are larger than SmallBody.
+// Budget is how many bytes the bodies of one claim may have together, and how many of them those
+// may have that are larger than SmallBody.
 type Budget struct{ All, Large int64 }
 
 // Unbounded is a Budget that refuses nothing.
 var Unbounded = Budget{All: math.MaxInt64, Large: math.MaxInt64}
 
 const (
-	// SmallBody is the largest body that a claim reads together with its
-	// event's head. Larger ones are read when they are sure to be claimed, once for
-	// all deliveries of their event.
+	// SmallBody is the largest body that a claim reads together with its event's head. Larger ones
+	// are read when they are sure to be claimed, once for all deliveries of their event.
 	SmallBody = 16 << 10
-	// LargestBody is what a body counts at most: an event's payload and what is
-	// around it. A budget that has so much left takes any delivery.
+	// LargestBody is what a body counts at most: an event's payload and what is around it. A budget
+	// that has so much left takes any delivery.
 	LargestBody = sheaf.MaxPayload + 32<<10
 	// ClaimMost bounds what is claimed of one lane at a time. It stands in the texts, where
 	// PostgreSQL's planner sees it: it would sort a lane if it had to expect that much of it is
@@ -66,8 +65,8 @@ type Claim struct {
 	Token        string
 	Size         int64 // what the body counts against a Budget
 
-	ws, sub, number int64
-	cut             bool // it belongs to a lease of its lane, and its row has no token
+	ws, sub, number int64 // its row: workspace, subscription, and the event in its log
+	cut             bool  // it belongs to a lease of its lane, and its row has no token
 }
 
 // Claimed is what a claim of several lanes found.
@@ -75,20 +74,28 @@ type Claimed struct {
 	Claims []Claim
 	// More are the lanes that were not filled though more may be behind what was read.
 	More map[sheaf.SubscriptionID]bool
-	// Next is when the earliest delivery that waits in a lane that had room
-	// left is due; lanes that none waits in are missing.
+	// Next is when the earliest delivery that waits in a lane that had room left is due; lanes that
+	// none waits in are missing.
 	Next map[sheaf.SubscriptionID]time.Time
-	// TooLarge is, for each lane that had room left, the size of the first due
-	// delivery for which no bytes were left.
+	// TooLarge is, for each lane that had room left, the size of the first due delivery for which
+	// no bytes were left.
 	TooLarge map[sheaf.SubscriptionID]int64
 }
 
-// Claim takes due deliveries of the lanes, first attempts before retries, under
-// a lease until which nobody else takes them. Their bodies keep within the bytes
+// Claim claims due deliveries of the lanes, first attempts before retries, under a lease: until it
+// ends nobody else claims them. Their bodies keep within the bytes
 // of the lanes and of the budget; what does not fit holds up what is behind it in
 // its lane. A lane whose subscription is gone or inactive yields only what was
 // asked for by hand; one that another node is cutting yields nothing, and is to be
 // looked at again in a moment.
+//
+//	lockQueues   reads the lanes and holds them
+//	fill         reads what may be claimed: by hand, fresh, retries
+//	choose       leaves what there are places for, and gives retries their part
+//	readHeads    reads the events, with the bodies that are small
+//	fit          leaves what there are bytes for
+//	readBodies   reads the other bodies
+//	writeLeases  writes who has them, and moves the cursors
 func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, token string) (Claimed, error) {
 	out := Claimed{More: map[sheaf.SubscriptionID]bool{}, Next: map[sheaf.SubscriptionID]time.Time{}, TooLarge: map[sheaf.SubscriptionID]int64{}}
 	queues, err := tx.lockQueues(lanes, now, out.Next)
@@ -119,7 +126,7 @@ func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, toke
 	if err := tx.readBodies(out.Claims); err != nil {
 		return out, fmt.Errorf("read events: %w", err)
 	}
-	return out, tx.takeLeases(queues, leaseUntil, token)
+	return out, tx.writeLeases(queues, leaseUntil, token)
 }
 
 // queue is a lane being claimed for.
@@ -129,10 +136,10 @@ type queue struct {
 	workspace sheaf.WorkspaceID
 	url       string
 	sealed    Sealed
-	asked     []Claim // due now: by hand, or given back
-	cut       []Claim // fresh
-	retries   []Claim
-	claims    []Claim // what is claimed of them
+	asked     []Claim // due now: asked for by hand, or given back by another claim
+	cut       []Claim // fresh rows behind the cursor
+	retries   []Claim // due retries
+	claims    []Claim // what is claimed of these three
 	reached   int64   // the newest row that was read for cut: nothing fresh is left up to it
 	more      bool    // there may be fresh rows behind it
 }
@@ -176,8 +183,7 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 	return out, nil
 }
 
-// fill reads what may be claimed. Retries are looked for only where they can
-// have a place.
+// fill reads what may be claimed. Retries are looked for only where they can have a place.
 func (tx *Tx) fill(queues []*queue, now time.Time) error {
 	err := tx.due(queues, 0, now, func(q *queue) int { return q.Room }, func(q *queue, c Claim) { q.asked = append(q.asked, c) })
 	if err != nil {
@@ -298,8 +304,8 @@ func (q *queue) choose(token string) {
 	}
 }
 
-// selectBodyHeads has a body that is not small as its length, for which no JSON
-// object can be taken.
+// selectBodyHeads has a body that is not small as its length, for which no JSON object can be
+// taken.
 var selectBodyHeads = engine.NewBulk(fmt.Sprintf(`
 SELECT e.id, CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END,
   (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
@@ -339,8 +345,8 @@ func (tx *Tx) readHeads(q *queue) error {
 	return nil
 }
 
-// fit drops the claims that there are no bytes for, and returns the size of the
-// first of them; 0 when there are none.
+// fit drops the claims that there are no bytes for, and returns the size of the first of them; 0
+// when there are none.
 func (q *queue) fit(budget *Budget) (tooLarge int64) {
 	if q.Bytes == 0 {
 		q.Bytes = math.MaxInt64
@@ -430,8 +436,8 @@ SET cursor = {at}
 WHERE lanes.ws = {ws} AND lanes.sub = {sub}`, "", "ws int", "sub int", "at int")
 )
 
-// takeLeases marks the claims as being sent: what was cut by a lease, the others one by one.
-func (tx *Tx) takeLeases(queues []*queue, until time.Time, token string) error {
+// writeLeases marks the claims as being sent: what was cut by a lease, the others one by one.
+func (tx *Tx) writeLeases(queues []*queue, until time.Time, token string) error {
 	var rows, leases, cursors [][]any
 	for _, q := range queues {
 		lo, hi, open := int64(0), int64(0), 0

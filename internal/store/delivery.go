@@ -16,12 +16,12 @@ type stored struct {
 	number     int64 // of its event
 	state      int64
 	attempts   int64
-	tries      int64 // of them in this run of the schedule
-	due        *time.Time
-	leased     bool // by a token of its own
-	hand       bool // somebody asked for one attempt, which is due or under way
-	backAt     *time.Time
-	again      bool
+	tries      int64      // of them in this run of the schedule
+	due        *time.Time // when its next attempt is; nil: its lane says, or there is none
+	leased     bool       // by a token of its own
+	hand       bool       // somebody asked for one attempt, which is due or under way
+	backAt     *time.Time // when it is due again if that attempt fails; nil: it is not
+	again      bool       // somebody asked for one more attempt while this one is under way
 	finishedAt *time.Time
 	lastStatus *int64
 	lastError  *string
@@ -30,6 +30,7 @@ type stored struct {
 const storedColumns = `number, state, attempts, tries, due, CASE WHEN token IS NULL THEN 0 ELSE 1 END, hand, back_at, again,
   finished_at, last_status, last_error`
 
+// scanStored reads a row of storedColumns.
 func scanStored(r *row) stored {
 	return stored{number: r.Int(), state: r.Int(), attempts: r.Int(), tries: r.Int(), due: r.OptTime(), leased: r.Bool(), hand: r.Bool(),
 		backAt: r.OptTime(), again: r.Bool(), finishedAt: r.OptTime(), lastStatus: r.OptInt(), lastError: r.OptText()}
@@ -178,8 +179,7 @@ func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, numb
 	return l, number, err
 }
 
-// Delivery returns the workspace's delivery, or NotFound, also when its
-// subscription is gone.
+// Delivery returns the workspace's delivery, or NotFound, also when its subscription is gone.
 func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Delivery, error) {
 	l, number, err := r.locate(ws, id)
 	if err != nil {
@@ -192,6 +192,7 @@ func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Deli
 	return d, err
 }
 
+// showOne is show for one row; found is false when there is none.
 func (r *Reader) showOne(l *lane, number int64) (d sheaf.Delivery, found bool, err error) {
 	s, found, err := one(r, selectStored, scanStored, l.ws, l.sub, number)
 	if err != nil || !found {
@@ -201,8 +202,8 @@ func (r *Reader) showOne(l *lane, number int64) (d sheaf.Delivery, found bool, e
 	return shown[0], true, err
 }
 
-// Deliveries returns a page of the deliveries of a subscription of the
-// workspace, in the order of their events; state "" is every one.
+// Deliveries returns a page of the deliveries of a subscription of the workspace, in the order of
+// their events; state "" is every one.
 func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -225,8 +226,8 @@ func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state 
 	return page, err
 }
 
-// DeliveryOf returns the delivery of an event for a subscription; found is
-// false when there is none.
+// DeliveryOf returns the delivery of an event for a subscription; found is false when there is
+// none.
 func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event int64) (d sheaf.Delivery, found bool, err error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -264,6 +265,7 @@ func (r *Reader) heldRows(l *lane, columns string) (listing, error) {
 const attemptColumns = `started_at, duration_us, status_code, error_class, error, remote_address,
   dns_us, connect_us, tls_us, first_byte_us, body_us, response_body`
 
+// scanAttempt reads a number and then attemptColumns.
 func scanAttempt(r *row) sheaf.Attempt {
 	return sheaf.Attempt{
 		Number: r.Int(), StartedAt: r.Time(), Duration: r.Micros(), StatusCode: int(r.Int()), Class: r.Text(), Error: r.Text(),
@@ -286,8 +288,8 @@ ORDER BY number DESC
 LIMIT $4`
 )
 
-// AttemptsMost bounds the attempts that are shown of one delivery, which can be
-// asked for again and again.
+// AttemptsMost bounds the attempts that are shown of one delivery, which can be asked for again and
+// again.
 const AttemptsMost = 100
 
 // Attempts returns the newest attempts of a delivery, the first one first.
@@ -324,9 +326,9 @@ SET again = 1
 WHERE ws = $1 AND sub = $2 AND number = $3`
 )
 
-// Redeliver asks for one more attempt: now, or when the one that is under way
-// has ended. After it an unsuccessful delivery is again what it was. Of one that
-// waits for such an attempt already there is no second.
+// Redeliver asks for one more attempt: now, or when the one that is under way has ended. After it
+// an unsuccessful delivery is again what it was. Of one that waits for such an attempt already
+// there is no second.
 func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
 	l, err := tx.lockLane(ws, d.SubscriptionID)
 	if err != nil {
@@ -369,8 +371,8 @@ func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 	return tx.exec(askByHand, l.ws, l.sub, number, now, backAt, state, stopped(state))
 }
 
-// stopped is the mark by which what failed or is held is found: without a person nothing will happen
-// to it.
+// stopped is the mark by which what failed or is held is found: without a person nothing will
+// happen to it.
 func stopped(state int64) any {
 	if state == stateFailed || state == stateHeld {
 		return 1

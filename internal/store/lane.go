@@ -12,10 +12,10 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// A lane is the deliveries of one subscription, in the order of their events. A row in deliveries is
-// the decision, made in the commit of its event, that the subscription gets it. Most rows then say
-// nothing more until their attempt is recorded: they are fresh, and it is the lane that says what
-// becomes of them.
+// A lane is the deliveries of one subscription, in the order of their events. A row in deliveries
+// is the decision, made in the commit of its event, that the subscription gets it. Most rows then
+// say nothing more until their attempt is recorded: they are fresh, and it is the lane that says
+// what becomes of them.
 //
 //	number    1  2  3  4  5  6  7  8  9 10 11 12 13 14
 //	          D  D  f  D  r  D [D  .  .] .  .  .  .  .
@@ -41,10 +41,10 @@ import (
 // A row leaves the cursor's care for good when it gets a due time: as a retry, by hand, or because
 // its claim was given back. It then is leased by a token of its own.
 //
-// Whoever makes a row fresh, or takes it for fresh, holds the lane's row: cut, give back, deactivate,
-// reactivate, recover, redeliver. An outcome is recorded under its lease, or under the row's own
-// token, without it. Everybody locks in one order: the workspace, the lane with its subscription,
-// the lease, the deliveries.
+// Whoever makes a row fresh, or takes it for fresh, holds the lane's row: cut, give back,
+// deactivate, reactivate, recover, redeliver. An outcome is recorded under its lease, or under the
+// row's own token, without it. Everybody locks in one order: the workspace, the lane with its
+// subscription, the lease, the deliveries.
 type lane struct {
 	ws, sub int64
 	id      sheaf.SubscriptionID
@@ -54,8 +54,8 @@ type lane struct {
 	// heldFrom and heldTo are where held rows may be, so that they are found without reading the
 	// lane; heldFrom is nil when there are none, heldTo while the lane is inactive: up to the end.
 	heldFrom, heldTo *int64
-	// recoveredTo is where the cursor was when it was moved back at recoveredAt: what is fresh up to
-	// there waits since then. Both are nil when it never was.
+	// recoveredTo is where the cursor was when it was moved back at recoveredAt: what is fresh up
+	// to there waits since then. Both are nil when it never was.
 	recoveredTo *int64
 	recoveredAt *time.Time
 }
@@ -92,6 +92,7 @@ UPDATE lanes
 SET active = $3, cursor = $4, held_from = $5, held_to = $6, recovered_to = $7, recovered_at = $8
 WHERE ws = $1 AND sub = $2`
 
+// saveLane writes a lane that this transaction holds.
 func (tx *Tx) saveLane(l *lane) error {
 	failpoint.Pass(failpoint.MovingCursor)
 	return tx.exec(updateLane, l.ws, l.sub, l.active, l.cursor, l.heldFrom, l.heldTo, l.recoveredTo, l.recoveredAt)
@@ -215,8 +216,8 @@ func (r *Reader) leases(l *lane) ([]lease, error) {
 	return leases, err
 }
 
-// unleased is the condition that a row is in no lease, told by two comparisons where it is outside the
-// span of all of them: to ask of a million rows whether each is in a lease takes seconds.
+// unleased is the condition that a row is in no lease, told by two comparisons where it is outside
+// the span of all of them: to ask of a million rows whether each is in a lease takes seconds.
 const unleased = `(number < ? OR number > ? OR NOT ` + leased + `)`
 
 // span is from the first number of the leases, lowest first, to the last.
@@ -234,6 +235,8 @@ func inLease(leases []lease, number int64) bool {
 	return slices.ContainsFunc(leases, func(x lease) bool { return x.lo <= number && number <= x.hi })
 }
 
+// holdRetries is the statement that holds what waits for a retry, but for what somebody asked for
+// by hand.
 func holdRetries(d engine.Dialect) string {
 	return `
 UPDATE deliveries ` + d.By("deliveries_due") + `
@@ -246,8 +249,8 @@ SELECT MAX(number)
 FROM deliveries
 WHERE ws = $1 AND sub = $2`
 
-// switchLane makes a lane that this transaction holds active or inactive. Turning inactive holds all
-// that waits, but for what somebody asked for by hand; turning active sends none of it.
+// switchLane makes a lane that this transaction holds active or inactive. Turning inactive holds
+// all that waits, but for what somebody asked for by hand; turning active sends none of it.
 func (tx *Tx) switchLane(l *lane, active bool) error {
 	if l.active == active {
 		return nil

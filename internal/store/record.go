@@ -12,8 +12,7 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Outcome is what an attempt came to. Retry is when the next one is due; nil
-// when there is none.
+// Outcome is what an attempt came to. Retry is when the next one is due; nil when there is none.
 type Outcome struct {
 	Claim
 	Attempt sheaf.Attempt
@@ -35,8 +34,8 @@ func (o *Outcome) attempted(active bool) sheaf.Attempted {
 }
 
 // Record writes the outcomes of attempts, and what follows for their subscriptions, as the rules of
-// sheaf.Attempted say. An outcome whose lease is gone meanwhile is dropped: somebody else sends that
-// delivery. It takes the locks in the order of lane.go.
+// sheaf.Attempted say. An outcome whose lease is gone meanwhile is dropped: somebody else sends
+// that delivery. It takes the locks in the order of lane.go.
 func (tx *Tx) Record(outcomes []Outcome) error {
 	tx.note.Recorded = true
 	keys := make([]leaseKey, 0, len(outcomes))
@@ -185,9 +184,9 @@ FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.sub = {sub} AND (s.failure_count > 0 OR l.active = 0)`, "", "sub int")
 
-// lockTargets reads the subscriptions that the outcomes may change, and holds them with their lanes,
-// in one order, so that nobody waits in a circle. Those of mere successes are neither held nor
-// returned.
+// lockTargets reads the subscriptions that the outcomes may change, and holds them with their
+// lanes, in one order, so that nobody waits in a circle. Those of mere successes are neither held
+// nor returned.
 func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target, error) {
 	touched := map[sheaf.SubscriptionID]*Outcome{}
 	var rows [][]any
@@ -344,6 +343,8 @@ func (tx *Tx) settle(all []settled, kept func(i int, again bool)) error {
 	return tx.run(insertAttempts, attempts, nothing)
 }
 
+// settleAll runs one of the updates for the rows. On SQLite it first tries the text without
+// RETURNING, and asks whether there is more to do only of a row that it did not find.
 func (tx *Tx) settleAll(b *engine.Bulk, only string, rows [][]any, kept func(i int, again bool)) error {
 	if tx.dialect().Postgres {
 		return tx.run(b, rows, func(i int, r *row) { kept(i, r.Bool()) })

@@ -8,10 +8,11 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Recovery moves the cursor of a lane back, so that what is held behind it waits again, and makes fresh
-// what has failed. How many those are is a part of the answer, and to count a million rows takes a
-// second, in which nobody else could write. So they are counted before, in a snapshot (Recoverable),
-// and the transaction looks only at its lane: whether what was counted is still held.
+// Recovery moves the cursor of a lane back, so that what is held behind it waits again, and makes
+// fresh what has failed. How many those are is a part of the answer, and to count a million rows
+// takes a second, in which nobody else could write. So they are counted before, in a snapshot
+// (Recoverable), and the transaction looks only at its lane: whether what was counted is still
+// held.
 
 // firstSince is the number of the first event that is not from before a time. The times of a log
 // rise with its numbers but for what the clocks of nodes differ.
@@ -19,8 +20,8 @@ const firstSince = `
 SELECT MIN(number)
 FROM (SELECT number FROM events WHERE ws = $1 AND at >= $2 ORDER BY at, number LIMIT 1000) AS q`
 
-// Recoverable is how much recovery would send of a lane, as a snapshot has counted it. The zero value
-// has counted nothing.
+// Recoverable is how much recovery would send of a lane, as a snapshot has counted it. The zero
+// value has counted nothing.
 type Recoverable struct {
 	counted bool
 	// What the lane said then, by which the transaction knows whether it is as it was.
@@ -36,8 +37,8 @@ SELECT COUNT(*)
 FROM deliveries
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
 
-// Recoverable counts the failed and held deliveries of events since then. Of an inactive subscription
-// it counts what would be recovered if it were turned active now.
+// Recoverable counts the failed and held deliveries of events since then. Of an inactive
+// subscription it counts what would be recovered if it were turned active now.
 func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since time.Time) (Recoverable, error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -129,13 +130,13 @@ SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at 
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
 )
 
-// Recover makes the failed and held deliveries of events since then run the whole schedule again, in
-// the order of their events and before what is newer, and returns how many they are. Those among
-// them that were also asked for by hand are no exception; an attempt by hand that is under way comes
-// before. The subscription must be active.
+// Recover makes the failed and held deliveries of events since then run the whole schedule again,
+// in the order of their events and before what is newer, and returns how many they are. Those among
+// them that were also asked for by hand are no exception; an attempt by hand that is under way
+// comes before. The subscription must be active.
 //
-// Where before was counted and its lane holds that still, the number is that of before, with what came
-// to be held since; else the lane is counted here.
+// Where before was counted and its lane holds that still, the number is that of before, with what
+// came to be held since; else the lane is counted here.
 func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time, before Recoverable) (int64, error) {
 	tx.note.due(ws, s)
 	l, err := tx.lockLane(ws, s)
@@ -171,8 +172,8 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	return before.fresh + held + restarted, tx.saveLane(&l)
 }
 
-// restart makes fresh what has failed, or is held after an attempt, and returns how many they are and
-// the lowest number of them, which is higher than any where there are none.
+// restart makes fresh what has failed, or is held after an attempt, and returns how many they are
+// and the lowest number of them, which is higher than any where there are none.
 func (tx *Tx) restart(l *lane, first int64, now time.Time) (lowest, n int64, err error) {
 	if lowest, err = tx.lowest(l, firstStopped, first); err != nil {
 		return lowest, 0, err
@@ -217,12 +218,12 @@ func (l *lane) heldBefore(number int64) {
 	}
 }
 
-// oldestMost is how many of the first held events are looked at for the oldest: nodes' clocks differ a
-// little.
+// oldestMost is how many of the first held events are looked at for the oldest: nodes' clocks
+// differ a little.
 const oldestMost = 100
 
-// OldestHeld returns the time of the oldest event that the subscription holds; found is false when it
-// holds none.
+// OldestHeld returns the time of the oldest event that the subscription holds; found is false when
+// it holds none.
 func (r *Reader) OldestHeld(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) (at time.Time, found bool, err error) {
 	l, err := r.lane(ws, s)
 	if err != nil || l.heldFrom == nil {

@@ -39,9 +39,9 @@ WHERE ws = $1 AND sub = $2 AND number <= $3 AND state IN (1, 2) AND due IS NULL 
 ORDER BY number
 LIMIT $4`
 
-// DeleteDeliveries removes at most that many deliveries of the workspace that are done, of events up
-// to a number, with their attempts, and returns how many it removed. Whoever recovers or redelivers
-// one meanwhile waits for the workspace.
+// DeleteDeliveries removes at most that many deliveries of the workspace that are done, of events
+// up to a number, with their attempts, and returns how many it removed. Whoever recovers or
+// redelivers one meanwhile waits for the workspace.
 func (tx *Tx) DeleteDeliveries(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
 	if _, err := tx.LockWorkspace(ws); err != nil {
 		return 0, err
@@ -120,8 +120,8 @@ FROM lanes l
 JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
 WHERE l.ws = $1 AND d.number <= $2 AND (d.state IN (0, 3) OR d.due IS NOT NULL OR d.token IS NOT NULL)`
 
-// NeededEvent returns the number of the oldest event of the workspace that is still to be delivered,
-// as far as that is not above a number; else one above it.
+// NeededEvent returns the number of the oldest event of the workspace that is still to be
+// delivered, as far as that is not above a number; else one above it.
 func (r *Reader) NeededEvent(ws sheaf.WorkspaceID, upTo int64) (int64, error) {
 	needed, _, err := one(r, firstNeeded, (*row).OptInt, ws, upTo)
 	if needed == nil {
@@ -130,8 +130,8 @@ func (r *Reader) NeededEvent(ws sheaf.WorkspaceID, upTo int64) (int64, error) {
 	return *needed, err
 }
 
-// removeDeliveries removes a delivery before its attempts: an attempt that is
-// being recorded holds the delivery, and is there to be removed after it.
+// removeDeliveries removes a delivery before its attempts: an attempt that is being recorded holds
+// the delivery, and is there to be removed after it.
 func (tx *Tx) removeDeliveries(ws, sub int64, numbers []int64) error {
 	for _, number := range numbers {
 		for _, sql := range []string{
@@ -159,9 +159,8 @@ FROM deliveries
 WHERE ws = $1 AND sub = $2
 LIMIT $3`
 
-// DeleteOrphans removes at most that many deliveries of subscriptions that were
-// deleted, and returns how many it removed; it has found them all when they are
-// fewer than asked for.
+// DeleteOrphans removes at most that many deliveries of subscriptions that were deleted, and
+// returns how many it removed; it has found them all when they are fewer than asked for.
 func (tx *Tx) DeleteOrphans(most int) (int64, error) {
 	type gone struct{ ws, sub int64 }
 	g, found, err := one(&tx.Reader, firstDeleted, func(r *row) gone { return gone{r.Int(), r.Int()} })
@@ -200,14 +199,13 @@ func (tx *Tx) DeleteSessionsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredSessions, now, most)
 }
 
-// DeleteInvitationsEnded removes at most that many invitations and returns how
-// many.
+// DeleteInvitationsEnded removes at most that many invitations and returns how many.
 func (tx *Tx) DeleteInvitationsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredInvitations, now, most)
 }
 
-// DeleteFailures removes at most that many names under which nobody failed to
-// sign in since, and returns how many.
+// DeleteFailures removes at most that many names under which nobody failed to sign in since, and
+// returns how many.
 func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 	return tx.changed(oldFailures, before, most)
 }
@@ -221,9 +219,8 @@ WHERE ws = $1 AND deleted_at IS NOT NULL AND id IN (
   ORDER BY deleted_at, id
   LIMIT $2)`
 
-// DeleteTrash removes, of the workspace's deleted documents, those that were
-// deleted longest ago, at most that many at once, until so many are kept. It
-// returns how many it removed.
+// DeleteTrash removes, of the workspace's deleted documents, those that were deleted longest ago,
+// at most that many at once, until so many are kept. It returns how many it removed.
 func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, keep, most int) (int64, error) {
 	// Nobody restores one meanwhile.
 	if _, err := tx.LockWorkspace(ws); err != nil {

@@ -15,6 +15,7 @@ const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_
 // withLane is where a subscription is read: whether it is active is in its lane.
 const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
 
+// scanSubscription reads a row of subscriptionColumns.
 func scanSubscription(r *row) sheaf.Subscription {
 	return sheaf.Subscription{
 		ID: readID[sheaf.SubscriptionID](r), Name: r.Text(), URL: r.Text(), Events: splitEvents(r.Text()), Active: r.Bool(),
@@ -24,6 +25,7 @@ func scanSubscription(r *row) sheaf.Subscription {
 	}
 }
 
+// splitEvents reads the types that a subscription wants, which are stored as one text.
 func splitEvents(s string) []sheaf.EventType {
 	var out []sheaf.EventType
 	for _, name := range SplitNames(s) {
@@ -40,6 +42,7 @@ func SplitNames(s string) []string {
 	return strings.Split(s, ",")
 }
 
+// joinEvents is what splitEvents reads.
 func joinEvents(types []sheaf.EventType) string {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -65,15 +68,11 @@ func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sh
 
 // subscription is Subscription without the held count; lock is what holds it.
 func (r *Reader) subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, lock string) (sheaf.Subscription, error) {
-	s, found, err := one(r, selectSubscription+lock, scanSubscription, ws, id)
-	if err == nil && !found {
-		err = sheaf.Missing("subscription")
-	}
-	return s, err
+	return mustFind(r, "subscription", selectSubscription+lock, scanSubscription, ws, id)
 }
 
-// HeldCount counts the deliveries that the subscription holds. It reads each of them, and so is not for
-// a transaction.
+// HeldCount counts the deliveries that the subscription holds. It reads each of them, and so is not
+// for a transaction.
 func (r *Reader) HeldCount(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (int64, error) {
 	l, err := r.lane(ws, id)
 	if err != nil {
@@ -95,7 +94,8 @@ func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page
 	return page, err
 }
 
-// EventSubscriptions returns the workspace's subscriptions, oldest first, without their held counts.
+// EventSubscriptions returns the workspace's subscriptions, oldest first, without their held
+// counts.
 func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
 	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1 ORDER BY s.number`, scanSubscription, ws)
 }
@@ -169,8 +169,8 @@ SET name = $3, url = $4, events = $5, failure_count = $6, updated_at = $7, deact
   deactivation_reason = $9, last_error = $10, header_names = $11, revision = $12, events_since = $13
 WHERE ws = $1 AND id = $2`
 
-// UpdateSubscription writes all but what is sealed. Where it becomes active or inactive, so does its
-// lane: what waits is held, what is held stays so until somebody asks for recovery.
+// UpdateSubscription writes all but what is sealed. Where it becomes active or inactive, so does
+// its lane: what waits is held, what is held stays so until somebody asks for recovery.
 func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.note.Changed = append(tx.note.Changed, s.ID)
 	l, err := tx.lockLane(ws, s.ID)
@@ -183,6 +183,7 @@ func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) err
 	return tx.saveSubscription(ws, s)
 }
 
+// saveSubscription writes what an attempt or a person may change.
 func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.subscriptionsChanged(ws)
 	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.UpdatedAt,
@@ -193,8 +194,8 @@ func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error
 	return nil
 }
 
-// subscriptionsChanged notes that pages which show the workspace's subscriptions
-// have to look again.
+// subscriptionsChanged notes that pages which show the workspace's subscriptions have to look
+// again.
 func (tx *Tx) subscriptionsChanged(ws sheaf.WorkspaceID) {
 	tx.note.Subscriptions = true
 	tx.note.Workspaces.Add(ws)
