@@ -55,6 +55,7 @@ var rules = []rule{
 	{part: "internal/obs", why: leaf},
 	{part: "internal/ratewindow", why: leaf},
 	{part: "internal/redislimit", why: "it is the window of ratewindow over several nodes", may: []string{"internal/ratewindow"}},
+	{part: "internal/render", why: leaf},
 	{part: "internal/seal", why: leaf},
 	{part: "internal/strict", why: "it knows shapes, and of the vocabulary only how a field is left out", may: []string{"internal/sheaf"}},
 

@@ -46,6 +46,7 @@ var parsers = map[string]target{
 	"documents, as files of Markdown":                   {"./internal/markdown", "FuzzFormat"},
 	"archives of Markdown":                              {"./internal/markdown", "FuzzZip"},
 	"links in Markdown":                                 {"./internal/markdown", "FuzzRewrite"},
+	"Markdown, as it is shown":                          {"./internal/render", "FuzzRender"},
 }
 
 func TestFuzz_EveryParserHasATarget(t *testing.T) {
@@ -98,7 +99,7 @@ func noticesCutNames(t *testing.T) bool {
 }
 
 // slow are the targets that need about a millisecond for an input; the others need microseconds.
-var slow = map[string]bool{"FuzzRequest": true}
+var slow = map[string]bool{"FuzzRequest": true, "FuzzRender": true}
 
 // run tries so many inputs on the target. It is a number of inputs and not a time, over whose end the engine may stumble
 // by itself: "context deadline exceeded", and no input that is to blame (golang/go#75804).

@@ -1,0 +1,35 @@
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzRender renders whatever comes. The page is harmless whoever reads it, the parser does not
+// panic, and what is spent is within the budget.
+func FuzzRender(f *testing.F) {
+	for _, v := range vectors(f, "http://127.0.0.1:1") {
+		f.Add(v.text)
+	}
+	for _, b := range bombs {
+		f.Add(b.head + strings.Repeat(b.part, 50) + b.tail[:min(len(b.tail), 200)])
+	}
+	for name := range catalogue() {
+		f.Add("```" + strings.Fields(name)[0] + "\nif (a.b == \"c\\\"\") { return 0x1f; } // d\n# e\n<f g='h'>&amp;</f>\nk: v\n+ l\n$ ls\n```\n")
+	}
+	r := newHostileRenderer()
+	f.Fuzz(func(t *testing.T, text string) {
+		p, spent := r.render(text)
+		if spent.fault != nil {
+			t.Errorf("the parser panics: %v", spent.fault)
+		}
+		if limit := newMeter(len(clean(text))); spent.steps > limit.steps || spent.bytes > limit.bytes {
+			t.Errorf("%d steps and %d bytes were spent, of %d and %d", spent.steps, spent.bytes, limit.steps, limit.bytes)
+		}
+		for _, refs := range []Refs{{}, known, unknown} {
+			if err := harmless(p.HTML(refs)); err != nil {
+				t.Errorf("%v in\n%s", err, p.HTML(refs))
+			}
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package render
+
+import (
+	"html"
+	"slices"
+	"strings"
+)
+
+// A Page is what was made of a text. It does not change, and may be used by several goroutines at
+// once.
+type Page struct {
+	html  []byte
+	marks []mark // in the order of the page
+	plain bool
+}
+
+// A mark is a reference to a document or a medium: the bytes of the page that an address takes the
+// place of.
+type mark struct {
+	start, end int
+	kind       addressKind
+	id         string
+	fragment   string // begins with #, or is empty
+	picture    *picture
+}
+
+// A picture is what a mark becomes when the medium has an address. Its texts are escaped.
+type picture struct{ alt, title string }
+
+// Refs says where documents and media are, for the one who reads the page.
+type Refs struct {
+	// Document and Media return the address for an id, or "" when the reader may not see it or it
+	// is not there: then the text of the link is shown, and no link. While one of them is nil, its
+	// kind stays as it was written.
+	Document, Media func(id string) string
+}
+
+// HTML returns the page: elements that stand in a body, in UTF-8. With the zero Refs, references to
+// documents and media are written as they are in the text: href="document:…". The bytes must not be
+// changed.
+func (p *Page) HTML(refs Refs) []byte {
+	if len(p.marks) == 0 || refs.Document == nil && refs.Media == nil {
+		return p.html
+	}
+	out, from := make([]byte, 0, len(p.html)+len(p.html)/8), 0
+	for _, m := range p.marks {
+		out = append(out, p.html[from:m.start]...)
+		out = append(out, m.with(refs, p.html[m.start:m.end])...)
+		from = m.end
+	}
+	return append(out, p.html[from:]...)
+}
+
+// with returns what stands at the mark.
+func (m mark) with(refs Refs, written []byte) string {
+	find := refs.Document
+	if m.kind == mediaAddress {
+		find = refs.Media
+	}
+	if find == nil {
+		return string(written)
+	}
+	found := find(m.id)
+	switch {
+	case found == "" && m.picture != nil:
+		return `<span class="gone">` + m.picture.text() + `</span>`
+	case found == "":
+		return ` class="gone"`
+	case m.picture != nil:
+		return `<img src="` + html.EscapeString(found) + `" alt="` + m.picture.alt + `"` + titleAttribute(m.picture.title) + ` loading="lazy">`
+	}
+	return ` href="` + html.EscapeString(found+m.fragment) + `"`
+}
+
+// text stands in for a picture that is not shown.
+func (p *picture) text() string {
+	if p.alt == "" {
+		return "picture"
+	}
+	return p.alt
+}
+
+func titleAttribute(title string) string {
+	if title == "" {
+		return ""
+	}
+	return ` title="` + title + `"`
+}
+
+// Documents returns the ids of the documents that the page refers to, each once, in order.
+func (p *Page) Documents() []string { return p.ids(documentAddress) }
+
+// Media returns the ids of the media that the page refers to, each once, in order.
+func (p *Page) Media() []string { return p.ids(mediaAddress) }
+
+func (p *Page) ids(kind addressKind) (ids []string) {
+	for _, m := range p.marks {
+		if m.kind == kind {
+			ids = append(ids, m.id)
+		}
+	}
+	slices.SortFunc(ids, strings.Compare)
+	return slices.Compact(ids)
+}
+
+// Plain tells whether the text is shown as it was written, because reading it as Markdown would
+// take too long.
+func (p *Page) Plain() bool { return p.plain }
+
+// size is about how many bytes the page takes.
+func (p *Page) size() int { return cap(p.html) + 160*len(p.marks) }

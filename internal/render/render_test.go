@@ -1,0 +1,279 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// D83: every construct has its form. The file has a text and what becomes of it, one after the
+// other.
+func TestPage_Golden(t *testing.T) {
+	const path = "testdata/golden.txt"
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, now := newHostileRenderer(), ""
+	for part := range strings.SplitSeq("\n"+string(file), "\n=== ") {
+		name, rest, _ := strings.Cut(part, "\n")
+		if name == "" {
+			continue
+		}
+		text, want, _ := strings.Cut(rest, "\n=>\n")
+		got := string(r.page(t, text).HTML(Refs{}))
+		if diff := cmp.Diff(strings.TrimSuffix(want, "\n"), strings.TrimSuffix(got, "\n")); diff != "" && !*update {
+			t.Errorf("%s (- want, + got):\n%s", name, diff)
+		}
+		now += fmt.Sprintf("=== %s\n%s\n=>\n%s", name, text, got)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (r *Renderer) page(t testing.TB, text string) *Page {
+	t.Helper()
+	p, err := r.Page(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const anID = "01a1ddaf-e222-75b0-8b0f-db9056ab7cea"
+
+// D83: the console and shares put addresses in place of document: and media:, and a picture is one
+// only for who may see it.
+func TestHTML_PutsAddressesInPlace(t *testing.T) {
+	r := New(Options{})
+	for _, test := range []struct{ text, zero, known, unknown string }{
+		{"[a](document:" + anID + ")",
+			`<a href="document:` + anID + `">a</a>`, `<a href="/documents/` + anID + `">a</a>`, `<a class="gone">a</a>`},
+		{"[a](document:" + anID + "#Some%20place 't')",
+			`<a href="document:` + anID + `#h-some-place" title="t">a</a>`, `<a href="/documents/` + anID + `#h-some-place" title="t">a</a>`, `<a class="gone" title="t">a</a>`},
+		{"[a](media:" + anID + ")",
+			`<a href="media:` + anID + `">a</a>`, `<a href="/media/` + anID + `">a</a>`, `<a class="gone">a</a>`},
+		{"![a \"b\"](media:" + anID + " 't')",
+			`<a href="media:` + anID + `" title="t">a &#34;b&#34;</a>`, `<img src="/media/` + anID + `" alt="a &#34;b&#34;" title="t" loading="lazy">`,
+			`<span class="gone">a &#34;b&#34;</span>`},
+		{"[![](media:" + anID + ")](https://example.com)",
+			`<a href="https://example.com" rel="noopener nofollow">picture</a>`,
+			`<a href="https://example.com" rel="noopener nofollow"><img src="/media/` + anID + `" alt="" loading="lazy"></a>`,
+			`<a href="https://example.com" rel="noopener nofollow"><span class="gone">picture</span></a>`},
+		{"[a](document:" + strings.ToUpper(anID) + ") and [b](document:" + anID + ")",
+			`<a href="document:` + anID + `">a</a> and <a href="document:` + anID + `">b</a>`,
+			`<a href="/documents/` + anID + `">a</a> and <a href="/documents/` + anID + `">b</a>`, `<a class="gone">a</a> and <a class="gone">b</a>`},
+	} {
+		p := r.page(t, test.text)
+		for _, form := range []struct {
+			refs Refs
+			want string
+		}{{Refs{}, test.zero}, {known, test.known}, {unknown, test.unknown}} {
+			if got := string(p.HTML(form.refs)); got != "<p>"+form.want+"</p>\n" {
+				t.Errorf("%s: got %s, want %s", test.text, got, form.want)
+			}
+		}
+	}
+}
+
+func TestHTML_EscapesTheAddressesOfCallers(t *testing.T) {
+	p := New(Options{}).page(t, "[a](document:"+anID+")")
+	got := string(p.HTML(Refs{Document: func(string) string { return `/x?a=1&b="><script>` }}))
+	if want := `<p><a href="/x?a=1&amp;b=&#34;&gt;&lt;script&gt;">a</a></p>` + "\n"; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPage_NamesWhatItRefersTo(t *testing.T) {
+	other := strings.Replace(anID, "0", "f", 1)
+	p := New(Options{}).page(t, fmt.Sprintf("[a](document:%s) [b](document:%[1]s) ![c](media:%s) `document:%s`", anID, other, other))
+	if diff := cmp.Diff([][]string{{anID}, {other}}, [][]string{p.Documents(), p.Media()}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// D83: a text is plain from its bounds on, and not before.
+func TestPage_BoundsAreExact(t *testing.T) {
+	r := New(Options{})
+	cells := func(columns, rows int) string {
+		return strings.Repeat(strings.Repeat("|a", columns)+"|\n", 1) + strings.Repeat("|-", columns) + "|\n" + strings.Repeat(strings.Repeat("|b", columns)+"|\n", rows)
+	}
+	for _, test := range []struct{ name, within, beyond string }{
+		{"quotes", strings.Repeat("> ", 32) + "a", strings.Repeat("> ", 33) + "a"},
+		{"lists", strings.Repeat("- ", 32) + "a", strings.Repeat("- ", 33) + "a"},
+		{"items by indentation", nested(32), nested(33)},
+		{"blocks", strings.Repeat("a long paragraph, as there are\n\n", 20_000), strings.Repeat("a long paragraph, as there are\n\n", 20_001)},
+		{"cells", cells(10, 1998), cells(10, 2000)},
+		{"brackets", strings.Repeat("[", 1000) + "a", strings.Repeat("[", 1001) + "a"},
+		{"length", strings.Repeat("a", MaxText), strings.Repeat("a", MaxText+1)},
+	} {
+		if r.page(t, test.within).Plain() {
+			t.Errorf("%s: what is within the bound is plain", test.name)
+		}
+		if !r.page(t, test.beyond).Plain() {
+			t.Errorf("%s: what is beyond the bound is not plain", test.name)
+		}
+	}
+}
+
+// nested is a list in a list, so often, a line each.
+func nested(depth int) (text string) {
+	for i := range depth {
+		text += strings.Repeat("  ", i) + "- a\n"
+	}
+	return text
+}
+
+func TestPage_PlainTextIsEscaped(t *testing.T) {
+	text := strings.Repeat(">", 100) + "\n<script>alert(\"1\" & '2')</script>\n"
+	got := string(New(Options{}).page(t, text).HTML(known))
+	want := `<pre class="plain" tabindex="0">` + strings.Repeat("&gt;", 100) + "\n&lt;script&gt;alert(&#34;1&#34; &amp; &#39;2&#39;)&lt;/script&gt;\n</pre>\n"
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What people really write is far from every bound: this repository's pages, also all of them in
+// one text.
+func TestPage_RealTextsAreNotPlain(t *testing.T) {
+	r := New(Options{})
+	var all strings.Builder
+	for _, text := range realTexts(t) {
+		if r.page(t, text).Plain() {
+			t.Errorf("a page is shown as plain text: %.200s", text)
+		}
+		if all.Len()+len(text) < MaxText {
+			all.WriteString(text + "\n\n")
+		}
+	}
+	if p, spent := r.render(all.String()); p.Plain() {
+		t.Errorf("%d bytes are shown as plain text; spent: %+v", all.Len(), spent)
+	}
+}
+
+// realTexts are the pages of this repository.
+func realTexts(t testing.TB) (texts []string) {
+	t.Helper()
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(text))
+		}
+	}
+	if len(texts) < 30 {
+		t.Fatalf("only %d pages were found", len(texts))
+	}
+	return texts
+}
+
+// A part that panics, in goldmark or here, costs the reader the form of a text and not the text.
+func TestPage_AFaultOfTheParserIsPlainText(t *testing.T) {
+	r := New(Options{})
+	r.parser = nil
+	p, spent := r.render("# a")
+	if !p.Plain() || spent.fault == nil {
+		t.Errorf("got %s, fault %v", p.HTML(Refs{}), spent.fault)
+	}
+}
+
+func TestPage_WaitsForItsTurnOrUntilItsContextEnds(t *testing.T) {
+	r := New(Options{})
+	for range atOnce {
+		r.slots <- struct{}{}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the reader left")
+	cancel(gone)
+	if _, err := r.Page(ctx, "a"); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	var waiting sync.WaitGroup
+	for range 8 {
+		waiting.Go(func() {
+			if _, err := r.Page(t.Context(), "a"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-r.slots
+	waiting.Wait()
+	if len(r.slots) != atOnce-1 {
+		t.Errorf("%d places are taken", len(r.slots))
+	}
+}
+
+func TestPage_IsRememberedByItsText(t *testing.T) {
+	r := New(Options{CacheBytes: 3000})
+	a := r.page(t, "a")
+	if r.page(t, "a") != a {
+		t.Error("the same text was rendered twice")
+	}
+	if r.page(t, "b") == a {
+		t.Error("another text has the same page")
+	}
+	for i := range 100 {
+		r.page(t, fmt.Sprint("text ", i))
+		r.page(t, "b")
+	}
+	if r.cache.bytes > 3000 || len(r.cache.pages) != r.cache.recent.Len() {
+		t.Errorf("%d bytes are kept, %d pages, %d in order", r.cache.bytes, len(r.cache.pages), r.cache.recent.Len())
+	}
+	if r.page(t, "a") == a {
+		t.Error("a page that nobody asked for is kept longer than others")
+	}
+	r.page(t, strings.Repeat("x", 10_000))
+	if r.cache.bytes > 3000 {
+		t.Errorf("a large page is kept: %d bytes", r.cache.bytes)
+	}
+}
+
+// tenKilobytes is the beginning of a page of ours.
+func tenKilobytes(b *testing.B) string {
+	b.Helper()
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text[:10_000])
+}
+
+// BenchmarkPage renders 10 KB, without the cache.
+func BenchmarkPage(b *testing.B) {
+	text, r := tenKilobytes(b), New(Options{})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if p, _ := r.render(text); p.Plain() {
+			b.Fatal("plain")
+		}
+	}
+}
+
+// BenchmarkPage_Remembered is the same text again.
+func BenchmarkPage_Remembered(b *testing.B) {
+	text, r := tenKilobytes(b), New(Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = r.page(b, text).HTML(known)
+	}
+}

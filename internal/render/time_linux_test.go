@@ -1,0 +1,21 @@
+package render
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// threadTime is how long a processor has worked for this goroutine, which keeps its thread until
+// the test ends.
+func threadTime(t *testing.T) time.Duration {
+	t.Helper()
+	runtime.LockOSThread()
+	const rusageThread = 1
+	var u syscall.Rusage
+	if err := syscall.Getrusage(rusageThread, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

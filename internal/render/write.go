@@ -1,0 +1,327 @@
+package render
+
+import (
+	"html"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	markdown "github.com/yuin/goldmark/renderer/html"
+)
+
+// A writer turns the parsed text into HTML. Every element and attribute that can occur stands
+// literally in this package; what comes from the text is written by text, raw and attribute, which
+// escape it.
+type writer struct {
+	meter  *meter
+	source []byte
+	images map[string]bool // hosts whose pictures are shown
+	out    []byte
+	marks  []mark
+	ids    headingIDs
+	inLink bool // whether a link is open, in which there can be no other
+	colour int  // how many bytes of code were highlighted
+}
+
+// maxOutput is how long a page may become: a definition of an address that is used in every word is
+// as long each time.
+const maxOutput = 8 << 20
+
+// page ends the writing.
+func (w *writer) page() *Page { return &Page{html: w.out, marks: w.marks} }
+
+// tags writes what this package spells out.
+func (w *writer) tags(parts ...string) {
+	for _, part := range parts {
+		w.out = append(w.out, part...)
+	}
+	w.meter.require(len(w.out) <= maxOutput)
+}
+
+// text writes a text of the Markdown: its escapes and entities are resolved, and what remains is
+// escaped for HTML.
+func (w *writer) text(value []byte) { markdown.DefaultWriter.Write(w, value) }
+
+// raw writes a text as it is, escaped.
+func (w *writer) raw(value []byte) { markdown.DefaultWriter.RawWrite(w, value) }
+
+// attribute returns a text of the Markdown, fit to stand between quotes.
+func (w *writer) attribute(value []byte) string {
+	start := len(w.out)
+	w.text(value)
+	s := string(w.out[start:])
+	w.out = w.out[:start]
+	return s
+}
+
+// children writes what is in a node.
+func (w *writer) children(n ast.Node, depth int) {
+	w.meter.require(depth <= maxDepth)
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		w.meter.spend(inlineSteps, 0)
+		w.node(c, depth+1)
+	}
+}
+
+// within writes the children of a node between two tags.
+func (w *writer) within(n ast.Node, depth int, open, end string) {
+	w.tags(open)
+	w.children(n, depth)
+	w.tags(end)
+}
+
+// node writes a block, or what stands in a paragraph.
+func (w *writer) node(n ast.Node, depth int) {
+	switch n := n.(type) {
+	case *ast.Paragraph:
+		w.within(n, depth, "<p>", "</p>\n")
+	case *ast.TextBlock:
+		w.children(n, depth)
+		if n.NextSibling() != nil {
+			w.tags("\n")
+		}
+	case *ast.Heading:
+		w.heading(n, depth)
+	case *ast.Blockquote:
+		w.within(n, depth, "<blockquote>\n", "</blockquote>\n")
+	case *ast.List:
+		w.list(n, depth)
+	case *ast.ListItem:
+		w.item(n, depth)
+	case *ast.CodeBlock:
+		w.code(n, "")
+	case *ast.FencedCodeBlock:
+		w.code(n, string(n.Language(w.source)))
+	case *ast.ThematicBreak:
+		w.tags("<hr>\n")
+	case *ast.LinkReferenceDefinition:
+	case *east.Table:
+		w.table(n, depth)
+	case *east.FootnoteList:
+		w.within(n, depth, `<section class="footnotes" aria-label="Footnotes">`+"\n<ol>\n", "</ol>\n</section>\n")
+	case *east.Footnote:
+		w.within(n, depth, `<li id="`+notePrefix+strconv.Itoa(n.Index)+`">`+"\n", "</li>\n")
+	default:
+		w.inline(n, depth)
+	}
+}
+
+// inline writes what stands in a paragraph.
+func (w *writer) inline(n ast.Node, depth int) {
+	switch n := n.(type) {
+	case *ast.Text:
+		w.words(n)
+	case *ast.CodeSpan:
+		w.codeSpan(n)
+	case *ast.Emphasis:
+		if n.Level == 2 {
+			w.within(n, depth, "<strong>", "</strong>")
+		} else {
+			w.within(n, depth, "<em>", "</em>")
+		}
+	case *east.Strikethrough:
+		w.within(n, depth, "<del>", "</del>")
+	case *ast.Link:
+		w.link(n, depth)
+	case *ast.AutoLink:
+		w.autoLink(n)
+	case *ast.Image:
+		w.image(n)
+	case *east.TaskCheckBox:
+		w.checkBox(n)
+	case *east.FootnoteLink:
+		w.noteReference(n)
+	case *east.FootnoteBacklink:
+		w.noteReturn(n)
+	default:
+		w.children(n, depth)
+	}
+}
+
+func (w *writer) words(n *ast.Text) {
+	if n.IsRaw() {
+		w.raw(n.Segment.Value(w.source))
+		return
+	}
+	w.text(n.Segment.Value(w.source))
+	switch {
+	case n.HardLineBreak():
+		w.tags("<br>\n")
+	case n.SoftLineBreak():
+		w.tags("\n")
+	}
+}
+
+func (w *writer) codeSpan(n *ast.CodeSpan) {
+	w.tags("<code>")
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			value := t.Segment.Value(w.source)
+			if last := len(value) - 1; last >= 0 && value[last] == '\n' {
+				w.raw(value[:last])
+				w.tags(" ")
+				continue
+			}
+			w.raw(value)
+		}
+	}
+	w.tags("</code>")
+}
+
+func (w *writer) heading(n *ast.Heading, depth int) {
+	level := string("0123456"[n.Level])
+	id := w.ids.of(string(w.plain(n)))
+	w.within(n, depth, "<h"+level+` id="`+html.EscapeString(id)+`">`, "</h"+level+">\n")
+}
+
+func (w *writer) list(n *ast.List, depth int) {
+	switch {
+	case !n.IsOrdered():
+		w.within(n, depth, "<ul>\n", "</ul>\n")
+	case n.Start != 1:
+		w.within(n, depth, `<ol start="`+strconv.Itoa(n.Start)+"\">\n", "</ol>\n")
+	default:
+		w.within(n, depth, "<ol>\n", "</ol>\n")
+	}
+}
+
+func (w *writer) item(n *ast.ListItem, depth int) {
+	open := "<li>"
+	if isTask(n) {
+		open = `<li class="task">`
+	}
+	if first := n.FirstChild(); first != nil && first.Kind() != ast.KindTextBlock {
+		open += "\n"
+	}
+	w.within(n, depth, open, "</li>\n")
+}
+
+// isTask tells whether an item begins with a box.
+func isTask(n *ast.ListItem) bool {
+	if n.FirstChild() == nil {
+		return false
+	}
+	_, ok := n.FirstChild().FirstChild().(*east.TaskCheckBox)
+	return ok
+}
+
+func (w *writer) checkBox(n *east.TaskCheckBox) {
+	if n.IsChecked {
+		w.tags(`<input type="checkbox" disabled checked aria-label="done"> `)
+	} else {
+		w.tags(`<input type="checkbox" disabled aria-label="to do"> `)
+	}
+}
+
+// table writes one in a box of its own, which scrolls when the table is wider than the page.
+func (w *writer) table(n *east.Table, depth int) {
+	w.tags(`<div class="table" tabindex="0">`, "\n<table>\n")
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		_, head := row.(*east.TableHeader)
+		if head {
+			w.tags("<thead>\n")
+		}
+		w.row(row, head, depth+1)
+		if head {
+			w.tags("</thead>\n<tbody>\n")
+		}
+	}
+	w.tags("</tbody>\n</table>\n</div>\n")
+}
+
+func (w *writer) row(row ast.Node, head bool, depth int) {
+	tag := "td"
+	if head {
+		tag = "th"
+	}
+	w.tags("<tr>\n")
+	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+		open := "<" + tag + ">"
+		if cell, ok := c.(*east.TableCell); ok {
+			switch cell.Alignment {
+			case east.AlignRight:
+				open = "<" + tag + ` class="right">`
+			case east.AlignCenter:
+				open = "<" + tag + ` class="center">`
+			}
+		}
+		w.within(c, depth, open, "</"+tag+">\n")
+	}
+	w.tags("</tr>\n")
+}
+
+// plain returns the words in a node: the alternative of a picture, the name of a heading.
+func (w *writer) plain(n ast.Node) []byte {
+	start := len(w.out)
+	w.plainChildren(n, 0)
+	words := []byte(html.UnescapeString(string(w.out[start:])))
+	w.out = w.out[:start]
+	w.meter.spend(4*len(words), 2*len(words))
+	return words
+}
+
+func (w *writer) plainChildren(n ast.Node, depth int) {
+	w.meter.require(depth <= maxDepth)
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		w.meter.spend(inlineSteps, 0)
+		switch c := c.(type) {
+		case *ast.Text:
+			if c.IsRaw() {
+				w.raw(c.Segment.Value(w.source))
+			} else {
+				w.text(c.Segment.Value(w.source))
+			}
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				w.tags(" ")
+			}
+		case *ast.AutoLink:
+			w.raw(c.Label(w.source))
+		default:
+			w.plainChildren(c, depth+1)
+		}
+	}
+}
+
+// What follows makes the writer one that goldmark's escaping writes to. It never fails and holds
+// nothing back.
+
+// Write implements [io.Writer].
+func (w *writer) Write(p []byte) (int, error) {
+	w.out = append(w.out, p...)
+	w.meter.spend(len(p), 0)
+	w.meter.require(len(w.out) <= maxOutput)
+	return len(p), nil
+}
+
+// WriteString implements [io.StringWriter].
+func (w *writer) WriteString(s string) (int, error) {
+	w.tags(s)
+	return len(s), nil
+}
+
+// WriteByte implements [io.ByteWriter].
+func (w *writer) WriteByte(c byte) error {
+	w.out = append(w.out, c)
+	return nil
+}
+
+// WriteRune writes a character.
+func (w *writer) WriteRune(r rune) (int, error) {
+	before := len(w.out)
+	w.out = utf8.AppendRune(w.out, r)
+	return len(w.out) - before, nil
+}
+
+// Available returns how much may be written without another allocation.
+func (w *writer) Available() int { return cap(w.out) - len(w.out) }
+
+// Buffered returns what is held back: nothing.
+func (w *writer) Buffered() int { return 0 }
+
+// Flush does nothing.
+func (w *writer) Flush() error { return nil }
+
+// escape makes a text fit to stand in HTML, also between quotes.
+func escape(s string) string { return html.EscapeString(strings.ToValidUTF8(s, "\ufffd")) }
