@@ -111,6 +111,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
+// baseURL checks the address of a server, and takes off the slash at its end.
 func baseURL(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
@@ -119,6 +120,7 @@ func baseURL(server string) (string, error) {
 	return strings.TrimRight(server, "/"), nil
 }
 
+// withDefaults fills in what was left out.
 func (c Config) withDefaults() Config {
 	if c.UserAgent == "" {
 		c.UserAgent = "sheaf-go"

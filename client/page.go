@@ -35,6 +35,7 @@ type Page[T any] struct {
 // More reports whether anything stands behind this page.
 func (p Page[T]) More() bool { return p.Offset+p.Limit < p.Total }
 
+// values are the parameters of a query.
 func (p Paging) values() url.Values {
 	q := url.Values{}
 	if p.Limit != 0 {

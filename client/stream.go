@@ -216,6 +216,7 @@ type lively struct {
 	quiet *time.Timer
 }
 
+// Read notes that something came.
 func (l lively) Read(b []byte) (int, error) {
 	n, err := l.Reader.Read(b)
 	if n > 0 {

@@ -69,6 +69,7 @@ func (im *Import) Check(op app.Operator) error {
 	return err
 }
 
+// sameCount compares what the last line says with what was there.
 func sameCount(says sheaf.Opt[int64], has int64) error {
 	if says.Given() && says.Value != has {
 		return fmt.Errorf("says that there are %d records before it, and there are %d: lines were lost or added, export it again", says.Value, has)
@@ -99,6 +100,7 @@ func (im *Import) each(fn func(number int, line line) error) (int, error) {
 	}
 }
 
+// notEmpty refuses a file without a line.
 func (im *Import) notEmpty(lines int) error {
 	if lines == 0 {
 		return fmt.Errorf("%s is empty: it is no export", im.File)
@@ -106,6 +108,7 @@ func (im *Import) notEmpty(lines int) error {
 	return nil
 }
 
+// line reads a line and passes it on.
 func (im *Import) line(number int, text []byte, fn func(int, line) error) error {
 	line, err := parseLine(text)
 	switch {
@@ -132,6 +135,7 @@ func (e *lineFault) Error() string {
 	return fmt.Sprintf("line %d: %s", e.number, sheaf.OperatorText(e.err))
 }
 
+// atLine says in which line an error was found.
 func atLine(number int, err error) error {
 	var fault *lineFault
 	if errors.As(err, &fault) || ofNoLine(err) || errors.Is(err, errStopped) {
@@ -212,6 +216,7 @@ func (b *batch) full(next line) bool {
 		len(b.records) > 0 && (next.kind == kindSubscription) != (b.kind == kindSubscription)
 }
 
+// add gathers a record for the next transaction.
 func (b *batch) add(number int, line line) {
 	if len(b.records) == 0 {
 		b.first = number
@@ -244,6 +249,7 @@ func (im *Import) flush(ctx context.Context, b *batch) error {
 	return nil
 }
 
+// importOne adds a batch in one transaction, or tries it in a rehearsal.
 func (im *Import) importOne(ctx context.Context, records []app.ImportRecord) (app.Imported, error) {
 	if im.rehearsal != nil {
 		return im.rehearsal.Import(ctx, records)
@@ -251,6 +257,7 @@ func (im *Import) importOne(ctx context.Context, records []app.ImportRecord) (ap
 	return im.op.Import(ctx, im.Workspace, records)
 }
 
+// refused says which line of a batch was refused.
 func (im *Import) refused(b *batch, err error) error {
 	var record *app.RecordError
 	if errors.As(err, &record) {

@@ -12,6 +12,7 @@ import (
 // of memory.
 const maxFile = 1 << 20
 
+// readSmallFile reads a file that a setting names.
 func readSmallFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,6 +49,7 @@ func parseFile(content string) (values map[string]string, problems []error) {
 	return values, problems
 }
 
+// parseLine reads a line of a file of settings: a name, "=" and a value.
 func parseLine(values map[string]string, line string) error {
 	key, value, found := strings.Cut(line, "=")
 	if !found {

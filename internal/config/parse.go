@@ -20,6 +20,7 @@ import (
 // Every parser here returns an error that reads "FAULT; REMEDY", where the fault is about the
 // value.
 
+// parseAddr reads an address to listen on.
 func parseAddr(value string) (string, error) {
 	_, port, err := net.SplitHostPort(value)
 	if err != nil {
@@ -41,6 +42,7 @@ func offOr[T any](parse func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
+// parseFolder reads the name of a folder.
 func parseFolder(value string) (string, error) {
 	if value == "" {
 		return "", errors.New("is empty; name a folder, it is made when it does not exist")
@@ -113,6 +115,7 @@ func parseMasterKey(value string) (SecretBytes, error) {
 	return key, nil
 }
 
+// parsePublicURL reads how clients reach the service.
 func parsePublicURL(value string) (*url.URL, error) {
 	if value == "" {
 		return nil, nil
@@ -135,6 +138,7 @@ func parsePublicURL(value string) (*url.URL, error) {
 	return u, nil
 }
 
+// oneOf reads one of these words.
 func oneOf[T ~string](choices ...T) func(string) (T, error) {
 	return func(value string) (T, error) {
 		if !slices.Contains(choices, T(value)) {
@@ -189,6 +193,7 @@ func parsePlans(value string, plans map[string]*int) error {
 	return errors.Join(problems...)
 }
 
+// parseDuration reads a duration.
 func parseDuration(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	if err != nil {
@@ -213,6 +218,7 @@ func durationBetween(least, most time.Duration) func(string) (time.Duration, err
 	}
 }
 
+// parseRetryDelays reads the pauses between the attempts of a delivery.
 func parseRetryDelays(value string) ([]time.Duration, error) {
 	const remedy = "give the three delays before attempts 2 to 4, for example 1s,10s,60s"
 	items := strings.Split(value, ",")
@@ -332,6 +338,7 @@ func isToken(value string) bool {
 	})
 }
 
+// parseLogLevel reads from which level on the log is written.
 func parseLogLevel(value string) (slog.Level, error) {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,

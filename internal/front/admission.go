@@ -91,6 +91,7 @@ func (x *Exchange) resume() {
 	x.count(1)
 }
 
+// count adds n to the requests in work, of all and of the workspace.
 func (x *Exchange) count(n int64) {
 	if x.inShare {
 		x.front.shares.add(x.workspace, n)

@@ -35,6 +35,7 @@ func (x *Exchange) ReadBody() (body []byte, err error) {
 	return body, err
 }
 
+// readSized reads a body whose length the client named.
 func (x *Exchange) readSized(size int64) ([]byte, error) {
 	if size > freeBody {
 		if err := x.holdBody(size); err != nil {
@@ -68,6 +69,7 @@ func (x *Exchange) readGrowing() ([]byte, error) {
 	}
 }
 
+// holdBody counts n bytes of the body until the request ends, or returns a Refusal.
 func (x *Exchange) holdBody(n int64) error {
 	if !x.front.bodies.reserve(x.workspace, n) {
 		return x.front.refuse()

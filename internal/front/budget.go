@@ -67,6 +67,7 @@ func (b *budget) release(ws string, n int64) {
 	}
 }
 
+// size returns how many bytes are held.
 func (b *budget) size() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

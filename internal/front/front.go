@@ -160,6 +160,7 @@ func (f *Front) mountOf(u *url.URL) *mount {
 	return f.rest
 }
 
+// fits reports whether one of the mount's patterns leads there.
 func (m *mount) fits(path string) bool {
 	for _, p := range m.Paths {
 		switch {
@@ -233,6 +234,7 @@ func (f *Front) requestID(r *http.Request) string {
 	return string(strconv.AppendUint(append(b[:0], f.idPrefix...), f.lastID.Add(1), 10))
 }
 
+// isRequestID reports whether a text can stand in a header, a log and a page as it is.
 func isRequestID(id string) bool {
 	if len(id) == 0 || len(id) > 128 {
 		return false
@@ -249,6 +251,7 @@ func isRequestID(id string) bool {
 // all edges end. It may be called again.
 func (f *Front) Drain() { f.stop.Do(func() { close(f.stopping) }) }
 
+// isStopping reports whether Drain was called.
 func (f *Front) isStopping() bool {
 	select {
 	case <-f.stopping:

@@ -36,6 +36,7 @@ func (x *Exchange) EnterStream(key string) (leave func(), err error) {
 	return leave, err
 }
 
+// enter counts a stream in, or returns a Refusal; leave counts it out.
 func (s *streams) enter(key, workspace string) (leave func(), err error) {
 	byKey, byWorkspace := "key "+key, "workspace "+workspace
 	s.mu.Lock()
@@ -66,6 +67,7 @@ func (s *streams) count(byKey, byWorkspace string, n int) {
 	}
 }
 
+// size returns how many streams are open.
 func (s *streams) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -96,6 +96,8 @@ func (l *Lines) start() {
 	l.startLocked()
 }
 
+// startLocked begins to write what was gathered, on a goroutine that ends when nothing is left. l
+// is locked.
 func (l *Lines) startLocked() {
 	if !l.writing && len(l.buf) > 0 {
 		l.writing = true
@@ -181,6 +183,7 @@ func (l *Lines) AtOnce() io.Writer { return atOnce{l} }
 
 type atOnce struct{ *Lines }
 
+// Write puts the text behind the lines that wait, and waits for a while until it is written.
 func (o atOnce) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	o.buf = append(o.buf, text...)

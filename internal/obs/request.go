@@ -43,6 +43,7 @@ var plain = func() (set [256]bool) {
 	return set
 }()
 
+// isPlain reports whether a value needs no quotes.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if !plain[s[i]] {
@@ -52,6 +53,7 @@ func isPlain(s string) bool {
 	return true
 }
 
+// appendText writes the line as slog's text handler would.
 func appendText(b []byte, r *Request) []byte {
 	b = append(b, "time="...)
 	b = r.At.AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
@@ -78,6 +80,7 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
+// appendJSON writes the line as slog's JSON handler would.
 func appendJSON(b []byte, r *Request) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.At.AppendFormat(b, time.RFC3339Nano)

@@ -54,6 +54,7 @@ func (r *Route) Served(status int, took time.Duration) {
 	r.seconds().Observe(took.Seconds())
 }
 
+// statusClass is a status as the metrics have it: 2xx, 4xx.
 func statusClass(class int) string {
 	if class == 0 {
 		return "none"

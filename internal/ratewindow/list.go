@@ -3,6 +3,7 @@ package ratewindow
 // list is a doubly linked list of keys, through the keys themselves.
 type list struct{ front, back *key }
 
+// pushBack adds a key at the end.
 func (l *list) pushBack(k *key) {
 	k.prev, k.next = l.back, nil
 	if l.back == nil {
@@ -13,6 +14,7 @@ func (l *list) pushBack(k *key) {
 	l.back = k
 }
 
+// remove takes a key out.
 func (l *list) remove(k *key) {
 	if k.prev == nil {
 		l.front = k.next
@@ -27,6 +29,7 @@ func (l *list) remove(k *key) {
 	k.prev, k.next = nil, nil
 }
 
+// moveToBack makes a key the last.
 func (l *list) moveToBack(k *key) {
 	if l.back == k {
 		return

@@ -38,6 +38,7 @@ func (r *ring) push(at int64, limit int) {
 	r.n++
 }
 
+// grow makes room for size times, in their order.
 func (r *ring) grow(size int) {
 	times := make([]int64, size)
 	k := copy(times, r.times[r.first:])

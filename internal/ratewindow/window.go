@@ -216,6 +216,7 @@ func (w *Window) lock(a, b int) {
 	}
 }
 
+// unlock gives back what lock took.
 func (w *Window) unlock(a, b int) {
 	w.shards[a].mu.Unlock()
 	if a != b {
@@ -286,6 +287,7 @@ func (s *shard) find(name string) *key {
 	return k
 }
 
+// insert adds a key that has no admissions yet.
 func (s *shard) insert(name string) *key {
 	k := &key{name: strings.Clone(name)} // the caller's string may be part of something large
 	s.keys[k.name] = k

@@ -137,6 +137,7 @@ func (a *Attempt) Fields(o *Object) {
 	o.Text("response_body", a.ResponseBody)
 }
 
+// nonEmpty is nil for an empty text, which JSON has as null.
 func nonEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -144,6 +145,7 @@ func nonEmpty(s string) *string {
 	return &s
 }
 
+// nonZero is nil for 0, which JSON has as null.
 func nonZero(n int64) *int64 {
 	if n == 0 {
 		return nil

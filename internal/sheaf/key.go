@@ -54,6 +54,7 @@ func RandomBase62(random io.Reader, n int) string {
 	return string(out)
 }
 
+// checksum is the end of a key, by which a slip in copying it is found.
 func checksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var out [keyChecksum]byte

@@ -75,6 +75,7 @@ func (s *Subscription) Fields(o *Object) {
 	o.Texts("header_names", s.HeaderNames)
 }
 
+// eventNames are the types as texts.
 func eventNames(types []EventType) []string {
 	out := make([]string, len(types))
 	for i, t := range types {
@@ -168,6 +169,7 @@ func ParseEventTypes(names []string) ([]EventType, error) {
 	return out, nil
 }
 
+// checkHeaders returns what is wrong with the custom headers of a subscription.
 func checkHeaders(headers []Header) error {
 	if len(headers) > MaxHeaders {
 		return Invalidf("headers has %d entries, at most %d are allowed", len(headers), MaxHeaders)
@@ -190,6 +192,8 @@ func checkHeaders(headers []Header) error {
 	return nil
 }
 
+// reservedHeader reports whether a header is not for subscriptions to set: it is ours, or HTTP's
+// own.
 func reservedHeader(lower string) bool {
 	switch lower {
 	case "host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "accept-encoding",
@@ -204,6 +208,7 @@ func reservedHeader(lower string) bool {
 	return false
 }
 
+// isToken reports whether a text can be the name of a header.
 func isToken(s string) bool {
 	for _, c := range []byte(s) {
 		alnum := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'

@@ -173,6 +173,7 @@ func wrongType(field, want string, got jsontext.Value) error {
 	return &FieldError{shown(field), "must be " + want + ", not " + noun(got.Kind())}
 }
 
+// text reads a string.
 func text(field string, v jsontext.Value) (string, error) {
 	if v.Kind() != jsontext.KindString {
 		return "", wrongType(field, "a string", v)

@@ -51,6 +51,8 @@ func ParseObject(body []byte) (Object, error) {
 	return o, nil
 }
 
+// checkStart refuses a body that is empty, begins with a byte order mark, or is too large for the
+// reader's offsets.
 func checkStart(body []byte) error {
 	switch {
 	case len(bytes.Trim(body, " \t\r\n")) == 0:
@@ -80,6 +82,7 @@ type reader struct {
 	nul   bool  // the body contains \u0000 somewhere, so that every string must be looked at
 }
 
+// reset readies the reader for another body.
 func (r *reader) reset(body []byte) {
 	r.body = body
 	r.buf = *bytes.NewBuffer(body)
@@ -146,6 +149,7 @@ func (r *reader) value() error {
 	return err
 }
 
+// object passes over an object, and looks at all that is in it.
 func (r *reader) object() error {
 	if err := r.begin(); err != nil {
 		return err
@@ -160,6 +164,7 @@ func (r *reader) object() error {
 	return r.end()
 }
 
+// array passes over an array, and looks at all that is in it.
 func (r *reader) array() error {
 	if err := r.begin(); err != nil {
 		return err

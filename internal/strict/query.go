@@ -33,6 +33,7 @@ func ParseQuery(raw string) (Query, error) {
 	return q, nil
 }
 
+// parsePair reads name=value.
 func parsePair(part string) (Pair, error) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, problem := decode(rawName)

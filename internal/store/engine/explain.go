@@ -33,6 +33,7 @@ type explaining struct {
 	plans  []Plan
 }
 
+// newExplaining makes a connection over that of r.
 func newExplaining(r *Reader) *explaining {
 	c := &explaining{conn: r.conn, prefix: "EXPLAIN QUERY PLAN "}
 	if r.dialect.Postgres {
@@ -49,6 +50,7 @@ func (c *explaining) query(sql string, args []any, each func(*Row) error) error 
 	return c.conn.query(sql, args, each)
 }
 
+// exec is query for what writes.
 func (c *explaining) exec(sql string, args []any) (int64, error) {
 	if err := c.explain(sql, args); err != nil {
 		return 0, err
@@ -56,6 +58,7 @@ func (c *explaining) exec(sql string, args []any) (int64, error) {
 	return c.conn.exec(sql, args)
 }
 
+// explain asks for the plan of a statement and keeps it.
 func (c *explaining) explain(sql string, args []any) error {
 	var steps []string
 	err := c.conn.query(c.prefix+sql, args, func(r *Row) error {

@@ -165,36 +165,46 @@ func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts 
 	return texts, rows.Err()
 }
 
-// takeWriteLock changes nothing. A transaction of SQLite that reads first and then writes fails at
+// waitForWriter changes nothing. A transaction of SQLite that reads first and then writes fails at
 // once when anybody, a checkpoint too, was at the log in between; one that begins with a write
 // waits for its turn.
-const takeWriteLock = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
+const waitForWriter = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
 
-func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
-	files, err := fs.Sub(o.Migrations, folder)
-	if err != nil {
-		return err
-	}
-	options = append(options, goose.WithDisableGlobalRegistry(true))
+// runnable has goose call the functions of Options.Run in place of the statements of their files.
+func (o Options) runnable(files fs.FS, postgres bool) (options []goose.ProviderOption, err error) {
 	for name, run := range o.Run {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		version, err := goose.NumericComponent(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m := Migration{Text: string(text), Postgres: dialect == goose.DialectPostgres, Log: o.Log}
+		m := Migration{Text: string(text), Postgres: postgres, Log: o.Log}
 		options = append(options, goose.WithExcludeNames([]string{name}), goose.WithGoMigrations(goose.NewGoMigration(version,
 			&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 				m.tx = tx
-				if err := m.Exec(ctx, takeWriteLock); err != nil {
+				if err := m.Exec(ctx, waitForWriter); err != nil {
 					return err
 				}
 				return run(ctx, m)
 			}}, nil)))
 	}
+	return options, nil
+}
+
+// apply runs the migrations of a folder that the database lacks, each in one transaction.
+func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
+	files, err := fs.Sub(o.Migrations, folder)
+	if err != nil {
+		return err
+	}
+	runnable, err := o.runnable(files, dialect == goose.DialectPostgres)
+	if err != nil {
+		return err
+	}
+	options = append(append(options, goose.WithDisableGlobalRegistry(true)), runnable...)
 	p, err := goose.NewProvider(dialect, db, files, options...)
 	if err != nil {
 		return err
