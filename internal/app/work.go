@@ -96,7 +96,7 @@ func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	// It follows the clock, so that a version that a failover lost does not come again for
 	// something else.
 	w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())
-	w.emitRaw(t, id, w.caller.User, sheaf.AppendJSON(nil, payload))
+	w.emitRaw(t, id, w.caller.User, sheaf.Encode(payload))
 }
 
 // emitRaw is emit for a payload that is encoded already, in the name of any user.

@@ -112,7 +112,7 @@ func (e *Envelope) Fields(o *Object) {
 // Event returns the event with its envelope encoded. Its Number is given by the store, when it is
 // appended to the log.
 func (e *Envelope) Event() Event {
-	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(nil, e)}
+	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(make([]byte, 0, usualSize+len(e.Payload)), e)}
 }
 
 // Updated is the payload of an *.updated event: the record as it is, and under "previous" the old
@@ -122,7 +122,7 @@ type Updated struct{ Before, After Record }
 // Fields appends the record and what it was.
 func (u *Updated) Fields(o *Object) {
 	u.After.Fields(o)
-	o.Raw("previous", AppendPrevious(nil, u.Before, u.After))
+	o.Raw("previous", AppendPrevious(make([]byte, 0, usualSize), u.Before, u.After))
 }
 
 // EventFilter narrows the log; the zero value narrows nothing.

@@ -17,6 +17,10 @@ type RecordFunc func(o *Object)
 // Fields appends what the function appends.
 func (f RecordFunc) Fields(o *Object) { f(o) }
 
+// usualSize is what an encoded record usually needs: a buffer that begins with less is copied, up to
+// five times, while it grows.
+const usualSize = 512
+
 // AppendJSON appends r as a JSON object. Strings are not HTML-escaped, so that a receiver that
 // re-encodes a payload gets the same bytes.
 func AppendJSON(b []byte, r Record) []byte {
@@ -24,6 +28,9 @@ func AppendJSON(b []byte, r Record) []byte {
 	r.Fields(&o)
 	return append(o.buf, '}')
 }
+
+// Encode returns r as a JSON object.
+func Encode(r Record) []byte { return AppendJSON(make([]byte, 0, usualSize), r) }
 
 // Object appends the members of one JSON object. It is written by hand because a page of 50 costs
 // 95 µs this way and 165 µs with encoding/json.
@@ -186,7 +193,7 @@ func OwnFields(r Record) map[string][]byte {
 
 // tracked returns the record's members with their spans.
 func tracked(r Record) Object {
-	o := Object{track: true}
+	o := Object{buf: make([]byte, 0, usualSize), spans: make([]span, 0, 16), track: true}
 	r.Fields(&o)
 	return o
 }

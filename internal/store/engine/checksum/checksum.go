@@ -84,6 +84,8 @@ type pageFile struct {
 	trusting bool    // of a database: whatever is read is believed
 	frame    int64   // of a log: where the header of a frame was just written
 	number   uint32  // of a log: the page that this header names
+	last     bool    // of a log: this header ends a transaction
+	gathered gathered
 }
 
 var pageVFS struct {
@@ -173,6 +175,8 @@ func ourMethods(tls *libc.TLS, base uintptr, ofLog bool) uintptr {
 	methods.FiVersion = min(methods.FiVersion, 2) // no memory maps, which would pass us by
 	if ofLog {
 		methods.FxRead, methods.FxWrite = address(readFrame), address(writeFrame)
+		methods.FxSync, methods.FxTruncate = address(syncLog), address(truncateLog)
+		methods.FxFileSize, methods.FxClose = address(sizeOfLog), address(closeLog)
 	} else {
 		methods.FxRead, methods.FxWrite, methods.FxShmLock = address(readPage), address(writePage), address(lockLog)
 	}
@@ -283,9 +287,11 @@ func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] } // #
 
 // The functions of SQLite's file systems that we stand before.
 type (
-	openFunc = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
-	pageFunc = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
-	sizeFunc = func(tls *libc.TLS, file, size uintptr) int32
-	syncFunc = func(tls *libc.TLS, file uintptr, flags int32) int32
-	lockFunc = func(tls *libc.TLS, file uintptr, first, n, flags int32) int32
+	openFunc     = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
+	pageFunc     = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
+	sizeFunc     = func(tls *libc.TLS, file, size uintptr) int32
+	closeFunc    = func(tls *libc.TLS, file uintptr) int32
+	truncateFunc = func(tls *libc.TLS, file uintptr, size int64) int32
+	syncFunc     = func(tls *libc.TLS, file uintptr, flags int32) int32
+	lockFunc     = func(tls *libc.TLS, file uintptr, first, n, flags int32) int32
 )

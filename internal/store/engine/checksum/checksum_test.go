@@ -108,6 +108,49 @@ func TestFrames_OfATransactionThatOutgrowsTheCache(t *testing.T) {
 	}
 }
 
+// What was gathered of a transaction that was taken back is in the way of nothing: neither of the next one, which is
+// written to the same place, nor of another connection.
+func TestFrames_AfterATransactionThatWasTakenBack(t *testing.T) {
+	t.Parallel()
+	path, c := begun(t)
+	run(t, c, "PRAGMA cache_size = 10") // pages, so that most go into the log before the end
+	for range 3 {
+		run(t, c, "BEGIN")
+		run(t, c, written)
+		run(t, c, "ROLLBACK")
+		run(t, c, "INSERT INTO texts (name, value) VALUES (hex(randomblob(16)), 'kept')")
+	}
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for text, want := range map[string]string{"SELECT COUNT(*) || group_concat(DISTINCT value) FROM texts": "3kept", "PRAGMA integrity_check": "ok"} {
+		var got string
+		err := sqlitex.ExecuteTransient(other, text, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			got = s.ColumnText(0)
+			return nil
+		}})
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// A commit is in the file before anybody is told of it, also where it is not synced.
+func TestFrames_AreWrittenOutWithoutSync(t *testing.T) {
+	t.Parallel()
+	path, c := begun(t)
+	run(t, c, "PRAGMA synchronous = OFF")
+	before := checkFrames(t, path)
+	for i := range 5 {
+		run(t, c, "INSERT INTO texts (name, value) VALUES (hex(randomblob(16)), 'x')")
+		if n := checkFrames(t, path); n <= before+i {
+			t.Fatalf("after commit %d the log has %d frames, %d before them all", i+1, n, before)
+		}
+	}
+}
+
 // What rots in the log is refused when it is read, not only when the log is opened.
 func TestFrames_DamageIsRefusedWhenItIsRead(t *testing.T) {
 	t.Parallel()

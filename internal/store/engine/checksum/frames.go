@@ -43,13 +43,13 @@ func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int3
 	switch in := (offset - logHeader) % (size + frameHeader); {
 	case size == 0:
 	case n == frameHeader && in == 0:
-		f.frame, f.number = offset, binary.BigEndian.Uint32(b)
+		f.frame, f.number, f.last = offset, binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]) != 0
 	case int64(n) == size && in == frameHeader:
 		if rc := f.stampFrame(tls, file, log, b, offset-frameHeader); rc != lib.SQLITE_OK {
 			return rc
 		}
 	}
-	return f.write(tls, file, buffer, n, offset)
+	return f.gather(tls, file, buffer, n, offset, size)
 }
 
 // stampFrame gives a page its checksum, and corrects the frame's sum, on which SQLite builds the
@@ -75,13 +75,16 @@ func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page [
 	out := tls.Alloc(4)
 	defer tls.Free(4)
 	binary.BigEndian.PutUint32(unsafe.Slice(at[byte](out), 4), *sum) // #nosec G103 -- SQLite's own memory
-	return f.write(tls, file, out, 4, header+frameSum+4)
+	return f.gather(tls, file, out, 4, header+frameSum+4, int64(len(page)))
 }
 
 // readFrame believes a page of the log that has our checksum, or that adds up to the sum of its
 // frame: then another program wrote it, or an older one of ours.
 func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f, log := stateOf(file), logOf(file)
+	if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
+		return rc
+	}
 	rc := f.read(tls, file, buffer, n, offset)
 	size := framed(log)
 	if rc != lib.SQLITE_OK || size == 0 || int64(n) != size || (offset-logHeader)%(size+frameHeader) != frameHeader {
@@ -140,6 +143,9 @@ func wordsOf(log *lib.TWal) binary.ByteOrder {
 
 // word reads one from the log's own headers.
 func (f *pageFile) word(tls *libc.TLS, file uintptr, offset int64) (uint32, int32) {
+	if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
+		return 0, rc
+	}
 	out := tls.Alloc(4)
 	defer tls.Free(4)
 	rc := f.read(tls, file, out, 4, offset)
