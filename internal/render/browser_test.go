@@ -1,0 +1,223 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"sheaf.dev/internal/sheaftest"
+)
+
+// chromium opens a tab in a browser of its own, which ends with the test.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		sheaftest.Unable(t, "rendered text is looked at in Debian's package chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		// Nothing on the pages may leave this machine, whatever they try.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("close the browser: %v", err)
+		}
+		stop()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// A listener serves pages and hears what they do: requests that they make, and calls of alert.
+type listener struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]string // by path
+	heard map[string]string // what was asked for, with the page that did
+}
+
+func newListener(t *testing.T) *listener {
+	t.Helper()
+	l := &listener{pages: map[string]string{}, heard: map[string]string{}}
+	l.Server = httptest.NewServer(http.HandlerFunc(l.serve))
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.Header().Set("Cache-Control", "no-store")
+	if text, ok := l.pages[r.URL.Path]; ok {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(text))
+		return
+	}
+	if r.URL.Path != "/favicon.ico" {
+		l.heard[r.URL.Path] = r.Referer()
+	}
+	http.NotFound(w, r)
+}
+
+// show puts a page at a path. It has no policy: nothing but the renderer stands between the text
+// and the reader. What would run calls alert, which the page hears.
+func (l *listener) show(path, body string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pages[path] = `<!doctype html><meta charset="utf-8"><title>a</title><script>
+window.heard = [];
+for (const name of ['alert', 'confirm', 'prompt', 'print', 'open', 'msgbox']) window[name] = (...a) => { heard.push(name + '(' + a + ')') };
+addEventListener('securitypolicyviolation', (e) => heard.push(e.blockedURI));
+</script><div class="prose">` + body + `</div>`
+}
+
+// provoke does with a page what a reader might: it moves over everything, focuses and clicks it.
+// It returns what was heard, also what an element's name has put in the way of the page's own.
+const provoke = `new Promise((done) => {
+  for (const e of document.querySelectorAll('.prose, .prose *')) {
+    for (const type of ['mouseover', 'mouseenter', 'pointerenter', 'focus', 'blur', 'error', 'load', 'toggle', 'start', 'animationstart', 'transitionend', 'beforetoggle', 'change'])
+      e.dispatchEvent(new Event(type, {bubbles: false}));
+    if (e.tagName === 'A' && e.href && !/^(https?|mailto|document|media):/.test(e.href)) e.click();
+    if (e.tagName === 'BUTTON' || e.tagName === 'FORM') heard.push(e.tagName);
+    for (const a of e.attributes) if (a.name.startsWith('on') || /^\s*javascript:/i.test(a.value) && a.name !== 'alt' && a.name !== 'title') heard.push(a.name + '=' + a.value);
+  }
+  for (const name of ['location', 'cookie', 'getElementById', 'body', 'forms', 'constructor', '__proto__'])
+    if (document[name] instanceof HTMLElement && name !== 'body' || window[name] instanceof HTMLElement) heard.push('the name ' + name);
+  if (document.body.tagName !== 'BODY' || typeof document.getElementById !== 'function') heard.push('the document');
+  setTimeout(() => done(heard.join('; ')), 30);
+})`
+
+// D83: no vector runs or loads anything in a real browser, as the API shows it and as the console
+// does. A control that would, is heard.
+func TestBrowser_HearsNothing(t *testing.T) {
+	l := newListener(t)
+	r := newHostileRenderer()
+	ctx := chromium(t)
+	listen := func(path, body string) string {
+		l.show(path, body)
+		if err := chromedp.Do(ctx, chromedp.Navigate(l.URL+path)); err != nil {
+			t.Fatal(err)
+		}
+		heard, err := chromedp.Run(ctx, chromedp.Evaluate[string](provoke, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for asked := range l.heard {
+			if !strings.HasPrefix(asked, "/media/") { // these the reader may see
+				heard += "; asked for " + asked
+			}
+		}
+		clear(l.heard)
+		return heard
+	}
+	for _, control := range []string{
+		`<img src=x onerror=alert(1)>`, `<a href="javascript:alert(1)">a</a>`, `<p onmouseover="alert(1)">a</p>`, `<img src="` + l.URL + `/tracker.png">`,
+		`<svg onload=alert(1)></svg>`, `<form id="cookie"></form>`,
+	} {
+		if heard := listen("/control", control); heard == "" {
+			t.Errorf("the control is not heard: %s", control)
+		}
+	}
+	for i, v := range vectors(t, l.URL) {
+		p := r.page(t, v.text)
+		body := string(p.HTML(Refs{})) + string(p.HTML(known))
+		if heard := listen(fmt.Sprintf("/vector-%d", i), body); heard != "" {
+			t.Errorf("%s is heard: %s\n%s", v.name, heard, body)
+		}
+	}
+}
+
+// The style sheet: every colour of text can be read on its ground, in light and in dark. The
+// pictures are for a person, in out.
+func TestCSS_CanBeRead(t *testing.T) {
+	file, err := os.ReadFile("testdata/specimen.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newListener(t)
+	p := New(Options{}).page(t, string(file))
+	l.show("/specimen", `<style>:root { color-scheme: light dark } body { background: light-dark(#ffffff, #1d1c19); font-family: system-ui; margin: 2rem auto; padding: 0 1rem; max-width: 46rem }`+
+		CSS+`</style>`+string(p.HTML(known)))
+	ctx := chromium(t)
+	for _, scheme := range []string{"light", "dark"} {
+		features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		if err := errors.Join(err, chromedp.Do(ctx, chromedp.EmulateViewport(900, 2150), chromedp.Navigate(l.URL+"/specimen"))); err != nil {
+			t.Fatal(err)
+		}
+		weak, err := chromedp.Run(ctx, chromedp.Evaluate[string](contrasts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if weak != "" {
+			t.Errorf("in %s: %s", scheme, weak)
+		}
+		if err := save(ctx, scheme); err != nil {
+			t.Error(err)
+		}
+	}
+	if weak := weakest(t, ctx, l); weak == "" {
+		t.Error("the control, grey on grey, is found to be readable")
+	}
+}
+
+// weakest asks for the contrasts of a page that has none.
+func weakest(t *testing.T, ctx context.Context, l *listener) string {
+	t.Helper()
+	l.show("/grey", `<style>p { background: #777; color: #888 }</style><p>a</p>`)
+	if err := chromedp.Do(ctx, chromedp.Navigate(l.URL+"/grey")); err != nil {
+		t.Fatal(err)
+	}
+	weak, err := chromedp.Run(ctx, chromedp.Evaluate[string](contrasts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return weak
+}
+
+// contrasts lists the elements whose text has a contrast below 4.5 : 1, as WCAG 2 computes it.
+const contrasts = `(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+  const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+  const ground = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255]; };
+  const weak = new Set();
+  for (const e of document.querySelectorAll('.prose, .prose *')) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    const [a, b] = [luminance(rgb(getComputedStyle(e).color)), luminance(ground(e))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) weak.add(e.tagName.toLowerCase() + '.' + e.className + ' ' + ratio.toFixed(2));
+  }
+  return [...weak].join(', ');
+})()`
+
+// save writes a picture of what the tab shows.
+func save(ctx context.Context, name string) error {
+	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll("out", 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("out", "prose-"+name+".png"), picture.Data, 0o644)
+}
