@@ -27,7 +27,7 @@ type Bulk struct {
 const bulkFrom = 8
 
 // NewBulk makes a bulk of a text. The columns name its arguments: "name int" is a number, "name id"
-// an identifier, "name" a text. Beside {name}, the text may have three marks: {lock} is where
+// an identifier, "name bytes" bytes, "name" a text. Beside {name}, the text may have three marks: {lock} is where
 // PostgreSQL locks the rows of a SELECT, {row} where the columns of an UPDATE's RETURNING begin,
 // and {rows} where the rows of arguments are joined.
 func NewBulk(text, lock string, columns ...string) *Bulk {
@@ -37,7 +37,7 @@ func NewBulk(text, lock string, columns ...string) *Bulk {
 	for i, c := range columns {
 		var kind string
 		names[i], kind, _ = strings.Cut(c, " ")
-		kind = map[string]string{"": "TEXT", "int": "BIGINT", "id": "UUID"}[kind]
+		kind = map[string]string{"": "TEXT", "int": "BIGINT", "id": "UUID", "bytes": "BYTEA"}[kind]
 		b.kinds[i] = kind
 		arrays[i] = fmt.Sprintf("CAST($%d AS %s[])", i+1, kind)
 		sqlite = append(sqlite, "{"+names[i]+"}", fmt.Sprintf("$%d", i+1))
@@ -106,7 +106,7 @@ func (b *Bulk) arrays(rows [][]any) []any {
 		switch kind {
 		case "BIGINT":
 			out[i] = valuesOf[int64](rows, i)
-		case "UUID":
+		case "UUID", "BYTEA":
 			out[i] = valuesOf[[]byte](rows, i)
 		default:
 			out[i] = valuesOf[string](rows, i)

@@ -49,6 +49,16 @@ type Options struct {
 	DatabaseURL string // postgres://…
 	Log         *slog.Logger
 
+	// File is the SQLite file in the folder; empty is FileName.
+	File string
+	// Connections is how many transactions run beside each other; 0 leaves that
+	// to the engine.
+	Connections int
+	// Derived says that all of it can be made again from elsewhere: on SQLite a
+	// power cut may take the last commits back, which then need no fsync, though
+	// never leave half of one.
+	Derived bool
+
 	// Migrations has a folder of them for each engine, sqlite and postgres.
 	Migrations fs.FS
 	// Run has the migrations that are more than the statements of their files, by the files' names.
@@ -73,6 +83,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Elsewhere == nil {
 		o.Elsewhere = func() {}
+	}
+	if o.File == "" {
+		o.File = FileName
 	}
 	return o
 }

@@ -58,6 +58,9 @@ func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = 16
 	}
+	if o.Connections > 0 {
+		config.MaxConns = int32(o.Connections)
+	}
 	// A host that is frozen or cut off refuses nothing: only time tells.
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout

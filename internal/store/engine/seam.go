@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,19 @@ func (r *Row) Blob() []byte {
 		return b
 	}
 	return append([]byte(nil), r.raw[i]...)
+}
+
+// Into reads a text or bytes into buf, which grows where it must, and returns
+// what it read. It is for those who read very many rows and keep none.
+func (r *Row) Into(buf []byte) []byte {
+	i := r.Skip()
+	if r.stmt == nil {
+		return append(buf[:0], r.raw[i]...)
+	}
+	n := r.stmt.ColumnLen(i)
+	buf = slices.Grow(buf[:0], n)[:n]
+	r.stmt.ColumnBytes(i, buf)
+	return buf
 }
 
 // ID reads an identifier; NULL is all zeros.

@@ -54,18 +54,18 @@ type SQLite struct {
 // openSQLite opens the file with all of its connections: the writer's, the one that brings the log
 // over, and the readers'.
 func openSQLite(o Options) (*SQLite, error) {
-	path := filepath.Join(o.Folder, FileName)
+	path := filepath.Join(o.Folder, o.File)
 	if err := checkFile(path, o.Log); err != nil {
 		return nil, err
 	}
 	if err := claimFile(path); err != nil {
 		return nil, err
 	}
-	w, err := openConn(path, false)
+	w, err := connect(o, path, false)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := openConn(path, false)
+	beside, err := connect(o, path, false)
 	if err != nil {
 		w.close()
 		return nil, err
@@ -76,10 +76,13 @@ func openSQLite(o Options) (*SQLite, error) {
 		beside.close()
 		return nil, damaged(path, err)
 	}
-	e := &SQLite{path: path, log: o.Log, size: max(4, 2*runtime.GOMAXPROCS(0)), trusts: func() {}, closed: make(chan struct{}), watched: make(chan struct{})}
+	e := &SQLite{path: path, log: o.Log, size: o.Connections, trusts: func() {}, closed: make(chan struct{}), watched: make(chan struct{})}
+	if e.size == 0 {
+		e.size = max(4, 2*runtime.GOMAXPROCS(0))
+	}
 	e.readers = make(chan *sqliteConn, e.size)
 	for range e.size {
-		r, err := openConn(path, true)
+		r, err := connect(o, path, true)
 		if err != nil {
 			h.Release()
 			w.close()
@@ -276,6 +279,22 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 		}
 	}
 	return &sqliteConn{c: c, statements: map[*sqlite.Stmt]statement{}}, nil
+}
+
+// connect opens one connection of the store that the options describe. What is derived needs no
+// fsync, and little cache: it is read through rather than again.
+func connect(o Options, path string, reader bool) (*sqliteConn, error) {
+	c, err := openConn(path, reader)
+	if err != nil || !o.Derived {
+		return c, err
+	}
+	for _, p := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -2000"} {
+		if err := sqlitex.ExecuteTransient(c.c, p, nil); err != nil {
+			c.close()
+			return nil, damaged(path, err)
+		}
+	}
+	return c, nil
 }
 
 // Connections implements Engine.
