@@ -12,6 +12,7 @@ import (
 
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -21,6 +22,7 @@ type App struct {
 	store    *store.Store     // reached through the gate alone: see authorize.go
 	now      func() time.Time // UTC, cut to milliseconds: what is stored is what is shown
 	random   io.Reader        // for identifiers and secrets
+	index    *search.Index    // nil: nobody searches
 	webhooks Webhooks
 	trials   *trials        // the test events that wait for their endpoints
 	sessions *knownSessions // whose sessions were seen here
@@ -35,6 +37,8 @@ type Config struct {
 	Store  *store.Store
 	Now    func() time.Time // the clock
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
+	// Index finds what the store keeps; it may be left out where nobody searches.
+	Index *search.Index
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
 	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
@@ -64,7 +68,7 @@ func New(c Config) *App {
 		c.MaxRecords = func(sheaf.Plan) int { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
+		index: c.Index, webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

@@ -36,7 +36,9 @@ var rules = []rule{
 	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/obs", "internal/forwarded"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
-		may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/failpoint"}},
+		may: []string{"internal/search", "internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/failpoint"}},
+	{part: "internal/search", why: "it finds what the store keeps, and knows no rule: who may see a hit, app says",
+		may: []string{"internal/store", "internal/store/engine", "internal/sheaf"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
 		may: []string{"internal/store/engine", "internal/sheaf", "internal/seal", "internal/failpoint"}},
 	{part: "internal/store/doctor", why: "it asks the stored data, noun by noun, and changes nothing",

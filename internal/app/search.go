@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"sheaf.dev/internal/search"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Search returns a page of what has every word of the query, of the kinds that the caller may read.
+// It is Forbidden for a caller who may read none of those that are asked for, and for one who asks
+// for a folder and may not read folders. Words that are wrong are Invalid.
+func (a *App) Search(ctx context.Context, c Caller, q sheaf.SearchQuery) (page sheaf.Page[sheaf.Hit], err error) {
+	may := search.Scope{Types: readable(c, q.Types), Folders: c.May(sheaf.ProjectsRead)}
+	needs := searching(q, may.Types)
+	if err := needs(c); err != nil {
+		return page, err
+	}
+	err = a.index.View(ctx, c.Workspace, q, func(ctx context.Context, v *search.View) (err error) {
+		page, err = read(ctx, a, c, needs, func(r *store.Reader) (sheaf.Page[sheaf.Hit], error) { return v.Find(r, may) })
+		return err
+	})
+	return page, err
+}
+
+// readable returns those of the kinds that the caller may read; of none, of all.
+func readable(c Caller, asked []sheaf.SearchType) (types []sheaf.SearchType) {
+	if len(asked) == 0 {
+		asked = sheaf.SearchTypes
+	}
+	for _, t := range asked {
+		if c.May(t.Scope()) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// searching demands that the caller may read some of the kinds that are asked for, and the folders
+// by which the search is narrowed.
+func searching(q sheaf.SearchQuery, readable []sheaf.SearchType) need {
+	return func(c Caller) error {
+		if q.Folder != nil {
+			if err := c.Authorize(sheaf.ProjectsRead); err != nil {
+				return err
+			}
+		}
+		if len(readable) > 0 {
+			return nil
+		}
+		if len(q.Types) > 0 && !slices.Contains(q.Types, sheaf.SearchDocument) {
+			return c.Authorize(sheaf.ProjectsRead)
+		}
+		return c.Authorize(sheaf.DocumentsRead)
+	}
+}

@@ -1,0 +1,200 @@
+package search_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/search"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// rare, some and common are words of 10, 1,000 and half of the benchmark's documents.
+const (
+	rare   = "kingfisher"
+	some   = "bullfinch"
+	common = "sparrow"
+)
+
+// prose makes texts of about 2 KB, of words that follow each other as often as in a language.
+type prose struct {
+	random *mathrand.Rand
+	words  []string
+}
+
+func newProse() *prose {
+	p := &prose{random: mathrand.New(mathrand.NewPCG(1, 2))}
+	const letters = "eeeeaaaaiioonnnnttttrrssshhllddccmmffppggwybvkxjq"
+	for range 20_000 {
+		word := make([]byte, 2+p.random.IntN(9))
+		for i := range word {
+			word[i] = letters[p.random.IntN(len(letters))]
+		}
+		p.words = append(p.words, string(word))
+	}
+	return p
+}
+
+func (p *prose) text(i int) string {
+	var b strings.Builder
+	for b.Len() < 1950 {
+		// The first words are the frequent ones.
+		at := int(float64(len(p.words)) * p.random.Float64() * p.random.Float64() * p.random.Float64())
+		b.WriteString(p.words[at])
+		b.WriteByte(" \n.,"[max(0, p.random.IntN(12)-8)])
+	}
+	if i%2 == 0 {
+		b.WriteString(" " + common)
+	}
+	if i%100 == 1 {
+		b.WriteString(" " + some)
+	}
+	if i%10_000 == 3 {
+		b.WriteString(" " + rare)
+	}
+	return b.String()
+}
+
+// fill adds n documents of 2 KB, past the rules, which would take minutes.
+func fill(tb testing.TB, st *store.Store, c app.Caller, n int) {
+	tb.Helper()
+	p := newProse()
+	for at := 0; at < n; at += 500 {
+		documents, events := []*sheaf.Document{}, []sheaf.Event{}
+		now := time.Now().UTC().Truncate(time.Millisecond)
+		for i := at; i < min(n, at+500); i++ {
+			text := p.text(i)
+			d := &sheaf.Document{ID: sheaf.DocumentID(sheaf.NewUUID(now, rand.Reader)), Title: fmt.Sprintf("Document %d", i), Description: &text, CreatedAt: now, UpdatedAt: now, Revision: 1}
+			documents = append(documents, d)
+			events = append(events, (&sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + sheaf.NewUUID(now, rand.Reader)), Type: sheaf.DocumentCreated, At: now,
+				UserID: c.User, ResourceID: string(d.ID), Payload: []byte("{}")}).Event())
+		}
+		err := st.Write(context.Background(), func(tx *store.Tx) error {
+			w, err := tx.LockWorkspace(c.Workspace)
+			if err != nil {
+				return err
+			}
+			for _, d := range documents {
+				w.LastNumber++
+				w.Documents++
+				d.Number = w.LastNumber
+			}
+			if err := tx.InsertDocuments(c.Workspace, documents); err != nil {
+				return err
+			}
+			if err := tx.AppendEvents(&w, slices.Clone(events)); err != nil {
+				return err
+			}
+			return tx.SaveWorkspace(w)
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSearch looks for words that 10, 1,000 and 50,000 of 100,000 documents have, and tells how
+// long the index took to build.
+func BenchmarkSearch(b *testing.B) {
+	for name, options := range map[string]func(testing.TB) store.Options{"sqlite": onSQLite, "postgres": onPostgres} {
+		b.Run(name, func(b *testing.B) {
+			const documents = 100_000
+			w := newWorld(b, options(b))
+			c, small := w.workspace(), w.workspace()
+			fill(b, w.store, c, documents)
+			fill(b, w.store, small, 100)
+			began := time.Now()
+			w.catchUp()
+			b.Logf("%d documents were taken in within %v: %d bytes", documents, time.Since(began).Round(time.Millisecond), w.index.Size())
+			for _, test := range []struct {
+				name string
+				c    app.Caller
+				word string
+				want int64
+			}{{"10", c, rare, documents / 10_000}, {"1000", c, some, documents / 100}, {"50000", c, common, documents / 2},
+				{"none", c, "ornithologist", 0}, {"two characters", c, "qx", -1}, {"small workspace", small, common, 50}} {
+				b.Run(test.name, func(b *testing.B) {
+					var times []time.Duration
+					for b.Loop() {
+						began := time.Now()
+						page, err := w.app.Search(context.Background(), test.c, sheaf.SearchQuery{Text: test.word, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit}})
+						times = append(times, time.Since(began))
+						if err != nil || test.want >= 0 && page.Total != test.want {
+							b.Fatalf("found %d, want %d: %v", page.Total, test.want, err)
+						}
+					}
+					slices.Sort(times)
+					b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkFold and BenchmarkGrams are what each document costs, apart from being written.
+func BenchmarkFold(b *testing.B) {
+	text := newProse().text(0)
+	for b.Loop() {
+		search.Fold(text)
+	}
+}
+
+func BenchmarkGrams(b *testing.B) {
+	text := []byte(search.Fold(newProse().text(0)))
+	grams := search.NewGrams()
+	for b.Loop() {
+		grams(7, text)
+	}
+}
+
+// BenchmarkFollow writes 500 documents of 2 KB a second, by 16 clients, while the index follows, and
+// tells how far behind it was at most.
+func BenchmarkFollow(b *testing.B) {
+	for name, options := range map[string]func(testing.TB) store.Options{"sqlite": onSQLite, "postgres": onPostgres} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, options(b))
+			c := w.workspace()
+			ctx, stop := context.WithCancel(context.Background())
+			var running sync.WaitGroup
+			running.Go(func() { w.index.Run(ctx) })
+			var longest time.Duration
+			for b.Loop() {
+				longest = max(longest, w.writeAt(c, 500, 5*time.Second))
+			}
+			stop()
+			running.Wait()
+			b.ReportMetric(longest.Seconds(), "s-behind")
+		})
+	}
+}
+
+// writeAt writes documents at a rate for a while, and returns how far behind the index was at most.
+func (w *world) writeAt(c app.Caller, rate int, during time.Duration) (longest time.Duration) {
+	texts, work := newProse(), make(chan string)
+	var writers sync.WaitGroup
+	for range 16 {
+		writers.Go(func() {
+			for text := range work {
+				w.document(c, "Document", text)
+			}
+		})
+	}
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	for i := range rate * int(during/time.Second) {
+		<-tick.C
+		work <- texts.text(i)
+		longest = max(longest, w.index.Lag())
+	}
+	close(work)
+	writers.Wait()
+	return longest
+}

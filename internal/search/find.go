@@ -1,0 +1,247 @@
+package search
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// behindMost is by how many events the index may be behind for a search: so many records it reads
+// from the store itself, and beyond that it waits.
+const behindMost = 2000
+
+// Scope is what a caller may be shown.
+type Scope struct {
+	Types []sheaf.SearchType // the kinds that are looked for
+	// Folders says whether it may be shown in which folders documents lie.
+	Folders bool
+}
+
+// Find returns the page that the query asks for, as of the snapshot r of the store, which must be
+// younger than the view.
+//
+// The index is the store as of its cursor, an event of the log. Whatever changed since is told of by
+// the events behind it: of these records nothing is taken from the index, and each is read from the
+// store and looked at. So the page and its total are those of the snapshot, however far the index is
+// behind. Each record of the page is read from the store once more and must have the words.
+func (v *View) Find(r *store.Reader, may Scope) (page sheaf.Page[sheaf.Hit], err error) {
+	page.Paging = v.query.Paging
+	changed, err := v.changed(r)
+	if err != nil {
+		return page, err
+	}
+	where, err := v.where(r)
+	if err != nil {
+		return page, err
+	}
+	asked := make([]bool, len(kinds))
+	for _, t := range may.Types {
+		asked[kindOf(t)] = true
+	}
+	wanted := func(kind int64, _, parent id) bool { return asked[kind] && where.has(kind, parent) }
+	most := v.query.Offset + v.query.Limit
+	found, err := v.scan(most, func(kind int64, at, parent id) bool {
+		_, stale := changed[at]
+		return !stale && wanted(kind, at, parent)
+	})
+	if err != nil {
+		return page, err
+	}
+	if err := v.findChanged(r, changed, wanted, found); err != nil {
+		return page, err
+	}
+	slices.SortFunc(found.first, hit.before)
+	page.Total = found.total
+	if v.query.Offset < len(found.first) {
+		page.Items, err = v.show(r, may, found.first[v.query.Offset:])
+	}
+	page.Total -= int64(max(0, len(found.first)-v.query.Offset) - len(page.Items))
+	return page, err
+}
+
+// changed returns the records that changed after the view, with their types. It returns errBehind
+// when they are too many, or when the log does not tell.
+func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
+	log, found, err := r.Log(v.ws)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, sheaf.Missing("workspace")
+	}
+	if goesOn, err := v.space.follows(r, v.ws, log); err != nil || !goesOn {
+		return nil, errors.Join(err, errBehindUnless(err))
+	}
+	if log.Last-v.space.cursor > behindMost {
+		return nil, errBehind
+	}
+	changes, err := r.ChangesAfter(v.ws, v.space.cursor, behindMost)
+	changed := make(map[id]sheaf.SearchType, len(changes))
+	for i := range changes {
+		if t := changes[i].Type; t != "" {
+			changed[idOf(changes[i].ID)] = t
+		}
+	}
+	return changed, err
+}
+
+// errBehindUnless is errBehind where nothing else is wrong.
+func errBehindUnless(err error) error {
+	if err != nil {
+		return nil
+	}
+	return errBehind
+}
+
+// where says in what a record must lie.
+type where struct {
+	project *id
+	folders map[id]struct{} // nil: anywhere
+	within  map[id]struct{} // the projects in these
+}
+
+// where reads what the query narrows the search to.
+func (v *View) where(r *store.Reader) (w where, err error) {
+	if v.query.Project != nil {
+		p := idOf(string(*v.query.Project))
+		w.project = &p
+	}
+	if v.query.Folder == nil {
+		return w, nil
+	}
+	folders, projects, err := r.Below(v.ws, *v.query.Folder)
+	w.folders, w.within = setOf(folders), setOf(projects)
+	return w, err
+}
+
+func setOf(ids []id) map[id]struct{} {
+	out := make(map[id]struct{}, len(ids))
+	for _, one := range ids {
+		out[one] = struct{}{}
+	}
+	return out
+}
+
+// has reports whether a record of that kind and parent lies there.
+func (w *where) has(kind int64, parent id) bool {
+	document := kinds[kind] == sheaf.SearchDocument
+	if w.project != nil && !(document && parent == *w.project) {
+		return false
+	}
+	if w.folders == nil {
+		return true
+	}
+	in := w.folders
+	if document {
+		in = w.within
+	}
+	_, ok := in[parent]
+	return ok
+}
+
+// named is a record that is read from the store.
+type named struct {
+	kind sheaf.SearchType
+	id   string
+}
+
+func (n *named) what() (sheaf.SearchType, string) { return n.kind, n.id }
+
+// findChanged looks at the records that changed, in the store.
+func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wanted func(int64, id, id) bool, found *hits) error {
+	list := make([]named, 0, len(changed))
+	for at, t := range changed {
+		list = append(list, named{t, sheaf.FormatUUID(at)})
+	}
+	for group := range slices.Chunk(list, groupRecords) {
+		if err := v.ctx.Err(); err != nil {
+			return sheaf.UnavailableError(err)
+		}
+		records, err := readGroup(r, v.ws, group, (*named).what)
+		if err != nil {
+			return err
+		}
+		for i := range records {
+			if h, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
+				found.add(h)
+			}
+		}
+	}
+	return nil
+}
+
+// parentOf returns what a record lies in; zero is nothing.
+func parentOf(f *store.Findable) id {
+	switch {
+	case f.Project != nil:
+		return idOf(string(*f.Project))
+	case f.Folder != nil:
+		return idOf(string(*f.Folder))
+	}
+	return id{}
+}
+
+// look tells whether a record of the store has the words.
+func (v *View) look(f *store.Findable) (h hit, ok bool) {
+	record := newRecord(f)
+	ok, inTitle := v.words.match([]byte(record.title), func() []byte { return []byte(record.body) })
+	return hit{inTitle: inTitle, updated: f.UpdatedAt.UnixMilli(), kind: record.kind, id: record.id}, ok
+}
+
+// show reads the hits of a page from the store, and leaves out what does not have the words. Were
+// the index wrong, that would show here, and never to the caller.
+func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, err error) {
+	for group := range slices.Chunk(page, groupRecords) {
+		if err := v.ctx.Err(); err != nil {
+			return nil, sheaf.UnavailableError(err)
+		}
+		records, err := readGroup(r, v.ws, group, func(h *hit) (sheaf.SearchType, string) { return kinds[h.kind], sheaf.FormatUUID(h.id) })
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range group {
+			i := slices.IndexFunc(records, func(f store.Findable) bool { return idOf(f.ID) == h.id })
+			if i < 0 {
+				v.index.Log.Error("the index of search names what is not there: run sheaf reindex", "workspace_id", v.ws, "id", sheaf.FormatUUID(h.id))
+				continue
+			}
+			if now, ok := v.look(&records[i]); !ok || now != h {
+				v.index.Log.Error("the index of search differs from what is stored: run sheaf reindex", "workspace_id", v.ws, "id", records[i].ID)
+				continue
+			}
+			shown = append(shown, v.hitOf(&records[i]))
+		}
+	}
+	if may.Folders {
+		err = v.showFolders(r, shown)
+	}
+	return shown, err
+}
+
+func (v *View) hitOf(f *store.Findable) sheaf.Hit {
+	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond)}
+	h.Snippet, h.Ranges = snippet(v.words.long, f.Description, f.Content)
+	return h
+}
+
+// showFolders adds to documents the folder of their project.
+func (v *View) showFolders(r *store.Reader, shown []sheaf.Hit) error {
+	var projects []sheaf.ProjectID
+	for i := range shown {
+		if p := shown[i].ProjectID; p != nil && !slices.Contains(projects, *p) {
+			projects = append(projects, *p)
+		}
+	}
+	folders, err := r.FoldersOf(v.ws, projects)
+	for i := range shown {
+		if p := shown[i].ProjectID; p != nil {
+			if f, ok := folders[*p]; ok {
+				shown[i].FolderID = &f
+			}
+		}
+	}
+	return err
+}

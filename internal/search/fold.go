@@ -1,0 +1,139 @@
+package search
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// A letter is the smallest piece of a text that is folded by itself: a character with the accents
+// behind it, or a run of white space. So every piece of a folded text leads back to the letters
+// that it was made of, which is what marking a hit in a text as it was written needs.
+
+// Fold returns s as search sees it: without regard to case, to how accents are composed and to the
+// width of a character (as store.Fold, and width), with one space for each run of white space.
+func Fold(s string) string {
+	if plain(s) {
+		return foldPlain(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	eachLetter(s, func(_, _ int, folded string) bool {
+		b.WriteString(folded)
+		return true
+	})
+	return b.String()
+}
+
+// plain reports whether every byte is ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// foldPlain is Fold of ASCII, which most texts are.
+func foldPlain(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'A' <= c && c <= 'Z':
+			out = append(out, c+'a'-'A')
+		case !sheaf.SeparatesWords(rune(c)):
+			out = append(out, c)
+		case i == 0 || !sheaf.SeparatesWords(rune(s[i-1])):
+			out = append(out, ' ')
+		}
+	}
+	return string(out)
+}
+
+// eachLetter calls each for the letters of s, with where they lie in it, until each returns false.
+func eachLetter(s string, each func(start, end int, folded string) bool) {
+	for start := 0; start < len(s); {
+		end, folded := letter(s[start:])
+		if !each(start, start+end, folded) {
+			return
+		}
+		start += end
+	}
+}
+
+// letter returns the length of the first letter of s, and what it is folded to.
+func letter(s string) (length int, folded string) {
+	r, size := utf8.DecodeRuneInString(s)
+	if sheaf.SeparatesWords(r) {
+		for size < len(s) {
+			next, n := utf8.DecodeRuneInString(s[size:])
+			if !sheaf.SeparatesWords(next) {
+				break
+			}
+			size += n
+		}
+		return size, " "
+	}
+	for size < len(s) {
+		next, n := utf8.DecodeRuneInString(s[size:])
+		if begins(next) {
+			break
+		}
+		size += n
+	}
+	if size == utf8.RuneLen(r) {
+		return size, foldRune(r)
+	}
+	return size, foldLetter(s[:size])
+}
+
+// begins reports whether a letter begins with r, whatever stands before it: whether it never joins
+// the character before it.
+func begins(r rune) bool {
+	if r < 0x300 || 0x3400 <= r && r < 0xA000 {
+		return true
+	}
+	var b [utf8.UTFMax]byte
+	n := utf8.EncodeRune(b[:], widthOf(r))
+	return norm.NFC.Properties(b[:n]).BoundaryBefore()
+}
+
+// widthOf returns the character of ordinary width that stands for r.
+func widthOf(r rune) rune {
+	if wide := width.LookupRune(r).Folded(); wide != 0 {
+		return wide
+	}
+	return r
+}
+
+func foldLetter(s string) string { return store.Fold(strings.Map(widthOf, s)) }
+
+// knownRunes is up to which character the table of folds reaches: the alphabets.
+const knownRunes = 0x3000
+
+// foldedRunes has what each of the first characters is folded to.
+var foldedRunes = sync.OnceValue(func() *[knownRunes]string {
+	var table [knownRunes]string
+	for r := range rune(knownRunes) {
+		table[r] = foldLetter(string(r))
+	}
+	return &table
+})
+
+// foldRune is foldLetter of a single character. Ideographs are never anything else.
+func foldRune(r rune) string {
+	switch {
+	case r < knownRunes:
+		return foldedRunes()[r]
+	case 0x3400 <= r && r < 0xA000:
+		return string(r)
+	}
+	return foldLetter(string(r))
+}

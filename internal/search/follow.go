@@ -1,0 +1,541 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/engine"
+)
+
+// The follower is the one that writes the index. It is woken by commits, and takes in what they
+// changed a batch at a time, each batch from one snapshot of the store into one transaction of the
+// index; one batch of each workspace that has changes, and then the next of each.
+//
+// On PostgreSQL one node follows, under a lock. Should that be lost unnoticed and a second one
+// begin, neither harms the other: every transaction proves first that the space is still as it was
+// read (space.hold).
+
+const (
+	// lookEvery is how often every log is looked at, whatever commits told, and how often a node
+	// that does not follow looks whether it is its turn.
+	lookEvery = time.Second
+	// gatherFor is a pause between two passes, in which writes gather to one batch.
+	gatherFor = 100 * time.Millisecond
+	// forgetEvery is after how many looks workspaces are looked for that are no longer there.
+	forgetEvery = 60
+	// batchChanges, batchBytes and groupRecords bound a batch: how many events it takes in, about
+	// how much text, and how many records are read at once, of which each may have a megabyte.
+	batchChanges = 512
+	batchBytes   = 4 << 20
+	groupRecords = 16
+)
+
+// Run follows the logs of all workspaces until ctx ends; of several nodes one does.
+func (x *Index) Run(ctx context.Context) error {
+	x.Store.OnCommit(x.noted.add)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		err := x.Open(ctx)
+		if err == nil {
+			err = x.engine.Alone(ctx, "search", x.follow)
+		}
+		if err != nil && ctx.Err() == nil {
+			x.Log.Warn("could not follow the log for the index of search", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// CatchUp takes in everything that there is now, unless another node or process follows: then it
+// returns at once. Nothing may follow on this index meanwhile.
+func (x *Index) CatchUp(ctx context.Context) error {
+	if err := x.Open(ctx); err != nil {
+		return err
+	}
+	return x.engine.Alone(ctx, "search", x.catchUp)
+}
+
+func (x *Index) catchUp(ctx context.Context) error {
+	defer x.begin()()
+	todo, err := x.todo(ctx, true)
+	if err != nil {
+		return err
+	}
+	return x.pass(ctx, todo)
+}
+
+const countBuilt = `
+SELECT COUNT(*)
+FROM search_spaces
+WHERE state = 1 AND form = $1 AND asked >= $2`
+
+// Built returns of how many workspaces the index was made since that was asked for so often, and how
+// many workspaces there are.
+func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err error) {
+	if err := x.Open(ctx); err != nil {
+		return 0, 0, err
+	}
+	err = x.engine.Read(ctx, func(r *engine.Reader) error {
+		n, err := r.Count(countBuilt, form, asked)
+		done = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	err = x.Store.Read(ctx, func(r *store.Reader) error {
+		return r.EachLog(func(sheaf.WorkspaceID, int64) { all++ })
+	})
+	return min(done, all), all, err
+}
+
+// begin makes what a follower has; the function that it returns lets go of it.
+func (x *Index) begin() (end func()) {
+	x.known, x.grams = map[sheaf.WorkspaceID]int64{}, new(gramSets)
+	return func() {
+		x.known, x.grams = nil, nil
+		x.figures.stopFollowing()
+	}
+}
+
+// follow takes in what changes until ctx ends or the database is gone.
+func (x *Index) follow(ctx context.Context) error {
+	defer x.begin()()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	for n := 0; ; n++ {
+		todo, err := x.todo(ctx, true)
+		if err == nil {
+			err = x.pass(ctx, todo)
+		}
+		if err == nil && n%forgetEvery == 0 {
+			err = x.forgetGone(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		for looked := false; !looked; {
+			rest.Reset(gatherFor)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-rest.C:
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-look.C:
+				looked = true
+			case <-x.noted.some:
+				if todo, err = x.todo(ctx, false); err == nil {
+					err = x.pass(ctx, todo)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// todo returns the workspaces that have something to take in: those that commits told of, or after
+// a look at every log.
+func (x *Index) todo(ctx context.Context, look bool) (map[sheaf.WorkspaceID]struct{}, error) {
+	told := x.noted.take()
+	if !look && !told.All {
+		return told.IDs, nil
+	}
+	todo := map[sheaf.WorkspaceID]struct{}{}
+	err := x.Store.Read(ctx, func(r *store.Reader) error {
+		asked, err := r.ReindexAsked()
+		if err != nil {
+			return err
+		}
+		if asked != x.figures.asked.Swap(asked) {
+			clear(x.known)
+		}
+		return r.EachLog(func(ws sheaf.WorkspaceID, last int64) {
+			if at, known := x.known[ws]; !known || at != last {
+				todo[ws] = struct{}{}
+			}
+		})
+	})
+	return todo, err
+}
+
+// pass takes in everything that the workspaces have to take in, and what is told of meanwhile.
+func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) error {
+	for ctx.Err() == nil {
+		busy := false
+		for _, ws := range slices.Collect(maps.Keys(todo)) {
+			more, err := x.step(ctx, ws)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+				x.Log.Warn("could not take changes into the index of search", "workspace_id", ws, "error", err)
+			}
+			if busy = busy || more; !more || err != nil {
+				delete(todo, ws)
+			}
+		}
+		if !busy {
+			var err error
+			if busy, err = x.removeSome(ctx); err != nil || !busy {
+				return err
+			}
+		}
+		for ws := range x.noted.take().IDs {
+			if todo == nil {
+				todo = map[sheaf.WorkspaceID]struct{}{}
+			}
+			todo[ws] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// forgetGone has the spaces of workspaces leave that are no longer there.
+func (x *Index) forgetGone(ctx context.Context) error {
+	there := map[sheaf.WorkspaceID]int64{}
+	err := x.Store.Read(ctx, func(r *store.Reader) error {
+		return r.EachLog(func(ws sheaf.WorkspaceID, last int64) { there[ws] = last })
+	})
+	if err != nil {
+		return err
+	}
+	return x.forget(ctx, there)
+}
+
+// step does one piece of work for a workspace, and reports whether there is more to do.
+func (x *Index) step(ctx context.Context, ws sheaf.WorkspaceID) (more bool, err error) {
+	var serves, built *space
+	err = x.engine.Read(ctx, func(r *engine.Reader) (err error) {
+		serves, built, err = x.spacesOf(r, ws)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	repaired, err := x.repair(ctx, ws, serves, built)
+	if err != nil || repaired {
+		return repaired, err
+	}
+	if serves != nil {
+		if more, err = x.advance(ctx, ws, serves); err != nil {
+			return false, err
+		}
+	}
+	if built != nil {
+		return true, x.build(ctx, ws, serves, built)
+	}
+	if !more && serves != nil {
+		x.known[ws] = serves.cursor
+		x.figures.caughtUp(ws)
+	}
+	return more, nil
+}
+
+// repair removes spaces that cannot go on following, and begins a new one where one is needed. It
+// reports whether it changed anything.
+func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built *space) (did bool, err error) {
+	var log store.Log
+	var asked int64
+	var mark []byte
+	goesOn := map[*space]bool{}
+	err = x.Store.Read(ctx, func(r *store.Reader) (err error) {
+		var found bool
+		if log, found, err = r.Log(ws); err != nil || !found {
+			return err
+		}
+		if asked, err = r.ReindexAsked(); err != nil {
+			return err
+		}
+		for _, s := range []*space{serves, built} {
+			if s == nil {
+				continue
+			}
+			if goesOn[s], err = s.follows(r, ws, log); err != nil {
+				return err
+			}
+		}
+		mark, err = markOf(r, ws, log.Last)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	var gone []*space
+	if serves != nil && (!goesOn[serves] || serves.form != form) {
+		gone = append(gone, serves)
+	}
+	if built != nil && (!goesOn[built] || built.form != form || built.asked < asked) {
+		gone = append(gone, built)
+		built = nil
+	}
+	anew := built == nil && (serves == nil || len(gone) > 0 && gone[0] == serves || serves.asked < asked)
+	if len(gone) == 0 && !anew {
+		return false, nil
+	}
+	return true, x.engine.Write(ctx, func(tx *engine.Tx) error {
+		for _, s := range gone {
+			if err := s.leave(tx); err != nil {
+				return err
+			}
+		}
+		if !anew {
+			return nil
+		}
+		x.figures.rebuilds.Inc()
+		return tx.Exec(insertSpace, wsBytes(ws), form, asked, log.Last, mark)
+	})
+}
+
+// leave has the space removed by and by.
+func (s *space) leave(tx *engine.Tx) error {
+	if err := s.hold(tx); err != nil {
+		return err
+	}
+	after := *s
+	after.state = leaving
+	return after.save(tx)
+}
+
+// follows reports whether the space can go on from where it is: not where the log begins later than
+// behind its cursor, and not where the log is shorter than that or has another event there, as after
+// a restore.
+func (s *space) follows(r *store.Reader, ws sheaf.WorkspaceID, log store.Log) (bool, error) {
+	switch {
+	case s.cursor > log.Last:
+		return false, nil
+	case log.First == 0:
+		return s.cursor == log.Last, nil
+	case log.First > s.cursor:
+		return log.First == s.cursor+1, nil
+	}
+	mark, err := markOf(r, ws, s.cursor)
+	return string(mark) == string(s.mark), err
+}
+
+// markOf returns the bytes of the id of an event; nil when it is not kept.
+func markOf(r *store.Reader, ws sheaf.WorkspaceID, number int64) ([]byte, error) {
+	event, found, err := r.EventAt(ws, number)
+	if err != nil || !found {
+		return nil, err
+	}
+	b, _ := sheaf.UUIDBytes(string(event[len(sheaf.EventPrefix):]))
+	return b[:], nil
+}
+
+// batch is what one transaction takes in.
+type batch struct {
+	ids     []id
+	records []record
+	more    bool // there was more than it takes
+
+	cursor int64 // of a batch of changes: up to which event it reaches
+	mark   []byte
+	oldest time.Time // when the first of the changes happened
+
+	kind, upTo int64 // of a batch that builds: where the next begins
+}
+
+// advance takes a batch of changes into the space. Where there is none, it does what can wait:
+// sealing a chunk, or gathering one. It reports whether there is more to do.
+func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (more bool, err error) {
+	b, err := x.changes(ctx, ws, s.cursor)
+	if err != nil {
+		return false, fmt.Errorf("read changes: %w", err)
+	}
+	if b.cursor > s.cursor {
+		x.figures.fellBehind(ws, b.oldest)
+		after := *s
+		after.cursor, after.mark = b.cursor, b.mark
+		err := x.take(ctx, s, after, b)
+		return true, err
+	}
+	if did, err := x.seal(ctx, s); did || err != nil {
+		return did, err
+	}
+	return x.gather(ctx, s)
+}
+
+// take writes a batch into the space, which becomes like after.
+func (x *Index) take(ctx context.Context, s *space, after space, b batch) error {
+	var saved space
+	err := x.engine.Write(ctx, func(tx *engine.Tx) error {
+		saved = after
+		if err := saved.hold(tx); err != nil {
+			return err
+		}
+		if err := saved.replace(tx, b.ids, b.records); err != nil {
+			return err
+		}
+		return saved.save(tx)
+	})
+	if err == nil {
+		*s = saved
+	}
+	return err
+}
+
+// changes reads the next changes behind an event from one snapshot of the store.
+func (x *Index) changes(ctx context.Context, ws sheaf.WorkspaceID, cursor int64) (b batch, err error) {
+	b.cursor = cursor
+	var found []store.Findable
+	err = x.Store.Read(ctx, func(r *store.Reader) error {
+		b, found = batch{cursor: cursor}, nil
+		changes, err := r.ChangesAfter(ws, cursor, batchChanges)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		var n int
+		if found, n, err = readGroups(r, ws, changes, func(c *store.Change) (sheaf.SearchType, string) { return c.Type, c.ID }); err != nil {
+			return err
+		}
+		last := &changes[n-1]
+		b.oldest, b.cursor, b.more = changes[0].At, last.Number, n < len(changes) || n == batchChanges
+		if b.mark, err = markOf(r, ws, b.cursor); err != nil {
+			return err
+		}
+		for i := range changes[:n] {
+			if changes[i].Type != "" {
+				b.ids = append(b.ids, idOf(changes[i].ID))
+			}
+		}
+		return nil
+	})
+	b.fold(found)
+	return b, err
+}
+
+func idOf(text string) id {
+	b, _ := sheaf.UUIDBytes(text)
+	return b
+}
+
+// fold makes the records of what was found, each once. It takes processor time, and so comes after
+// the snapshot.
+func (b *batch) fold(found []store.Findable) {
+	slices.SortFunc(b.ids, func(x, y id) int { return slices.Compare(x[:], y[:]) })
+	b.ids = slices.Compact(b.ids)
+	seen := map[string]bool{}
+	for i := range found {
+		if !seen[found[i].ID] {
+			seen[found[i].ID] = true
+			b.records = append(b.records, newRecord(&found[i]))
+		}
+	}
+}
+
+// readGroups reads the records that a list names, a group at a time, until it is enough text for a
+// batch. It returns them, and how many of the list they are.
+func readGroups[T any](r *store.Reader, ws sheaf.WorkspaceID, list []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, n int, err error) {
+	bytes := 0
+	for n < len(list) && bytes < batchBytes {
+		group := list[n:min(n+groupRecords, len(list))]
+		records, err := readGroup(r, ws, group, what)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range records {
+			bytes += len(records[i].Content) + len(records[i].Description) + len(records[i].Title)
+		}
+		found = append(found, records...)
+		n += len(group)
+	}
+	return found, n, nil
+}
+
+// readGroup reads the records that a group names, whatever their types; "" is none.
+func readGroup[T any](r *store.Reader, ws sheaf.WorkspaceID, group []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, err error) {
+	for _, t := range sheaf.SearchTypes {
+		var ids []string
+		for i := range group {
+			if of, id := what(&group[i]); of == t && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		records, err := r.Findables(ws, t, ids)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, records...)
+	}
+	return found, nil
+}
+
+// build takes a batch of what the workspace has into a space that is not complete yet. One that is
+// follows the log, and serves when it has caught up and all its chunks are sealed.
+func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *space) error {
+	x.figures.builds(ws, x.Now())
+	if int(built.kind) == len(kinds) {
+		more, err := x.advance(ctx, ws, built)
+		if err != nil || more {
+			return err
+		}
+		return x.replaceServing(ctx, serves, built)
+	}
+	b, err := x.next(ctx, ws, built)
+	if err != nil {
+		return fmt.Errorf("read what to build: %w", err)
+	}
+	after := *built
+	after.kind, after.upTo = b.kind, b.upTo
+	return x.take(ctx, built, after, b)
+}
+
+// next reads what is built next from one snapshot of the store.
+func (x *Index) next(ctx context.Context, ws sheaf.WorkspaceID, s *space) (b batch, err error) {
+	var found []store.Findable
+	t := kinds[s.kind]
+	err = x.Store.Read(ctx, func(r *store.Reader) error {
+		b, found = batch{kind: s.kind + 1}, nil
+		list, err := r.NumberedAfter(ws, t, s.upTo, batchChanges)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		var n int
+		found, n, err = readGroups(r, ws, list, func(at *store.Numbered) (sheaf.SearchType, string) { return t, at.ID })
+		if err != nil {
+			return err
+		}
+		b.kind, b.upTo = s.kind, list[n-1].Number
+		for _, at := range list[:n] {
+			b.ids = append(b.ids, idOf(at.ID))
+		}
+		return nil
+	})
+	b.fold(found)
+	return b, err
+}
+
+// replaceServing lets the space serve that was built, in place of the one before it.
+func (x *Index) replaceServing(ctx context.Context, serves, built *space) error {
+	return x.engine.Write(ctx, func(tx *engine.Tx) error {
+		if serves != nil {
+			if err := serves.leave(tx); err != nil {
+				return err
+			}
+		}
+		if err := built.hold(tx); err != nil {
+			return err
+		}
+		after := *built
+		after.state = serving
+		return after.save(tx)
+	})
+}

@@ -1,0 +1,417 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/search"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/store"
+)
+
+func (w *world) tamper(sql string, args ...any) {
+	w.t.Helper()
+	if err := w.index.Tamper(context.Background(), sql, args...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) count(sql string) int64 {
+	w.t.Helper()
+	n, err := w.index.Count(context.Background(), sql)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) wantTitles(c app.Caller, text string, want ...string) {
+	w.t.Helper()
+	page := w.find(c, text)
+	if diff := cmp.Diff(append([]string{}, want...), titles(page)); diff != "" || page.Total != int64(len(want)) {
+		w.t.Errorf("a search for %q, total %d (-want +got):\n%s", text, page.Total, diff)
+	}
+}
+
+// damage makes the index wrong without its knowing: only one that is built anew is right again.
+func (w *world) damage() { w.tamper(`UPDATE search_texts SET title = 'damaged', body = 'damaged'`) }
+
+// D92: what was written is found from its answer on, and what was changed or deleted is not, whether
+// the index has taken it in or not.
+func TestSearch_IsAsOfTheAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c, ctx := w.workspace(), context.Background()
+		for _, settled := range []bool{false, true} {
+			settle := func() {
+				if settled {
+					w.catchUp()
+				}
+			}
+			d := w.document(c, "Kingfisher", "blue")
+			settle()
+			w.wantTitles(c, "kingfisher", "Kingfisher")
+			if _, err := w.app.UpdateDocument(ctx, c, d.ID, sheaf.DocumentChange{Title: sheaf.Some("Heron")}, sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+			w.wantTitles(c, "kingfisher")
+			w.wantTitles(c, "heron", "Heron")
+			settle()
+			w.wantTitles(c, "kingfisher")
+			w.wantTitles(c, "heron", "Heron")
+			if err := w.app.DeleteDocument(ctx, c, d.ID, sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+			w.wantTitles(c, "heron")
+			settle()
+			w.wantTitles(c, "heron")
+			if _, err := w.app.RestoreDocument(ctx, c, d.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.wantTitles(c, "heron", "Heron")
+			settle()
+			w.wantTitles(c, "heron", "Heron")
+			if err := w.app.DeleteDocument(ctx, c, d.ID, sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// D92: what the index says is shown only where the store says the same.
+func TestSearch_ShowsNothingThatTheStoreDoesNotHave(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		w.catchUp()
+		w.damage()
+		w.wantTitles(c, "damaged")
+		w.wantTitles(c, "heron") // the control: this is what a wrong index does
+	})
+}
+
+// D92: an index that cannot go on from where it is is built anew.
+func TestFollow_BuildsAnewWhatCannotGoOn(t *testing.T) {
+	for name, spoil := range map[string]func(*world, app.Caller){
+		"of another form":            func(w *world, _ app.Caller) { w.tamper(`UPDATE search_spaces SET form = 0`) },
+		"ahead of the log":           func(w *world, _ app.Caller) { w.tamper(`UPDATE search_spaces SET cursor = cursor + 3`) },
+		"of another history":         func(w *world, c app.Caller) { w.tamper(`UPDATE search_spaces SET mark = workspace`) },
+		"older than what is kept":    (*world).loseLog,
+		"asked for by sheaf reindex": func(w *world, _ app.Caller) { w.askReindex() },
+		"of another history, and behind it": func(w *world, c app.Caller) {
+			w.tamper(`UPDATE search_spaces SET mark = workspace`)
+			w.document(c, "Wren", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				c := w.workspace()
+				w.document(c, "Heron", "grey")
+				w.catchUp()
+				w.damage()
+				w.catchUp()
+				w.wantTitles(c, "heron") // the control: it goes on, and is wrong
+				spoil(w, c)
+				w.catchUp()
+				w.wantTitles(c, "heron", "Heron")
+				if n := w.count(`SELECT COUNT(*) FROM search_spaces`); n != 1 {
+					t.Errorf("%d spaces are left of one workspace", n)
+				}
+			})
+		})
+	}
+}
+
+// loseLog writes more, and removes it from the log before the index has seen it.
+func (w *world) loseLog(c app.Caller) {
+	w.document(c, "Wren", "")
+	w.document(c, "Robin", "")
+	err := w.store.Write(context.Background(), func(tx *store.Tx) error {
+		log, _, err := tx.Log(c.Workspace)
+		if err == nil {
+			_, err = tx.DeleteEvents(c.Workspace, log.Last-1, 100)
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) askReindex() {
+	err := w.store.Write(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.AskReindex()
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// D92: an index of which the log has lost nothing but what it knows goes on: a workspace in which
+// nothing happened for as long as the log is kept is not built anew.
+func TestFollow_GoesOnBehindWhatIsNotKept(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		w.catchUp()
+		before := w.count(`SELECT MAX(space) FROM search_spaces`)
+		err := w.store.Write(context.Background(), func(tx *store.Tx) error {
+			_, err := tx.DeleteEvents(c.Workspace, 1, 100)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.catchUp()
+		w.wantTitles(c, "heron", "Heron")
+		w.document(c, "Wren", "grey")
+		w.wantTitles(c, "grey", "Wren", "Heron")
+		w.catchUp()
+		w.wantTitles(c, "grey", "Wren", "Heron")
+		if after := w.count(`SELECT MAX(space) FROM search_spaces`); after != before {
+			t.Error("the index was built anew")
+		}
+	})
+}
+
+// The file can be lost, cut short or overwritten: it is made anew.
+func TestOpen_MakesAMissingOrDamagedFileAnew(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"garbage": func(path string) error { return os.WriteFile(path, make([]byte, 20_000), 0o600) },
+		"cut":     func(path string) error { return os.Truncate(path, 5000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, onSQLite(t))
+			c := w.workspace()
+			w.document(c, "Heron", "grey")
+			w.catchUp()
+			if err := w.index.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := harm(filepath.Join(w.opts.Folder, search.FileName)); err != nil {
+				t.Fatal(err)
+			}
+			w.wantTitles(c, "heron", "Heron")
+			w.catchUp()
+			w.wantTitles(c, "heron", "Heron")
+			if n := w.count(`SELECT COUNT(*) FROM search_texts`); n != 1 {
+				t.Errorf("the index has %d records", n)
+			}
+		})
+	}
+}
+
+// D92: while an index is built anew, the one before it answers.
+func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.index.Small(3, 1000)
+		c := w.workspace()
+		for i := range 20 {
+			w.document(c, fmt.Sprintf("Heron %02d", i), "grey")
+		}
+		w.catchUp()
+		w.askReindex()
+		// As a follower that died in the middle leaves it.
+		if more, err := w.index.Step(context.Background(), c.Workspace); err != nil || !more {
+			t.Fatal(more, err)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_spaces`); n != 2 {
+			t.Fatalf("%d spaces, want the one that serves and the one that is built", n)
+		}
+		w.document(c, "Heron 20", "grey")
+		if n := len(w.find(c, "heron").Items); n != 21 {
+			t.Errorf("%d hits, want 21", n)
+		}
+		w.catchUp()
+		if n := len(w.find(c, "heron").Items); n != 21 {
+			t.Errorf("%d hits, want 21", n)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_texts`); n != 21 {
+			t.Errorf("the index has %d records, want 21: the one before has not left", n)
+		}
+	})
+}
+
+// Records that change leave holes in their chunks. Those of which little is left are gathered, and
+// what nobody needs goes.
+func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.index.Small(4, 1000)
+		c := w.workspace()
+		var docs []sheaf.Document
+		for i := range 24 {
+			docs = append(docs, w.document(c, fmt.Sprintf("Heron %02d", i), "grey"))
+		}
+		w.catchUp()
+		for i, d := range docs {
+			if i%4 == 0 {
+				continue
+			}
+			if err := w.app.DeleteDocument(context.Background(), c, d.ID, sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.catchUp()
+		if n := len(w.find(c, "heron").Items); n != 6 {
+			t.Errorf("%d hits, want 6", n)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_chunks`); n > 2 {
+			t.Errorf("%d chunks are left for 6 records, at 4 each", n)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_grams WHERE at >> 10 NOT IN (SELECT at >> 10 FROM search_chunks)`); n != 0 {
+			t.Errorf("%d pages are left of chunks that are gone", n)
+		}
+	})
+}
+
+// Should two follow at once, as when a node lost its lock unnoticed, the index is as if one had.
+func TestFollow_TwoAtOnceDoNoHarm(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.index.Small(5, 3)
+		second := w.newIndex()
+		second.Small(5, 3)
+		for _, x := range []*search.Index{w.index, second} {
+			if err := x.Open(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := w.workspace()
+		var want []string
+		for i := range 60 {
+			want = append(want, w.document(c, fmt.Sprintf("Heron %02d", i), "grey").Title)
+			if i%6 == 0 {
+				var both sync.WaitGroup
+				for _, x := range []*search.Index{w.index, second} {
+					both.Go(func() {
+						if err := x.CatchUpUnlocked(context.Background()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				both.Wait()
+			}
+		}
+		w.catchUp()
+		got := titles(w.find(c, "heron grey"))
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("what was found (-want +got):\n%s", diff)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_texts`); n != 60 {
+			t.Errorf("the index has %d records, want 60", n)
+		}
+	})
+}
+
+// D92: the index follows by itself, woken by commits, and looks at least every second whatever it was
+// told; of several nodes one does.
+func TestRun_FollowsWhatIsCommitted(t *testing.T) {
+	if search.LookEvery > time.Second || search.GatherFor > 200*time.Millisecond {
+		t.Errorf("it looks every %v and gathers for %v: too late for 2 seconds", search.LookEvery, search.GatherFor)
+	}
+	each(t, func(t *testing.T, w *world) {
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		for _, x := range []*search.Index{w.index, w.newIndex()}[:w.nodes()] {
+			running.Go(func() {
+				if err := x.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		records := func(n int64) {
+			t.Helper()
+			sheaftest.Eventually(t, fmt.Sprintf("%d records in the index", n), func() bool {
+				if err := w.index.Open(ctx); err != nil {
+					t.Fatal(err)
+				}
+				return w.count(`SELECT COUNT(*) FROM search_texts`) == n
+			})
+		}
+		records(1)
+		w.document(c, "Wren", "brown")
+		records(2)
+	})
+}
+
+// nodes is how many may follow one store: several on PostgreSQL.
+func (w *world) nodes() int {
+	if w.opts.DatabaseURL != "" {
+		return 2
+	}
+	return 1
+}
+
+// D92: a search for which the index is too far behind waits for it, and says so when that does not
+// catch up in time.
+func TestSearch_WaitsForAnIndexThatIsTooFarBehind(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		w.catchUp()
+		w.tamper(`UPDATE search_spaces SET cursor = cursor + 3`)
+		w.index.Within(50 * time.Millisecond)
+		_, err := w.app.Search(context.Background(), c, sheaf.SearchQuery{Text: "heron", Paging: sheaf.Paging{Limit: 10}})
+		if sheaf.KindOf(err) != sheaf.Unavailable {
+			t.Errorf("got %v, want that it is unavailable", err)
+		}
+		w.index.Within(time.Hour)
+		var page sheaf.Page[sheaf.Hit]
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			page, err = w.app.Search(context.Background(), c, sheaf.SearchQuery{Text: "heron", Paging: sheaf.Paging{Limit: 10}})
+		})
+		w.catchUp()
+		waiting.Wait()
+		if err != nil || len(page.Items) != 1 {
+			t.Errorf("got %v (%v)", titles(page), err)
+		}
+	})
+}
+
+// A workspace has some of the places for searches at most, so that others find one.
+func TestView_LeavesPlacesForOthers(t *testing.T) {
+	w := newWorld(t, onSQLite(t))
+	ctx, greedy, other := context.Background(), w.workspace(), w.workspace()
+	q := sheaf.SearchQuery{Text: "heron"}
+	held, release := make(chan struct{}), make(chan struct{})
+	var searches sync.WaitGroup
+	for range 50 {
+		searches.Go(func() {
+			err := w.index.View(ctx, greedy.Workspace, q, func(context.Context, *search.View) error {
+				select {
+				case held <- struct{}{}:
+				default:
+				}
+				<-release
+				return nil
+			})
+			if err != nil && sheaf.KindOf(err) != sheaf.Unavailable {
+				t.Error(err)
+			}
+		})
+	}
+	<-held
+	if err := w.index.View(ctx, other.Workspace, q, func(context.Context, *search.View) error { return nil }); err != nil {
+		t.Errorf("beside the searches of another workspace: %v", err)
+	}
+	close(release)
+	searches.Wait()
+}

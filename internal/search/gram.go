@@ -1,0 +1,204 @@
+package search
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// A gram is two or three characters that stand side by side in a folded text. Whatever contains a
+// word contains the grams of the word, so that the records with all of these are the only ones to
+// look at.
+//
+// Grams are hashed into buckets. A chunk of records has a set for each bucket, of those records
+// that have a gram in it; a page has the sets of some buckets that follow each other.
+const (
+	pairs        = 1 << 14 // buckets of grams of two characters
+	triples      = 1 << 13 // and of three
+	buckets      = pairs + triples
+	perPage      = 32 // buckets of a page
+	pagesOfChunk = buckets / perPage
+	// chunkPlaces is how many records a chunk has at most.
+	chunkPlaces = 1 << chunkBits
+	chunkBits   = 10
+	// gramsOfWord bounds how many grams of a word are looked up: each of them leaves a fraction of
+	// the records that the others left.
+	gramsOfWord = 6
+)
+
+func pairBucket(a, b rune) int {
+	h := uint32(a)*0x9E3779B1 ^ uint32(b)*0x85EBCA77
+	h ^= h >> 15
+	return int(h * 0x2C1B3C6D >> (32 - 14))
+}
+
+func tripleBucket(a, b, c rune) int {
+	h := uint32(a)*0x9E3779B1 ^ uint32(b)*0x85EBCA77 ^ uint32(c)*0xC2B2AE3D
+	h ^= h >> 15
+	return pairs + int(h*0x2C1B3C6D>>(32-13))
+}
+
+// gramsOf returns buckets of a word of two characters or more: of its pair, or of some of its
+// triples, spread over the word.
+func gramsOf(word string) []int {
+	r := []rune(word)
+	if len(r) == 2 {
+		return []int{pairBucket(r[0], r[1])}
+	}
+	n := len(r) - 2
+	take := min(n, gramsOfWord)
+	out := make([]int, take)
+	for i := range take {
+		at := i * (n - 1) / max(1, take-1)
+		out[i] = tripleBucket(r[at], r[at+1], r[at+2])
+	}
+	return out
+}
+
+// set has a bit for each record of a chunk.
+type set [chunkPlaces / 64]uint64
+
+func (s *set) add(i int)      { s[i>>6] |= 1 << (i & 63) }
+func (s *set) has(i int) bool { return s[i>>6]>>(i&63)&1 == 1 }
+
+func (s *set) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// keep leaves what is in both, and reports whether that is anything.
+func (s *set) keep(other *set) bool {
+	var any uint64
+	for i := range s {
+		s[i] &= other[i]
+		any |= s[i]
+	}
+	return any != 0
+}
+
+// each calls fn for what is in the set, in order.
+func (s *set) each(fn func(i int)) {
+	for w, word := range s {
+		for word != 0 {
+			fn(w<<6 + bits.TrailingZeros64(word))
+			word &= word - 1
+		}
+	}
+}
+
+// all is the set of everything.
+func all() (s set) {
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+	return s
+}
+
+// gramSets are the sets of a whole chunk, while it is being sealed.
+type gramSets [buckets]set
+
+// add notes the grams of a folded text of the record i.
+func (g *gramSets) add(i int, text []byte) {
+	word, bit := i>>6, uint64(1)<<(i&63)
+	a, b := rune(-1), rune(-1)
+	for at := 0; at < len(text); {
+		c, size := rune(text[at]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(text[at:])
+		}
+		at += size
+		if b >= 0 {
+			g[pairBucket(b, c)][word] |= bit
+		}
+		if a >= 0 {
+			g[tripleBucket(a, b, c)][word] |= bit
+		}
+		a, b = b, c
+	}
+}
+
+// bitmap marks a set that is written bit by bit. Any other first byte is how many bytes of
+// distances between its members follow.
+const bitmap = 255
+
+// page returns the sets of a page as they are stored, nil when all of them are empty.
+func (g *gramSets) page(n int) []byte {
+	var out []byte
+	some := false
+	for b := n * perPage; b < (n+1)*perPage; b++ {
+		before := len(out)
+		out = g[b].append(out)
+		some = some || len(out) > before+1
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// append writes the set: the distances between its members, or every bit where these are shorter.
+func (s *set) append(out []byte) []byte {
+	start, last := len(out), -1
+	out = append(out, 0)
+	s.each(func(i int) {
+		if len(out)-start <= chunkPlaces/8 {
+			out = binary.AppendUvarint(out, uint64(i-last))
+			last = i
+		}
+	})
+	if n := len(out) - start - 1; n < chunkPlaces/8 {
+		out[start] = byte(n)
+		return out
+	}
+	out = append(out[:start], bitmap)
+	for _, w := range s {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out
+}
+
+// readSet returns the set of a bucket from its page. A page that is not as append wrote it gives
+// the set of everything, which leads to no wrong answer.
+func readSet(page []byte, bucket int) set {
+	for range bucket % perPage {
+		if len(page) == 0 {
+			return all()
+		}
+		n := int(page[0])
+		if n == bitmap {
+			n = chunkPlaces / 8
+		}
+		if page = page[1:]; len(page) < n {
+			return all()
+		}
+		page = page[n:]
+	}
+	return decodeSet(page)
+}
+
+func decodeSet(page []byte) (s set) {
+	switch {
+	case len(page) == 0:
+		return all()
+	case page[0] == bitmap && len(page) > chunkPlaces/8:
+		for i := range s {
+			s[i] = binary.LittleEndian.Uint64(page[1+8*i:])
+		}
+		return s
+	case page[0] == bitmap || len(page) <= int(page[0]):
+		return all()
+	}
+	last := -1
+	for list := page[1 : 1+page[0]]; len(list) > 0; {
+		d, n := binary.Uvarint(list)
+		if n <= 0 || d == 0 || d > chunkPlaces || last+int(d) >= chunkPlaces {
+			return all()
+		}
+		last += int(d)
+		s.add(last)
+		list = list[n:]
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+package search
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"sheaf.dev/internal/store/engine"
+)
+
+// hit is a record that has the words, with what it is ordered by.
+type hit struct {
+	inTitle bool
+	updated int64 // milliseconds
+	kind    int64
+	id      id
+}
+
+// before orders hits as they are shown: first those that have every word in the title, then the
+// newest, and those that are equal in this by type and id.
+func (h hit) before(other hit) int {
+	if h.inTitle != other.inTitle {
+		if h.inTitle {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(other.updated, h.updated), cmp.Compare(h.kind, other.kind), slices.Compare(h.id[:], other.id[:]))
+}
+
+// hits are the first of those that were found, as many as a page needs, and how many there were. It
+// is a heap with the last one on top.
+type hits struct {
+	most  int
+	total int64
+	first []hit
+}
+
+func (h *hits) Len() int           { return len(h.first) }
+func (h *hits) Less(i, j int) bool { return h.first[i].before(h.first[j]) > 0 }
+func (h *hits) Swap(i, j int)      { h.first[i], h.first[j] = h.first[j], h.first[i] }
+func (h *hits) Push(v any)         { h.first = append(h.first, v.(hit)) }
+func (h *hits) Pop() any           { panic("search: a hit is replaced, never taken") }
+
+// add counts a hit, and keeps it as long as it is one of the first.
+func (h *hits) add(one hit) {
+	h.total++
+	h.offer(one)
+}
+
+func (h *hits) offer(one hit) {
+	switch {
+	case len(h.first) < h.most:
+		heap.Push(h, one)
+	case h.most > 0 && one.before(h.first[0]) < 0:
+		h.first[0] = one
+		heap.Fix(h, 0)
+	}
+}
+
+// addAll adds what others found.
+func (h *hits) addAll(other *hits) {
+	h.total += other.total
+	for _, one := range other.first {
+		h.offer(one)
+	}
+}
+
+// scan looks at all parts of the view, on both readers where there are two, and returns the hits
+// that wanted lets through.
+func (v *View) scan(most int, wanted func(kind int64, at, parent id) bool) (*hits, error) {
+	found := make([]*hits, len(v.readers))
+	var group errgroup.Group
+	for i, parts := range v.shares() {
+		found[i] = &hits{most: most}
+		group.Go(func() error { return v.scanParts(v.readers[i], parts, wanted, found[i]) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, other := range found[1:] {
+		found[0].addAll(other)
+	}
+	return found[0], nil
+}
+
+// shares divides the parts among the readers. The older places go to the older snapshot: a record
+// that changed between the two is then in both, and not in none; and whatever changed the log tells.
+func (v *View) shares() [][]part {
+	if len(v.readers) == 1 {
+		return [][]part{v.parts}
+	}
+	half, n := v.candidates()/2, 0
+	for i := range v.parts {
+		if n += v.parts[i].n; n >= half {
+			return [][]part{v.parts[:i+1], v.parts[i+1:]}
+		}
+	}
+	return [][]part{v.parts, nil}
+}
+
+// scanParts looks at some parts.
+func (v *View) scanParts(r *engine.Reader, parts []part, wanted func(int64, id, id) bool, found *hits) error {
+	s := newScanner(v.words, r.Dialect().Postgres, wanted, found)
+	var sparse [][]any
+	for i := 0; i < len(parts); i++ {
+		p := &parts[i]
+		if p.n < denseFrom {
+			p.set.each(func(place int) { sparse = append(sparse, []any{p.first + int64(place)}) })
+			continue
+		}
+		if err := s.scanRange(r, p); err != nil {
+			return err
+		}
+	}
+	return s.scanPlaces(r, sparse)
+}
+
+// scanner reads texts of the index and keeps those that have the words. On SQLite, which is in this
+// process, the texts are read and looked at here. PostgreSQL looks at them itself, so that they are
+// not sent.
+type scanner struct {
+	words  words
+	remote bool
+	wanted func(kind int64, at, parent id) bool
+	found  *hits
+
+	args        []any        // the words, where PostgreSQL looks for them
+	some        string       // reads the places from $1 to $2
+	one         *engine.Bulk // reads a place
+	title, body []byte       // of the record that is looked at
+}
+
+func newScanner(w words, remote bool, wanted func(int64, id, id) bool, found *hits) *scanner {
+	s := &scanner{words: w, remote: remote, wanted: wanted, found: found}
+	read := `SELECT at, kind, id, parent, updated_at, title, body FROM search_texts WHERE `
+	if !remote {
+		s.some, s.one = read+`at >= $1 AND at < $2`, onePlace
+		return s
+	}
+	read = `SELECT at, kind, id, parent, updated_at, title FROM search_texts WHERE `
+	some, one, columns := read+`at >= $1 AND at < $2`, read+`at = {place}`, []string{"place int"}
+	for i, word := range slices.Concat(w.long, w.short) {
+		name := fmt.Sprintf("w%d", i)
+		condition := ` AND strpos(title, ?) > 0`
+		if i < len(w.long) {
+			condition = ` AND (strpos(title, ?) > 0 OR strpos(body, ?) > 0)`
+		}
+		some += strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", i+3))
+		one += strings.ReplaceAll(condition, "?", "{"+name+"}")
+		columns, s.args = append(columns, name), append(s.args, word)
+	}
+	s.some, s.one = some, engine.NewBulk(one, "", columns...)
+	return s
+}
+
+var onePlace = engine.NewBulk(`SELECT at, kind, id, parent, updated_at, title, body FROM search_texts WHERE at = {place}`, "", "place int")
+
+// scanRange looks at a part in the order of its places.
+func (s *scanner) scanRange(r *engine.Reader, p *part) error {
+	return r.Query(s.some, func(w *engine.Row) {
+		if place := int(w.Int() - p.first); p.set.has(place) {
+			s.look(w)
+		}
+	}, append([]any{p.first, p.end}, s.args...)...)
+}
+
+// scanPlaces looks at single places.
+func (s *scanner) scanPlaces(r *engine.Reader, places [][]any) error {
+	if s.remote {
+		for i := range places {
+			places[i] = append(places[i], s.args...)
+		}
+	}
+	return r.Run(s.one, places, func(_ int, w *engine.Row) {
+		w.Skip()
+		s.look(w)
+	})
+}
+
+// look adds the record of a row, behind its place, when it is one of those that are looked for.
+func (s *scanner) look(w *engine.Row) {
+	h := hit{kind: w.Int(), id: w.ID()}
+	parent := w.ID()
+	h.updated = w.Int()
+	if !s.wanted(h.kind, h.id, parent) {
+		return
+	}
+	s.title = w.Into(s.title)
+	if s.remote {
+		h.inTitle = s.words.allIn(s.title)
+		s.found.add(h)
+		return
+	}
+	found, inTitle := s.words.match(s.title, func() []byte {
+		s.body = w.Into(s.body)
+		return s.body
+	})
+	if found {
+		h.inTitle = inTitle
+		s.found.add(h)
+	}
+}

@@ -1,0 +1,166 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	// leadIn is how many characters a snippet has before the first word at most.
+	leadIn = 60
+	// cutOff stands in a snippet for what was cut off.
+	cutOff = "…"
+)
+
+// snippet returns a piece of the text in which most of the words are, the first of those that have
+// equally many, and where the words are in it, as start and length in code points. White space is
+// one space in it.
+func snippet(words []string, texts ...string) (string, [][2]int) {
+	best, folded, most := "", "", -1
+	for _, text := range texts {
+		f := Fold(text)
+		if n := distinct(f, words); n > most && strings.TrimSpace(f) != "" {
+			best, folded, most = text, f, n
+		}
+	}
+	first := len(folded)
+	for _, w := range words {
+		if i := strings.Index(folded, w); i >= 0 {
+			first = min(first, i)
+		}
+	}
+	if first == len(folded) {
+		first = 0
+	}
+	p := pieceAt(best, first)
+	return p.text(), p.ranges(words)
+}
+
+// distinct counts the words that the folded text has.
+func distinct(folded string, words []string) (n int) {
+	for _, w := range words {
+		if strings.Contains(folded, w) {
+			n++
+		}
+	}
+	return n
+}
+
+// shown is a letter as a snippet has it.
+type shown struct {
+	text, folded string
+	runes        int
+}
+
+// piece is some letters of a text that follow each other.
+type piece struct {
+	letters       []shown
+	before, after bool // something was cut off
+}
+
+// pieceAt returns the piece that begins a little before the byte of the folded text.
+func pieceAt(text string, first int) (p piece) {
+	lead, runes, at := 0, 0, 0 // how many letters stand before it, and how much has been passed
+	eachLetter(text, func(start, end int, folded string) bool {
+		one := shown{text[start:end], folded, utf8.RuneCountInString(text[start:end])}
+		if folded == " " {
+			one.text, one.runes = " ", 1
+		}
+		if at += len(folded); at <= first {
+			p.letters, lead, runes = append(p.letters, one), lead+1, runes+one.runes
+			for ; runes > leadIn; lead-- {
+				runes -= p.letters[0].runes
+				p.letters, p.before = p.letters[1:], true
+			}
+			return true
+		}
+		// The marks at both ends take a character each.
+		if p.after = runes+one.runes > sheaf.MaxSnippet-2; p.after {
+			return false
+		}
+		p.letters, runes = append(p.letters, one), runes+one.runes
+		return true
+	})
+	p.trim(lead)
+	return p
+}
+
+// trim has the piece begin with a word where one begins before the first hit, and takes white space
+// from both ends.
+func (p *piece) trim(lead int) {
+	if p.before {
+		for i := range p.letters[:lead] {
+			if p.letters[i].folded == " " {
+				p.letters = p.letters[i+1:]
+				break
+			}
+		}
+	}
+	for len(p.letters) > 0 && p.letters[0].folded == " " {
+		p.letters = p.letters[1:]
+	}
+	for n := len(p.letters); n > 0 && p.letters[n-1].folded == " "; n-- {
+		p.letters = p.letters[:n-1]
+	}
+}
+
+func (p *piece) text() string {
+	var b strings.Builder
+	if p.before {
+		b.WriteString(cutOff)
+	}
+	for _, l := range p.letters {
+		b.WriteString(l.text)
+	}
+	if p.after {
+		b.WriteString(cutOff)
+	}
+	return b.String()
+}
+
+// ranges returns where the words are in the piece. Those that overlap are one.
+func (p *piece) ranges(words []string) [][2]int {
+	var folded strings.Builder
+	ends, points := make([]int, len(p.letters)), make([]int, len(p.letters)+1)
+	if p.before {
+		points[0] = utf8.RuneCountInString(cutOff)
+	}
+	for i, l := range p.letters {
+		folded.WriteString(l.folded)
+		ends[i], points[i+1] = folded.Len(), points[i]+l.runes
+	}
+	var found [][2]int // from and to, in code points
+	text := folded.String()
+	for _, w := range words {
+		for from := 0; ; {
+			i := strings.Index(text[from:], w)
+			if i < 0 {
+				break
+			}
+			start := from + i
+			first, _ := slices.BinarySearch(ends, start+1)
+			last, _ := slices.BinarySearch(ends, start+len(w))
+			found = append(found, [2]int{points[first], points[last+1]})
+			from = start + len(w)
+		}
+	}
+	return merged(found)
+}
+
+// merged joins those that overlap, and turns each into its start and length.
+func merged(found [][2]int) [][2]int {
+	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	var out [][2]int
+	for _, f := range found {
+		if n := len(out); n > 0 && f[0] < out[n-1][0]+out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], f[1]-out[n-1][0])
+			continue
+		}
+		out = append(out, [2]int{f[0], f[1] - f[0]})
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/engine"
+)
+
+// form is the number of what the index holds: how texts are folded, and how grams are made and
+// written. A space of another form is built anew.
+const form = 1
+
+// The states of a space.
+const (
+	building = 0
+	serving  = 1
+	leaving  = 2 // it is being removed, a batch at a time
+)
+
+const (
+	// placeBits is how many bits of a key are the place; the others are the space.
+	placeBits = 32
+	// chunkBytes is how much text a chunk has at most, but for its last record: so much is read
+	// from the chunks that are not sealed yet, whoever searches.
+	chunkBytes = 8 << 20
+)
+
+// id is an identifier as it is stored.
+type id = [16]byte
+
+// The kinds of records, numbered in the order in which hits that are equal otherwise are shown.
+var kinds = []sheaf.SearchType{1: sheaf.SearchDocument, 2: sheaf.SearchFolder, 3: sheaf.SearchProject}
+
+func kindOf(t sheaf.SearchType) int64 {
+	for k, name := range kinds {
+		if name == t {
+			return int64(k)
+		}
+	}
+	panic("search: no kind is called " + string(t))
+}
+
+// space is one workspace's index.
+type space struct {
+	number int64
+	state  int64
+	form   int64
+	asked  int64 // how often it had been asked that all be built anew
+	turn   int64 // rises with every change: who changes it proves that nobody else did meanwhile
+	cursor int64 // the event up to which it has followed
+	mark   []byte
+	kind   int64 // what is being built, and up to which number
+	upTo   int64
+	chunk  int64 // the open one
+	used   int64
+	bytes  int64
+	moves  int64 // rises when records change their places without having changed
+	room   int64 // of a chunk: chunkPlaces
+}
+
+// first returns the key of the first place of a chunk.
+func (s *space) first(chunk int64) int64 { return s.number<<placeBits | chunk<<chunkBits }
+
+// end returns the key behind the last place of the space.
+func (s *space) end() int64 { return (s.number + 1) << placeBits }
+
+const selectSpaces = `
+SELECT space, state, form, asked, turn, cursor, mark, kind, number, chunk, used, bytes, moves
+FROM search_spaces
+WHERE workspace = $1
+ORDER BY space`
+
+func scanSpace(r *engine.Row) space {
+	return space{number: r.Int(), state: r.Int(), form: r.Int(), asked: r.Int(), turn: r.Int(), cursor: r.Int(), mark: r.OptBlob(),
+		kind: r.Int(), upTo: r.Int(), chunk: r.Int(), used: r.Int(), bytes: r.Int(), moves: r.Int()}
+}
+
+// spacesOf returns those of the workspace's spaces that serve and that are being built; nil where
+// there is none.
+func (x *Index) spacesOf(r *engine.Reader, ws sheaf.WorkspaceID) (serves, built *space, err error) {
+	all, err := engine.All(r, selectSpaces, scanSpace, wsBytes(ws))
+	for i := range all {
+		all[i].room = x.room
+		switch all[i].state {
+		case serving:
+			serves = &all[i]
+		case building:
+			built = &all[i]
+		}
+	}
+	return serves, built, err
+}
+
+func wsBytes(ws sheaf.WorkspaceID) []byte {
+	b, _ := sheaf.UUIDBytes(string(ws))
+	return b[:]
+}
+
+const insertSpace = `
+INSERT INTO search_spaces (workspace, state, form, asked, turn, cursor, mark, kind, number, chunk, used, bytes, moves)
+VALUES ($1, 0, $2, $3, 0, $4, $5, 1, 0, 0, 0, 0, 0)`
+
+// errLost says that another follower was at the space: what was read of it is no longer true.
+var errLost = errors.New("another follower changed this index meanwhile")
+
+const updateSpace = `
+UPDATE search_spaces
+SET state = $3, turn = turn + 1, cursor = $4, mark = $5, kind = $6, number = $7, chunk = $8, used = $9, bytes = $10, moves = $11
+WHERE space = $1 AND turn = $2`
+
+// hold returns errLost unless the space is as it was read, and keeps it so until the transaction
+// ends: another follower waits, and then finds out.
+func (s *space) hold(tx *engine.Tx) error {
+	turn, found, err := engine.One(&tx.Reader, `SELECT turn FROM search_spaces WHERE space = $1`+tx.Dialect().ForUpdate(), (*engine.Row).Int, s.number)
+	if err == nil && (!found || turn != s.turn) {
+		err = errLost
+	}
+	return err
+}
+
+// save writes the space that the transaction holds.
+func (s *space) save(tx *engine.Tx) error {
+	n, err := tx.Changed(updateSpace, s.number, s.turn, s.state, s.cursor, s.mark, s.kind, s.upTo, s.chunk, s.used, s.bytes, s.moves)
+	if err == nil && n == 0 {
+		err = errLost
+	}
+	s.turn++
+	return err
+}
+
+// record is a text as the index has it.
+type record struct {
+	id      id
+	kind    int64
+	parent  any // of a document the project, of others the folder: 16 bytes, or nil
+	updated time.Time
+	title   string
+	body    string
+}
+
+// newRecord folds what can be found.
+func newRecord(f *store.Findable) record {
+	r := record{kind: kindOf(f.Type), updated: f.UpdatedAt, title: Fold(f.Title), body: Fold(f.Description) + between + Fold(f.Content)}
+	r.id, _ = sheaf.UUIDBytes(f.ID)
+	switch {
+	case f.Project != nil:
+		p, _ := sheaf.UUIDBytes(string(*f.Project))
+		r.parent = p[:]
+	case f.Folder != nil:
+		p, _ := sheaf.UUIDBytes(string(*f.Folder))
+		r.parent = p[:]
+	}
+	return r
+}
+
+// between stands between a description and a content. No folded text has it in it, so that no word
+// is found across the two.
+const between = "\n"
+
+func (r *record) bytes() int64 { return int64(len(r.title) + len(r.body)) }
+
+var (
+	placesOf = engine.NewBulk(`SELECT at FROM search_texts WHERE (at >> 32) = {space} AND id = {wanted}`, "", "space int", "wanted id")
+	// deleteTexts and deleteGrams take keys, leaveChunks also how many records a chunk lost.
+	deleteTexts = engine.NewBulk(`DELETE FROM search_texts WHERE at IN (SELECT {place} {rows})`, "", "place int")
+	leaveChunks = engine.NewBulk(`UPDATE search_chunks SET live = live - {gone} {rows} WHERE search_chunks.at = {first}`, "", "first int", "gone int")
+	insertTexts = engine.NewBulkInsert("search_texts", "at int", "id id", "kind int", "parent id", "updated_at int", "title", "body")
+	insertGrams = engine.NewBulkInsert("search_grams", "at int", "sets bytes")
+)
+
+// replace removes the records of these ids from the space, and adds those that are there now. It
+// changes s, and does not save it.
+func (s *space) replace(tx *engine.Tx, ids []id, now []record) error {
+	if err := s.remove(tx, ids); err != nil {
+		return fmt.Errorf("remove from the index of search: %w", err)
+	}
+	for len(now) > 0 {
+		n, err := s.fill(tx, now)
+		if err != nil {
+			return fmt.Errorf("add to the index of search: %w", err)
+		}
+		now = now[n:]
+	}
+	return nil
+}
+
+func (s *space) remove(tx *engine.Tx, ids []id) error {
+	rows := make([][]any, len(ids))
+	for i := range ids {
+		rows[i] = []any{s.number, ids[i][:]}
+	}
+	var places [][]any
+	gone := map[int64]int64{}
+	err := tx.Run(placesOf, rows, func(_ int, w *engine.Row) {
+		at := w.Int()
+		places = append(places, []any{at})
+		gone[at&^(chunkPlaces-1)]++
+	})
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	if err := tx.Run(deleteTexts, places, engine.Nothing); err != nil {
+		return err
+	}
+	var chunks [][]any
+	for first, n := range gone {
+		chunks = append(chunks, []any{first, n})
+	}
+	return tx.Run(leaveChunks, chunks, engine.Nothing)
+}
+
+// fill adds as many of the records as the open chunk takes, and closes it when it is full.
+func (s *space) fill(tx *engine.Tx, now []record) (n int, err error) {
+	var rows [][]any
+	for ; n < len(now) && !s.full(); n++ {
+		r := &now[n]
+		rows = append(rows, []any{s.first(s.chunk) + s.used, r.id[:], r.kind, r.parent, r.updated, r.title, r.body})
+		s.used++
+		s.bytes += r.bytes()
+	}
+	if err := tx.Run(insertTexts, rows, engine.Nothing); err != nil || !s.full() {
+		return n, err
+	}
+	return n, s.close(tx)
+}
+
+func (s *space) full() bool { return s.used >= s.room || s.bytes >= chunkBytes }
+
+const insertChunk = `
+INSERT INTO search_chunks (at, places, live, sealed)
+SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), COUNT(*), 0
+FROM search_texts
+WHERE at >= $1 AND at < $3`
+
+// close ends the open chunk: nothing is added to it any more.
+func (s *space) close(tx *engine.Tx) error {
+	at := s.first(s.chunk)
+	if err := tx.Exec(insertChunk, at, s.used, at+chunkPlaces); err != nil {
+		return err
+	}
+	s.chunk++
+	s.used, s.bytes = 0, 0
+	return nil
+}

@@ -1,0 +1,53 @@
+-- The tables of the index in a SQLite file of its own. PostgreSQL has the same ones beside all
+-- others (migrations of the store).
+
+-- A space is one workspace's index; while a new one is built, a workspace has two. cursor is the
+-- event up to which it has followed the log, mark the id of that event. Until it is built, kind and
+-- number say up to where. chunk is the open chunk, with so many places used and bytes written.
+CREATE TABLE search_spaces (
+  space INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace BLOB NOT NULL,
+  state SMALLINT NOT NULL,
+  form BIGINT NOT NULL,
+  asked BIGINT NOT NULL,
+  turn BIGINT NOT NULL,
+  cursor BIGINT NOT NULL,
+  mark BLOB,
+  kind SMALLINT NOT NULL,
+  number BIGINT NOT NULL,
+  chunk BIGINT NOT NULL,
+  used BIGINT NOT NULL,
+  bytes BIGINT NOT NULL,
+  moves BIGINT NOT NULL
+);
+CREATE INDEX search_spaces_of ON search_spaces (workspace);
+
+-- A record at its place. at is the space and the place in it.
+CREATE TABLE search_texts (
+  at INTEGER PRIMARY KEY,
+  id BLOB NOT NULL,
+  kind SMALLINT NOT NULL,
+  parent BLOB,
+  updated_at BIGINT NOT NULL,
+  title TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE UNIQUE INDEX search_texts_by_id ON search_texts ((at >> 32), id);
+
+-- A chunk that is full. at is its first place, live how many of its places still have a record.
+CREATE TABLE search_chunks (
+  at INTEGER PRIMARY KEY,
+  places BIGINT NOT NULL,
+  live BIGINT NOT NULL,
+  sealed SMALLINT NOT NULL
+);
+
+-- The sets of a page of buckets. at is the first place of the chunk, and the page.
+CREATE TABLE search_grams (
+  at INTEGER PRIMARY KEY,
+  sets BLOB NOT NULL
+);
+
+-- The number of this page: a file of another one is made anew.
+CREATE TABLE search_layout (layout BIGINT NOT NULL);
+INSERT INTO search_layout (layout) VALUES (1);

@@ -1,0 +1,231 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
+)
+
+const (
+	// searchTurn is how long a search waits for the earlier ones of its workspace, and then for a
+	// place beside those of others.
+	searchTurn = 10 * time.Second
+	// searchWithin bounds a search from when it has its place.
+	searchWithin = 5 * time.Second
+	// catchUpLook is how often a search looks whether the index has caught up that is too far
+	// behind.
+	catchUpLook = 50 * time.Millisecond
+	// pairFrom is from how many candidates on a search reads on two connections.
+	pairFrom = 4000
+	// denseFrom is from how many candidates of a chunk on the whole of it is read, in order, which
+	// costs a third for each record.
+	denseFrom = chunkPlaces / 3
+)
+
+// The refusals of a search that was begun.
+var (
+	errSlow = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+		Text: "the search took longer than 5 seconds and was ended: look for longer or for more words, or in one project"}
+	errBehind = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+		Text: "the index of this workspace is being built or has much to catch up with: repeat the search after the seconds that Retry-After names"}
+	errCrowded = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+		Text: "more searches are under way than can be served: repeat it after the seconds that Retry-After names"}
+)
+
+// View is the index of a workspace as of one moment, with what a search has to look at in it.
+type View struct {
+	ctx   context.Context
+	index *Index
+	ws    sheaf.WorkspaceID
+	query sheaf.SearchQuery
+	words words
+	space space // the zero value, which is an index of nothing, where there is none
+	// readers are snapshots of the index, the older one first; one, or two that share the parts.
+	readers []*engine.Reader
+	parts   []part
+}
+
+// part is some places of the index that a search looks at: of a sealed chunk those in the set, of
+// any other all of them.
+type part struct {
+	first, end int64
+	set        set
+	n          int // how many are in the set
+}
+
+// View calls fn with the index as of now, which fn compares with a snapshot of the store that it
+// takes afterwards: so nothing can change between the two unnoticed (Find). fn runs again, on a
+// newer view, as long as the index is too far behind. A search has a bounded time, and waits for its
+// turn, as Unavailable tells when that does not come.
+func (x *Index) View(ctx context.Context, ws sheaf.WorkspaceID, q sheaf.SearchQuery, fn func(context.Context, *View) error) error {
+	w, err := parseWords(q)
+	if err != nil {
+		return err
+	}
+	if err := x.Open(ctx); err != nil {
+		return err
+	}
+	began := x.Now()
+	leave, err := x.place(ctx, ws)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	bounded, cancel := context.WithTimeoutCause(ctx, x.within, errSlow)
+	defer cancel()
+	v := &View{ctx: bounded, index: x, ws: ws, query: q, words: w}
+	for err = v.attempt(fn); errors.Is(err, errBehind); err = v.attempt(fn) {
+		select {
+		case <-bounded.Done():
+			return errBehind
+		case <-time.After(catchUpLook):
+		}
+	}
+	x.figures.took.Observe(x.Now().Sub(began).Seconds())
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return errSlow
+	}
+	return err
+}
+
+// place waits for a place among the searches of the workspace, and then among all.
+func (x *Index) place(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
+	ended, err := x.turns.Acquire(ctx, string(ws))
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, searchTurn, errCrowded)
+	defer cancel()
+	select {
+	case x.places <- struct{}{}:
+		return func() {
+			<-x.places
+			ended()
+		}, nil
+	case <-wait.Done():
+		ended()
+		if ctx.Err() != nil {
+			return nil, sheaf.UnavailableError(ctx.Err())
+		}
+		return nil, errCrowded
+	}
+}
+
+// attempt opens the view and calls fn.
+func (v *View) attempt(fn func(context.Context, *View) error) error {
+	return v.index.engine.Read(v.ctx, func(r *engine.Reader) error {
+		serves, _, err := v.index.spacesOf(r, v.ws)
+		if err != nil {
+			return err
+		}
+		v.space, v.parts, v.readers = space{}, nil, []*engine.Reader{r}
+		if serves == nil || serves.form != form {
+			return fn(v.ctx, v)
+		}
+		v.space = *serves
+		if err := v.findParts(r); err != nil {
+			return err
+		}
+		if v.candidates() < v.index.pairs {
+			return fn(v.ctx, v)
+		}
+		return v.index.engine.Read(v.ctx, func(second *engine.Reader) error {
+			// What changed between the two snapshots, the log tells. Records that changed their
+			// places alone it does not: then one reader does all.
+			again, _, err := v.index.spacesOf(second, v.ws)
+			if err != nil {
+				return err
+			}
+			if again != nil && again.number == v.space.number && again.moves == v.space.moves {
+				v.readers = append(v.readers, second)
+			}
+			return fn(v.ctx, v)
+		})
+	})
+}
+
+func (v *View) candidates() (n int) {
+	for i := range v.parts {
+		n += v.parts[i].n
+	}
+	return n
+}
+
+// chunk is a full one.
+type chunk struct {
+	at     int64
+	live   int
+	sealed bool
+}
+
+const selectChunks = `
+SELECT at, live, sealed
+FROM search_chunks
+WHERE at >= $1 AND at < $2 AND live > 0
+ORDER BY at`
+
+// findParts finds what has to be looked at.
+func (v *View) findParts(r *engine.Reader) error {
+	chunks, err := engine.All(r, selectChunks, func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Bool()} }, v.space.first(0), v.space.end())
+	if err != nil {
+		return err
+	}
+	var sealed []part
+	for _, c := range chunks {
+		p := part{first: c.at, end: c.at + chunkPlaces, set: all(), n: c.live}
+		if c.sealed {
+			sealed = append(sealed, p)
+		} else {
+			v.parts = append(v.parts, p)
+		}
+	}
+	if sealed, err = v.narrow(r, sealed); err != nil {
+		return err
+	}
+	open := v.space.first(v.space.chunk)
+	v.parts = append(append(sealed, v.parts...), part{first: open, end: open + chunkPlaces, set: all(), n: int(v.space.used)})
+	slices.SortFunc(v.parts, func(a, b part) int { return int(a.first - b.first) })
+	return nil
+}
+
+var selectSets = engine.NewBulk(`SELECT sets FROM search_grams WHERE at = {page}`, "", "page int")
+
+// narrow leaves in the sealed parts what has all grams of all words, and of the parts those in which
+// there is any such.
+func (v *View) narrow(r *engine.Reader, parts []part) ([]part, error) {
+	for _, word := range v.words.long {
+		for _, bucket := range gramsOf(word) {
+			if len(parts) == 0 {
+				return nil, nil
+			}
+			pages := make([][]any, len(parts))
+			for i := range parts {
+				pages[i] = []any{parts[i].first + int64(bucket/perPage)}
+			}
+			sets := make([]set, len(parts)) // a page that is not there has none
+			var page []byte
+			err := r.Run(selectSets, pages, func(i int, w *engine.Row) {
+				page = w.Into(page)
+				sets[i] = readSet(page, bucket)
+			})
+			if err != nil {
+				return nil, err
+			}
+			left := parts[:0]
+			for i := range parts {
+				if parts[i].set.keep(&sets[i]) {
+					left = append(left, parts[i])
+				}
+			}
+			parts = left
+		}
+	}
+	for i := range parts {
+		parts[i].n = min(parts[i].n, parts[i].set.count())
+	}
+	return parts, nil
+}

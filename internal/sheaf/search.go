@@ -1,0 +1,137 @@
+package sheaf
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds of a search and of what it shows.
+const (
+	MaxWords   = 10
+	MaxSnippet = 240 // code points
+)
+
+// SearchType is a kind of record that search finds.
+type SearchType string
+
+// The kinds that search finds.
+const (
+	SearchProject  SearchType = "project"
+	SearchFolder   SearchType = "folder"
+	SearchDocument SearchType = "document"
+)
+
+// SearchTypes are all kinds, in the order in which they are named.
+var SearchTypes = []SearchType{SearchProject, SearchFolder, SearchDocument}
+
+// Scope is what a key must hold to be shown hits of the kind.
+func (t SearchType) Scope() Scope {
+	if t == SearchDocument {
+		return DocumentsRead
+	}
+	return ProjectsRead
+}
+
+// ParseSearchTypes reads kinds that are separated by commas, each once.
+func ParseSearchTypes(list string) (types []SearchType, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		t := SearchType(name)
+		switch {
+		case !slices.Contains(SearchTypes, t):
+			return nil, Invalidf("type must be one or several of project, folder and document, with commas between, not %q", Clip(name))
+		case !slices.Contains(types, t):
+			types = append(types, t)
+		}
+	}
+	return types, nil
+}
+
+// SearchQuery is what somebody looks for.
+type SearchQuery struct {
+	Text    string       // words, of which every one must occur: see Words
+	Types   []SearchType // none: all
+	Project *ProjectID   // nil: anywhere; else what lies in that project
+	Folder  *FolderID    // nil: anywhere; else what lies in that folder or in one below it
+	Paging               // Desc plays no role
+}
+
+// Words returns the words of the query, each once: what white space separates, and what stands
+// between two quotation marks as one word. A quotation mark without a second one reaches to the
+// end. It returns Invalid for a text that is empty or too long, and for none or too many words.
+func (q SearchQuery) Words() ([]string, error) {
+	if n := utf8.RuneCountInString(q.Text); n < 1 || n > MaxQuery {
+		return nil, Invalidf("q must have 1 to %d characters, not %d", MaxQuery, n)
+	}
+	var words []string
+	for i, part := range strings.Split(q.Text, `"`) {
+		found := strings.FieldsFunc(part, SeparatesWords)
+		if quoted := i%2 == 1; quoted && len(found) > 0 {
+			found = []string{strings.Join(found, " ")}
+		}
+		for _, w := range found {
+			if !slices.Contains(words, w) {
+				words = append(words, w)
+			}
+		}
+	}
+	switch {
+	case len(words) == 0:
+		return nil, Invalidf("q must have at least one word")
+	case len(words) > MaxWords:
+		return nil, Invalidf("q has %d words, at most %d are allowed: leave some out, or put those that belong together between quotation marks", len(words), MaxWords)
+	}
+	return words, nil
+}
+
+// SeparatesWords reports whether a character is white space to search. Control characters that
+// nobody sees count as such.
+func SeparatesWords(r rune) bool { return unicode.IsSpace(r) || r < ' ' || r == 0x7F }
+
+// Hit is a record that a search found.
+type Hit struct {
+	Type SearchType
+	ID   string
+	// Title is the title of a document, the name of a project or a folder.
+	Title string
+	// Snippet is a piece of the description or the content, plain text of at most MaxSnippet
+	// characters, and Ranges the [start, length] of the words in it, in code points.
+	Snippet string
+	Ranges  [][2]int
+	// ProjectID and FolderID say where it lies: a document in its project and in the folder of that,
+	// a project in its folder, a folder in its parent.
+	ProjectID *ProjectID
+	FolderID  *FolderID
+	UpdatedAt time.Time
+}
+
+// Fields appends the hit as the API shows it.
+func (h *Hit) Fields(o *Object) {
+	o.Text("type", string(h.Type))
+	o.Text("id", h.ID)
+	o.Text("title", h.Title)
+	o.Text("snippet", h.Snippet)
+	o.Raw("ranges", appendRanges(nil, h.Ranges))
+	o.OptText("project_id", (*string)(h.ProjectID))
+	o.OptText("folder_id", (*string)(h.FolderID))
+	o.Time("updated_at", h.UpdatedAt)
+}
+
+// appendRanges appends the ranges as a JSON array of arrays.
+func appendRanges(b []byte, ranges [][2]int) []byte {
+	b = append(b, '[')
+	for i, r := range ranges {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		b = strconv.AppendInt(b, int64(r[0]), 10)
+		b = append(b, ',')
+		b = strconv.AppendInt(b, int64(r[1]), 10)
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
+)
+
+// What the index of search reads: the log that it follows, and the records that it tells of.
+
+// Findable is a project, a folder or a document as search sees it.
+type Findable struct {
+	Type        sheaf.SearchType
+	ID          string
+	Title       string // the name of a project or a folder
+	Description string
+	Content     string
+	Project     *sheaf.ProjectID // of a document
+	Folder      *sheaf.FolderID  // of a project; of a folder the parent
+	UpdatedAt   time.Time
+}
+
+var findable = map[sheaf.SearchType]*engine.Bulk{
+	sheaf.SearchProject:  newFindable(`name, description, folder_id, updated_at`, `projects`, ``),
+	sheaf.SearchFolder:   newFindable(`name, NULL, parent_id, updated_at`, `folders`, ``),
+	sheaf.SearchDocument: newFindable(`title, description, project_id, updated_at`, `documents`, ` AND deleted_at IS NULL`),
+}
+
+func newFindable(columns, table, live string) *engine.Bulk {
+	return engine.NewBulk("SELECT id, "+columns+" FROM "+table+" WHERE ws = {workspace} AND id = {wanted}"+live, "", "workspace int", "wanted id")
+}
+
+func scanFindable(t sheaf.SearchType, w *row) Findable {
+	f := Findable{Type: t, ID: readID[string](w), Title: w.Text(), Description: w.Text()}
+	if t == sheaf.SearchDocument {
+		f.Project = optID[sheaf.ProjectID](w)
+	} else {
+		f.Folder = optID[sheaf.FolderID](w)
+	}
+	f.UpdatedAt = w.Time()
+	return f
+}
+
+// Findables returns those of the records that the workspace has, without deleted documents, in no
+// certain order. Each may have a megabyte of content.
+func (r *Reader) Findables(ws sheaf.WorkspaceID, t sheaf.SearchType, ids []string) ([]Findable, error) {
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{ws, idBytes(id)}
+	}
+	var found []Findable
+	err := r.run(findable[t], rows, func(_ int, w *row) { found = append(found, scanFindable(t, w)) })
+	if err != nil {
+		return nil, fmt.Errorf("read what can be found: %w", err)
+	}
+	return found, nil
+}
+
+// Numbered is a record by its number, which orders those of a workspace by their creation.
+type Numbered struct {
+	ID     string
+	Number int64
+}
+
+var numbered = map[sheaf.SearchType]string{
+	sheaf.SearchProject:  newNumbered(`projects`, ``),
+	sheaf.SearchFolder:   newNumbered(`folders`, ``),
+	sheaf.SearchDocument: newNumbered(`documents`, ` AND deleted_at IS NULL`),
+}
+
+func newNumbered(table, live string) string {
+	return "SELECT id, number FROM " + table + " WHERE ws = $1 AND number > $2" + live + " ORDER BY number LIMIT $3"
+}
+
+// NumberedAfter returns the first records behind a number, in the order of their numbers, without
+// deleted documents.
+func (r *Reader) NumberedAfter(ws sheaf.WorkspaceID, t sheaf.SearchType, after int64, most int) ([]Numbered, error) {
+	return all(r, numbered[t], func(w *row) Numbered { return Numbered{readID[string](w), w.Int()} }, ws, after, most)
+}
+
+// Change is an event as search sees it.
+type Change struct {
+	Number int64
+	Event  sheaf.EventID
+	At     time.Time
+	Type   sheaf.SearchType // empty: it is about something that search does not find
+	ID     string
+}
+
+const selectChanges = `
+SELECT number, id, at, type, resource_id
+FROM events
+WHERE ws = $1 AND number > $2
+ORDER BY number
+LIMIT $3`
+
+// ChangesAfter returns the first events behind a number, without what they carry.
+func (r *Reader) ChangesAfter(ws sheaf.WorkspaceID, after int64, most int) ([]Change, error) {
+	return all(r, selectChanges, scanChange, ws, after, most)
+}
+
+func scanChange(w *row) Change {
+	c := Change{Number: w.Int(), Event: readEventID(w), At: w.Time()}
+	switch t := ReadEventType(w); t {
+	case sheaf.ProjectCreated, sheaf.ProjectUpdated, sheaf.ProjectDeleted,
+		sheaf.FolderCreated, sheaf.FolderUpdated, sheaf.FolderDeleted,
+		sheaf.DocumentCreated, sheaf.DocumentUpdated, sheaf.DocumentDeleted:
+		c.Type = sheaf.SearchType(t.Resource())
+	}
+	c.ID = readID[string](w)
+	return c
+}
+
+// Log is how far the log of a workspace reaches.
+type Log struct {
+	First int64 // the oldest event that is kept; 0: none is
+	Last  int64 // the newest that there ever was; 0: there was none
+}
+
+const selectLog = `
+SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 0), last_event
+FROM workspaces
+WHERE ws = $1`
+
+// Log returns how far the workspace's log reaches; found is false when there is no such workspace.
+func (r *Reader) Log(ws sheaf.WorkspaceID) (l Log, found bool, err error) {
+	return one(r, selectLog, func(w *row) Log { return Log{w.Int(), w.Int()} }, ws)
+}
+
+const eventAt = `
+SELECT id
+FROM events
+WHERE ws = $1 AND number = $2`
+
+// EventAt returns the event of that number; found is false when it is not kept.
+func (r *Reader) EventAt(ws sheaf.WorkspaceID, number int64) (id sheaf.EventID, found bool, err error) {
+	return one(r, eventAt, readEventID, ws, number)
+}
+
+// EachLog calls each for every workspace, with the number of its newest event.
+func (r *Reader) EachLog(each func(ws sheaf.WorkspaceID, last int64)) error {
+	return r.query(`SELECT id, last_event FROM workspaces`, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int()) })
+}
+
+const foldersBelow = `
+SELECT id
+FROM folders
+WHERE ` + inTree
+
+const projectsBelow = `
+SELECT id
+FROM projects
+WHERE ws = $1 AND folder_id IN (SELECT id FROM folders WHERE ` + inTree + `)`
+
+// Below returns the folder and all folders below it, and the projects in any of them; none when
+// the workspace has no such folder.
+func (r *Reader) Below(ws sheaf.WorkspaceID, top sheaf.FolderID) (folders, projects [][16]byte, err error) {
+	if folders, err = all(r, foldersBelow, (*row).ID, ws, top); err != nil {
+		return nil, nil, err
+	}
+	projects, err = all(r, projectsBelow, (*row).ID, ws, top)
+	return folders, projects, err
+}
+
+const projectFolder = `
+SELECT folder_id
+FROM projects
+WHERE ws = {workspace} AND id = {wanted}`
+
+var foldersOfProjects = engine.NewBulk(projectFolder, "", "workspace int", "wanted id")
+
+// FoldersOf returns the folders of the projects; those at the root level have none.
+func (r *Reader) FoldersOf(ws sheaf.WorkspaceID, projects []sheaf.ProjectID) (map[sheaf.ProjectID]sheaf.FolderID, error) {
+	rows := make([][]any, len(projects))
+	for i, id := range projects {
+		rows[i] = []any{ws, id}
+	}
+	folders := map[sheaf.ProjectID]sheaf.FolderID{}
+	err := r.run(foldersOfProjects, rows, func(i int, w *row) {
+		if f := optID[sheaf.FolderID](w); f != nil {
+			folders[projects[i]] = *f
+		}
+	})
+	return folders, err
+}
+
+// reindexSetting says since when every index of search is to be made anew.
+const reindexSetting = "search_reindex"
+
+const askReindex = `
+INSERT INTO settings (name, value)
+VALUES ($1, '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT)
+RETURNING value`
+
+// AskReindex has every index of search made anew that is older than this call, and returns the
+// number by which that is known.
+func (tx *Tx) AskReindex() (int64, error) {
+	value, _, err := one(&tx.Reader, askReindex, (*row).Text, reindexSetting)
+	if err != nil {
+		return 0, err
+	}
+	tx.note.Events, tx.note.Workspaces = true, sheaf.WorkspaceSet{All: true}
+	return strconv.ParseInt(value, 10, 64)
+}
+
+// ReindexAsked returns how often it was asked that every index be made anew.
+func (r *Reader) ReindexAsked() (int64, error) {
+	value, found, err := r.Setting(reindexSetting)
+	if err != nil || !found {
+		return 0, err
+	}
+	return strconv.ParseInt(value, 10, 64)
+}
