@@ -24,6 +24,7 @@ func (b *bench) growthRows() {
 	b.try("backlog", b.backlog)
 	b.try("subscriptions", b.subscriptions)
 	b.try("hold", b.hold)
+	b.try("search", b.search)
 }
 
 // grown fills a database of its own and serves it; end stops and removes it.

@@ -127,7 +127,7 @@ func (b *bench) choose(only, conns string) error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "process", "memory"}
+	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "search", "process", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 

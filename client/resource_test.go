@@ -284,3 +284,26 @@ func TestSubscriptions_AndDeliveries(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c, ctx := connect(t, a), t.Context()
+		f := must2(c.Folders.Create(ctx, client.NewFolder{Name: "Herons", EntityType: client.ProjectFolder}))(t)
+		p := must2(c.Projects.Create(ctx, client.NewProject{Name: "Birds", Description: "The grey heron", FolderID: f.ID}))(t)
+		d := must2(c.Documents.Create(ctx, client.NewDocument{Title: "Heron", ProjectID: p.ID}))(t)
+		page := must2(c.Search(ctx, client.SearchQuery{Text: "heron", Types: []string{"project", "document"}}))(t)
+		if page.Total != 2 || page.Data[0].ID != d.ID || *page.Data[0].ProjectID != p.ID || *page.Data[0].FolderID != f.ID || page.Data[0].UpdatedAt.IsZero() {
+			t.Errorf("found %+v", page)
+		}
+		if hit := page.Data[1]; hit.Type != "project" || hit.Title != "Birds" || hit.Snippet != "The grey heron" || !reflect.DeepEqual(hit.Ranges, [][2]int{{9, 5}}) {
+			t.Errorf("found %+v", hit)
+		}
+		if all := collect(t, c.SearchAll(ctx, client.SearchQuery{Text: "heron", FolderID: f.ID, Paging: client.Paging{Limit: 1}})); len(all) != 2 {
+			t.Errorf("in the folder: %v", all)
+		}
+		if all := collect(t, c.SearchAll(ctx, client.SearchQuery{Text: "heron", ProjectID: p.ID})); len(all) != 1 {
+			t.Errorf("in the project: %v", all)
+		}
+	})
+}

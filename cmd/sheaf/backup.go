@@ -10,6 +10,7 @@ import (
 
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -81,6 +82,11 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	rows, err := restore(ctx, storeOptions(settings.StoreSettings), head, in)
 	if err != nil {
 		return err
+	}
+	if settings.DatabaseURL == "" { // an index that is left from before is of other data
+		if err := search.Remove(settings.Data); err != nil {
+			return err
+		}
 	}
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Int("rows", rows) }), func() string {
 		return fmt.Sprintf("%d rows were restored\n", rows)

@@ -35,6 +35,7 @@ type commands struct {
 	Import       importCommand       `cmd:"" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
 	Doctor       doctorCommand       `cmd:"" help:"Check the stored data, also beside a running server. It changes nothing."`
 	Repair       repairCommand       `cmd:"" help:"Take over the pages of the SQLite file that another program wrote while no server ran."`
+	Reindex      reindexCommand      `cmd:"" help:"Make the index of search anew, also beside a running server."`
 	ConfirmClock confirmClockCommand `cmd:"" help:"Say that this machine's clock is right, after a server has doubted it."`
 	Config       configCommand       `cmd:"" help:"Show every setting, its value and where it came from."`
 	Healthcheck  healthcheckCommand  `cmd:"" help:"Ask a running server whether it is ready."`

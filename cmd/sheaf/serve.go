@@ -20,6 +20,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/tally"
@@ -72,6 +73,11 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
+	index := p.index(settings.StoreSettings, st, log)
+	defer index.Close()
+	if err := index.Open(ctx); err != nil {
+		return err
+	}
 	masterKey, err := p.masterKey(ctx, st, settings)
 	if err != nil {
 		return err
@@ -87,9 +93,9 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listener.Close()
-	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Webhooks: hooks.rules(settings),
+	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Webhooks: hooks.rules(settings),
 		MaxRecords: maxRecords(settings.MaxRecords)})
-	s, err := p.newServer(settings, st, a, hooks, log, lines, listener)
+	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ type worker struct {
 
 // newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
 // the chores and the metrics.
-func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
+func (p *program) newServer(c *config.Settings, st *store.Store, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
 		return nil, err
@@ -192,6 +198,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		{name: "charts", run: charts(counts, a, pages, log)},
 		{name: "deliveries", run: sender.Run, withSignal: true},
 		{name: "chores", run: sweeper.Run, withSignal: true},
+		{name: "index of search", run: index.Run, withSignal: true},
 	}
 	if shared != nil {
 		s.workers = append(s.workers, worker{name: "shared limits", run: shared.run})
@@ -205,7 +212,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, a *app.App, w *
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, shared.register, doctor.register, load{entrance, api, requests, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, load{entrance, api, requests, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

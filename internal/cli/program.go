@@ -1,5 +1,5 @@
 // Package cli is the commands that talk to a running server through the public client: projects,
-// folders, documents, events, webhooks, listen and profile. It also has what every command of the
+// folders, documents, search, events, webhooks, listen and profile. It also has what every command of the
 // program shares: what it gets from outside, and how it prints.
 //
 // It opens no store and knows no rule: what a server allows, the server says.
@@ -26,6 +26,7 @@ type Commands struct {
 	Projects  projectsCommands  `cmd:"" help:"Work with the projects of a server."`
 	Folders   foldersCommands   `cmd:"" help:"Work with the folders of a server."`
 	Documents documentsCommands `cmd:"" help:"Work with the documents of a server."`
+	Search    searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
 	Events    eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
 	Webhooks  webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
 	Profile   profileCommands   `cmd:"" help:"Keep the address and the key of a server."`

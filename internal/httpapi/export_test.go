@@ -6,6 +6,7 @@ import "sheaf.dev/internal/sheaf"
 type Route struct {
 	Method, Path string
 	Need         []sheaf.Scope // nil: none was declared
+	OneOf        []sheaf.Scope // and one of these
 	Body         bool          // it takes one
 }
 
@@ -13,7 +14,7 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.allRoutes() {
-		out = append(out, Route{r.method, r.path, r.need, r.takes != nil})
+		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.takes != nil})
 	}
 	return out
 }

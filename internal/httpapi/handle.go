@@ -82,7 +82,20 @@ func (x *exchange) authorize(r *route) error {
 			return err
 		}
 	}
-	return nil
+	return x.authorizeOne(r.oneOf)
+}
+
+// authorizeOne asks the gate for any of the scopes; without scopes, for nothing.
+func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
+	for _, scope := range of {
+		if err = x.caller.Authorize(scope); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		x.lacksScope(of)
+	}
+	return err
 }
 
 // call reads what the route takes, and calls it.

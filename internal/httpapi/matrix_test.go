@@ -37,6 +37,7 @@ GET /api/v1/documents/{id}: documents:read
 PATCH /api/v1/documents/{id}: documents:write
 DELETE /api/v1/documents/{id}: documents:write
 POST /api/v1/documents/{id}/restore: documents:write
+GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
 GET /api/v1/events/stream: events:read
@@ -70,7 +71,7 @@ func TestRoutes_AreInTheContract(t *testing.T) {
 		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		path, need, _ := strings.Cut(rest, ": ")
 		if need != "any key" {
-			need = "`" + strings.ReplaceAll(need, " ", "` and `") + "`"
+			need = "`" + strings.NewReplacer(" or ", "` or `", " ", "` and `").Replace(need) + "`"
 		}
 		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.ReplaceAll(path, "{id}", ":id"), need)
 		if !strings.Contains(string(page), row) {
@@ -88,6 +89,8 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 		}
 		if len(r.Need) > 0 {
 			need = strings.Join(sheaf.Scopes(r.Need).Strings(), " ")
+		} else if len(r.OneOf) > 0 {
+			need = strings.Join(sheaf.Scopes(r.OneOf).Strings(), " or ")
 		}
 		got = append(got, fmt.Sprintf("%s %s: %s", r.Method, r.Path, need))
 	}
@@ -174,6 +177,13 @@ func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 					t.Errorf("on the free plan WWW-Authenticate is %q", h)
 				}
 				challenge := `Bearer error="insufficient_scope", scope="` + joined(r.Need) + `"`
+				if len(r.OneOf) > 0 {
+					rest := slices.DeleteFunc(slices.Clone(sheaf.AllScopes), func(s sheaf.Scope) bool { return slices.Contains(r.OneOf, s) })
+					got := send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN")
+					if h := got.Header.Get("Www-Authenticate"); h != `Bearer error="insufficient_scope", scope="`+joined(r.OneOf)+`"` {
+						t.Errorf("without any of %s WWW-Authenticate is %q", joined(r.OneOf), h)
+					}
+				}
 				for _, scope := range r.Need {
 					rest := slices.DeleteFunc(slices.Clone(sheaf.AllScopes), func(s sheaf.Scope) bool { return s == scope })
 					got := send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN", string(scope))
@@ -240,6 +250,8 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"GET", "/api/v1/projects?folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/folders?parent_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
+			{"GET", "/api/v1/search?q=n&project_id=%s", "", "projects", 200},
+			{"GET", "/api/v1/search?q=n&folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/events?resource_id=%s", "", "projects", 200},
 			{"GET", "/api/v1/events?after=%s", "", "events", 404},
 		} {

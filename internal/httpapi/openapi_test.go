@@ -234,7 +234,7 @@ func TestOpenAPI_SaysWhatEachRouteTakes(t *testing.T) {
 			is(always, slices.Contains(status, always), true)
 		}
 		codes := op.codes("403")
-		is("FORBIDDEN", slices.Contains(codes, "FORBIDDEN"), len(r.Need) > 0)
+		is("FORBIDDEN", slices.Contains(codes, "FORBIDDEN"), len(r.Need)+len(r.OneOf) > 0)
 		is("PLAN_REQUIRED", slices.Contains(codes, "PLAN_REQUIRED"), true)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type route struct {
 	method, path string
 	need         []sheaf.Scope
+	oneOf        []sheaf.Scope // and one of these, unless there are none
 	do           func(*exchange) (answer, error)
 	takes        func(*exchange, *strict.Fields) (answer, error) // instead of do, with a body
 	cached       bool                                            // the answer depends on projects, folders and documents alone
@@ -35,6 +36,11 @@ func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, erro
 // get is a GET of anything else: its answer is made anew each time.
 func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: need, do: do}
+}
+
+// getAny is get for who holds one of the scopes: what it is shown depends on which.
+func getAny(path string, oneOf []sheaf.Scope, do func(*exchange) (answer, error)) route {
+	return route{method: http.MethodGet, path: path, need: anyKey, oneOf: oneOf, do: do}
 }
 
 // post is a POST with a body, which heeds an Idempotency-Key.
@@ -95,6 +101,8 @@ func (s *Server) allRoutes() []route {
 		patch("/api/v1/documents/{id}", docsWrite, s.updateDocument),
 		remove("/api/v1/documents/{id}", docsWrite, s.deleteDocument),
 		act("/api/v1/documents/{id}/restore", docsWrite, s.restoreDocument),
+
+		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 
 		get("/api/v1/events", needs(sheaf.EventsRead), s.listEvents),
 		post("/api/v1/events", needs(sheaf.EventsWrite), s.publishEvent),

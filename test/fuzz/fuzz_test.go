@@ -47,6 +47,9 @@ var parsers = map[string]target{
 	"archives of Markdown":                              {"./internal/markdown", "FuzzZip"},
 	"links in Markdown":                                 {"./internal/markdown", "FuzzRewrite"},
 	"Markdown, as it is shown":                          {"./internal/render", "FuzzRender"},
+	"what is searched for":                              {"./internal/search", "FuzzQuery"},
+	"folding":                                           {"./internal/search", "FuzzFold"},
+	"snippets":                                          {"./internal/search", "FuzzSnippet"},
 }
 
 func TestFuzz_EveryParserHasATarget(t *testing.T) {

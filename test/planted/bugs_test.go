@@ -275,4 +275,40 @@ var bugs = []bug{
 		}},
 		pkg: "./webhook", run: "TestVerify",
 	},
+	{
+		name: "search: what changed after the index is taken from it all the same",
+		Fault: plant.Fault{{
+			File: "internal/search/find.go",
+			Old:  `return !stale && wanted(kind, at, parent)`,
+			New:  `return (stale || !stale) && wanted(kind, at, parent)`,
+		}},
+		pkg: "./internal/search", run: "TestSearch_IsAsOfTheAnswer",
+	},
+	{
+		name: "search: a cursor of another history is trusted",
+		Fault: plant.Fault{{
+			File: "internal/search/follow.go",
+			Old:  `return string(mark) == string(s.mark), err`,
+			New:  `return mark != nil, err`,
+		}},
+		pkg: "./internal/search", run: "TestFollow_BuildsAnewWhatCannotGoOn",
+	},
+	{
+		name: "search: a set lacks the last record of its chunk",
+		Fault: plant.Fault{{
+			File: "internal/search/seal.go",
+			Old:  `place := int(w.Int() - first)`,
+			New:  `place := max(0, int(w.Int()-first)-1)`,
+		}},
+		pkg: "./internal/search", run: "TestModel",
+	},
+	{
+		name: "search: who may not read folders learns in which one a document lies",
+		Fault: plant.Fault{{
+			File: "internal/search/find.go",
+			Old:  `if may.Folders {`,
+			New:  `if len(may.Types) > 0 {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestSearch_ShowsWhatTheKeyMayRead",
+	},
 }

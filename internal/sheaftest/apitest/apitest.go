@@ -111,6 +111,9 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 		n := a.startNode(shared, options)
 		a.nodes = append(a.nodes, n)
 		t.Cleanup(func() {
+			if err := n.index.Close(); err != nil {
+				t.Errorf("close the index: %v", err)
+			}
 			if err := n.store.Close(); err != nil {
 				t.Errorf("close the store: %v", err)
 			}

@@ -16,6 +16,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -23,6 +24,7 @@ import (
 // node is one complete service on the store of an API.
 type node struct {
 	store   *store.Store
+	index   *search.Index // it follows the log once Follow was called, and answers without that too
 	app     *app.App
 	front   *front.Front
 	handler *httpapi.Server
@@ -47,7 +49,8 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 		a.t.Fatal(err)
 	}
 	n := &node{store: s}
-	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Webhooks: a.Webhooks.rules(),
+	n.index = search.New(search.Config{Store: s, Folder: a.Options.Folder, DatabaseURL: a.Options.DatabaseURL, Log: a.Options.Log, Now: a.Clock.Now})
+	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Webhooks: a.Webhooks.rules(),
 		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }})
 	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}}
 	for _, change := range options {
@@ -131,6 +134,27 @@ func (a *API) CloseStores() {
 	}
 }
 
+// Follow starts taking what changes into the index of search, on every node, until the test ends or
+// stop is called.
+func (a *API) Follow() (stop func()) {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, n := range a.nodes {
+		group.Go(func() {
+			if err := n.index.Run(ctx); err != nil {
+				a.t.Errorf("follow the log: %v", err)
+			}
+		})
+	}
+	stop = func() {
+		cancel()
+		group.Wait()
+	}
+	a.t.Cleanup(stop)
+	return stop
+}
+
 // Deliver starts sending on every node, with the delays of that schedule, and stops when the test
 // ends or stop is called.
 func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
@@ -155,3 +179,6 @@ func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
 	a.t.Cleanup(stop)
 	return stop
 }
+
+// IndexIsOpen reports whether anybody has searched on the first node.
+func (a *API) IndexIsOpen() bool { return a.nodes[0].index.IsOpen() }

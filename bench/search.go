@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"net/url"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// searched is how many documents of 2 KB the searches are measured over, and words has those that 10, 1,000 and 50,000
+// of them have.
+const searched = 100_000
+
+var words = []struct {
+	word  string
+	every int     // every so manieth document has it
+	most  float64 // ms, of the first page
+}{{"kingfisher", searched / 10, 25}, {"bullfinch", searched / 1000, 40}, {"sparrow", 2, 150}}
+
+// search measures the first page of a search over a large workspace, and over a small one beside it.
+func (b *bench) search() error {
+	c, end, err := b.grown("search", func(o store.Options) ([]owner, error) {
+		owners, err := seed(o, size{3, 0, 0})
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range []int{searched, 100, 100} {
+			if err := seedTexts(o, owners[i].Workspace, n); err != nil {
+				return nil, err
+			}
+		}
+		return owners, nil
+	})
+	if err != nil {
+		return err
+	}
+	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
+	for range b.rounds {
+		for i, w := range words {
+			if err := b.searchFor(r, c, c.owners[0], w.word, fmt.Sprintf("word of %d", searched/words[i].every)); err != nil {
+				return err
+			}
+		}
+		if err := b.searchFor(r, c, c.owners[1], "sparrow", "workspace of 100 beside it"); err != nil {
+			return err
+		}
+	}
+	b.keep(r)
+	for _, w := range words {
+		name := fmt.Sprintf("word of %d", searched/w.every)
+		r.atMost(w.most, r.figure(name).Median, fmt.Sprintf("%s ≤ %.0f ms", name, w.most))
+	}
+	return end()
+}
+
+// searchFor asks again and again for the first page of what has a word. The first one waits until the index is built.
+func (b *bench) searchFor(r *row, c *contender, o owner, word, name string) error {
+	path := "/api/v1/search?q=" + url.QueryEscape(word)
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		err := c.process.call(o, "GET", path, "", nil)
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the index was not built: %w", err)
+		}
+	}
+	m, err := b.generate(workload{Addr: c.process.addr, Conns: 1, Time: b.time / 2, Warm: b.time / 8, Requests: [][]byte{raw("GET", path, o, "")}})
+	if err != nil {
+		return err
+	}
+	if m.Errors > 0 {
+		r.figure(name).Void = m.First
+		return nil
+	}
+	r.figure(name).add(sample{value: m.P50, p50: m.P50, p99: m.P99})
+	return nil
+}
+
+// seedTexts adds n documents of 2 KB to a workspace, with their events.
+func seedTexts(o store.Options, ws sheaf.WorkspaceID, n int) error {
+	ctx := context.Background()
+	st, err := store.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	vocabulary := newVocabulary(random)
+	for at := 0; at < n; at += 500 {
+		err := st.Write(ctx, func(tx *store.Tx) error {
+			return seedSomeTexts(tx, ws, at, min(n, at+500), func(i int) string { return textOf(i, random, vocabulary) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func seedSomeTexts(tx *store.Tx, ws sheaf.WorkspaceID, from, to int, text func(int) string) error {
+	w, err := tx.LockWorkspace(ws)
+	if err != nil {
+		return err
+	}
+	user, err := tx.OwnerOf(ws)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	var documents []*sheaf.Document
+	var events []sheaf.Event
+	for i := from; i < to; i++ {
+		body := text(i)
+		w.LastNumber++
+		w.Documents++
+		d := &sheaf.Document{ID: sheaf.DocumentID(sheaf.NewUUID(now, rand.Reader)), Title: fmt.Sprintf("Document %d", i), Description: &body,
+			CreatedAt: now, UpdatedAt: now, Number: w.LastNumber, Revision: 1}
+		e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + sheaf.NewUUID(now, rand.Reader)), Type: sheaf.DocumentCreated, At: now, UserID: user,
+			ResourceID: string(d.ID), Payload: sheaf.AppendJSON(nil, d)}
+		documents, events = append(documents, d), append(events, e.Event())
+	}
+	if err := tx.InsertDocuments(ws, documents); err != nil {
+		return err
+	}
+	if err := tx.AppendEvents(&w, events); err != nil {
+		return err
+	}
+	return tx.SaveWorkspace(w)
+}
+
+// newVocabulary makes 20,000 words of letters that are as frequent as in English.
+func newVocabulary(random *mathrand.Rand) (words []string) {
+	const letters = "eeeeaaaaiioonnnnttttrrssshhllddccmmffppggwybvkxjq"
+	for range 20_000 {
+		word := make([]byte, 2+random.IntN(9))
+		for i := range word {
+			word[i] = letters[random.IntN(len(letters))]
+		}
+		words = append(words, string(word))
+	}
+	return words
+}
+
+// textOf makes a text of 2 KB, in which the first words of the vocabulary are the frequent ones.
+func textOf(i int, random *mathrand.Rand, vocabulary []string) string {
+	var b strings.Builder
+	for b.Len() < 1950 {
+		b.WriteString(vocabulary[int(float64(len(vocabulary))*math.Pow(random.Float64(), 3))])
+		b.WriteByte(' ')
+	}
+	for _, w := range words {
+		if i%w.every == 0 {
+			b.WriteString(w.word + " ")
+		}
+	}
+	return b.String()
+}

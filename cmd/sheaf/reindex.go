@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sheaf.dev/internal/cli"
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/search"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// reindexLook is how often sheaf reindex looks how far the server is.
+const reindexLook = 200 * time.Millisecond
+
+func (p *program) index(s config.StoreSettings, st *store.Store, log *slog.Logger) *search.Index {
+	return search.New(search.Config{Store: st, Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), Log: log, Now: p.Now})
+}
+
+type reindexCommand struct {
+	storeFlags
+	cli.Output
+}
+
+// Run has the index of every workspace made anew. A server that runs does it, and answers from the
+// old one meanwhile; without one, this program does it itself.
+func (c *reindexCommand) Run(ctx context.Context, p *program) error {
+	settings, err := c.Load(p.Env)
+	if err != nil {
+		return err
+	}
+	st, err := c.open(ctx, p, false)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	var asked int64
+	err = st.Write(ctx, func(tx *store.Tx) (err error) {
+		asked, err = tx.AskReindex()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	served, release := isServed(settings)
+	defer release()
+	index := search.New(search.Config{Store: st, Folder: settings.Data, DatabaseURL: settings.DatabaseURL.Reveal(), Now: p.Now, Beside: served})
+	defer index.Close()
+	n, err := c.await(ctx, index, served, asked)
+	if err != nil {
+		return err
+	}
+	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Int("workspaces", int64(n)) }), func() string {
+		return fmt.Sprintf("the index of search was made anew, of %d workspaces\n", n)
+	})
+}
+
+// isServed reports whether a server has the data folder. Otherwise none can take it until release.
+func isServed(s config.StoreSettings) (served bool, release func()) {
+	if s.DatabaseURL != "" {
+		return false, func() {} // nodes agree on who follows by a lock of their own
+	}
+	unlock, err := lockFolder(s.Data)
+	if err != nil {
+		return true, func() {}
+	}
+	return false, unlock
+}
+
+// await returns how many workspaces there are when the index of each was made anew. As long as no
+// server does that, it does so itself.
+func (c *reindexCommand) await(ctx context.Context, index *search.Index, served bool, asked int64) (done int, err error) {
+	for {
+		if !served {
+			if err := index.CatchUp(ctx); err != nil {
+				return 0, err
+			}
+		}
+		done, all, err := index.Built(ctx, asked)
+		if err != nil || done == all {
+			return done, err
+		}
+		select {
+		case <-ctx.Done():
+			return done, fmt.Errorf("the index of %d of %d workspaces was made anew; a server goes on with the others", done, all)
+		case <-time.After(reindexLook):
+		}
+	}
+}
