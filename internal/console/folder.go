@@ -1,8 +1,10 @@
 package console
 
 import (
+	"context"
 	"net/http"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -152,33 +154,39 @@ func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 		Root: f.ParentID == nil, Places: t.places(roots, id, f.ParentID)}, nil
 }
 
-// moveFolderForm answers GET /w/{workspace}/folders/{id}/move: it asks where to move a folder.
-func (c *Console) moveFolderForm(v *visit) error {
-	id, err := id[sheaf.FolderID](v, "folder")
-	if err != nil {
-		return err
+// asksMove answers GET …/{id}/move of a noun: it asks where to, in the form that form makes.
+func asksMove[T ~string](noun string, form func(*visit, T) (moveForm, error)) func(*visit) error {
+	return func(v *visit) error {
+		id, err := id[T](v, noun)
+		if err != nil {
+			return err
+		}
+		f, err := form(v, id)
+		if err != nil {
+			return err
+		}
+		return v.showBeside(http.StatusOK, "move", string(id), f)
 	}
-	form, err := v.folderMove(id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "move", string(id), form)
 }
 
-// moveFolder answers POST /w/{workspace}/folders/{id}/move: it moves a folder.
-func (c *Console) moveFolder(v *visit) error {
-	id, err := id[sheaf.FolderID](v, "folder")
-	if err != nil {
-		return err
+// moves answers POST …/{id}/move of a noun: it moves what has the id to the folder in a field of the
+// form, which is shown again when that is refused.
+func moves[T ~string, R any](noun, field string, form func(*visit, T) (moveForm, error),
+	move func(context.Context, app.Caller, T, *sheaf.FolderID, sheaf.Match) (R, error)) func(*visit) error {
+	return func(v *visit) error {
+		id, err := id[T](v, noun)
+		if err != nil {
+			return err
+		}
+		to, err := optID[sheaf.FolderID](v, field, "folder")
+		if err == nil {
+			_, err = move(v.r.Context(), v.caller, id, to.Pointer(), sheaf.Match{})
+		}
+		if err != nil {
+			return v.moveAgain(err, func() (moveForm, error) { return form(v, id) })
+		}
+		return v.moved(noun+"s", string(id))
 	}
-	parent, err := optID[sheaf.FolderID](v, "parent", "folder")
-	if err == nil {
-		_, err = c.app.MoveFolder(v.r.Context(), v.caller, id, parent.Pointer(), sheaf.Match{})
-	}
-	if err != nil {
-		return v.moveAgain(err, func() (moveForm, error) { return v.folderMove(id) })
-	}
-	return v.moved("folders", string(id))
 }
 
 // moveAgain shows the form of a refused move; one that was dragged has none.

@@ -160,35 +160,6 @@ func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 		Root: d.FolderID == nil, Places: t.places(t.Projects, "", d.FolderID)}, nil
 }
 
-// moveProjectForm answers GET /w/{workspace}/projects/{id}/move: it asks where to move a project.
-func (c *Console) moveProjectForm(v *visit) error {
-	id, err := id[sheaf.ProjectID](v, "project")
-	if err != nil {
-		return err
-	}
-	form, err := v.projectMove(id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "move", string(id), form)
-}
-
-// moveProject answers POST /w/{workspace}/projects/{id}/move: it moves a project.
-func (c *Console) moveProject(v *visit) error {
-	id, err := id[sheaf.ProjectID](v, "project")
-	if err != nil {
-		return err
-	}
-	folder, err := optID[sheaf.FolderID](v, "folder", "folder")
-	if err == nil {
-		_, err = c.app.MoveProject(v.r.Context(), v.caller, id, folder.Pointer(), sheaf.Match{})
-	}
-	if err != nil {
-		return v.moveAgain(err, func() (moveForm, error) { return v.projectMove(id) })
-	}
-	return v.moved("projects", string(id))
-}
-
 // deleteProjectForm answers GET /w/{workspace}/projects/{id}/delete: it asks whether to delete a
 // project.
 func (c *Console) deleteProjectForm(v *visit) error {

@@ -77,8 +77,8 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/projects/{id}", read, c.project),
 		get("/w/{workspace}/projects/{id}/edit", write, c.editProject),
 		post("/w/{workspace}/projects/{id}", write, c.updateProject),
-		get("/w/{workspace}/projects/{id}/move", write, c.moveProjectForm),
-		post("/w/{workspace}/projects/{id}/move", write, c.moveProject),
+		get("/w/{workspace}/projects/{id}/move", write, asksMove("project", (*visit).projectMove)),
+		post("/w/{workspace}/projects/{id}/move", write, moves("project", "folder", (*visit).projectMove, c.app.MoveProject)),
 		get("/w/{workspace}/projects/{id}/delete", write, c.deleteProjectForm),
 		post("/w/{workspace}/projects/{id}/delete", write, c.deleteProject),
 
@@ -87,8 +87,8 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/folders/{id}", read, c.folder),
 		get("/w/{workspace}/folders/{id}/edit", write, c.editFolder),
 		post("/w/{workspace}/folders/{id}", write, c.updateFolder),
-		get("/w/{workspace}/folders/{id}/move", write, c.moveFolderForm),
-		post("/w/{workspace}/folders/{id}/move", write, c.moveFolder),
+		get("/w/{workspace}/folders/{id}/move", write, asksMove("folder", (*visit).folderMove)),
+		post("/w/{workspace}/folders/{id}/move", write, moves("folder", "parent", (*visit).folderMove, c.app.MoveFolder)),
 		get("/w/{workspace}/folders/{id}/delete", write, c.deleteFolderForm),
 		post("/w/{workspace}/folders/{id}/delete", write, c.deleteFolder),
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // What leaves the store are identifiers of 36 characters and names of types. What is inside is
@@ -78,14 +79,7 @@ func optBytes[T ~string](id *T) any {
 func readID[T ~string](r *row) T { return T(sheaf.FormatUUID(r.ID())) }
 
 // optID reads an identifier; NULL is nil.
-func optID[T ~string](r *row) *T {
-	if r.Null() {
-		r.Skip()
-		return nil
-	}
-	id := readID[T](r)
-	return &id
-}
+func optID[T ~string](r *row) *T { return engine.Opt(r, readID[T]) }
 
 // readEventID reads the identifier of an event.
 func readEventID(r *row) sheaf.EventID { return sheaf.EventPrefix + readID[sheaf.EventID](r) }

@@ -134,27 +134,13 @@ func (r *Row) Bool() bool { return r.Int() != 0 }
 func (r *Row) Time() time.Time { return time.UnixMilli(r.Int()).UTC() }
 
 // OptTime is Time; NULL is nil.
-func (r *Row) OptTime() *time.Time {
-	if r.Null() {
-		r.Skip()
-		return nil
-	}
-	t := r.Time()
-	return &t
-}
+func (r *Row) OptTime() *time.Time { return Opt(r, (*Row).Time) }
 
 // Micros reads microseconds.
 func (r *Row) Micros() time.Duration { return time.Duration(r.Int()) * time.Microsecond }
 
 // OptInt is Int; NULL is nil.
-func (r *Row) OptInt() *int64 {
-	if r.Null() {
-		r.Skip()
-		return nil
-	}
-	n := r.Int()
-	return &n
-}
+func (r *Row) OptInt() *int64 { return Opt(r, (*Row).Int) }
 
 // OptBlob is Blob; NULL is nil.
 func (r *Row) OptBlob() []byte {
@@ -166,16 +152,16 @@ func (r *Row) OptBlob() []byte {
 }
 
 // OptText is Text; NULL is nil.
-func (r *Row) OptText() *string { return OptText[string](r) }
+func (r *Row) OptText() *string { return Opt(r, (*Row).Text) }
 
-// OptText reads a nullable text, also of a type of its own such as an id.
-func OptText[T ~string](r *Row) *T {
+// Opt reads a column that may be NULL, which is nil.
+func Opt[T any](r *Row, read func(*Row) T) *T {
 	if r.Null() {
 		r.Skip()
 		return nil
 	}
-	t := T(r.Text())
-	return &t
+	v := read(r)
+	return &v
 }
 
 // plain returns v as one of nil, string, int64 and []byte, which is all that is ever bound.
