@@ -19,13 +19,14 @@ type attempt struct {
 	started  time.Time
 	deadline time.Time
 
-	mu        sync.Mutex // guards what follows: net/http dials and reads in goroutines of its own
-	dial      *dial      // the one this attempt is waiting for, or waited for
-	conn      *conn      // the one it uses
-	wrote     int64      // conn's counter of bytes when this attempt got it
-	reused    bool       // conn was kept alive from an earlier attempt
-	ready     time.Time  // when conn was given to the request; zero before
-	firstByte time.Time  // when the answer began; zero before
+	mu        sync.Mutex    // guards what follows: net/http dials and reads in goroutines of its own
+	served    chan struct{} // closed when it has a connection
+	dial      *dial         // the one this attempt is waiting for, or waited for
+	conn      *conn         // the one it uses
+	wrote     int64         // conn's counter of bytes when this attempt got it
+	reused    bool          // conn was kept alive from an earlier attempt
+	ready     time.Time     // when conn was given to the request; zero before
+	firstByte time.Time     // when the answer began; zero before
 }
 
 // dial is the making of one connection. net/http may finish it for a later attempt, so it has its
@@ -50,6 +51,8 @@ type conn struct {
 	raw      net.Conn // below it
 	dial     *dial
 	wrote    atomic.Int64
+	host     *host
+	left     func() // counts it out, once
 }
 
 // Write counts what the connection took, of requests alone: the bytes of a TLS handshake go by the
@@ -62,7 +65,10 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // Close closes the connection at once. It sends no TLS close alert, for which crypto/tls would wait
 // up to 5 s when the endpoint has stopped reading; HTTP's own framing tells where messages end.
-func (c *conn) Close() error { return c.raw.Close() }
+func (c *conn) Close() error {
+	c.left()
+	return c.raw.Close()
+}
 
 func (c *Client) openPlain(ctx context.Context, network, address string) (net.Conn, error) {
 	return c.open(ctx, network, address, false)
@@ -81,7 +87,16 @@ func (c *Client) open(ctx context.Context, network, address string, secure bool)
 	a := ctx.Value(attemptKey{}).(*attempt)
 	ctx, cancel := context.WithDeadline(a.caller, a.deadline)
 	defer cancel()
+	h, err := c.hosts.enter(ctx, address, a.wanting())
+	if err != nil {
+		return nil, err
+	}
 	var raw net.Conn
+	defer func() {
+		if err != nil {
+			c.hosts.leave(h)
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			opened, err = nil, asPanicked(v)
@@ -98,8 +113,9 @@ func (c *Client) open(ctx context.Context, network, address string, secure bool)
 		return nil, err
 	}
 	d.connectedTo(raw.RemoteAddr())
+	made := &conn{Conn: raw, raw: raw, dial: d, host: h, left: sync.OnceFunc(func() { c.hosts.leave(h) })}
 	if !secure {
-		return &conn{Conn: raw, raw: raw, dial: d}, nil
+		return made, nil
 	}
 	tlsConn, err := c.handshake(ctx, raw, address)
 	if err != nil {
@@ -107,7 +123,8 @@ func (c *Client) open(ctx context.Context, network, address string, secure bool)
 		return nil, err
 	}
 	d.mark(&d.secured)
-	return &conn{Conn: tlsConn, raw: raw, dial: d}, nil
+	made.Conn = tlsConn
+	return made, nil
 }
 
 // handshake makes the TLS connection. Its errors are marked, so that classify tells them from those
@@ -187,6 +204,20 @@ func (a *attempt) dialing(d *dial) {
 	a.dial = d
 }
 
+// wants notes that the attempt asks for a connection.
+func (a *attempt) wants(string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.served = make(chan struct{})
+}
+
+// wanting is closed when the attempt has the connection that it asked for.
+func (a *attempt) wanting() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.served
+}
+
 // gotConn notes which connection net/http gave the request, and how much had been written to it
 // before.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
@@ -194,6 +225,10 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conn = info.Conn.(*conn)
+	close(a.served)
+	if info.Reused {
+		a.conn.host.served.Add(1)
+	}
 	a.wrote = a.conn.wrote.Load()
 	a.reused = info.Reused
 	a.ready = now

@@ -64,6 +64,7 @@ type Client struct {
 	cfg       ClientConfig
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	tls       *tls.Config
+	hosts     *hosts
 	transport *http.Transport
 }
 
@@ -82,7 +83,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Allowed == nil {
 		cfg.Allowed = func(netip.Addr) bool { return false }
 	}
-	c := &Client{cfg: cfg, dial: cfg.DialContext}
+	c := &Client{cfg: cfg, dial: cfg.DialContext, hosts: newHosts()}
 	if c.dial == nil {
 		c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)
 	}
@@ -249,6 +250,7 @@ type attemptKey struct{}
 func (a *attempt) trace(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, attemptKey{}, a)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:              a.wants,
 		GotConn:              a.gotConn,
 		GotFirstResponseByte: a.gotFirstByte,
 	})

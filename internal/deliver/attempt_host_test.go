@@ -1,0 +1,135 @@
+package deliver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// burst makes so many attempts to one host at once, which answers each request after some time; 0 is never. It returns
+// what became of them and how many connections were made, and when the last of those was.
+func burst(t *testing.T, attempts int, takes time.Duration) (results []Result, conns int, last time.Duration) {
+	t.Helper()
+	began := time.Now()
+	var mu sync.Mutex // guards conns and last
+	serve := func(c net.Conn) {
+		defer c.Close()
+		if takes == 0 {
+			<-t.Context().Done()
+			return
+		}
+		for serveOne(&slowConn{c, takes}) {
+		}
+	}
+	c := NewClient(ClientConfig{Timeout: 10 * time.Second, PerHost: IdlePerHost, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		conns, last = conns+1, time.Since(began)
+		ours, theirs := net.Pipe()
+		go serve(theirs)
+		return ours, nil
+	}})
+	results = make([]Result, attempts)
+	var group sync.WaitGroup
+	for i := range results {
+		group.Go(func() { results[i] = c.Attempt(t.Context(), Request{URL: "http://hook.example/", Body: []byte("{}")}) })
+	}
+	group.Wait()
+	c.CloseIdle()
+	synctest.Wait()
+	if n := len(c.hosts.byAddress); n != 0 && takes > 0 {
+		t.Errorf("%d hosts are remembered without a connection: %+v", n, c.hosts.byAddress["hook.example:80"])
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return results, conns, last
+}
+
+// slowConn waits before its first byte is written.
+type slowConn struct {
+	net.Conn
+	takes time.Duration
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	time.Sleep(c.takes) // of the fake clock: what an endpoint takes
+	return c.Conn.Write(p)
+}
+
+// A burst of deliveries to a quick host shares the connections that are enough: each beyond them would be a handshake.
+func TestHost_ABurstSharesConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		results, conns, _ := burst(t, 1600, 2*time.Millisecond)
+		for _, r := range results {
+			if r.Class != "" {
+				t.Fatal(r.Error)
+			}
+		}
+		if conns != enoughConns {
+			t.Errorf("%d connections, want %d", conns, enoughConns)
+		}
+	})
+}
+
+// Whoever shares a host with an endpoint that hangs waits a moment for a connection of its own, and not for it.
+func TestHost_NobodyWaitsForOneThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, conns, last := burst(t, 3*enoughConns, 0)
+		if conns != 3*enoughConns || last != hostRest {
+			t.Errorf("%d connections, the last after %v; want %d after %v", conns, last, 3*enoughConns, hostRest)
+		}
+	})
+}
+
+// Neither does it wait long for connections that become free one by one.
+func TestHost_NobodyWaitsForSlowOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		results, conns, last := burst(t, 1600, time.Second)
+		if conns != 1600 || last != hostRest {
+			t.Errorf("%d connections, the last after %v; want 1600 after %v", conns, last, hostRest)
+		}
+		for _, r := range results {
+			if r.Class != "" || r.Duration > time.Second+2*hostRest {
+				t.Fatalf("after %v: %s", r.Duration, r.Error)
+			}
+		}
+	})
+}
+
+// A connection that was counted is counted out once, however it ends.
+func TestHost_ConnectionsAreCountedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var made atomic.Int32
+		c := NewClient(ClientConfig{Timeout: time.Second, PerHost: 1, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			switch made.Add(1) {
+			case 1:
+				return nil, net.ErrClosed
+			case 2:
+				panic("a dial panics")
+			}
+			ours, theirs := net.Pipe()
+			go func() { defer theirs.Close(); serveOne(theirs) }()
+			return ours, nil
+		}})
+		attempt := func() (r Result) {
+			defer func() { _ = recover() }()
+			return c.Attempt(t.Context(), Request{URL: "http://hook.example/", Body: []byte("{}")})
+		}
+		attempt()
+		attempt()
+		if r := attempt(); r.StatusCode != http.StatusOK {
+			t.Error(r.Error)
+		}
+		synctest.Wait()
+		c.CloseIdle()
+		synctest.Wait()
+		if len(c.hosts.byAddress) != 0 {
+			t.Errorf("left: %+v", c.hosts.byAddress["hook.example:80"])
+		}
+	})
+}
