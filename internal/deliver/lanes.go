@@ -72,8 +72,12 @@ const (
 	// slow is the pace of a lane that nothing is known of: a dozen deliveries must arrive before
 	// any is claimed ahead.
 	slow = time.Second
-	// patience is after how long what was claimed ahead is given back: its endpoint has become
-	// slow, and its lease must last for the attempt.
+	// failingRest is how long a lane rests whose last attempts, as many as it may have in flight, all
+	// failed. An endpoint that refuses at once would be asked thousands of times a second, each time
+	// with a claim, a record and a retry to come, and take the time of the others.
+	failingRest = 100 * time.Millisecond
+	// patience is after how long what was claimed ahead is given back: its endpoint has become slow,
+	// and its lease must last for the attempt.
 	patience = 500 * time.Millisecond
 )
 
@@ -118,6 +122,8 @@ type lane struct {
 	tooLarge int64    // the size of the next body, when it did not fit; 0 when it is not known
 
 	failing bool          // the last attempt failed
+	failed  int           // how many did, one after the other
+	rest    time.Time     // until when nothing is claimed for it, because it fails
 	pace    time.Duration // of late, how long an attempt took
 	size    int           // of late, how large a body was
 	// turn counts what was claimed for the lane, modulo retryShare. A busy lane gets one place at a
@@ -214,8 +220,8 @@ func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 }
 
 // survey passes over all lanes before some are chosen. It marks those whose retry is due now,
-// forgets those that have nothing, and returns how many are to be looked at, how many bytes the
-// failing ones hold, and when the next retry of the others is due.
+// lets rest those that fail, forgets those that have nothing, and returns how many are to be looked
+// at, how many bytes the failing ones hold, and when the next retry of the others is due.
 func (l *lanes) survey(now time.Time) (looking int, failing int64, next time.Time) {
 	for id, lane := range l.byID {
 		if lane.failing {
@@ -223,6 +229,10 @@ func (l *lanes) survey(now time.Time) (looking int, failing int64, next time.Tim
 		}
 		if !lane.due.IsZero() && !lane.due.After(now) {
 			lane.look, lane.due = true, time.Time{}
+		}
+		if lane.look && now.Before(lane.rest) {
+			lane.look = false
+			lane.expect(lane.rest)
 		}
 		if !lane.due.IsZero() && (next.IsZero() || lane.due.Before(next)) {
 			next = lane.due
@@ -333,7 +343,7 @@ func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lane := l.at(c.Subscription)
-	lane.learn(e, int(c.Size))
+	lane.learn(e, int(c.Size), now)
 	full := l.free() == 0
 	l.drop(lane, c)
 	l.bytes += int64(e.answer)
@@ -346,13 +356,18 @@ func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	return next
 }
 
-// learn keeps the means of late. A lane that fails is slow until it has proved itself again.
-func (l *lane) learn(e ended, size int) {
+// learn keeps the means of late. A lane that fails is slow until it has proved itself again, and one
+// that does nothing else rests.
+func (l *lane) learn(e ended, size int, now time.Time) {
 	l.failing = !e.arrived
 	if !e.arrived {
 		l.pace = slow
+		if l.failed++; l.failed >= LaneCap {
+			l.rest = now.Add(failingRest)
+		}
 		return
 	}
+	l.failed, l.rest = 0, time.Time{}
 	l.pace += (e.took - l.pace) / 4
 	l.size += (size - l.size) / 4
 }

@@ -65,7 +65,7 @@ func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 // quick makes a lane prove that it is.
 func (l *lanes) quick(id sheaf.SubscriptionID) {
 	for range 40 {
-		l.at(id).learn(ended{arrived: true, took: time.Millisecond}, 500)
+		l.at(id).learn(ended{arrived: true, took: time.Millisecond}, 500, time.Time{})
 	}
 }
 
@@ -103,7 +103,7 @@ func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	}{{ended{arrived: true, took: time.Second}, 500}, {ended{arrived: true, took: time.Millisecond}, aheadBytes}, {ended{took: time.Millisecond}, 500}} {
 		slow := &lane{pace: time.Millisecond, size: 500}
 		for range 20 {
-			slow.learn(c.ended, c.size)
+			slow.learn(c.ended, c.size, time.Time{})
 		}
 		if n := slow.mayHaveAhead(); n > 1 {
 			t.Errorf("%+v may have %d ahead", c, n)
@@ -380,5 +380,41 @@ func TestLanes_BytesAreGivenBack(t *testing.T) {
 	q.recorded(int64(10 * len(all)))
 	if q.bytes != 0 || q.large != 0 || q.at("a").bytes != 0 || q.at("b").bytes != 0 {
 		t.Errorf("%d bytes, of large ones %d, are counted of nothing", q.bytes, q.large)
+	}
+}
+
+// An endpoint that refuses everything is asked a few times a second, not as often as it can refuse; one that takes a
+// delivery is asked at once.
+func TestLanes_ThoseThatFailRest(t *testing.T) {
+	l, now := newLanes(plenty), time.UnixMilli(1_790_000_000_000)
+	// turn claims for the lane and ends what it was given; it returns when the next turn is.
+	turn := func(arrives bool) (claimed int, next time.Time) {
+		l.look([]sheaf.SubscriptionID{"refusing"})
+		lanes, next := l.choose(now)
+		for _, asked := range lanes {
+			found := store.Claimed{}
+			for range asked.Room {
+				found.Claims = append(found.Claims, store.Claim{Subscription: asked.Subscription})
+			}
+			for _, r := range l.claimed(lanes, found, now) {
+				l.done(&r.Claim, ended{arrived: arrives, took: time.Second}, now)
+				claimed++
+			}
+		}
+		return claimed, next
+	}
+	if n, _ := turn(false); n != LaneCap {
+		t.Fatalf("the first turn has %d", n)
+	}
+	n, next := turn(false)
+	if n != 0 || !next.Equal(now.Add(failingRest)) {
+		t.Errorf("right after %d failures it has %d more, and the next turn is after %v", LaneCap, n, next.Sub(now))
+	}
+	now = next
+	if n, _ := turn(true); n != LaneCap {
+		t.Errorf("when it has rested it has %d", n)
+	}
+	if n, _ := turn(true); n != LaneCap {
+		t.Errorf("right after a success it has %d", n)
 	}
 }
