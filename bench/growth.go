@@ -419,7 +419,8 @@ func (b *bench) subscriptions() error {
 }
 
 // hold deactivates a subscription that much waits for, activates it again and recovers what was held, while another
-// tenant writes. How long the writer was taken is at most what the request took, and about what the other waited.
+// tenant writes. How long the writer was taken is about what the other waited; the request itself also counts what is
+// held, beside the writer.
 func (b *bench) hold() error {
 	waiting := 1_000_000
 	if b.quick {
@@ -452,7 +453,7 @@ func (b *bench) hold() error {
 	}
 	b.keep(r)
 	for _, name := range []string{"deactivate", "reactivate", "recover"} {
-		r.atMost(200, r.figure(name).Median, name+" ≤ 200 ms")
+		r.atMost(200, r.figure(name+", another's longest write").Median, name+" keeps others waiting ≤ 200 ms")
 	}
 	return end()
 }
