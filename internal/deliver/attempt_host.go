@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// Many subscriptions may share a host. When hundreds of deliveries to it begin in one moment, each would make a
-// connection of its own, though those of a quick host become free again within milliseconds: a handshake costs five
-// times what a delivery does, and what is above IdlePerHost is closed again. So once there are enough connections to a
-// host, an attempt waits for one to become free, as long as they become free quickly. It dials when they do not: whoever
-// shares a host with an endpoint that hangs must not wait for it.
+// Many subscriptions may share a host. When hundreds of deliveries to it begin in one moment, each
+// would make a connection of its own, though those of a quick host become free again within
+// milliseconds: a handshake costs five times what a delivery does, and what is above IdlePerHost is
+// closed again. So once there are enough connections to a host, an attempt waits for one to become
+// free, as long as they become free quickly. It dials when they do not: whoever shares a host with
+// an endpoint that hangs must not wait for it.
 
 const (
 	// enoughConns is how many connections to a host are made without waiting.
 	enoughConns = 64
-	// hostRest is after how long a waiting attempt looks whether connections become free, and hostRests how many such
-	// times all that wait may take at the pace of the last one.
+	// hostRest is after how long a waiting attempt looks whether connections become free, and
+	// hostRests how many such times all that wait may take at the pace of the last one.
 	hostRest  = 25 * time.Millisecond
 	hostRests = 8
 )
@@ -41,8 +42,9 @@ func newHosts() *hosts { return &hosts{byAddress: map[string]*host{}} }
 // errServed ends a dial whose attempt has found a connection meanwhile.
 var errServed = errors.New("a connection has become free")
 
-// enter returns when a connection to the address may be made, which is then counted until leave. It returns errServed
-// when served is closed before, because the attempt has a connection, and ctx's error when that ends.
+// enter returns when a connection to the address may be made, which is then counted until leave. It
+// returns errServed when served is closed before, because the attempt has a connection, and ctx's
+// error when that ends.
 func (s *hosts) enter(ctx context.Context, address string, served <-chan struct{}) (*host, error) {
 	h, may := s.ask(address)
 	for !may {

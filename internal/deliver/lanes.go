@@ -19,11 +19,11 @@ import (
 //	store:      delivered, or due again <------- recorded ----------------+
 //
 // One goroutine claims (claimUntil in deliver.go). It asks choose for which lanes to claim, and how
-// much for each. A lane is chosen when something may wait in it and when it has room; so a full
-// lane costs nothing, however much waits in it. claimed takes what the store found: as much of it
-// as there are places for begins at once, the rest stays ahead, so that one transaction claims for
-// many attempts of a quick endpoint. Whenever a request is done, its goroutine begins the next of
-// its lane.
+// much for each. A lane is chosen when something may wait in it and it has room, unless it rests
+// because it only fails; so a full lane costs nothing, however much waits in it. claimed takes what
+// the store found: as much of it as there are places for begins at once, the rest stays ahead, so
+// that one transaction claims for many attempts of a quick endpoint. Whenever a request is done,
+// its goroutine begins the next of its lane.
 //
 // Three things are shared out. A lane gets a part of what is free, not of all: the more lanes hang,
 // the less each new one gets, and something always remains.
@@ -72,12 +72,12 @@ const (
 	// slow is the pace of a lane that nothing is known of: a dozen deliveries must arrive before
 	// any is claimed ahead.
 	slow = time.Second
-	// failingRest is how long a lane rests whose last attempts, as many as it may have in flight, all
-	// failed. An endpoint that refuses at once would be asked thousands of times a second, each time
-	// with a claim, a record and a retry to come, and take the time of the others.
+	// failingRest is how long a lane rests whose last attempts, as many as it may have in flight,
+	// all failed. An endpoint that refuses at once would be asked thousands of times a second, each
+	// time with a claim, a record and a retry to come, and take the time of the others.
 	failingRest = 100 * time.Millisecond
-	// patience is after how long what was claimed ahead is given back: its endpoint has become slow,
-	// and its lease must last for the attempt.
+	// patience is after how long what was claimed ahead is given back: its endpoint has become
+	// slow, and its lease must last for the attempt.
 	patience = 500 * time.Millisecond
 )
 
@@ -356,8 +356,8 @@ func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	return next
 }
 
-// learn keeps the means of late. A lane that fails is slow until it has proved itself again, and one
-// that does nothing else rests.
+// learn keeps the means of late. A lane that fails is slow until it has proved itself again, and
+// one that does nothing else rests.
 func (l *lane) learn(e ended, size int, now time.Time) {
 	l.failing = !e.arrived
 	if !e.arrived {
