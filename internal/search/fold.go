@@ -70,6 +70,9 @@ func eachLetter(s string, each func(start, end int, folded string) bool) {
 
 // letter returns the length of the first letter of s, and what it is folded to.
 func letter(s string) (length int, folded string) {
+	if c := s[0]; c > ' ' && c < 0x7F && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		return 1, foldedASCII[c] // as most are
+	}
 	r, size := utf8.DecodeRuneInString(s)
 	if sheaf.SeparatesWords(r) {
 		for size < len(s) {
@@ -114,6 +117,14 @@ func widthOf(r rune) rune {
 }
 
 func foldLetter(s string) string { return store.Fold(strings.Map(widthOf, s)) }
+
+// foldedASCII has what each ASCII character is folded to.
+var foldedASCII = func() (table [utf8.RuneSelf]string) {
+	for c := range table {
+		table[c] = strings.ToLower(string(rune(c)))
+	}
+	return table
+}()
 
 // knownRunes is up to which character the table of folds reaches: the alphabets.
 const knownRunes = 0x3000

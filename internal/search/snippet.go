@@ -12,6 +12,8 @@ import (
 const (
 	// leadIn is how many characters a snippet has before the first word at most.
 	leadIn = 60
+	// farBefore is how many bytes of folded text stand before a word that no lead-in reaches.
+	farBefore = 20 * leadIn
 	// cutOff stands in a snippet for what was cut off.
 	cutOff = "…"
 )
@@ -66,6 +68,10 @@ type piece struct {
 func pieceAt(text string, first int) (p piece) {
 	lead, runes, at := 0, 0, 0 // how many letters stand before it, and how much has been passed
 	eachLetter(text, func(start, end int, folded string) bool {
+		if at+farBefore < first {
+			at, p.before = at+len(folded), true
+			return true
+		}
 		one := shown{text[start:end], folded, utf8.RuneCountInString(text[start:end])}
 		if folded == " " {
 			one.text, one.runes = " ", 1
