@@ -87,6 +87,78 @@ var bugs = []bug{
 		pkg: "./internal/deliver", run: "TestFair_FirstAttemptsGoBeforeRetries",
 	},
 	{
+		name: "store: a cut moves the cursor behind what it read, not behind what it took",
+		Fault: plant.Fault{{
+			File: "internal/store/claim.go",
+			Old:  `at = q.cut[open].number - 1`,
+			New:  `at = q.reached`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/Claim",
+	},
+	{
+		name: "store: the lease of a node that died in the middle of a cut or a record is ended, and its rows are forgotten",
+		Fault: plant.Fault{{
+			File: "internal/store/release.go",
+			Old:  `err = tx.releaseCut(l, x.lo, x.hi, now)`,
+			New:  `err = nil`,
+		}},
+		pkg: "./internal/deliver", run: "TestLease",
+	},
+	{
+		name: "store: a record closes more of its lease than it wrote",
+		Fault: plant.Fault{{
+			File: "internal/store/record.go",
+			Old:  `if leases[k].open <= n {`,
+			New:  `if leases[k].open <= n+1 {`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/Lane",
+	},
+	{
+		name: "store: recovery moves the cursor behind the first that it recovers",
+		Fault: plant.Fault{{
+			File: "internal/store/recover.go",
+			Old:  `l.cursor, l.recoveredTo, l.recoveredAt = number-1, &was, &now`,
+			New:  `l.cursor, l.recoveredTo, l.recoveredAt = number, &was, &now`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/Lane",
+	},
+	{
+		name: "store: recovery counts what it reads in the transaction that everybody waits for",
+		Fault: plant.Fault{{
+			File: "internal/store/recover.go",
+			Old:  `known := before.holds(&l)`,
+			New:  `known := before.holds(&l) && before.upTo < 0`,
+		}},
+		pkg: "./internal/store", run: "TestLane_TurningReadsNoneOfIt/SQLite",
+	},
+	{
+		name: "store: a lane begins first attempts beside any number of retries",
+		Fault: plant.Fault{{
+			File: "internal/store/claim.go",
+			Old:  `if err != nil || waiting >= mostRetries {`,
+			New:  `if err != nil || waiting > mostRetries {`,
+		}},
+		pkg: "./internal/store", run: "TestLane_BeginsNothingBesideManyRetries/SQLite",
+	},
+	{
+		name: "deliver: each delivery of a burst to one host has a connection of its own",
+		Fault: plant.Fault{{
+			File: "internal/deliver/attempt_host.go",
+			Old:  `if h.open >= enoughConns {`,
+			New:  `if h.open < 0 {`,
+		}},
+		pkg: "./internal/deliver", run: "TestHost_ABurst",
+	},
+	{
+		name: "deliver: an endpoint that refuses everything is asked as often as it can refuse",
+		Fault: plant.Fault{{
+			File: "internal/deliver/lanes.go",
+			Old:  `if lane.look && now.Before(lane.rest) {`,
+			New:  `if lane.look && now.IsZero() {`,
+		}},
+		pkg: "./internal/deliver", run: "TestLanes_ThoseThatFailRest",
+	},
+	{
 		name: "sheaf: a success leaves the count of failures",
 		Fault: plant.Fault{{
 			File: "internal/sheaf/outcome.go",

@@ -163,3 +163,18 @@ func commitTellsLanes(n *nodes) {
 		same(n.fixture, step.name, lanes(step.act), step.want)
 	}
 }
+
+// leaseLasts: a lease lasts until the last of its rows is recorded. What a node that died had not recorded is taken up,
+// and nothing else.
+func leaseLasts(f *fixture) {
+	id := f.subscribe(sheaf.ShareCreated).ID
+	f.appendMany(sheaf.ShareCreated, 3)
+	claims := f.claim(id, 3, time.Hour)
+	for i := range 2 {
+		f.must(f.record(f.outcomes(claims[i:i+1], arrived)))
+		same(f, "states", f.states(id), map[sheaf.DeliveryState]int{sheaf.Delivered: i + 1, sheaf.Sending: 2 - i})
+	}
+	f.expire(2 * time.Hour)
+	again := f.claim(id, 3, time.Hour)
+	same(f, "taken up", ids(again, func(c store.Claim) sheaf.EventID { return c.Event }), []sheaf.EventID{claims[2].Event})
+}

@@ -98,13 +98,14 @@ var inWorkspace = map[string]func(*fixture){
 
 // inDatabase are the tests that look beyond one workspace.
 var inDatabase = map[string]func(*fixture){
-	"Database/workspaces in their order":   workspacesInOrder,
-	"Database/passwords and first owner":   firstOwner,
-	"Database/setup links":                 setupLinks,
-	"Database/settings":                    settings,
-	"Database/old events go, oldest first": oldEvents,
-	"Database/old answers go":              oldAnswers,
-	"Database/schema":                      schema,
-	"Claim/lanes that something waits in":  waitingLanes,
-	"Minute/adds up, and is removed":       minutes,
+	"Database/workspaces in their order":    workspacesInOrder,
+	"Database/passwords and first owner":    firstOwner,
+	"Database/setup links":                  setupLinks,
+	"Database/settings":                     settings,
+	"Database/old events go, oldest first":  oldEvents,
+	"Database/old answers go":               oldAnswers,
+	"Database/schema":                       schema,
+	"Claim/lanes that something waits in":   waitingLanes,
+	"Lane/a lease lasts until its last row": leaseLasts,
+	"Minute/adds up, and is removed":        minutes,
 }
