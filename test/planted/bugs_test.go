@@ -383,4 +383,67 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/httpapi", run: "TestSearch_ShowsWhatTheKeyMayRead",
 	},
+	{
+		name: "markdown: a path of an archive may climb out of it",
+		Fault: plant.Fault{{
+			File: "internal/markdown/path.go",
+			Old:  `if segment == "" || segment == "." || segment == ".." {`,
+			New:  `if segment == "" || segment == "." {`,
+		}},
+		pkg: "./internal/markdown", run: "TestZip_HostileArchivesAreRefused",
+	},
+	{
+		name: "markdown: what is packed is not held against the archive's size",
+		Fault: plant.Fault{{
+			File: "internal/markdown/tree_zip.go",
+			Old:  `case all > smallZip && all/maxRatio > uint64(size):`,
+			New:  `case all > MaxBytes*maxRatio:`,
+		}},
+		pkg: "./internal/markdown", run: "TestZip_HostileArchivesAreRefused",
+	},
+	{
+		name: "markdown: a text that looks like front matter is written bare",
+		Fault: plant.Fault{{
+			File: "internal/markdown/page.go",
+			Old:  `if bare := []byte(p.Content); readsAs(path, bare, p) {`,
+			New:  `if bare := []byte(p.Content); implied(path, p.Content) == p.Title && len(p.Metadata) == 0 && p.Description == "" {`,
+		}},
+		pkg: "./internal/markdown", run: "TestFormat_IsTheShortest|TestRoundTrip_OfAnyWorkspace",
+	},
+	{
+		name: "markdown: links in code are taken for links",
+		Fault: plant.Fault{{
+			File: "internal/markdown/link_scan.go",
+			Old:  `s.code = codeSpans(s.text)`,
+			New:  `s.code = map[int]int{}`,
+		}},
+		pkg: "./internal/markdown", run: "TestRewrite_FindsTheFile",
+	},
+	{
+		name: "markdown: an export leaves links as somebody wrote them",
+		Fault: plant.Fault{{
+			File: "internal/markdown/export.go",
+			Old:  `return x.index.find(from, l)`,
+			New:  `return "", "", false`,
+		}},
+		pkg: "./internal/markdown", run: "TestRoundTrip_OfAnyWorkspace",
+	},
+	{
+		name: "markdown: documents of other sources are pruned",
+		Fault: plant.Fault{{
+			File: "internal/markdown/source.go",
+			Old:  `path, ok := strings.CutPrefix(externalID, source+":")`,
+			New:  `_, path, ok := strings.Cut(externalID, ":")`,
+		}},
+		pkg: "./internal/markdown", run: "TestCompare_FindsWhatChanged",
+	},
+	{
+		name: "markdown: documents are made in the order of their paths",
+		Fault: plant.Fault{{
+			File: "internal/markdown/plan.go",
+			Old:  `plan.Create = l.Ordered(plan.Create)`,
+			New:  `plan.Create = plan.Create[:len(plan.Create):len(plan.Create)]`,
+		}},
+		pkg: "./internal/markdown", run: "TestOrdered_OneVersionIsEnough",
+	},
 }
