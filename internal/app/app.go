@@ -29,7 +29,8 @@ type App struct {
 	cost     PasswordCost   // of hashing a new password
 	cascades Cascades       // how much of a large deletion one transaction does
 
-	maxRecords func(sheaf.Plan) int // never nil: see Config.MaxRecords
+	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
+	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
 
 // Config is what the rules need from outside.
@@ -47,6 +48,8 @@ type Config struct {
 	// MaxRecords is how many projects, folders and documents a workspace of that plan may have
 	// together; 0 is any number, and so is nil.
 	MaxRecords func(sheaf.Plan) int
+	// Quota is how many bytes a workspace of that plan may store; 0 is any number, and so is nil.
+	Quota func(sheaf.Plan) int64
 }
 
 // Webhooks is what the rules about subscriptions need from outside.
@@ -67,7 +70,10 @@ func New(c Config) *App {
 	if c.MaxRecords == nil {
 		c.MaxRecords = func(sheaf.Plan) int { return 0 }
 	}
-	return &App{maxRecords: c.MaxRecords, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	if c.Quota == nil {
+		c.Quota = func(sheaf.Plan) int64 { return 0 }
+	}
+	return &App{maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

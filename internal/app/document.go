@@ -21,23 +21,45 @@ func (a *App) Document(ctx context.Context, c Caller, id sheaf.DocumentID) (shea
 	})
 }
 
+// DocumentText returns one document with its text, or NotFound.
+func (a *App) DocumentText(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.DocumentText, error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.DocumentText, error) {
+		return r.DocumentText(c.Workspace, id)
+	})
+}
+
 // CreateDocument adds a document. Its project must exist (NotFound), and the plan have room for it
-// (QUOTA_REACHED).
+// and its text (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
-	return write(ctx, a, c, scope(sheaf.DocumentsWrite), checkNewDocument(in), func(w *work) (sheaf.Document, error) {
-		d := in.Apply(sheaf.Document{})
+	fault := checkNewDocument(in)
+	text := newText(in, fault)
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
+		d := in.Apply(sheaf.Document{Version: 1, ContentBytes: text.Bytes(), ContentSHA256: text.SHA256()})
 		if err := w.projectExists(d.ProjectID); err != nil {
 			return d, err
 		}
-		if err := w.checkRecords(); err != nil {
+		if err := firstError(w.checkRecords(), w.checkStorage("", text)); err != nil {
 			return d, err
 		}
 		d.ID, d.Number, d.Revision = sheaf.DocumentID(a.newID()), w.nextNumber(), 1
 		d.CreatedAt, d.UpdatedAt = w.now, w.now
 		w.ws.Documents++
 		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
-		return d, w.InsertDocument(w.ws.ID, d)
+		if err := w.InsertDocument(w.ws.ID, d, w.author()); err != nil {
+			return d, err
+		}
+		grown, err := w.InsertText(w.ws.ID, d.ID, text)
+		w.ws.Storage += grown
+		return d, err
 	})
+}
+
+// newText prepares the text of a change, unless the change is at fault anyway.
+func newText(in sheaf.DocumentChange, fault error) store.Text {
+	if fault != nil {
+		return store.Text{}
+	}
+	return store.NewText(in.Content.Value)
 }
 
 func checkNewDocument(in sheaf.DocumentChange) error {
@@ -55,9 +77,12 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 	return err
 }
 
-// UpdateDocument changes the fields that were sent. What changes nothing leaves no trace.
+// UpdateDocument changes the fields that were sent. What changes nothing leaves no trace; what
+// changes the title or the text makes a version, for whose text the plan must have room
+// (QUOTA_REACHED).
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
-	fault := checkChange(in.Empty(), "title, description, project_id", in.Check())
+	fault := checkChange(in.Empty(), "title, description, project_id, content", in.Check())
+	text := newText(in, fault)
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
@@ -67,14 +92,33 @@ func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 			return before, err
 		}
 		d := in.Apply(before)
-		if sheaf.SameFields(&before, &d) {
-			return before, nil
+		if in.Content.Set {
+			d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
 		}
-		d.Revision++
-		d.UpdatedAt = w.after(before.UpdatedAt)
+		return w.changeDocument(before, d, text)
+	})
+}
+
+// changeDocument writes d over before, unless they are the same, with its event. text is that of d;
+// it is empty where before has, or had, the same.
+func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
+	if sheaf.SameFields(&before, &d) {
+		return before, nil
+	}
+	d.Revision++
+	d.UpdatedAt = w.after(before.UpdatedAt)
+	if d.Title == before.Title && d.ContentSHA256 == before.ContentSHA256 {
 		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
 		return d, w.UpdateDocument(w.ws.ID, before, d)
-	})
+	}
+	if err := w.checkStorage(d.ID, text); err != nil {
+		return before, err
+	}
+	d.Version++
+	w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
+	grown, err := w.AddVersion(w.ws.ID, before, d, w.author(), text)
+	w.ws.Storage += grown
+	return d, err
 }
 
 // DeleteDocument deletes softly: the document is gone from every list and count until it is

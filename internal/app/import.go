@@ -169,7 +169,7 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 	if err := w.InsertProjects(w.ws.ID, im.newProjects); err != nil {
 		return im.out, err
 	}
-	if err := w.InsertDocuments(w.ws.ID, im.newDocuments); err != nil {
+	if err := w.InsertDocuments(w.ws.ID, im.newDocuments, w.author()); err != nil {
 		return im.out, err
 	}
 	for i := range im.out.Subscriptions {

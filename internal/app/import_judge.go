@@ -190,7 +190,7 @@ func (im *importing) acceptDocument(r ImportRecord) error {
 		im.out.Skipped.Documents++
 		return nil
 	}
-	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1})
+	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1, Version: 1, ContentSHA256: sheaf.EmptySHA256})
 	if d.ProjectID != nil && !im.projects[*d.ProjectID] {
 		return notEarlier("project_id", "project", string(*d.ProjectID))
 	}

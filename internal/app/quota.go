@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // checkRecords returns QUOTA_REACHED when the workspace has as many projects, folders and documents
@@ -28,4 +29,22 @@ func (w *work) checkRecords() error {
 	}
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: fmt.Sprintf("this workspace has %d projects, folders and documents, and the %s plan allows %d: delete some, or upgrade the plan", used, w.ws.Plan, most)}
+}
+
+// checkStorage returns QUOTA_REACHED when the workspace has no room for a text of a document, which
+// is empty for one that is being made. It is asked under the workspace's lock, before the text is
+// added, so that the bound holds exactly. A text that the document has, or had, needs no room.
+func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
+	most := w.app.quota(w.ws.Plan)
+	if most == 0 || t.Bytes() == 0 || w.ws.Storage+t.Bytes() <= most {
+		return nil
+	}
+	if id != "" {
+		if has, err := w.HasText(w.ws.ID, id, t); has || err != nil {
+			return err
+		}
+	}
+	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
+		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and the %s plan allows %d: this text has %d more; "+
+			"shorten it, or upgrade the plan", w.ws.Storage, w.ws.Plan, most, t.Bytes())}
 }

@@ -110,6 +110,9 @@ func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload 
 	return w.events[len(w.events)-1]
 }
 
+// author is who makes versions in this transaction.
+func (w *work) author() sheaf.Author { return sheaf.Author{User: w.caller.User, Key: w.caller.Key.ID} }
+
 // nextNumber counts a creation.
 func (w *work) nextNumber() int64 {
 	w.ws.LastNumber++

@@ -8,8 +8,14 @@ type Document struct {
 	Title       string
 	Description *string
 	ProjectID   *ProjectID // nil: in no project
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// Version counts the changes of its title and its text, and is 1 at its creation.
+	Version int64
+	// ContentBytes and ContentSHA256, in hexadecimal digits, are of its text, which is a record of
+	// its own: only DocumentText has it.
+	ContentBytes  int64
+	ContentSHA256 string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 
 	// Number counts what was created in the workspace: it orders documents that are equal otherwise.
 	Number int64
@@ -26,8 +32,28 @@ func (d *Document) Fields(o *Object) {
 	o.Text("title", d.Title)
 	o.OptText("description", d.Description)
 	o.OptText("project_id", (*string)(d.ProjectID))
+	d.contentFields(o)
 	o.Time("created_at", d.CreatedAt)
 	o.Time("updated_at", d.UpdatedAt)
+}
+
+// contentFields appends what is shown of the text where the text itself is not.
+func (d *Document) contentFields(o *Object) {
+	o.Int("version", d.Version)
+	o.Int("content_bytes", d.ContentBytes)
+	o.Text("content_sha256", d.ContentSHA256)
+}
+
+// DocumentText is a document with its text.
+type DocumentText struct {
+	Document
+	Content string
+}
+
+// Fields appends the document, and its text as content.
+func (d *DocumentText) Fields(o *Object) {
+	d.Document.Fields(o)
+	o.Text("content", d.Content)
 }
 
 // embedded is a document as it stands in the answer of its project, whose id it need not repeat.
@@ -37,6 +63,7 @@ func (d *embedded) Fields(o *Object) {
 	o.Text("id", string(d.ID))
 	o.Text("title", d.Title)
 	o.OptText("description", d.Description)
+	(*Document)(d).contentFields(o)
 	o.Time("created_at", d.CreatedAt)
 	o.Time("updated_at", d.UpdatedAt)
 }
@@ -65,11 +92,12 @@ type DocumentChange struct {
 	Title       Opt[string]
 	Description Opt[string]
 	ProjectID   Opt[ProjectID]
+	Content     Opt[string] // Markdown; null is the empty text
 }
 
 // Empty reports whether no writable field was sent.
 func (c DocumentChange) Empty() bool {
-	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set)
+	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set || c.Content.Set)
 }
 
 // Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
@@ -83,10 +111,14 @@ func (c DocumentChange) Check() error {
 			return err
 		}
 	}
-	return CheckLength("description", c.Description.Value, MaxDescription)
+	if err := CheckLength("description", c.Description.Value, MaxDescription); err != nil {
+		return err
+	}
+	return CheckContent("content", c.Content.Value)
 }
 
-// Apply returns d with the fields that were sent.
+// Apply returns d with the fields that were sent, but for the text: whoever keeps that knows its
+// hash.
 func (c DocumentChange) Apply(d Document) Document {
 	if c.Title.Set {
 		d.Title = c.Title.Value

@@ -15,6 +15,12 @@ const (
 	MaxKeyName     = 100
 )
 
+// MaxContent is the bound of a document's text, in bytes.
+const MaxContent = 1 << 20
+
+// EmptySHA256 is the hash of the empty text, as records show it.
+const EmptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 // CheckName returns an error unless the text has 1 to max characters, not all of them white space.
 // field is how the error calls it.
 func CheckName(field, s string, max int) error {
@@ -28,6 +34,20 @@ func CheckName(field, s string, max int) error {
 func CheckLength(field, s string, max int) error {
 	if n := utf8.RuneCountInString(s); n > max {
 		return Invalidf("%s has %d characters, at most %d are allowed: shorten it", field, n, max)
+	}
+	return nil
+}
+
+// CheckContent returns an error unless s is a text that a document may have: UTF-8 without a NUL, of
+// at most MaxContent bytes. field is how the error calls it.
+func CheckContent(field, s string) error {
+	switch {
+	case len(s) > MaxContent:
+		return Invalidf("%s has %d bytes, at most %d (1 MiB) are allowed: make several documents of it", field, len(s), MaxContent)
+	case !utf8.ValidString(s):
+		return Invalidf("%s is not valid UTF-8: send it in that encoding", field)
+	case strings.IndexByte(s, 0) >= 0:
+		return Invalidf("%s contains a NUL character: remove it", field)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type backupEnd struct {
 // backupTables are all tables whose content a copy goes on with, each behind those that it refers
 // to. A copy keeps nobody signed in, and begins its charts anew.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "projects",
-	"documents", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
+	"documents", "texts", "versions", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "old_ids", "invitations"}
 
 // KeyCheckSetting is the setting by which a database knows its master key.
@@ -282,8 +282,15 @@ type restorer struct {
 	tx    *Tx
 	table backupTable
 	batch [][]any
+	held  int // bytes of the lines that the batch was read from
 	rows  int64
 }
+
+// restoreBatch and restoreBytes bound what is held before it is inserted: a line may be a whole text.
+const (
+	restoreBatch = 64
+	restoreBytes = 4 << 20
+)
 
 // line reads one line of a backup. It reports whether that was the last.
 func (in *restorer) line(line json.RawMessage) (done bool, err error) {
@@ -351,7 +358,8 @@ func (in *restorer) row(line json.RawMessage) error {
 		}
 	}
 	in.rows++
-	if in.batch = append(in.batch, values); len(in.batch) == 64 {
+	in.held += len(line)
+	if in.batch = append(in.batch, values); len(in.batch) == restoreBatch || in.held >= restoreBytes {
 		return in.flush()
 	}
 	return nil
@@ -367,7 +375,7 @@ func (in *restorer) flush() error {
 		names[i] = c.Name
 	}
 	err := in.tx.sql.InsertRows("INSERT INTO "+in.table.Table+" ("+strings.Join(names, ", ")+")", len(names), in.batch)
-	in.batch = in.batch[:0]
+	in.batch, in.held = in.batch[:0], 0
 	if err != nil {
 		return fmt.Errorf("restore %s: %w", in.table.Table, err)
 	}

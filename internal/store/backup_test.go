@@ -41,13 +41,22 @@ func fill(t *testing.T, s *store.Store) {
 			tx.InsertSetupLink([]byte{0, 1, 255}, now, now.Add(time.Hour)),
 			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Admin, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now}, []byte{7}),
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
-			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d),
+			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d, sheaf.Author{User: u.ID}), addText(tx, w.ID, d),
 			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}), tx.SaveWorkspace(w),
 			tx.Remember(w.ID, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, now))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// addText gives the document a text, and a past version.
+func addText(tx *store.Tx, ws sheaf.WorkspaceID, d sheaf.Document) error {
+	text := store.NewText(strings.Repeat("# “odd” \\ \n ☃ \U0001F600\n", 50))
+	after := d
+	after.Version, after.ContentBytes, after.ContentSHA256 = d.Version+1, text.Bytes(), text.SHA256()
+	_, err := tx.AddVersion(ws, d, after, sheaf.Author{}, text)
+	return err
 }
 
 func backup(t *testing.T, s *store.Store) []byte {

@@ -8,12 +8,14 @@ import (
 )
 
 // DocumentColumns are what ScanDocument reads, in its order.
-const DocumentColumns = `id, title, description, project_id, created_at, updated_at, number, revision, deleted_at`
+const DocumentColumns = `id, title, description, project_id, version, content_bytes, content_hash,
+  created_at, updated_at, number, revision, deleted_at`
 
 // ScanDocument reads a row of DocumentColumns.
 func ScanDocument(r *row) sheaf.Document {
 	return sheaf.Document{
 		ID: readID[sheaf.DocumentID](r), Title: r.Text(), Description: r.OptText(), ProjectID: optID[sheaf.ProjectID](r),
+		Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(), Deleted: r.OptTime(),
 	}
 }
@@ -103,13 +105,14 @@ func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 
 const insertDocument = `
 INSERT INTO documents (ws, id, project_id, title, title_folded, description, description_folded,
-  number, revision, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+  number, revision, created_at, updated_at, version, version_user, version_key, content_bytes, content_hash)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
-// InsertDocument adds a document; its project's count rises.
-func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document) error {
+// InsertDocument adds a document, whose first version is by somebody; its project's count rises. Its
+// text, unless that is empty, is added by InsertText.
+func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Author) error {
 	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt)
+		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256))
 	if err != nil {
 		return fmt.Errorf("insert document %s: %w", d.ID, err)
 	}
@@ -122,13 +125,21 @@ SET project_id = $3, title = $4, title_folded = $5, description = $6, descriptio
   revision = $8, updated_at = $9, deleted_at = $10
 WHERE ws = $1 AND id = $2`
 
-// UpdateDocument writes a document's own fields and whether it is deleted; the
-// projects' counts follow.
+// UpdateDocument writes a document's own fields, but for its version and its
+// text, and whether it is deleted; the projects' counts follow.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Revision, d.UpdatedAt, d.Deleted)
 	if err != nil {
 		return fmt.Errorf("update document %s: %w", d.ID, err)
+	}
+	return tx.followCounts(ws, before, d)
+}
+
+// followCounts keeps the projects' counts of documents.
+func (tx *Tx) followCounts(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
+	if sameID(before.ProjectID, d.ProjectID) && (before.Deleted == nil) == (d.Deleted == nil) {
+		return nil
 	}
 	if before.Deleted == nil {
 		if err := tx.countDocuments(ws, before.ProjectID, -1); err != nil {

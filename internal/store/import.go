@@ -121,7 +121,8 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 }
 
 var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
-	"number int", "revision int", "created_at int", "updated_at int")
+	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id",
+	"content_bytes int", "content_hash bytes")
 
 var countAllDocuments = engine.NewBulk(`
 UPDATE projects
@@ -129,13 +130,13 @@ SET document_count = document_count + {more}
 {rows}
 WHERE projects.ws = {workspace} AND projects.id = {project}`, "", "workspace int", "project id", "more int")
 
-// InsertDocuments is InsertDocument for many.
-func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document) error {
+// InsertDocuments is InsertDocument for many, all by one author.
+func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document, by sheaf.Author) error {
 	rows := make([][]any, len(documents))
 	linked := map[sheaf.ProjectID]int64{}
 	for i, d := range documents {
 		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt}
+			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, nil, by.User, d.ContentBytes, textHash(d.ContentSHA256)}
 		if d.ProjectID != nil {
 			linked[*d.ProjectID]++
 		}

@@ -207,8 +207,8 @@ func fillLists(t *testing.T, s *Store) {
 			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: "0198c0de-0000-7000-8000-000000000010", EntityType: sheaf.ProjectFolder, ParentID: &f, Depth: 2, Number: 2}),
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: p, FolderID: &f, Number: 3}),
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: "0198c0de-0000-7000-8000-00000000001b", Number: 4}),
-			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5}),
-			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002e", Number: 6}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002e", Number: 6}, sheaf.Author{}),
 			tx.InsertSubscription(theWorkspace, sheaf.Subscription{ID: "0198c0de-0000-7000-8000-000000000055", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),
 		} {
 			if err != nil {

@@ -3,14 +3,14 @@ package store
 import "sheaf.dev/internal/sheaf"
 
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
-  projects, documents, subscriptions`
+  projects, documents, subscriptions, storage`
 
 // scanWorkspace reads a row of workspaceColumns.
 func scanWorkspace(r *row) sheaf.Workspace {
 	return sheaf.Workspace{
 		ID: readID[sheaf.WorkspaceID](r), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
 		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
-		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(),
+		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(), Storage: r.Int(),
 	}
 }
 
@@ -37,7 +37,7 @@ func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 
 const updateWorkspace = `
 UPDATE workspaces
-SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7
+SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7, storage = $8
 WHERE ws = $1`
 
 // SaveWorkspace keeps the counters of a workspace that this transaction locked.
@@ -46,12 +46,12 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 		tx.touched = map[sheaf.WorkspaceID]int64{}
 	}
 	tx.touched[w.ID] = w.Version
-	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions)
+	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Storage)
 }
 
 const insertWorkspace = `
 INSERT INTO workspaces (ws, ` + workspaceColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 // InsertWorkspace adds an empty workspace.
 func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
@@ -59,7 +59,7 @@ func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0)
+	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0)
 }
 
 const updatePlan = `

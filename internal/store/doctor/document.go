@@ -1,9 +1,13 @@
 package doctor
 
 import (
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/engine"
 )
+
+// withoutText is what documents have of a text since migration 12, as it was before.
+var withoutText = map[string]string{"version": "1", "content_bytes": "0", "content_sha256": `"` + sheaf.EmptySHA256 + `"`}
 
 // checkDocuments are the promises about documents, deleted ones included.
 var checkDocuments = []check{
@@ -24,7 +28,7 @@ WHERE ws = $1`},
 	// project may be gone since then.
 	{name: "document event", sql: withNewest(store.DocumentColumns, "documents", "document"), judge: func(p *patient, r *engine.Row) string {
 		d := store.ScanDocument(r)
-		l := logged{noun: "document", id: string(d.ID), record: &d, changed: d.UpdatedAt}
+		l := logged{noun: "document", id: string(d.ID), record: &d, changed: d.UpdatedAt, added: withoutText}
 		if d.Deleted != nil {
 			l.deleted, l.changed = true, *d.Deleted
 			l.mayLose = "project_id"

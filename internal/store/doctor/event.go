@@ -156,6 +156,8 @@ type logged struct {
 	changed  time.Time // last
 	deleted  bool      // softly
 	mayLose  string    // a field that becomes null without an event
+	// added are fields that events of before do not have, each with what it was then.
+	added map[string]string
 }
 
 // sameAsEvent compares a row with its newest event, whose number, type and body are the next
@@ -193,7 +195,11 @@ func (l logged) differences(body string) (fields []string) {
 	}
 	delete(e.Payload, "previous")
 	for name, is := range sheaf.OwnFields(l.record) {
-		if !bytes.Equal(is, e.Payload[name]) && !(name == l.mayLose && string(is) == "null") {
+		was, told := e.Payload[name]
+		if then, later := l.added[name]; later && !told {
+			was = []byte(then)
+		}
+		if !bytes.Equal(is, was) && !(name == l.mayLose && string(is) == "null") {
 			fields = append(fields, name)
 		}
 	}

@@ -83,7 +83,7 @@ func documentConstraints(f *fixture) {
 	d := f.document(nil)
 	again := d
 	again.Number = 1000
-	insert := func(tx *store.Tx) error { return tx.InsertDocument(f.ws.ID, again) }
+	insert := func(tx *store.Tx) error { return tx.InsertDocument(f.ws.ID, again, f.author()) }
 	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
 	again.ID, again.Number = sheaf.DocumentID(f.id()), d.Number
 	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)

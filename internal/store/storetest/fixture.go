@@ -162,11 +162,15 @@ func (f *fixture) folder(change func(*sheaf.Folder)) sheaf.Folder {
 	return d
 }
 
+// author is who makes versions.
+func (f *fixture) author() sheaf.Author { return sheaf.Author{User: f.user.ID} }
+
 // document adds a document; change may alter it first.
 func (f *fixture) document(change func(*sheaf.Document)) sheaf.Document {
 	f.Helper()
 	now := f.now()
-	d := sheaf.Document{ID: sheaf.DocumentID(f.id()), Title: "Letter", CreatedAt: now, UpdatedAt: now, Revision: 1}
+	d := sheaf.Document{ID: sheaf.DocumentID(f.id()), Title: "Letter", CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Version: 1, ContentSHA256: sheaf.EmptySHA256}
 	if change != nil {
 		change(&d)
 	}
@@ -174,7 +178,7 @@ func (f *fixture) document(change func(*sheaf.Document)) sheaf.Document {
 		w.LastNumber++
 		w.Documents++
 		d.Number = w.LastNumber
-		return tx.InsertDocument(w.ID, d)
+		return tx.InsertDocument(w.ID, d, f.author())
 	}))
 	return d
 }

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Versions returns a page of the versions of a document, newest first: the first is the present one.
+// It returns NotFound for a document that is not there, or is deleted.
+func (a *App) Versions(ctx context.Context, c Caller, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Version], error) {
+		return r.Versions(c.Workspace, id, p)
+	})
+}
+
+// Version returns one version of a document with its text, or NotFound.
+func (a *App) Version(ctx context.Context, c Caller, id sheaf.DocumentID, number int64) (sheaf.VersionText, error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.VersionText, error) {
+		if _, err := r.Document(c.Workspace, id); err != nil {
+			return sheaf.VersionText{}, err
+		}
+		return r.Version(c.Workspace, id, number)
+	})
+}
+
+// maxDiffLines bounds the texts that are compared.
+const maxDiffLines = 20_000
+
+// DiffVersions returns what changed in the text of a document from a version to another one, or to
+// the present one where to is nil, as a unified diff; it is empty where the texts are the same. One of
+// more than 20,000 lines is Invalid, and a version that is not kept NotFound.
+//
+// It costs little whatever the texts are: beyond a hundred differences the search for what they have
+// in common ends, and what is left is told as one replacement.
+func (a *App) DiffVersions(ctx context.Context, c Caller, id sheaf.DocumentID, from int64, to *int64) (string, error) {
+	pair, err := read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (pair [2]sheaf.VersionText, err error) {
+		d, err := r.Document(c.Workspace, id)
+		if err != nil {
+			return pair, err
+		}
+		other := d.Version
+		if to != nil {
+			other = *to
+		}
+		if pair[0], err = r.Version(c.Workspace, id, from); err != nil {
+			return pair, err
+		}
+		pair[1], err = r.Version(c.Workspace, id, other)
+		return pair, err
+	})
+	if err != nil {
+		return "", err
+	}
+	for i := range pair {
+		if n := strings.Count(pair[i].Content, "\n"); n > maxDiffLines {
+			return "", sheaf.Invalidf("version %d has %d lines, and at most %d are compared: read both versions and compare them yourself", pair[i].Number, n, maxDiffLines)
+		}
+	}
+	return udiff.Unified(diffLabel(&pair[0]), diffLabel(&pair[1]), pair[0].Content, pair[1].Content), nil
+}
+
+// diffLabel names a version in the head of a diff, which is one line whatever the title is.
+func diffLabel(v *sheaf.VersionText) string {
+	title := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, v.Title)
+	return fmt.Sprintf("version %d: %s", v.Number, title)
+}
+
+// RestoreVersion gives the document the title and the text that it had in a version, as a new
+// version. Where it has them already nothing happens.
+func (a *App) RestoreVersion(ctx context.Context, c Caller, id sheaf.DocumentID, number int64, match sheaf.Match) (sheaf.Document, error) {
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
+		before, err := w.Document(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		v, err := w.VersionOf(w.ws.ID, id, number)
+		if err := firstMissing(err, match.Check(before.Revision)); err != nil {
+			return before, err
+		}
+		d := before
+		d.Title, d.ContentBytes, d.ContentSHA256 = v.Title, v.ContentBytes, v.ContentSHA256
+		return w.changeDocument(before, d, store.Text{})
+	})
+}

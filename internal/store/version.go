@@ -1,0 +1,164 @@
+package store
+
+import (
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// The present version of a document is in its own row, so that a document that is never changed has
+// no other. A change moves it into a row of versions before it writes the next. The numbers of what
+// is kept have no gap: what is removed are always the oldest.
+
+const versionColumns = `version, title, content_bytes, content_hash, user_id, key_id, created_at`
+
+func scanVersion(r *row) sheaf.Version {
+	return sheaf.Version{Number: r.Int(), Title: r.Text(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
+		UserID: optID[sheaf.UserID](r), KeyID: optID[sheaf.KeyID](r), CreatedAt: r.Time()}
+}
+
+// presentVersion has the columns of versionColumns, of a document's own row.
+const presentVersion = `version, title, content_bytes, content_hash, version_user, version_key, COALESCE(version_at, created_at)`
+
+const keepVersion = `
+INSERT INTO versions (ws, document_id, ` + versionColumns + `)
+SELECT ws, id, ` + presentVersion + `
+FROM documents
+WHERE ws = $1 AND id = $2`
+
+const updateVersion = `
+UPDATE documents
+SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
+  revision = $8, updated_at = $9, deleted_at = $10, version = $11, version_at = $12, version_user = $13, version_key = $14,
+  content_bytes = $15, content_hash = $16
+WHERE ws = $1 AND id = $2`
+
+// AddVersion is UpdateDocument for a change that makes a version: it keeps the one before and, if it
+// is new to the document, the text. A version beyond the most that are kept goes. It returns by how
+// many bytes the workspace's texts grow, which may be less than none.
+func (tx *Tx) AddVersion(ws sheaf.WorkspaceID, before, d sheaf.Document, by sheaf.Author, t Text) (grown int64, err error) {
+	if err := tx.exec(keepVersion, ws, d.ID); err != nil {
+		return 0, fmt.Errorf("keep version %d of document %s: %w", before.Version, d.ID, err)
+	}
+	err = tx.exec(updateVersion, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
+		d.Revision, d.UpdatedAt, d.Deleted, d.Version, d.UpdatedAt, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256))
+	if err != nil {
+		return 0, fmt.Errorf("update document %s: %w", d.ID, err)
+	}
+	if err := tx.followCounts(ws, before, d); err != nil {
+		return 0, err
+	}
+	if grown, err = tx.InsertText(ws, d.ID, t); err != nil || d.Version <= sheaf.MaxVersions {
+		return grown, err
+	}
+	_, freed, err := tx.DropVersions(ws, d.ID, d.Version-sheaf.MaxVersions)
+	return grown - freed, err
+}
+
+const dropTexts = `
+DELETE FROM texts
+WHERE ws = $1 AND document_id = $2
+  AND hash IN (SELECT v.content_hash FROM versions v WHERE v.ws = $1 AND v.document_id = $2 AND v.version <= $3)
+  AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.ws = $1 AND v.document_id = $2 AND v.version > $3 AND v.content_hash = texts.hash)
+  AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.ws = $1 AND d.id = $2 AND d.content_hash = texts.hash)
+RETURNING bytes`
+
+const dropVersions = `
+DELETE FROM versions
+WHERE ws = $1 AND document_id = $2 AND version <= $3`
+
+// DropVersions removes the document's past versions up to a number, with the texts that no other has.
+// It returns how many versions went, and how many bytes of texts.
+func (tx *Tx) DropVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID, upTo int64) (versions, freed int64, err error) {
+	err = tx.query(dropTexts, func(r *row) { freed += r.Int() }, ws, id, upTo)
+	if err != nil {
+		return 0, 0, fmt.Errorf("remove texts of document %s: %w", id, err)
+	}
+	versions, err = tx.changed(dropVersions, ws, id, upTo)
+	return versions, freed, err
+}
+
+const selectPresent = `
+SELECT ` + presentVersion + `
+FROM documents
+WHERE ws = $1 AND id = $2 AND deleted_at IS NULL`
+
+// presentOf returns the document's present version, or NotFound when there is no document or it is
+// deleted.
+func (r *Reader) presentOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Version, error) {
+	v, found, err := one(r, selectPresent, scanVersion, ws, id)
+	if err == nil && !found {
+		err = sheaf.Missing("document")
+	}
+	return v, err
+}
+
+const selectVersions = `
+SELECT ` + versionColumns + `
+FROM versions
+WHERE ws = $1 AND document_id = $2 AND version <= $3
+ORDER BY version DESC
+LIMIT $4`
+
+// Versions returns a page of the document's versions, the newest, which is the present one, first.
+func (r *Reader) Versions(ws sheaf.WorkspaceID, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
+	page := sheaf.Page[sheaf.Version]{Paging: p}
+	present, err := r.presentOf(ws, id)
+	if err != nil {
+		return page, err
+	}
+	past, err := r.count(`SELECT COUNT(*) FROM versions WHERE ws = $1 AND document_id = $2`, ws, id)
+	if err != nil {
+		return page, err
+	}
+	page.Total = past + 1
+	newest, take := present.Number-int64(p.Offset), int64(p.Limit)
+	if p.Offset == 0 {
+		page.Items = append(page.Items, present)
+		newest, take = newest-1, take-1
+	}
+	items, err := all(r, selectVersions, scanVersion, ws, id, newest, take)
+	page.Items = append(page.Items, items...)
+	return page, err
+}
+
+// oneVersion selects a version of a document, past or present.
+const oneVersion = `
+  SELECT ` + versionColumns + `
+  FROM versions
+  WHERE ws = $1 AND document_id = $2 AND version = $3
+  UNION ALL
+  SELECT ` + presentVersion + `
+  FROM documents
+  WHERE ws = $1 AND id = $2 AND version = $3`
+
+// VersionOf returns one version of a document, or NotFound.
+func (r *Reader) VersionOf(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64) (sheaf.Version, error) {
+	v, found, err := one(r, oneVersion, scanVersion, ws, id, number)
+	if err == nil && !found {
+		err = sheaf.Missing("version")
+	}
+	return v, err
+}
+
+const selectVersionText = `
+SELECT v.*, ` + TextColumns + `
+FROM (` + oneVersion + `) AS v
+LEFT JOIN texts ON texts.ws = $1 AND texts.document_id = $2 AND texts.hash = v.content_hash`
+
+// Version returns one version of a document with its text, or NotFound.
+func (r *Reader) Version(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64) (sheaf.VersionText, error) {
+	var unpacked error
+	v, found, err := one(r, selectVersionText, func(w *row) (v sheaf.VersionText) {
+		v.Version = scanVersion(w)
+		v.Content, unpacked = ScanText(w)
+		return v
+	}, ws, id, number)
+	switch {
+	case err != nil:
+		return v, err
+	case !found:
+		return v, sheaf.Missing("version")
+	}
+	return v, unpacked
+}
