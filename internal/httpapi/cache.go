@@ -9,11 +9,16 @@ import (
 )
 
 const (
-	// cacheBytes bounds what the cache holds.
+	// cacheBytes bounds what the cache holds, and largeBytes what it holds of large answers, as those
+	// with long texts are: some of them must not push out all the others.
 	cacheBytes = 32 << 20
-	// maxCachedKey and maxCachedBody keep odd requests from filling it.
+	largeBytes = 8 << 20
+	// largeBody is from where on an answer is large.
+	largeBody = 64 << 10
+	// maxCachedKey and maxCachedBody keep odd requests from filling it. A text of the greatest length
+	// is kept, unless much of it is escaped.
 	maxCachedKey  = 512
-	maxCachedBody = 1 << 20
+	maxCachedBody = sheaf.MaxContent + 64<<10
 	// entryOverhead is about what an entry costs beside its bytes.
 	entryOverhead = 512
 )
@@ -22,13 +27,17 @@ const (
 // data, so that an answer may be newer than its version and never older; a change of version leaves
 // the old answers to be forgotten.
 type pageCache struct {
-	mu    sync.RWMutex // guards all below
-	most  int
-	size  int
-	order *list.List // of *cached, the newest first
-	byKey map[pageKey]*cached
+	mu           sync.RWMutex // guards all below but the counters
+	byKey        map[pageKey]*cached
+	small, large shelf
 
 	hits, misses atomic.Uint64
+}
+
+// shelf is where the answers of about one size are, in the order in which they are forgotten.
+type shelf struct {
+	most, size int        // in bytes
+	order      *list.List // of *cached, the newest first
 }
 
 // pageKey is all that such an answer depends on.
@@ -47,8 +56,8 @@ type cached struct {
 	used   atomic.Bool // since it was last passed over
 }
 
-func newPageCache(most int) *pageCache {
-	return &pageCache{most: most, order: list.New(), byKey: map[pageKey]*cached{}}
+func newPageCache(most, large int) *pageCache {
+	return &pageCache{byKey: map[pageKey]*cached{}, small: shelf{most: most - large, order: list.New()}, large: shelf{most: large, order: list.New()}}
 }
 
 // cacheKey returns false when the answer must not come from the cache.
@@ -99,26 +108,30 @@ func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 		return
 	}
 	e := &cached{key: key, route: r, answer: a}
+	at := &c.small
+	if len(a.body) > largeBody {
+		at = &c.large
+	}
 	c.byKey[key] = e
-	c.order.PushFront(e)
-	c.size += e.weight()
-	for c.size > c.most {
-		c.forgetOne()
+	at.order.PushFront(e)
+	at.size += e.weight()
+	for at.size > at.most {
+		c.forgetOne(at)
 	}
 }
 
-// forgetOne drops the oldest answer that nobody asked for lately: one that was used gets another
-// turn.
-func (c *pageCache) forgetOne() {
-	oldest := c.order.Back()
+// forgetOne drops the oldest answer of a shelf that nobody asked for lately: one that was used gets
+// another turn.
+func (c *pageCache) forgetOne(at *shelf) {
+	oldest := at.order.Back()
 	e := oldest.Value.(*cached)
 	if e.used.Swap(false) {
-		c.order.MoveToFront(oldest)
+		at.order.MoveToFront(oldest)
 		return
 	}
-	c.order.Remove(oldest)
+	at.order.Remove(oldest)
 	delete(c.byKey, e.key)
-	c.size -= e.weight()
+	at.size -= e.weight()
 }
 
 func (e *cached) weight() int {
@@ -129,5 +142,5 @@ func (e *cached) weight() int {
 func (c *pageCache) bytes() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.size
+	return c.small.size + c.large.size
 }

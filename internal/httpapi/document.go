@@ -35,13 +35,37 @@ func (s *Server) getDocument(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := s.App.Document(x.Request.Context(), x.caller, id)
+	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
+	return resource(http.StatusOK, &d, d.Revision), err
+}
+
+// getContent answers with the text itself. Its ETag is one of the document, as If-Match wants it.
+func (s *Server) getContent(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
+	body := []byte(d.Content)
+	return answer{status: http.StatusOK, body: body, media: markdownType, etag: resourceTag(d.Revision, body)}, err
+}
+
+func (s *Server) putContent(x *exchange, text string) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	// The whole body is the text: nothing in it has a name.
+	if err := sheaf.CheckContent("the body", text); err != nil {
+		return answer{}, err
+	}
+	d, err := s.App.UpdateDocument(x.Request.Context(), x.caller, id, sheaf.DocumentChange{Content: sheaf.Some(text)}, matchOf(x.Request.Header))
 	return shownDocument(d), err
 }
 
 func documentChange(in *strict.Fields) (sheaf.DocumentChange, error) {
 	return sheaf.DocumentChange{Title: in.Text("title"), Description: in.Text("description"),
-		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id")}, in.Err()
+		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id"), Content: in.Text("content")}, in.Err()
 }
 
 func createdDocument(d sheaf.Document) answer {

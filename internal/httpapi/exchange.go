@@ -35,7 +35,8 @@ type answer struct {
 	status   int
 	body     []byte
 	etag     string
-	location string // a path; the base is added
+	location string   // a path; the base is added
+	media    []string // the Content-Type; nil is JSON
 	page     pageLinks
 	replayed bool
 
@@ -91,12 +92,19 @@ func (x *exchange) send(a *answer) {
 		return
 	}
 	h["Content-Type"] = jsonType
+	if a.media != nil {
+		h["Content-Type"] = a.media
+	}
 	h["Content-Length"] = a.lengthHeader()
 	x.WriteHeader(a.status)
 	x.Write(a.body)
 }
 
-var jsonType = []string{"application/json; charset=utf-8"}
+var (
+	jsonType     = []string{"application/json; charset=utf-8"}
+	markdownType = []string{"text/markdown; charset=utf-8"}
+	plainType    = []string{"text/plain; charset=utf-8"}
+)
 
 // say writes an answer that no handler returned.
 func (x *exchange) say(a answer) {

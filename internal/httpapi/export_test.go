@@ -14,7 +14,7 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.allRoutes() {
-		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.takes != nil})
+		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.takes != nil || r.takesText != nil})
 	}
 	return out
 }
@@ -28,7 +28,9 @@ func (s *Server) ForgetPages() { s.cache.forgetAll() }
 func (c *pageCache) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.byKey) > 0 {
-		c.forgetOne()
+	for _, at := range []*shelf{&c.small, &c.large} {
+		for at.order.Len() > 0 {
+			c.forgetOne(at)
+		}
 	}
 }

@@ -100,7 +100,7 @@ func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
 
 // call reads what the route takes, and calls it.
 func (x *exchange) call(r *route) (answer, error) {
-	if r.takes != nil {
+	if r.takes != nil || r.takesText != nil {
 		if err := x.readBody(); err != nil {
 			return answer{}, err
 		}
@@ -114,7 +114,13 @@ func (x *exchange) call(r *route) (answer, error) {
 			return answer{}, err
 		}
 	}
-	if r.takes == nil {
+	switch {
+	case r.takesText != nil:
+		if err := x.checkTextType(); err != nil {
+			return answer{}, err
+		}
+		return r.takesText(x, string(x.body))
+	case r.takes == nil:
 		return r.do(x)
 	}
 	if err := x.checkContentType(); err != nil {
@@ -154,9 +160,7 @@ func (x *exchange) checkContentType() error {
 	if t == "" || len(x.body) == 0 {
 		return nil
 	}
-	// Whatever the parameters are, malformed ones too, they change nothing.
-	media, _, _ := strings.Cut(t, ";")
-	switch strings.ToLower(strings.TrimSpace(media)) {
+	switch mediaType(t) {
 	case "application/json":
 		return nil
 	case "application/merge-patch+json":
@@ -165,6 +169,23 @@ func (x *exchange) checkContentType() error {
 		}
 	}
 	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))
+}
+
+// mediaType is a Content-Type without its parameters. Whatever these are, malformed ones too, they
+// change nothing.
+func mediaType(header string) string {
+	media, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// checkTextType is checkContentType for a body that is a text.
+func (x *exchange) checkTextType() error {
+	t := x.Request.Header.Get("Content-Type")
+	switch mediaType(t) {
+	case "", "text/markdown", "text/plain":
+		return nil
+	}
+	return sheaf.Invalidf("Content-Type must be text/markdown or text/plain, not %q: send the text itself and say so", sheaf.Clip(t))
 }
 
 // readIdempotencyKey notes that the request must have one effect.

@@ -37,6 +37,12 @@ GET /api/v1/documents/{id}: documents:read
 PATCH /api/v1/documents/{id}: documents:write
 DELETE /api/v1/documents/{id}: documents:write
 POST /api/v1/documents/{id}/restore: documents:write
+GET /api/v1/documents/{id}/content: documents:read
+PUT /api/v1/documents/{id}/content: documents:write
+GET /api/v1/documents/{id}/versions: documents:read
+GET /api/v1/documents/{id}/versions/{n}: documents:read
+GET /api/v1/documents/{id}/versions/{n}/diff: documents:read
+POST /api/v1/documents/{id}/versions/{n}/restore: documents:write
 GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
@@ -73,7 +79,7 @@ func TestRoutes_AreInTheContract(t *testing.T) {
 		if need != "any key" {
 			need = "`" + strings.NewReplacer(" or ", "` or `", " ", "` and `").Replace(need) + "`"
 		}
-		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.ReplaceAll(path, "{id}", ":id"), need)
+		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.NewReplacer("{id}", ":id", "{n}", ":n").Replace(path), need)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/contract.md has no row %s", strings.TrimSpace(row))
 		}
@@ -105,6 +111,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
 const anyBody = `{"name":"n","title":"t","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
+	"content":"c",
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
 
 // resources makes one of each noun that stands before an {id}, and returns their ids.
@@ -134,10 +141,13 @@ func target(t *testing.T, r httpapi.Route, ids map[string]string) string {
 	if !known {
 		t.Fatalf("%s: resources makes none of the %s", r.Path, noun)
 	}
-	return strings.Replace(r.Path, "{id}", id, 1)
+	return strings.NewReplacer("{id}", id, "{n}", "1").Replace(r.Path)
 }
 
 func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
+	if strings.HasSuffix(r.Path, "/content") && r.Body {
+		return c.Do(r.Method, path, anyBody, "Content-Type: text/plain")
+	}
 	if r.Body {
 		return c.Do(r.Method, path, anyBody)
 	}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -158,3 +159,10 @@ func without(r fields, names ...string) fields {
 }
 
 func escape(s string) string { return url.QueryEscape(s) }
+
+// withoutText is a document as every answer but that of get-one shows it.
+func withoutText(d fields) fields {
+	d = maps.Clone(d)
+	delete(d, "content")
+	return d
+}

@@ -16,6 +16,7 @@ type route struct {
 	oneOf        []sheaf.Scope // and one of these, unless there are none
 	do           func(*exchange) (answer, error)
 	takes        func(*exchange, *strict.Fields) (answer, error) // instead of do, with a body
+	takesText    func(*exchange, string) (answer, error)         // instead of do, with a body that is a text
 	cached       bool                                            // the answer depends on projects, folders and documents alone
 	optional     bool                                            // the body may be left out
 	once         bool                                            // heeds an Idempotency-Key
@@ -70,6 +71,11 @@ func patch(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
 
+// putText takes the body as it is, for a text.
+func putText(path string, need []sheaf.Scope, takes func(*exchange, string) (answer, error)) route {
+	return route{method: http.MethodPut, path: path, need: need, takesText: takes}
+}
+
 // remove is a DELETE.
 func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodDelete, path: path, need: need, do: do}
@@ -101,6 +107,12 @@ func (s *Server) allRoutes() []route {
 		patch("/api/v1/documents/{id}", docsWrite, s.updateDocument),
 		remove("/api/v1/documents/{id}", docsWrite, s.deleteDocument),
 		act("/api/v1/documents/{id}/restore", docsWrite, s.restoreDocument),
+		cachedGet("/api/v1/documents/{id}/content", docsRead, s.getContent),
+		putText("/api/v1/documents/{id}/content", docsWrite, s.putContent),
+		get("/api/v1/documents/{id}/versions", docsRead, s.listVersions),
+		get("/api/v1/documents/{id}/versions/{n}", docsRead, s.getVersion),
+		get("/api/v1/documents/{id}/versions/{n}/diff", docsRead, s.diffVersions),
+		act("/api/v1/documents/{id}/versions/{n}/restore", docsWrite, s.restoreVersion),
 
 		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 

@@ -62,7 +62,7 @@ func New(c Config) *Server {
 	if c.Requests == nil {
 		c.Requests = obs.NewRoutes()
 	}
-	s := &Server{Config: c, cache: newPageCache(cacheBytes), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
+	s := &Server{Config: c, cache: newPageCache(cacheBytes, largeBytes), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
 	if c.PublicURL != nil {
 		s.base = c.PublicURL.String()
 	}

@@ -109,7 +109,7 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	}
 	answer := &http.Response{StatusCode: res.Status, Header: res.Header, Request: r, Body: io.NopCloser(bytes.NewReader(res.Body))}
 	// The id may be anything here, a slash too.
-	_, path, _ := strings.Cut(strings.Replace(operation, "{id}", "id", 1), " ")
+	_, path, _ := strings.Cut(strings.NewReplacer("{id}", "id", "{n}", "1").Replace(operation), " ")
 	if err := faultsOf(c.responses.ValidateHttpResponse(plain(r, path, nil), answer)); err != nil {
 		return fmt.Errorf("answered %d %s against the document: %w", res.Status, clip(res.Body), err)
 	}
@@ -149,8 +149,11 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 		}
 		out.URL.RawQuery = query.Encode()
 	}
-	// A body without a type, or with odd parameters behind it, is JSON.
+	// A body without a type, or with odd parameters behind it, is JSON, but for the text of a document.
 	out.Header.Set("Content-Type", "application/json")
+	if strings.HasSuffix(path, "/content") {
+		out.Header.Set("Content-Type", "text/markdown")
+	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 {
 		out.Header.Del("Content-Type")

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+)
+
+// pathVersion returns the document and the number of the version in the path.
+func pathVersion(x *exchange) (sheaf.DocumentID, int64, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := strconv.ParseInt(x.Request.PathValue("n"), 10, 64)
+	if err != nil || n < 1 {
+		return "", 0, sheaf.Invalidf("the version in the path must be a whole number such as 3")
+	}
+	return id, n, nil
+}
+
+func (s *Server) listVersions(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := x.paging()
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := s.App.Versions(x.Request.Context(), x.caller, id, p)
+	return pageOf(page), err
+}
+
+func (s *Server) getVersion(x *exchange) (answer, error) {
+	id, n, err := pathVersion(x)
+	if err != nil {
+		return answer{}, err
+	}
+	v, err := s.App.Version(x.Request.Context(), x.caller, id, n)
+	body := sheaf.AppendJSON(nil, &v)
+	return answer{status: http.StatusOK, body: body, etag: pageTag(body)}, err
+}
+
+func (s *Server) diffVersions(x *exchange) (answer, error) {
+	id, n, err := pathVersion(x)
+	if err != nil {
+		return answer{}, err
+	}
+	var to *int64
+	if x.query.Has("to") {
+		m, err := x.query.Int("to", 0, 1, math.MaxInt)
+		if err != nil {
+			return answer{}, err
+		}
+		number := int64(m)
+		to = &number
+	}
+	diff, err := s.App.DiffVersions(x.Request.Context(), x.caller, id, n, to)
+	body := []byte(diff)
+	return answer{status: http.StatusOK, body: body, media: plainType, etag: pageTag(body)}, err
+}
+
+func (s *Server) restoreVersion(x *exchange) (answer, error) {
+	id, n, err := pathVersion(x)
+	if err != nil {
+		return answer{}, err
+	}
+	return once(x, shownDocument, func(c app.Caller) (sheaf.Document, error) {
+		return s.App.RestoreVersion(x.Request.Context(), c, id, n, matchOf(x.Request.Header))
+	})
+}
