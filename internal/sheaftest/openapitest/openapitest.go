@@ -151,11 +151,12 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 	}
 	// A body without a type, or with odd parameters behind it, is JSON, but for the text of a document.
 	out.Header.Set("Content-Type", "application/json")
-	if strings.HasSuffix(path, "/content") {
+	text := r.Method == http.MethodPut && strings.HasSuffix(path, "/content")
+	if text {
 		out.Header.Set("Content-Type", "text/markdown")
 	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if len(body) == 0 {
+	if len(body) == 0 && !text {
 		out.Header.Del("Content-Type")
 		out.Body = http.NoBody
 	}
