@@ -38,7 +38,10 @@ func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentCha
 		if err := w.projectExists(d.ProjectID); err != nil {
 			return d, err
 		}
-		if err := firstError(w.checkRecords(), w.checkStorage("", text)); err != nil {
+		if err := w.checkRecords(); err != nil {
+			return d, err
+		}
+		if err := w.checkStorage("", text); err != nil {
 			return d, err
 		}
 		d.ID, d.Number, d.Revision = sheaf.DocumentID(a.newID()), w.nextNumber(), 1

@@ -75,7 +75,7 @@ func TestContent_IsShownByGetOneAlone(t *testing.T) {
 	})
 }
 
-// D80: bounds of the text, in bytes of UTF-8, however it is escaped.
+// D80, D81: bounds of the text, in bytes of UTF-8, however it is escaped.
 func TestContent_Bounds(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
