@@ -45,6 +45,23 @@ func TestSearch_Record(t *testing.T) {
 	})
 }
 
+// D90, D91: the text of a document is found, and a piece of it shown, as it is now.
+func TestSearch_FindsContent(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		id := create(t, c, documents, fields{"title": "Birds", "content": "# Heron\n\nThe **grey** heron\nstands still."})
+		hit := c.GET(find(`"heron stands"`)).Want(t, 200).Items(t)
+		if len(hit) != 1 || hit[0]["id"] != id || hit[0]["snippet"] != "# Heron The **grey** heron stands still." || fmt.Sprint(hit[0]["ranges"]) != "[[21 12]]" {
+			t.Errorf("found %v", hit)
+		}
+		c.PATCH(at(documents, id), fields{"content": "The wren"}).Want(t, 200)
+		wantSame(t, "the text of before", c.GET(find("heron")).Want(t, 200).IDs(t), nil)
+		wantSame(t, "the text of now", c.GET(find("wren")).Want(t, 200).IDs(t), []string{id})
+		c.PATCH(at(documents, id), fields{"content": nil}).Want(t, 200)
+		wantSame(t, "no text", c.GET(find("wren")).Want(t, 200).IDs(t), nil)
+	})
+}
+
 // D90: by kind, and in what it lies.
 func TestSearch_Filters(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -120,6 +137,7 @@ func TestSearch_Meaning(t *testing.T) {
 		add("Kingfishers", "dive for minnows")
 		add("東京都の文書", "検索できる")
 		add("Straße É", "ｶﾞｽ tariff, release\n  notes")
+		create(t, c, documents, fields{"title": "Long", "description": "d", "content": "# Woodpecker\n\n" + strings.Repeat("Nothing of it. ", 1000) + "\n> The *nuthatch* at last."})
 		for q, want := range map[string][]string{
 			"fish":             {"Kingfishers"},
 			"FISHERS Minnow":   {"Kingfishers"},
@@ -136,6 +154,9 @@ func TestSearch_Meaning(t *testing.T) {
 			`"release notes"`:  {"Straße É"},
 			`"notes release"`:  {},
 			"notes release":    {"Straße É"},
+			"nuthatch":         {"Long"},
+			"woodpecker LAST":  {"Long"},
+			"p":                {},
 			"k":                {"Kingfishers"},
 			"v":                {},
 			"k minnows":        {"Kingfishers"},

@@ -120,6 +120,8 @@ type run struct {
 	c  app.Caller
 	m  model
 	in context.Context
+	// contents are those of the documents, which their records do not have.
+	contents map[string]string
 }
 
 // D91, D92: whatever was changed in whatever order, and however far the index is behind, a search
@@ -128,7 +130,7 @@ func TestModel_FindsWhatALookAtEverythingFinds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.index.Small(5, 3)
 		rapid.Check(t, func(rt *rapid.T) {
-			r := &run{T: rt, w: w, c: w.workspace(), m: model{}, in: context.Background()}
+			r := &run{T: rt, w: w, c: w.workspace(), m: model{}, in: context.Background(), contents: map[string]string{}}
 			rt.Repeat(map[string]func(*rapid.T){
 				"create":   r.create,
 				"change":   r.change,
@@ -172,6 +174,7 @@ func (r *run) keepDocument(d sheaf.Document) {
 	if d.Description != nil {
 		t.texts = append(t.texts, *d.Description)
 	}
+	t.texts = append(t.texts, r.contents[t.id])
 	if d.ProjectID != nil {
 		t.project = string(*d.ProjectID)
 	}
@@ -201,8 +204,10 @@ func (r *run) create(t *rapid.T) {
 	title, description := sheaf.Some(name(6).Draw(t, "title")), sheaf.Some(text(12).Draw(t, "description"))
 	switch rapid.SampledFrom(sheaf.SearchTypes).Draw(t, "kind") {
 	case sheaf.SearchDocument:
-		d, err := r.w.app.CreateDocument(r.in, r.c, sheaf.DocumentChange{Title: title, Description: description, ProjectID: opt[sheaf.ProjectID](r.any(t, sheaf.SearchProject))})
+		content := text(20).Draw(t, "content")
+		d, err := r.w.app.CreateDocument(r.in, r.c, sheaf.DocumentChange{Title: title, Description: description, Content: sheaf.Some(content), ProjectID: opt[sheaf.ProjectID](r.any(t, sheaf.SearchProject))})
 		r.must(err)
+		r.contents[string(d.ID)] = content
 		r.keepDocument(d)
 	case sheaf.SearchProject:
 		p, err := r.w.app.CreateProject(r.in, r.c, sheaf.ProjectChange{Name: title, Description: description, FolderID: opt[sheaf.FolderID](r.any(t, sheaf.SearchFolder))})
@@ -225,7 +230,12 @@ func (r *run) change(t *rapid.T) {
 	case id == "":
 		t.Skip("there is none")
 	case kind == sheaf.SearchDocument:
-		d, err := r.w.app.UpdateDocument(r.in, r.c, sheaf.DocumentID(id), sheaf.DocumentChange{Title: title}, sheaf.Match{})
+		in := sheaf.DocumentChange{Title: title}
+		if rapid.Bool().Draw(t, "the content instead") {
+			r.contents[id] = text(20).Draw(t, "content")
+			in = sheaf.DocumentChange{Content: sheaf.Some(r.contents[id])}
+		}
+		d, err := r.w.app.UpdateDocument(r.in, r.c, sheaf.DocumentID(id), in, sheaf.Match{})
 		r.must(err)
 		r.keepDocument(d)
 	case kind == sheaf.SearchProject:

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -24,24 +25,37 @@ type Findable struct {
 }
 
 var findable = map[sheaf.SearchType]*engine.Bulk{
-	sheaf.SearchProject:  newFindable(`name, description, folder_id, updated_at`, `projects`, ``),
-	sheaf.SearchFolder:   newFindable(`name, NULL, parent_id, updated_at`, `folders`, ``),
-	sheaf.SearchDocument: newFindable(`title, description, project_id, updated_at`, `documents`, ` AND deleted_at IS NULL`),
+	sheaf.SearchProject: newFindable(`
+SELECT id, name, description, folder_id, updated_at
+FROM projects
+WHERE ws = {workspace} AND id = {wanted}`),
+	sheaf.SearchFolder: newFindable(`
+SELECT id, name, NULL, parent_id, updated_at
+FROM folders
+WHERE ws = {workspace} AND id = {wanted}`),
+	sheaf.SearchDocument: newFindable(`
+SELECT id, title, description, project_id, updated_at, ` + TextColumns + `
+FROM documents
+LEFT JOIN texts ON texts.ws = documents.ws AND texts.document_id = documents.id AND texts.hash = documents.content_hash
+WHERE documents.ws = {workspace} AND documents.id = {wanted} AND deleted_at IS NULL`),
 }
 
-func newFindable(columns, table, live string) *engine.Bulk {
-	return engine.NewBulk("SELECT id, "+columns+" FROM "+table+" WHERE ws = {workspace} AND id = {wanted}"+live, "", "workspace int", "wanted id")
+func newFindable(text string) *engine.Bulk {
+	return engine.NewBulk(text, "", "workspace int", "wanted id")
 }
 
-func scanFindable(t sheaf.SearchType, w *row) Findable {
-	f := Findable{Type: t, ID: readID[string](w), Title: w.Text(), Description: w.Text()}
+func scanFindable(t sheaf.SearchType, w *row) (f Findable, err error) {
+	f = Findable{Type: t, ID: readID[string](w), Title: w.Text(), Description: w.Text()}
 	if t == sheaf.SearchDocument {
 		f.Project = optID[sheaf.ProjectID](w)
 	} else {
 		f.Folder = optID[sheaf.FolderID](w)
 	}
 	f.UpdatedAt = w.Time()
-	return f
+	if t == sheaf.SearchDocument {
+		f.Content, err = ScanText(w)
+	}
+	return f, err
 }
 
 // Findables returns those of the records that the workspace has, without deleted documents, in no
@@ -52,8 +66,12 @@ func (r *Reader) Findables(ws sheaf.WorkspaceID, t sheaf.SearchType, ids []strin
 		rows[i] = []any{ws, idBytes(id)}
 	}
 	var found []Findable
-	err := r.run(findable[t], rows, func(_ int, w *row) { found = append(found, scanFindable(t, w)) })
-	if err != nil {
+	var unpacked error
+	err := r.run(findable[t], rows, func(_ int, w *row) {
+		f, err := scanFindable(t, w)
+		found, unpacked = append(found, f), cmp.Or(unpacked, err)
+	})
+	if err = cmp.Or(err, unpacked); err != nil {
 		return nil, fmt.Errorf("read what can be found: %w", err)
 	}
 	return found, nil
