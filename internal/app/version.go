@@ -59,11 +59,28 @@ func (a *App) DiffVersions(ctx context.Context, c Caller, id sheaf.DocumentID, f
 		return "", err
 	}
 	for i := range pair {
-		if n := strings.Count(pair[i].Content, "\n"); n > maxDiffLines {
-			return "", sheaf.Invalidf("version %d has %d lines, and at most %d are compared: read both versions and compare them yourself", pair[i].Number, n, maxDiffLines)
+		if err := checkLines(fmt.Sprintf("version %d", pair[i].Number), pair[i].Content); err != nil {
+			return "", err
 		}
 	}
 	return udiff.Unified(diffLabel(&pair[0]), diffLabel(&pair[1]), pair[0].Content, pair[1].Content), nil
+}
+
+func checkLines(name, text string) error {
+	if n := strings.Count(text, "\n"); n > maxDiffLines {
+		return sheaf.Invalidf("%s has %d lines, and at most %d are compared: read both versions and compare them yourself", name, n, maxDiffLines)
+	}
+	return nil
+}
+
+// DiffTexts returns what is to be changed in one text to make it the other, as DiffVersions does for
+// two versions, and is Invalid likewise. It is for texts that are not stored, such as one that
+// somebody writes.
+func DiffTexts(from, to string) (string, error) {
+	if err := firstError(checkLines("the saved text", from), checkLines("your text", to)); err != nil {
+		return "", err
+	}
+	return udiff.Unified("saved", "yours", from, to), nil
 }
 
 // diffLabel names a version in the head of a diff, which is one line whatever the title is.

@@ -29,7 +29,7 @@ var rules = []rule{
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/failpoint"}},
-	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon"}},
+	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/render"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 

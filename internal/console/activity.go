@@ -16,7 +16,7 @@ type activityPage struct {
 	Entries  []entry
 	Type     sheaf.EventType // that the feed is filtered by; empty for every one
 	Resource string          // an id, or a part of a name as it was typed
-	Named    *searchPage     // what has that name, to choose from
+	Named    *named          // what has that name, to choose from
 	More     string
 	Charts   charts
 }
@@ -69,8 +69,8 @@ func (v *visit) feed(p *activityPage) error {
 		if err := sheaf.CheckLength("The name", p.Resource, sheaf.MaxQuery); err != nil {
 			return err
 		}
-		p.Named = &searchPage{Query: p.Resource}
-		return v.find(p.Named)
+		p.Named = &named{}
+		return v.findNamed(p.Named, p.Resource)
 	}
 	from := v.offset()
 	page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Type: p.Type, Resource: id,
@@ -88,6 +88,43 @@ func (v *visit) feed(p *activityPage) error {
 	if page.More() {
 		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
 	}
+	return nil
+}
+
+// named is what a name leads to.
+type named struct {
+	Folders   []sheaf.Folder
+	Projects  []sheaf.Project
+	Documents []sheaf.Document
+}
+
+// Empty reports whether nothing is called so.
+func (p named) Empty() bool { return len(p.Folders)+len(p.Projects)+len(p.Documents) == 0 }
+
+// shown is how many of each noun a name leads to.
+const shown = 8
+
+// findNamed fills in the first few of each noun whose name has the text.
+func (v *visit) findNamed(p *named, name string) error {
+	ctx, a := v.r.Context(), v.console.app
+	few := sheaf.Paging{Limit: shown}
+	projects, err := a.Projects(ctx, v.caller, sheaf.ProjectFilter{Query: name, Paging: few})
+	if err != nil {
+		return err
+	}
+	documents, err := a.Documents(ctx, v.caller, sheaf.DocumentFilter{Query: name, Paging: few})
+	if err != nil {
+		return err
+	}
+	p.Projects, p.Documents = projects.Items, documents.Items
+	for _, entity := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
+		folders, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: entity, Query: name, Paging: few})
+		if err != nil {
+			return err
+		}
+		p.Folders = append(p.Folders, folders.Items...)
+	}
+	p.Folders = p.Folders[:min(len(p.Folders), shown)]
 	return nil
 }
 

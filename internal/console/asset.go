@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -21,7 +22,8 @@ type files struct {
 	hash    map[string]string // of the content, by name: the v= of its address
 }
 
-// readFiles reads the embedded files, with a hash of each in its address.
+// readFiles reads the embedded files, with a hash of each in its address, and the style sheet of
+// rendered texts.
 func readFiles() *files {
 	f := &files{content: map[string][]byte{}, hash: map[string]string{}}
 	entries, err := static.ReadDir("static")
@@ -33,10 +35,16 @@ func readFiles() *files {
 		if err != nil {
 			panic("console: " + err.Error())
 		}
-		sum := sha256.Sum256(b)
-		f.content[e.Name()], f.hash[e.Name()] = b, hex.EncodeToString(sum[:6])
+		f.add(e.Name(), b)
 	}
+	f.add("prose.css", []byte(render.CSS))
 	return f
+}
+
+// add takes a file in.
+func (f *files) add(name string, content []byte) {
+	sum := sha256.Sum256(content)
+	f.content[name], f.hash[name] = content, hex.EncodeToString(sum[:6])
 }
 
 // address is where a page finds the file.

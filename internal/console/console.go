@@ -37,6 +37,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -54,6 +55,10 @@ type Config struct {
 	// Admit counts a change that somebody makes, under a name of theirs, and returns how long to
 	// wait with it when it is one too many for the plan; 0 lets it pass. Nil lets everything pass.
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
+	// Render makes HTML of the documents' texts; nil is one that shows pictures of no host.
+	Render *render.Renderer
+	// ImageHosts are the hosts from which Render shows pictures.
+	ImageHosts []string
 }
 
 // Console serves the pages. It is safe for concurrent use.
@@ -66,11 +71,19 @@ type Console struct {
 	routes *front.Routes[route]
 	origin *http.CrossOriginProtection // refuses what another site sends
 	live   *live                       // the open pages that follow changes
+	policy string                      // what a page may load
+	// previewing has an element while a preview is rendered: one at once, so that of the two places
+	// for rendering one is left to readers.
+	previewing chan struct{}
 }
 
 // New returns the console over the rules.
 func New(config Config) *Console {
-	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive(), origin: http.NewCrossOriginProtection()}
+	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive(), origin: http.NewCrossOriginProtection(),
+		policy: policy(config.ImageHosts), previewing: make(chan struct{}, 1)}
+	if c.Render == nil {
+		c.Render = render.New(render.Options{})
+	}
 	if u := config.PublicURL; u != nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
 		if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
@@ -86,9 +99,15 @@ func New(config Config) *Console {
 var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account",
 	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 
-// policy lets a page load what this program serves, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// policy lets a page load what this program serves, pictures of those hosts, and nothing else.
+func policy(imageHosts []string) string {
+	images := "'self' data:"
+	for _, host := range imageHosts {
+		images += " https://" + host
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src 'self'; " +
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}
 
 // Serve answers a request for one of the console's paths.
 func (c *Console) Serve(x *front.Exchange) {
@@ -102,7 +121,7 @@ func (c *Console) Serve(x *front.Exchange) {
 // protect tells the browser what the answer may do, whatever it is.
 func (c *Console) protect(x *front.Exchange) {
 	h := x.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", c.policy)
 	h.Set("Referrer-Policy", "no-referrer") // the address of a one-time link is a secret
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -20,17 +20,18 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
 func newConsole(t *testing.T) (*Console, *app.App) {
 	t.Helper()
-	c, a, _ := newConsoleOver(t)
+	c, a, _, _ := newConsoleOver(t)
 	return c, a
 }
 
-func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store) {
+func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Index) {
 	t.Helper()
 	o := store.Options{Folder: t.TempDir()}
 	if err := store.Migrate(t.Context(), o); err != nil {
@@ -41,9 +42,14 @@ func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	a := app.New(app.Config{Store: st, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
+	index := search.New(search.Config{Store: st, Folder: o.Folder, Now: time.Now})
+	t.Cleanup(func() { index.Close() })
+	if err := index.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := app.New(app.Config{Store: st, Index: index, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		Webhooks: testWebhooks(t)})
-	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a, st
+	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a, st, index
 }
 
 // testWebhooks sends nothing: every endpoint answers 500.

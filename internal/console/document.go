@@ -1,9 +1,9 @@
 package console
 
 import (
+	"html/template"
 	"net/http"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -22,59 +22,77 @@ func (v *visit) deleted() sheaf.DocumentID {
 	return sheaf.DocumentID(id)
 }
 
-// documentForm is for a new document, or a change of one.
-type documentForm struct {
-	ID          sheaf.DocumentID // empty: a new one
-	Title       string
-	Description string
-	Project     sheaf.ProjectID
-	Projects    []sheaf.Project // that it may be in
+// documentPage is the data of document.html.
+type documentPage struct {
+	Document sheaf.Document
+	HTML     template.HTML  // of its text
+	Project  *sheaf.Project // that it is in; nil for none
+	Path     []*branch      // the folders above the project
+	By       string         // who made the present version
+	Saved    bool           // just now, by the form that leads here
 }
 
-// withProjects fills in the choice of projects.
-func (v *visit) withProjects(f documentForm) (documentForm, error) {
-	page, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: app.MaxTree}})
-	f.Projects = page.Items
-	return f, err
-}
-
-func (v *visit) showDocument(f documentForm) error {
-	f, err := v.withProjects(f)
+// document answers GET /w/{workspace}/documents/{id}: it shows the text of a document.
+func (c *Console) document(v *visit) error {
+	id, err := id[sheaf.DocumentID](v, "document")
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "document-form", string(f.Project), f)
-}
-
-func (v *visit) documentAgain(f documentForm, cause error) error {
-	f, err := v.withProjects(f)
+	d, err := c.app.DocumentText(v.r.Context(), v.caller, id)
 	if err != nil {
 		return err
 	}
-	return v.again("document-form", f, cause)
-}
-
-func (c *Console) newDocument(v *visit) error {
-	id, _ := sheaf.ParseUUID(v.r.URL.Query().Get("in"))
-	return v.showDocument(documentForm{Project: sheaf.ProjectID(id)})
-}
-
-func (v *visit) documentForm() (documentForm, sheaf.DocumentChange, error) {
-	f := documentForm{Title: v.field("title"), Description: v.field("description"), Project: sheaf.ProjectID(v.field("project"))}
-	project, err := optID[sheaf.ProjectID](v, "project", "project")
-	return f, sheaf.DocumentChange{Title: sheaf.Some(f.Title), Description: v.optField("description"), ProjectID: project}, err
-}
-
-func (c *Console) createDocument(v *visit) error {
-	form, change, err := v.documentForm()
-	if err != nil {
-		return v.documentAgain(form, err)
+	data := documentPage{Document: d.Document, Saved: v.r.URL.Query().Has("saved")}
+	if data.HTML, err = v.shown(d.Content); err != nil {
+		return err
 	}
-	d, err := c.app.CreateDocument(v.r.Context(), v.caller, change)
-	if err != nil {
-		return v.documentAgain(form, err)
+	if data.By, err = v.author(d.ID); err != nil {
+		return err
 	}
-	return v.done(v.home(d.ProjectID))
+	t, err := v.readTree(v.here(d.Document))
+	if err != nil {
+		return err
+	}
+	if err := v.placeOf(&data, t); err != nil {
+		return err
+	}
+	p := v.page(data)
+	p.Tree = t
+	return v.render(http.StatusOK, "document", p)
+}
+
+// author says who made the present version of a document.
+func (v *visit) author(id sheaf.DocumentID) (string, error) {
+	names, err := v.people()
+	if err != nil {
+		return "", err
+	}
+	newest, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: 1})
+	if err != nil || len(newest.Items) == 0 {
+		return "somebody", err
+	}
+	return names.By(newest.Items[0]), nil
+}
+
+// placeOf fills in the project of the document, and the folders above it.
+func (v *visit) placeOf(p *documentPage, t *tree) error {
+	if p.Document.ProjectID == nil {
+		return nil
+	}
+	detail, err := v.console.app.Project(v.r.Context(), v.caller, *p.Document.ProjectID)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return nil // it was deleted between two questions
+	}
+	p.Project, p.Path = &detail.Project, t.path(detail.FolderID)
+	return err
+}
+
+// here is what the tree marks beside a page about a document: its project.
+func (v *visit) here(d sheaf.Document) string {
+	if d.ProjectID == nil {
+		return ""
+	}
+	return string(*d.ProjectID)
 }
 
 // home is the page that shows the documents of a project, or of none.
@@ -92,35 +110,6 @@ func (v *visit) documentOf() (sheaf.Document, error) {
 		return sheaf.Document{}, err
 	}
 	return v.console.app.Document(v.r.Context(), v.caller, id)
-}
-
-func (c *Console) editDocument(v *visit) error {
-	d, err := v.documentOf()
-	if err != nil {
-		return err
-	}
-	f := documentForm{ID: d.ID, Title: d.Title, Description: text(d.Description)}
-	if d.ProjectID != nil {
-		f.Project = *d.ProjectID
-	}
-	return v.showDocument(f)
-}
-
-func (c *Console) updateDocument(v *visit) error {
-	id, err := id[sheaf.DocumentID](v, "document")
-	if err != nil {
-		return err
-	}
-	form, change, err := v.documentForm()
-	form.ID = id
-	if err != nil {
-		return v.documentAgain(form, err)
-	}
-	d, err := c.app.UpdateDocument(v.r.Context(), v.caller, id, change, sheaf.Match{})
-	if err != nil {
-		return v.documentAgain(form, err)
-	}
-	return v.done(v.home(d.ProjectID))
 }
 
 func (c *Console) deleteDocumentForm(v *visit) error {

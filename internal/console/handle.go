@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,8 +15,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxForm is far above what any form holds.
-const maxForm = 64 << 10
+// maxForm is far above what any form holds, but for a document's text. That takes up to six times its
+// length in a form: a browser sends each of its lines' ends as %0D%0A.
+const (
+	maxForm     = 64 << 10
+	maxTextForm = maxForm + 6*sheaf.MaxContent
+)
 
 // visit is one request, and who makes it.
 type visit struct {
@@ -53,7 +58,7 @@ func (v *visit) serve() error {
 func (v *visit) run(r *route) error {
 	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
 	// minute ago.
-	if err := v.readForm(); err != nil {
+	if err := v.readForm(r); err != nil {
 		return err
 	}
 	if err := v.mayOpen(r.who); err != nil {
@@ -68,7 +73,7 @@ func (v *visit) run(r *route) error {
 // limit returns RateLimited when the person changed too much in the last minute: as much as a key
 // may ask for. Looking is free.
 func (v *visit) limit(r *route) error {
-	if v.console.Admit == nil || r.method != http.MethodPost || r.who.level < bySignedIn {
+	if v.console.Admit == nil || r.method != http.MethodPost || r.looks || r.who.level < bySignedIn {
 		return nil
 	}
 	name := "console " + string(v.session.User.ID) + " " + string(v.caller.Workspace)
@@ -82,16 +87,50 @@ func (v *visit) limit(r *route) error {
 
 // readForm reads what a form sends. No request may send more than a form holds, and a body of
 // several parts, which would be kept in files, is never read.
-func (v *visit) readForm() error {
+func (v *visit) readForm(r *route) error {
+	if r.long && isForm(v.r) {
+		if err := v.readTextForm(); err != nil {
+			return err
+		}
+	}
 	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
 	if v.r.Method == http.MethodPost {
 		if err := v.r.ParseForm(); err != nil {
-			return sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
+			return errForm
 		}
 	}
 	if !isText(v.r.URL.Query()) || !isText(v.r.PostForm) {
 		return sheaf.Invalidf("Something in the form or the address is not text that Sheaf can keep: a character is broken, or an invisible one (NUL) came along. Type it instead of pasting it. Nothing was changed.")
 	}
+	return nil
+}
+
+var errForm = sheaf.Invalidf("The form did not arrive whole, or is larger than a form can be. Send it again.")
+
+// isForm reports whether the body is a form in one part.
+func isForm(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/x-www-form-urlencoded"
+}
+
+// readTextForm reads a form that may be long: only of somebody who is signed in, and within what all
+// bodies together may take. ParseForm leaves alone what it has read.
+func (v *visit) readTextForm() error {
+	if err := v.identify(); err != nil {
+		return err
+	}
+	body, err := v.ReadBody()
+	if err = crowded(err); sheaf.KindOf(err) == sheaf.Unavailable {
+		return err
+	}
+	if err != nil || len(body) > maxTextForm {
+		return errForm
+	}
+	v.r.PostForm, err = url.ParseQuery(string(body))
+	if err != nil {
+		return errForm
+	}
+	v.r.Body = http.NoBody
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestForm_NoMethodSendsMoreThanAFormHolds(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		r, _ := inParts(method, "/sign-in")
 		receive(r, func(x *front.Exchange) {
-			if err := (&visit{Exchange: x, r: r}).readForm(); err != nil {
+			if err := (&visit{Exchange: x, r: r}).readForm(&route{}); err != nil {
 				t.Error(err)
 			}
 			if n, err := io.Copy(io.Discard, r.Body); n != maxForm || err == nil {
@@ -91,7 +91,12 @@ func TestForm_TakesOnlyText(t *testing.T) {
 				address, body = address+"?q=a&q="+bad, ""
 			}
 			for _, cookie := range []string{"", w.owner} {
-				got := w.ask(route.method, address, cookie, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(body)) })
+				got := w.ask(route.method, address, cookie, func(r *http.Request) {
+					r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+				})
+				if route.long && cookie == "" && got.Code == http.StatusSeeOther {
+					continue // nobody reads a long form of somebody unknown
+				}
 				if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "not text") {
 					t.Errorf("%s %s with %s: %d", route.method, route.path, bad, got.Code)
 				}
@@ -185,7 +190,7 @@ func TestPanic_IsAPageForAPerson(t *testing.T) {
 		f.ServeHTTP(got, r)
 		body := got.Body.String()
 		if got.Code != http.StatusInternalServerError || got.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
-			got.Header().Get("Content-Security-Policy") != policy {
+			got.Header().Get("Content-Security-Policy") != policy(nil) {
 			t.Errorf("by a script %v: %d with %v", byScript, got.Code, got.Header())
 		}
 		if !strings.Contains(body, "<h1>Something went wrong here</h1>") || !strings.Contains(body, "the request id mine") ||

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -59,7 +60,13 @@ POST /w/{workspace}/folders/{id}/delete: projects:write
 GET /w/{workspace}/documents: documents:read
 GET /w/{workspace}/documents/new: documents:write
 POST /w/{workspace}/documents: documents:write
+POST /w/{workspace}/documents/preview: documents:write
+GET /w/{workspace}/documents/{id}: documents:read
 GET /w/{workspace}/documents/{id}/edit: documents:write
+GET /w/{workspace}/documents/{id}/versions: documents:read
+GET /w/{workspace}/documents/{id}/versions/{n}: documents:read
+GET /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write
+POST /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write
 POST /w/{workspace}/documents/{id}: documents:write
 GET /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/delete: documents:write
@@ -123,6 +130,7 @@ type town struct {
 	c                       *Console
 	a                       *app.App
 	store                   *store.Store
+	index                   *search.Index
 	owner, member, stranger string // their cookies
 	caller                  app.Caller
 	ids                     map[string]string // of one of each noun, by the path's word
@@ -131,8 +139,8 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	c, a, st := newConsoleOver(t)
-	w := &town{T: t, c: c, a: a, store: st, ids: map[string]string{}}
+	c, a, st, index := newConsoleOver(t)
+	w := &town{T: t, c: c, a: a, store: st, index: index, ids: map[string]string{}}
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
 	w.must(a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"))
@@ -204,7 +212,7 @@ func (w *town) fill() {
 // address puts real identifiers into a route's path.
 func (w *town) address(path string) string {
 	path = strings.ReplaceAll(path, "{workspace}", string(w.caller.Workspace))
-	path = strings.NewReplacer("{$}", "", "{file}", "console.css", "{token}", "none").Replace(path)
+	path = strings.NewReplacer("{$}", "", "{file}", "console.css", "{token}", "none", "{n}", "1").Replace(path)
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if part == "{id}" {

@@ -143,6 +143,8 @@ func (c *Console) functions() template.FuncMap {
 		"health":   healthOf,
 		"millis":   millis,
 		"tone":     toneOf,
+		"bytes":    bytesOf,
+		"fieldOf":  fieldOf,
 		"initials": initials,
 		"palette":  palette,
 		"person":   person,

@@ -35,20 +35,28 @@ type route struct {
 	method, path string
 	who          access
 	do           func(*visit) error
+	long         bool // its form holds a document's text
+	looks        bool // it changes nothing, though it is a POST: no limit counts it
 }
 
+// withText is the route whose form holds a document's text.
+func (r route) withText() route { r.long = true; return r }
+
+// changingNothing is the route that is a POST because of what it is sent, and only looks.
+func (r route) changingNothing() route { r.looks = true; return r }
+
 func get(path string, who access, do func(*visit) error) route {
-	return route{http.MethodGet, path, who, do}
+	return route{method: http.MethodGet, path: path, who: who, do: do}
 }
 
 func post(path string, who access, do func(*visit) error) route {
-	return route{http.MethodPost, path, who, do}
+	return route{method: http.MethodPost, path: path, who: who, do: do}
 }
 
 // allRoutes is the whole surface.
 func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
-	docsWrite := needs(sheaf.DocumentsWrite)
+	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	return []route{
 		get("/{$}", anyone, c.home),
@@ -92,11 +100,17 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/folders/{id}/delete", write, c.deleteFolderForm),
 		post("/w/{workspace}/folders/{id}/delete", write, c.deleteFolder),
 
-		get("/w/{workspace}/documents", needs(sheaf.DocumentsRead), c.looseDocuments),
+		get("/w/{workspace}/documents", docsRead, c.looseDocuments),
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
-		post("/w/{workspace}/documents", docsWrite, c.createDocument),
+		post("/w/{workspace}/documents", docsWrite, c.createDocument).withText(),
+		post("/w/{workspace}/documents/preview", docsWrite, c.preview).withText().changingNothing(),
+		get("/w/{workspace}/documents/{id}", docsRead, c.document),
 		get("/w/{workspace}/documents/{id}/edit", docsWrite, c.editDocument),
-		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument),
+		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument).withText(),
+		get("/w/{workspace}/documents/{id}/versions", docsRead, c.versions),
+		get("/w/{workspace}/documents/{id}/versions/{n}", docsRead, c.version),
+		get("/w/{workspace}/documents/{id}/versions/{n}/restore", docsWrite, c.restoreVersionForm),
+		post("/w/{workspace}/documents/{id}/versions/{n}/restore", docsWrite, c.restoreVersion),
 		get("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocumentForm),
 		post("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocument),
 		post("/w/{workspace}/documents/{id}/restore", docsWrite, c.restoreDocument),

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"strings"
@@ -41,6 +42,17 @@ func many(n any, noun string) string {
 	return count + " " + noun
 }
 
+// bytesOf says how long something is: 0 bytes, 812 bytes, 14 KB, 1.0 MB.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1000:
+		return many(n, "byte")
+	case n < 999_500:
+		return fmt.Sprintf("%.0f KB", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
 // text returns what a pointer points at, or nothing.
 func text(s *string) string {
 	if s == nil {
@@ -75,6 +87,15 @@ func article(r sheaf.Role) string {
 		return "a"
 	}
 	return "an"
+}
+
+// faultOf is what a rule says about what was typed, as a sentence; of any other error it is empty.
+func faultOf(err error) string {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) {
+		return ""
+	}
+	return sentence(refusal)
 }
 
 // sentence makes a rule's text, which begins in lower case for the API, one for a page.

@@ -269,12 +269,23 @@
       if (e.key === "ArrowDown" && links.length) { e.preventDefault(); links[Math.min(at + 1, links.length - 1)].focus(); }
       if (e.key === "ArrowUp" && links.length) { e.preventDefault(); if (at <= 0) field.focus(); else links[at - 1].focus(); }
     });
+    // A slash leads there, but for who is typing; Ctrl-K or Command-K from anywhere.
     document.addEventListener("keydown", (e) => {
-      if (e.key !== "/" || e.metaKey || e.ctrlKey || e.altKey || dialog.open || e.target.closest("input, textarea, select")) return;
+      const slash = e.key === "/" && !e.metaKey && !e.ctrlKey && !e.altKey && !e.target.closest("input, textarea, select");
+      const chord = e.key.toLowerCase() === "k" && (e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey;
+      if (dialog.open || !slash && !chord) return;
       e.preventDefault();
       field.focus();
       field.select();
     });
+  }
+
+  // The editor keeps what is not saved (editor.js); what has arrived is kept no longer.
+  if ($("[data-saved]")) {
+    try {
+      for (const key of JSON.parse(sessionStorage.getItem("saving") || "[]")) localStorage.removeItem(key);
+      sessionStorage.removeItem("saving");
+    } catch (_) {}
   }
 
   // Colours and icons of forms.

@@ -1,0 +1,128 @@
+// The editor: a preview that the server makes, Ctrl-S, and unsaved text that
+// outlives a reload. Without this script the form is sent as any other.
+(() => {
+  "use strict";
+  const form = document.getElementById("editor");
+  const text = form.elements.content, revision = form.elements.revision;
+  const say = (words) => { form.querySelector("[data-state]").textContent = words; };
+  const typed = ["title", "description", "content", "project"].map((name) => form.elements[name]);
+
+  // What the server sent. A form that came back refused is unsaved from the start.
+  const stored = form.hasAttribute("data-typed") ? null : JSON.stringify(typed.map((field) => field.value));
+  const now = () => JSON.stringify(typed.map((field) => field.value));
+  let saved = stored;
+
+  // Unsaved text is kept in this browser, by who writes, the document and the
+  // revision that was begun with.
+  const prefix = "draft " + form.dataset.draft + " ";
+  const key = () => prefix + (revision ? revision.value : 0);
+  const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
+  const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch (_) { return null; } };
+  const forget = () => { for (const name of drafts()) localStorage.removeItem(name); };
+  const keep = () => {
+    try {
+      if (now() === saved) localStorage.removeItem(key());
+      else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value) }));
+    } catch (_) {
+      say("Not saved, and too long to be kept over a reload.");
+    }
+  };
+
+  // The newest draft comes back. With it comes the revision that it was written
+  // over: when somebody saved since, saving it shows both texts.
+  const kept = form.querySelector("[data-kept]");
+  const restore = () => {
+    const found = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at)[0];
+    if (!found || JSON.stringify(found.values) === saved) return;
+    const began = found.name.slice(prefix.length), older = revision && began !== revision.value;
+    typed.forEach((field, i) => { field.value = found.values[i]; });
+    if (typed[3].selectedIndex < 0) typed[3].value = "";
+    if (revision) revision.value = began;
+    kept.querySelector("span").textContent = "What you wrote and did not save is back." +
+      (older ? " The document was saved by somebody since: when you save, you see both." : "");
+    kept.hidden = false;
+  };
+  form.querySelector("[data-discard]").addEventListener("click", () => { forget(); saved = now(); location.reload(); });
+  const drop = document.querySelector("[data-drop-draft]");
+  if (drop) drop.addEventListener("click", () => { forget(); saved = now(); });
+
+  // The preview: one question at a time, and the next when the writer pauses.
+  const pane = form.querySelector("[data-preview-pane]"), prose = pane.querySelector(".prose");
+  let pause, asking = false, shown = null;
+  const preview = async () => {
+    if (asking || shown === text.value) return;
+    asking = true;
+    const asked = text.value;
+    try {
+      const answer = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams({ content: asked }) });
+      if (answer.ok && !answer.redirected) { prose.innerHTML = await answer.text(); shown = asked; }
+    } catch (_) {}
+    asking = false;
+    if (shown === asked && text.value !== asked) soon();
+  };
+  const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 300); };
+  pane.hidden = false;
+
+  const state = () => say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
+  form.addEventListener("input", () => { keep(); state(); soon(); });
+  form.addEventListener("change", () => { keep(); state(); });
+  addEventListener("pagehide", keep);
+
+  // The page that follows a save clears what was kept.
+  let leaving = false;
+  form.addEventListener("submit", () => {
+    leaving = true;
+    keep();
+    try { sessionStorage.setItem("saving", JSON.stringify(drafts())); } catch (_) {}
+  });
+  addEventListener("pageshow", () => { leaving = false; });
+  addEventListener("beforeunload", (e) => {
+    if (leaving || now() === saved) return;
+    try { if (localStorage.getItem(key())) return; } catch (_) {}
+    e.preventDefault(); // it could not be kept
+  });
+
+  // Ctrl-S saves and goes on writing. Whatever is refused is sent again as the
+  // form, whose answer is a page.
+  let saving = false;
+  const save = async () => {
+    if (saving || !form.reportValidity()) return;
+    if (!revision) { form.requestSubmit(); return; }
+    saving = true;
+    say("Saving…");
+    const sent = now();
+    let answer = null;
+    try {
+      answer = await fetch(form.action, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams(new FormData(form)) });
+    } catch (_) {}
+    saving = false;
+    const fresh = answer && answer.ok && answer.headers.get("Sheaf-Revision");
+    if (fresh) {
+      forget();
+      saved = sent;
+      revision.value = fresh;
+      kept.hidden = true;
+      keep();
+      say(now() === sent ? "Saved." : "Not saved. Ctrl-S saves.");
+    } else if (answer && answer.status >= 400 && answer.status < 500) form.requestSubmit();
+    else say("Not saved: the server does not answer. Your text is kept here; try again in a moment.");
+  };
+  document.addEventListener("keydown", (e) => {
+    if (e.key.toLowerCase() !== "s" || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
+    e.preventDefault();
+    save();
+  });
+
+  // Somebody else saved: it is said at once.
+  document.addEventListener("sheaf:fresh", (e) => {
+    if (e.target.id !== "editor-now" || saving || Number(e.target.dataset.now) <= Number(revision.value)) return;
+    kept.querySelector("span").textContent = "Somebody saved this document just now. Go on writing: when you save, you see both texts.";
+    kept.querySelector("[data-discard]").hidden = true;
+    kept.hidden = false;
+  });
+
+  try { sessionStorage.removeItem("saving"); } catch (_) {} // who is here again did not save
+  if (stored !== null) restore();
+  state();
+  preview();
+})();
