@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test clients nodes proof proof-long fuzz bench bench-quick build package lint clean
+.PHONY: test clients nodes texts proof proof-long fuzz bench bench-quick build package lint clean
 
 test:
 	./scripts/test
@@ -15,6 +15,10 @@ clients:
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:
 	cd test/nodes && SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=40m -parallel=1
+
+# The texts that are hardest to render, and how long a processor works for each: no second.
+texts:
+	CGO_ENABLED=0 SHEAF_LONG=1 go test -count=1 -run TestPage_NoTextCostsMoreThanItsBudget -v ./internal/render
 
 # Every harness in its long form, one table: under an hour on 2 cores. proof-long has no limit.
 proof:

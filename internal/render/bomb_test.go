@@ -2,9 +2,11 @@ package render
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // bombs are texts of a size that a naive parser takes minutes for, or all memory: each repeats
@@ -149,6 +151,9 @@ func growing(part func(int) string) string {
 	return text.String()[:bombSize]
 }
 
+// measured is set where the machine has nothing else to do, and a second can be measured.
+var measured = os.Getenv("SHEAF_LONG") == "1"
+
 // D83: whatever is put in, a mebibyte of it costs no more than its budget, and less than 128 MiB.
 // What a second of a processor is, depends on the machine: here the steps are counted, and the time
 // is only told.
@@ -167,6 +172,9 @@ func TestPage_NoTextCostsMoreThanItsBudget(t *testing.T) {
 		t.Logf("%-40s %8v %4d MiB, plain: %-5t %3d Msteps, %3d MiB paid", b.name, took.Round(1e6), allocated>>20, p.Plain(), spent.steps/1e6, spent.bytes>>20)
 		if spent.fault != nil {
 			t.Errorf("%s: the parser panics: %v", b.name, spent.fault)
+		}
+		if measured && took > time.Second {
+			t.Errorf("%s: a processor worked %v", b.name, took)
 		}
 		if allocated > 128<<20 {
 			t.Errorf("%s: %d MiB were allocated", b.name, allocated>>20)

@@ -18,10 +18,10 @@ const (
 // What a text may cost. A step is what takes about a nanosecond: looking at a byte. A short text
 // has less to spend than a long one, so that many short ones do not take what no long one may.
 const (
-	baseSteps    = 4_000_000
-	stepsPerByte = 160
-	baseBytes    = 1 << 20
-	bytesPerByte = 60
+	baseSteps    = 16_000_000
+	stepsPerByte = 148
+	baseBytes    = 14 << 20
+	bytesPerByte = 47
 )
 
 // The costs of single acts, as measured: steps, and bytes of memory.

@@ -446,4 +446,40 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/markdown", run: "TestOrdered_OneVersionIsEnough",
 	},
+	{
+		name: "render: an address of any kind is written",
+		Fault: plant.Fault{{
+			File: "internal/render/address.go",
+			Old:  "\t}\n\treturn address{}\n}\n\n// isControl",
+			New:  "\t}\n\treturn address{kind: mailAddress, href: s}\n}\n\n// isControl",
+		}},
+		pkg: "./internal/render", run: "TestPage_IsHarmless",
+	},
+	{
+		name: "render: a link may stand in a link",
+		Fault: plant.Fault{{
+			File: "internal/render/link.go",
+			Old:  `if a.kind == noAddress || w.inLink {`,
+			New:  `if a.kind == noAddress {`,
+		}},
+		pkg: "./internal/render", run: "TestPage_IsHarmless",
+	},
+	{
+		name: "render: the cells of a table are paid for by its text alone",
+		Fault: plant.Fault{{
+			File: "internal/render/parse.go",
+			Old:  `m.require(m.cells <= maxCells)`,
+			New:  `m.require(m.cells >= 0)`,
+		}},
+		pkg: "./internal/render", run: "TestPage_BoundsAreExact",
+	},
+	{
+		name: "render: the host of a picture is not asked for",
+		Fault: plant.Fault{{
+			File: "internal/render/link.go",
+			Old:  `a.kind == webAddress && a.secure && w.images[a.host]`,
+			New:  `a.kind == webAddress && a.secure && a.host != ""`,
+		}},
+		pkg: "./internal/render", run: "TestPage_IsHarmless",
+	},
 }
