@@ -20,6 +20,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -174,11 +175,12 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 	if err != nil {
 		return nil, err
 	}
-	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL,
+	texts := render.New(render.Options{ImageHosts: c.ImageHosts})
+	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts,
 		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL,
+		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 	})
 	st.OnCommit(wake(api, pages))

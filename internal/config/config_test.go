@@ -184,6 +184,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"tls-cert":             {cert, otherCert, cert},
 		"tls-key":              {key, otherKey, key},
 		"trusted-proxy":        {"10.0.0.0/8", "10.2.0.0/16", "10.3.0.0/16,10.4.0.0/16"},
+		"image-hosts":          {"a.example", "b.example:8443", "c.example,d.example"},
 		"log-format":           {"json", "text", "json"},
 		"log-level":            {"debug", "warn", "error"},
 	}
@@ -286,7 +287,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		"--redis-url", "http://:hunter2@h", "--master-key", "aHVudGVyMg==", "--public-url", "sheaf.example.com",
 		"--first-run", "maybe", "--rate-limit", "gold=1,pro=x", "--webhook-retry-delays", "1s,0s,x",
 		"--webhook-timeout", "1h", "--webhook-allow-cidr", "10/8", "--webhook-ca-file", missing,
-		"--signature-header", "X Y", "--metrics-addr", ":70000", "--tls-cert", missing, "--trusted-proxy", "proxy\nlocal",
+		"--signature-header", "X Y", "--metrics-addr", ":70000", "--tls-cert", missing, "--trusted-proxy", "proxy\nlocal", "--image-hosts", "https://a.example,b.example/c,*.d.example",
 		"--log-format", "xml",
 	).Load(environment())
 	got := problemsOf(t, err)
@@ -311,6 +312,9 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		`--signature-header: "X Y" is not a header's name;`,
 		`--metrics-addr: ":70000" has no port from 0 to 65535;`,
 		`--trusted-proxy: "proxy\nlocal" is not a CIDR;`,
+		`--image-hosts: "https://a.example" is not a host; write for example images.example.com`,
+		`--image-hosts: "b.example/c" is not a host; write for example images.example.com`,
+		`--image-hosts: "*.d.example" is not a host; write for example images.example.com`,
 		`--log-format: "xml" is not known; choose one of: text, json`,
 		`--log-level: "loud" is not known; choose one of: debug, info, warn, error (file ` + conf + `)`,
 		`--tls-cert: is given alone; give --tls-key too, or neither (flag)`,

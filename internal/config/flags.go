@@ -54,6 +54,7 @@ type Serve struct {
 	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`
 	TLSKey             *string  `name:"tls-key" placeholder:"FILE" example:"" help:"The key of --tls-cert, in PEM."`
 	TrustedProxy       []string `name:"trusted-proxy" sep:"none" placeholder:"CIDR,..." example:"" help:"Proxies whose X-Forwarded-* headers count. Repeatable."`
+	ImageHosts         []string `name:"image-hosts" sep:"none" placeholder:"HOST,..." example:"" help:"Hosts whose pictures are shown in rendered texts, over https; those of others are links. Repeatable."`
 	LogFormat          *string  `name:"log-format" placeholder:"text" help:"Format of the log: text or json."`
 	LogLevel           *string  `name:"log-level" placeholder:"info" help:"Least level that is logged: debug, info, warn or error."`
 }

@@ -263,6 +263,25 @@ func parsePrefixes(value string) ([]netip.Prefix, error) {
 	return prefixes, errors.Join(problems...)
 }
 
+// parseHosts reads names of hosts, each with a port where it is not the usual one.
+func parseHosts(value string) ([]string, error) {
+	var hosts []string
+	var problems []error
+	for item := range strings.SplitSeq(value, ",") {
+		item = strings.ToLower(strings.TrimSpace(item))
+		if item == "" {
+			continue
+		}
+		u, err := url.Parse("https://" + item)
+		if err != nil || u.Host != item || u.Hostname() == "" || strings.Trim(u.Hostname(), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+			problems = append(problems, fmt.Errorf("%q is not a host; write for example images.example.com", item))
+			continue
+		}
+		hosts = append(hosts, item)
+	}
+	return hosts, errors.Join(problems...)
+}
+
 // Roots returns whom to trust in TLS: the machine's roots and these. Nil is the machine's alone.
 func Roots(more []*x509.Certificate) (*x509.CertPool, error) {
 	if len(more) == 0 {

@@ -38,6 +38,7 @@ type Settings struct {
 	MetricsAddr        string              // host:port; empty: no metrics
 	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
 	TrustedProxy       []netip.Prefix      // masked; never IPv4 written as IPv6
+	ImageHosts         []string            // in lower case, with a port where one was given
 	LogFormat          LogFormat
 	LogLevel           slog.Level
 
@@ -177,6 +178,9 @@ var table = []setting{
 	}},
 	{name: "trusted-proxy", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.TrustedProxy, v, parsePrefixes)
+	}},
+	{name: "image-hosts", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.ImageHosts, v, parseHosts)
 	}},
 	{name: "log-format", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.LogFormat, v, oneOf(LogText, LogJSON))

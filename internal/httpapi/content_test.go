@@ -216,3 +216,39 @@ func TestContent_ManyWritersOfOneDocument(t *testing.T) {
 		}
 	})
 }
+
+// D81, D83: the text as HTML, which a browser shows and does nothing with.
+func TestContent_AsHTML(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		text := "# A title\n\n<script>alert(1)</script> [b](javascript:alert(1)) ![c](https://images.example/c.png)\n"
+		one := at(documents, create(t, c, documents, fields{"title": "d", "content": text}))
+		shown := one + "/content?format=html"
+		r := c.GET(shown).Want(t, 200)
+		want := `<h1 id="h-a-title">A title</h1>` + "\n<p>&lt;script&gt;alert(1)&lt;/script&gt; b " +
+			`<a href="https://images.example/c.png" rel="noopener nofollow">c</a></p>` + "\n"
+		if got := string(r.Body); got != want {
+			t.Errorf("got %s", got)
+		}
+		for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"} {
+			if got := r.Header.Get(name); got != want {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		tag := r.Header.Get("ETag")
+		c.GET(shown, "If-None-Match: "+tag).Want(t, 304)
+		if raw := c.GET(one + "/content?format=markdown"); string(raw.Body) != text || raw.Header.Get("ETag") == tag || raw.Header.Get("Content-Security-Policy") != "" {
+			t.Errorf("the Markdown is %q, with the tag %s", raw.Body, raw.Header.Get("ETag"))
+		}
+		put(c, one, strings.Repeat(">", 100), "If-Match: "+tag).Want(t, 200)
+		if r := c.GET(shown, "If-None-Match: "+tag).Want(t, 200); !strings.HasPrefix(string(r.Body), `<pre class="plain"`) {
+			t.Errorf("a text that nests too deep is %s", r.Body)
+		}
+		put(c, one, "").Want(t, 200)
+		if r := c.GET(shown).Want(t, 200); len(r.Body) != 0 {
+			t.Errorf("the empty text is %q", r.Body)
+		}
+		c.GET(one+"/content?format=pdf").WantError(t, 400, "VALIDATION_ERROR", "format", "html")
+		c.GET(at(documents, nowhereID)+"/content?format=html").WantError(t, 404, "NOT_FOUND")
+	})
+}

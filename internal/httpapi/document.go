@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -45,9 +46,30 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	format := x.query.Text("format")
+	if format != "" && format != "markdown" && format != "html" {
+		return answer{}, sheaf.Invalidf("format must be markdown or html, not %q", sheaf.Clip(format))
+	}
 	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
+	if err != nil {
+		return answer{}, err
+	}
+	if format == "html" {
+		return s.shownContent(x, d)
+	}
 	body := []byte(d.Content)
-	return answer{status: http.StatusOK, body: body, media: markdownType, etag: resourceTag(d.Revision, body)}, err
+	return answer{status: http.StatusOK, body: body, media: markdownType, etag: resourceTag(d.Revision, body)}, nil
+}
+
+// shownContent answers with the text as HTML. Who opens the answer in a browser sees it in a page
+// that may do nothing.
+func (s *Server) shownContent(x *exchange, d sheaf.DocumentText) (answer, error) {
+	page, err := s.Render.Page(x.Request.Context(), d.Content)
+	if err != nil {
+		return answer{}, err
+	}
+	body := page.HTML(render.Refs{})
+	return answer{status: http.StatusOK, body: body, media: htmlType, policy: inertPolicy, etag: resourceTag(d.Revision, body)}, nil
 }
 
 func (s *Server) putContent(x *exchange, text string) (answer, error) {

@@ -37,6 +37,7 @@ type answer struct {
 	etag     string
 	location string   // a path; the base is added
 	media    []string // the Content-Type; nil is JSON
+	policy   []string // the Content-Security-Policy; nil is none
 	page     pageLinks
 	replayed bool
 
@@ -95,6 +96,9 @@ func (x *exchange) send(a *answer) {
 	if a.media != nil {
 		h["Content-Type"] = a.media
 	}
+	if a.policy != nil {
+		h["Content-Security-Policy"] = a.policy
+	}
 	h["Content-Length"] = a.lengthHeader()
 	x.WriteHeader(a.status)
 	x.Write(a.body)
@@ -104,6 +108,9 @@ var (
 	jsonType     = []string{"application/json; charset=utf-8"}
 	markdownType = []string{"text/markdown; charset=utf-8"}
 	plainType    = []string{"text/plain; charset=utf-8"}
+	htmlType     = []string{"text/html; charset=utf-8"}
+	// inertPolicy is for what people wrote: it loads nothing, runs nothing, and is of no origin.
+	inertPolicy = []string{"default-src 'none'; sandbox"}
 )
 
 // say writes an answer that no handler returned.

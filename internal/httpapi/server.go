@@ -19,6 +19,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/tally"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Limiter Limiter
 	// PublicURL is the base of the links in answers; nil takes the request's.
 	PublicURL *url.URL
+	// Render makes HTML of texts; nil is one that shows pictures of no host.
+	Render *render.Renderer
 	// Tally counts the requests for the charts; nil counts none.
 	Tally *tally.Tally
 	// Requests counts the requests by operation, for the metrics; nil counts them where nobody
@@ -61,6 +64,9 @@ func New(c Config) *Server {
 	}
 	if c.Requests == nil {
 		c.Requests = obs.NewRoutes()
+	}
+	if c.Render == nil {
+		c.Render = render.New(render.Options{})
 	}
 	s := &Server{Config: c, cache: newPageCache(cacheBytes, largeBytes), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
 	if c.PublicURL != nil {

@@ -8,7 +8,7 @@ import (
 // The classes of highlighted code are those that Chroma and Pygments use, so that their style
 // sheets fit. The lexer is written here and is simple: it goes through the code once, from its
 // beginning to its end, and never goes back. Lexers made of regular expressions go back, and how
-// far decides whoever writes the code (decision 27).
+// far decides whoever writes the code (decision 28).
 const (
 	classComment  = "c"
 	classString   = "s"
