@@ -31,8 +31,8 @@
 //     every request.
 //   - 502, 503, 504 and a connection that broke, after which nobody knows whether the request had
 //     its effect: reads; every POST that takes an Idempotency-Key, for which one is made, so that
-//     it has one effect; DELETE, for which a 404 then means that it is done; and PATCH, which sets
-//     the same values once more. A PATCH with [IfMatch] is not: its own first attempt would make it
+//     it has one effect; DELETE, for which a 404 then means that it is done; and PATCH and PUT, which
+//     set the same values once more. One with [IfMatch] is not: its own first attempt would make it
 //     look stale. Nor is Subscriptions.Test.
 //
 // What is shown once, a webhook's secret or an API key, is not in the answer to a repetition: it is

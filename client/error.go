@@ -26,6 +26,7 @@ const (
 	ErrNotFound            Code = "NOT_FOUND"
 	ErrMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	ErrIdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	ErrConflict            Code = "CONFLICT" // another record holds the external id
 	ErrPreconditionFailed  Code = "PRECONDITION_FAILED"
 	ErrTooLarge            Code = "PAYLOAD_TOO_LARGE"
 	ErrRateLimited         Code = "RATE_LIMITED"

@@ -23,6 +23,7 @@ type Folder struct {
 	ParentID     *string   `json:"parent_id"` // nil: at the root level
 	Color        string    `json:"color"`
 	SortOrder    int32     `json:"sort_order"`
+	ExternalID   *string   `json:"external_id"`   // what another system calls it
 	Depth        int       `json:"depth"`         // 1 to 3
 	ProjectCount int       `json:"project_count"` // directly in it
 	CreatedAt    time.Time `json:"created_at"`
@@ -36,21 +37,34 @@ type NewFolder struct {
 	ParentID   string `json:"parent_id,omitempty"`
 	Color      string `json:"color,omitempty"` // #RRGGBB
 	SortOrder  int32  `json:"sort_order,omitempty"`
+	ExternalID string `json:"external_id,omitempty"`
 }
 
 // FolderChange are the fields to change; those that are left out stay as they are. A color of
 // [Null] is the default one. Move changes the parent, and nothing changes the type.
 type FolderChange struct {
-	Name      Opt[string] `json:"name,omitzero"`
-	Color     Opt[string] `json:"color,omitzero"`
-	SortOrder Opt[int32]  `json:"sort_order,omitzero"`
+	Name       Opt[string] `json:"name,omitzero"`
+	Color      Opt[string] `json:"color,omitzero"`
+	SortOrder  Opt[int32]  `json:"sort_order,omitzero"`
+	ExternalID Opt[string] `json:"external_id,omitzero"`
+}
+
+// FolderPut is a folder as it is to be; fields that are left out stay as they are. A folder that is not
+// there yet needs a name and a type.
+type FolderPut struct {
+	FolderChange
+	EntityType string      `json:"entity_type,omitempty"` // never changes
+	ParentID   Opt[string] `json:"parent_id,omitzero"`    // moves it; Null: to the root level
 }
 
 // FolderFilter narrows a list of folders.
 type FolderFilter struct {
-	EntityType string
-	ParentID   string // the folder that they are directly in; None: the root level
-	Sort       string // sort_order, name, created_at or updated_at
+	EntityType   string
+	ParentID     string    // the folder that they are directly in; None: the root level
+	Query        string    // text in the name
+	ExternalID   string    // of one at most
+	UpdatedSince time.Time // changed last at this time or later; zero: any
+	Sort         string    // sort_order, name, created_at or updated_at
 	Paging
 }
 
@@ -58,6 +72,8 @@ func (f FolderFilter) values() url.Values {
 	q := f.Paging.values()
 	set(q, "entity_type", f.EntityType)
 	set(q, "parent_id", f.ParentID)
+	set(q, "q", f.Query)
+	setReferences(q, f.ExternalID, f.UpdatedSince)
 	set(q, "sort", f.Sort)
 	return q
 }
@@ -95,6 +111,11 @@ func (s Folders) Create(ctx context.Context, in NewFolder, opts ...Option) (Fold
 // Update changes the fields that are set, and returns the whole folder.
 func (s Folders) Update(ctx context.Context, id string, change FolderChange, opts ...Option) (Folder, error) {
 	return send[Folder](ctx, s.c, request{method: http.MethodPatch, path: foldersPath + "/" + escape(id), body: change}, opts)
+}
+
+// Put changes the folder of that external id, or makes it where there is none, as Projects.Put does.
+func (s Folders) Put(ctx context.Context, externalID string, in FolderPut, opts ...Option) (Folder, error) {
+	return send[Folder](ctx, s.c, putRequest(foldersPath, externalID, in), opts)
 }
 
 // Delete removes the folder and all folders below it. Their projects stay, at the root level.

@@ -11,17 +11,20 @@ import (
 // Project groups documents.
 type Project struct {
 	Received
-	ID            string    `json:"id"`
-	Name          string    `json:"name"`
-	Description   *string   `json:"description"`
-	Icon          *string   `json:"icon"`
-	Color         *string   `json:"color"`
-	FolderID      *string   `json:"folder_id"` // nil: at the root level
-	SortOrder     int32     `json:"sort_order"`
-	Visibility    string    `json:"visibility"` // private
-	DocumentCount int       `json:"document_count"`
-	CreatedAt     time.Time `json:"created_at"`
-	UpdatedAt     time.Time `json:"updated_at"`
+	ID            string            `json:"id"`
+	Name          string            `json:"name"`
+	Description   *string           `json:"description"`
+	Icon          *string           `json:"icon"`
+	Color         *string           `json:"color"`
+	FolderID      *string           `json:"folder_id"` // nil: at the root level
+	SortOrder     int32             `json:"sort_order"`
+	Visibility    string            `json:"visibility"`  // private
+	ExternalID    *string           `json:"external_id"` // what another system calls it
+	URL           *string           `json:"url"`         // where it is in another system
+	Metadata      map[string]string `json:"metadata"`    // nil: none
+	DocumentCount int               `json:"document_count"`
+	CreatedAt     time.Time         `json:"created_at"`
+	UpdatedAt     time.Time         `json:"updated_at"`
 	// Documents are those changed last, at most 100, without their ProjectID. They are in the
 	// answer of Get alone.
 	Documents []Document `json:"documents"`
@@ -29,13 +32,16 @@ type Project struct {
 
 // NewProject is a project to create; empty fields are left out.
 type NewProject struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Icon        string `json:"icon,omitempty"`
-	Color       string `json:"color,omitempty"`     // #RRGGBB
-	FolderID    string `json:"folder_id,omitempty"` // empty: at the root level
-	SortOrder   int32  `json:"sort_order,omitempty"`
-	Visibility  string `json:"visibility,omitempty"`
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitempty"`
+	Icon        string            `json:"icon,omitempty"`
+	Color       string            `json:"color,omitempty"`     // #RRGGBB
+	FolderID    string            `json:"folder_id,omitempty"` // empty: at the root level
+	SortOrder   int32             `json:"sort_order,omitempty"`
+	Visibility  string            `json:"visibility,omitempty"`
+	ExternalID  string            `json:"external_id,omitempty"`
+	URL         string            `json:"url,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
 // ProjectChange are the fields to change; those that are left out stay as they are. [Null] clears a
@@ -48,13 +54,20 @@ type ProjectChange struct {
 	FolderID    Opt[string] `json:"folder_id,omitzero"`
 	SortOrder   Opt[int32]  `json:"sort_order,omitzero"`
 	Visibility  Opt[string] `json:"visibility,omitzero"`
+	ExternalID  Opt[string] `json:"external_id,omitzero"`
+	URL         Opt[string] `json:"url,omitzero"`
+	// Metadata is merged by Update: names that are left out stay, and a value of nil removes one. Put
+	// takes it as a whole.
+	Metadata Opt[map[string]*string] `json:"metadata,omitzero"`
 }
 
 // ProjectFilter narrows a list of projects.
 type ProjectFilter struct {
-	FolderID string // the folder that they are directly in; None: the root level
-	Query    string // text in name or description
-	Sort     string // sort_order, name, created_at or updated_at
+	FolderID     string    // the folder that they are directly in; None: the root level
+	Query        string    // text in name or description
+	ExternalID   string    // of one at most
+	UpdatedSince time.Time // changed last at this time or later; zero: any
+	Sort         string    // sort_order, name, created_at or updated_at
 	Paging
 }
 
@@ -62,6 +75,7 @@ func (f ProjectFilter) values() url.Values {
 	q := f.Paging.values()
 	set(q, "folder_id", f.FolderID)
 	set(q, "q", f.Query)
+	setReferences(q, f.ExternalID, f.UpdatedSince)
 	set(q, "sort", f.Sort)
 	return q
 }
@@ -101,6 +115,12 @@ func (s Projects) Update(ctx context.Context, id string, change ProjectChange, o
 	return send[Project](ctx, s.c, request{method: http.MethodPatch, path: projectsPath + "/" + escape(id), body: change}, opts)
 }
 
+// Put changes the project of that external id, or makes it where there is none, for which a name is
+// needed. The same again changes nothing, so it may be repeated.
+func (s Projects) Put(ctx context.Context, externalID string, change ProjectChange, opts ...Option) (Project, error) {
+	return send[Project](ctx, s.c, putRequest(projectsPath, externalID, change), opts)
+}
+
 // Delete removes the project for ever. Its documents stay, in no project.
 func (s Projects) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: projectsPath + "/" + escape(id)}, opts)
@@ -110,6 +130,19 @@ func (s Projects) Delete(ctx context.Context, id string, opts ...Option) error {
 func (s Projects) Move(ctx context.Context, id, folderID string, opts ...Option) (Project, error) {
 	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath + "/" + escape(id) + "/move",
 		body: map[string]any{"folder_id": nullable(folderID)}}, opts)
+}
+
+// putRequest writes the record of an external id.
+func putRequest(path, externalID string, body any) request {
+	return request{method: http.MethodPut, path: path, query: url.Values{"external_id": {externalID}}, body: body}
+}
+
+// setReferences adds the filters of an external id and of a time.
+func setReferences(q url.Values, externalID string, since time.Time) {
+	set(q, "external_id", externalID)
+	if !since.IsZero() {
+		q.Set("updated_since", since.UTC().Format(time.RFC3339Nano))
+	}
 }
 
 // nullable is null when the id is empty.

@@ -48,7 +48,7 @@ func (r *request) harmless() bool {
 	switch r.method {
 	case http.MethodPost:
 		return !r.unkeyed
-	case http.MethodPatch:
+	case http.MethodPatch, http.MethodPut:
 		return r.header.Get("If-Match") == ""
 	}
 	return true

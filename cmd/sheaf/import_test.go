@@ -99,7 +99,7 @@ func fileOf(t *testing.T, content string) string {
 }
 
 func folderLine(n int, name, entity, parent string) string {
-	return fmt.Sprintf(`{"kind":"folder","id":%q,"name":%q,"entity_type":%q,"parent_id":%s,"color":"#2563EB","sort_order":-3,"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-02-02T03:04:05.678Z"}`,
+	return fmt.Sprintf(`{"kind":"folder","id":%q,"name":%q,"entity_type":%q,"parent_id":%s,"color":"#2563EB","sort_order":-3,"external_id":null,"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-02-02T03:04:05.678Z"}`,
 		testID(n), name, entity, quoted(parent))
 }
 
@@ -111,13 +111,13 @@ func quoted(s string) string {
 }
 
 func projectLine(n int, folder string) string {
-	return fmt.Sprintf(`{"kind":"project","id":%q,"name":"Straße \u003c日本\u003e \"%d\"","description":null,"icon":"book","color":null,"folder_id":%s,"sort_order":2147483647,"visibility":"private","created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`,
-		testID(n), n, quoted(folder))
+	return fmt.Sprintf(`{"kind":"project","id":%q,"name":"Straße \u003c日本\u003e \"%d\"","description":null,"icon":"book","color":null,"folder_id":%s,"sort_order":2147483647,"visibility":"private","external_id":"wiki:%d","url":"https://example.com/<ä>","metadata":{"a":"1","b":"<ä>"},"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`,
+		testID(n), n, quoted(folder), n)
 }
 
 func documentLine(n int, project string) string {
-	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
-		testID(n), n, quoted(project))
+	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"external_id":"page %d","url":null,"metadata":{},"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+		testID(n), n, quoted(project), n)
 }
 
 func subscriptionLine(n int, url string) string {

@@ -39,8 +39,9 @@ var standardCascades = Cascades{Whole: 10_000, Rows: 3_000}
 const (
 	// chunkMost bounds the records of a chunk, whose rows may be kilobytes each.
 	chunkMost = 1_000
-	// cascadePage is how many records are read at a time, and flushEvents how many events are
-	// gathered in memory before they are written: together they bound what a cascade holds.
+	// cascadePage is how many folders are read at a time, and flushEvents how many events are
+	// gathered in memory before they are written: together they bound what a cascade holds. Of what
+	// is changed, mostShared are read at a time.
 	cascadePage = 250
 	flushEvents = 250
 	// lightRows is up to how many rows a cascade is a write as any other, which need not wait for
@@ -120,7 +121,7 @@ func (w *work) share(at stage, n int64) int64 {
 // writes their events. It returns how many there were.
 func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (total int64, err error) {
 	for total < most {
-		page := min(cascadePage, most-total)
+		page := min(mostShared, most-total)
 		n, err := next(page)
 		if err == nil {
 			err = w.flush()

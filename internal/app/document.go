@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Documents returns a page of the caller's documents without the deleted.
+// Documents returns a page of the caller's documents: those that are deleted, or those that are not.
 func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
 		return r.Documents(c.Workspace, f)
@@ -28,32 +28,83 @@ func (a *App) DocumentText(ctx context.Context, c Caller, id sheaf.DocumentID) (
 	})
 }
 
-// CreateDocument adds a document. Its project must exist (NotFound), and the plan have room for it
-// and its text (QUOTA_REACHED).
+// CreateDocument adds a document. Its project must exist (NotFound), its external id be free
+// (CONFLICT), and the plan have room for it and its text (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
 	fault := checkNewDocument(in)
 	text := newText(in, fault)
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
-		d := in.Apply(sheaf.Document{Version: 1, ContentBytes: text.Bytes(), ContentSHA256: text.SHA256()})
-		if err := w.projectExists(d.ProjectID); err != nil {
-			return d, err
-		}
-		if err := w.checkRecords(); err != nil {
-			return d, err
-		}
-		if err := w.checkStorage("", text); err != nil {
-			return d, err
-		}
-		d.ID, d.Number, d.Revision = sheaf.DocumentID(a.newID()), w.nextNumber(), 1
-		d.CreatedAt, d.UpdatedAt = w.now, w.now
-		w.ws.Documents++
-		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
-		if err := w.InsertDocument(w.ws.ID, d, w.author()); err != nil {
-			return d, err
-		}
-		grown, err := w.InsertText(w.ws.ID, d.ID, text)
-		w.ws.Storage += grown
+		return w.createDocument(in, text)
+	})
+}
+
+// createDocument makes a document, whose text is prepared.
+func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.Document, error) {
+	d := in.Apply(sheaf.Document{Version: 1, ContentBytes: text.Bytes(), ContentSHA256: text.SHA256()})
+	if err := w.projectExists(d.ProjectID); err != nil {
 		return d, err
+	}
+	if err := checkNewDocument(in); err != nil {
+		return d, err
+	}
+	if err := w.documentIsOnly(d); err != nil {
+		return d, err
+	}
+	if err := w.checkRecords(); err != nil {
+		return d, err
+	}
+	if err := w.checkStorage("", text); err != nil {
+		return d, err
+	}
+	d.ID, d.Number, d.Revision = sheaf.DocumentID(w.app.newID()), w.nextNumber(), 1
+	d.CreatedAt = w.createdAt()
+	d.UpdatedAt = d.CreatedAt
+	w.ws.Documents++
+	w.emit(sheaf.DocumentCreated, string(d.ID), &d)
+	if err := w.InsertDocument(w.ws.ID, d, w.author()); err != nil {
+		return d, err
+	}
+	grown, err := w.InsertText(w.ws.ID, d.ID, text)
+	w.ws.Storage += grown
+	return d, err
+}
+
+// documentIsOnly returns CONFLICT when another document, be it a deleted one, has the external id of
+// d.
+func (w *work) documentIsOnly(d sheaf.Document) error {
+	if d.ExternalID == nil {
+		return nil
+	}
+	holder, found, err := w.DocumentWith(w.ws.ID, *d.ExternalID)
+	switch {
+	case err != nil || !found || holder.ID == d.ID:
+		return err
+	case holder.Deleted != nil:
+		return sheaf.Conflictf("external_id %q is that of the document %s, which is deleted: restore that one or delete it for good, or choose another external_id",
+			sheaf.Clip(*d.ExternalID), holder.ID)
+	}
+	return taken("document", *d.ExternalID, string(holder.ID))
+}
+
+// PutDocument changes the document of that external id, as UpdateDocument does, restores it with the
+// change where it is deleted, or where there is none makes it, as CreateDocument does. With a match it
+// does the first alone (NotFound).
+func (a *App) PutDocument(ctx context.Context, c Caller, externalID string, in sheaf.DocumentChange, match sheaf.Match) (Put[sheaf.Document], error) {
+	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check())
+	text := newText(in, fault)
+	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (out Put[sheaf.Document], err error) {
+		before, found, err := w.DocumentWith(w.ws.ID, externalID)
+		switch {
+		case err != nil:
+		case match.Asked && (!found || before.Deleted != nil):
+			err = nothingToMatch("document", externalID)
+		case found:
+			out.Record, err = w.applyToDocument(before, in, text, match)
+		default:
+			out.Created = true
+			out.Record, err = w.createDocument(in, text)
+		}
+		return out, err
 	})
 }
 
@@ -84,41 +135,67 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 // changes the title or the text makes a version, for whose text the plan must have room
 // (QUOTA_REACHED).
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
-	fault := checkChange(in.Empty(), "title, description, project_id, content", in.Check())
+	fault := checkChange(in.Empty(), "title, description, project_id, content, external_id, url, metadata", in.Check())
 	text := newText(in, fault)
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
 			return before, err
 		}
-		if err := firstMissing(w.projectExists(in.ProjectID.Pointer()), match.Check(before.Revision)); err != nil {
-			return before, err
-		}
-		d := in.Apply(before)
-		if in.Content.Set {
-			d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
-		}
-		return w.changeDocument(before, d, text)
+		return w.applyToDocument(before, in, text, match)
 	})
 }
 
-// changeDocument writes d over before, unless they are the same, with its event. text is that of d;
-// it is empty where before has, or had, the same.
-func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
-	if sheaf.SameFields(&before, &d) {
-		return before, nil
-	}
-	d.Revision++
-	d.UpdatedAt = w.after(before.UpdatedAt)
-	if d.Title == before.Title && d.ContentSHA256 == before.ContentSHA256 {
-		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
-		return d, w.UpdateDocument(w.ws.ID, before, d)
-	}
-	if err := w.checkStorage(d.ID, text); err != nil {
+// applyToDocument changes the fields that were sent, and restores the document where it is deleted.
+// text is that of the change.
+func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
+	if err := firstMissing(w.projectExists(in.ProjectID.Pointer()), match.Check(before.Revision)); err != nil {
 		return before, err
 	}
-	d.Version++
-	w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
+	d := in.Apply(before)
+	if in.Content.Set {
+		d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
+	}
+	d.Deleted = nil
+	return w.changeDocument(before, d, text)
+}
+
+// changeDocument writes d over before, unless they are the same, with its event: what was deleted is
+// told of as created. text is that of d; it is empty where before has, or had, the same.
+func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
+	restored := before.Deleted != nil
+	if sheaf.SameFields(&before, &d) && !restored {
+		return before, nil
+	}
+	if err := d.Metadata.Check(); err != nil {
+		return before, err
+	}
+	if err := w.documentIsOnly(d); err != nil {
+		return before, err
+	}
+	if restored {
+		if err := w.checkRecords(); err != nil {
+			return before, err
+		}
+		w.ws.Documents++
+	}
+	d.Revision++
+	d.UpdatedAt = w.updatedAt(before.UpdatedAt)
+	versioned := d.Title != before.Title || d.ContentSHA256 != before.ContentSHA256
+	if versioned {
+		if err := w.checkStorage(d.ID, text); err != nil {
+			return before, err
+		}
+		d.Version++
+	}
+	if restored {
+		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
+	} else {
+		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
+	}
+	if !versioned {
+		return d, w.UpdateDocument(w.ws.ID, before, d)
+	}
 	grown, err := w.AddVersion(w.ws.ID, before, d, w.author(), text)
 	w.ws.Storage += grown
 	return d, err
@@ -151,15 +228,29 @@ func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 		if err != nil || before.Deleted == nil {
 			return before, err
 		}
-		if err := w.checkRecords(); err != nil {
-			return before, err
-		}
 		d := before
 		d.Deleted = nil
-		d.Revision++
-		d.UpdatedAt = w.after(before.UpdatedAt)
-		w.ws.Documents++
-		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
-		return d, w.UpdateDocument(w.ws.ID, before, d)
+		return w.changeDocument(before, d, store.Text{})
+	})
+}
+
+// PurgeDocument removes a deleted document for good, with its texts and versions. One that is not
+// deleted is CONFLICT. No event tells of it: its deletion was told.
+func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
+	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error {
+		d, err := w.AnyDocument(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
+		if err := match.Check(d.Revision); err != nil {
+			return err
+		}
+		if d.Deleted == nil {
+			return sheaf.Conflictf("document %s is not deleted: DELETE /api/v1/documents/%s first, which can be undone", d.ID, d.ID)
+		}
+		freed, err := w.PurgeDocument(w.ws.ID, id)
+		w.ws.Storage -= freed
+		w.changes()
+		return err
 	})
 }

@@ -25,26 +25,36 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 }
 
 // CreateFolder adds a folder. Its parent must exist (NotFound), be of the same type and not at the
-// deepest level (Invalid); the plan must include the type (PLAN_REQUIRED) and have room for it
-// (QUOTA_REACHED).
+// deepest level (Invalid), and its external id be free (CONFLICT); the plan must include the type
+// (PLAN_REQUIRED) and have room for it (QUOTA_REACHED).
 func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
-	entity, fault := checkNewFolder(in)
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (f sheaf.Folder, err error) {
-		f = in.Apply(sheaf.Folder{EntityType: entity, ParentID: in.ParentID.Pointer(), Color: sheaf.DefaultFolderColor})
-		if f.Depth, err = w.depthUnder(f.ParentID, entity); err != nil {
-			return f, err
-		}
-		if err := w.ws.Plan.AllowFolders(entity); err != nil {
-			return f, err
-		}
-		if err := w.checkRecords(); err != nil {
-			return f, err
-		}
-		f.ID, f.Number, f.Revision = sheaf.FolderID(a.newID()), w.nextNumber(), 1
-		f.CreatedAt, f.UpdatedAt = w.now, w.now
-		w.emit(sheaf.FolderCreated, string(f.ID), &f)
-		return f, w.InsertFolder(w.ws.ID, f)
+	_, fault := checkNewFolder(in)
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
+		return w.createFolder(in)
 	})
+}
+
+func (w *work) createFolder(in sheaf.FolderChange) (f sheaf.Folder, err error) {
+	entity, fault := checkNewFolder(in)
+	f = in.Apply(sheaf.Folder{EntityType: entity, ParentID: in.ParentID.Pointer(), Color: sheaf.DefaultFolderColor})
+	f.Depth, err = w.depthUnder(f.ParentID, entity)
+	if err := firstMissing(err, fault); err != nil {
+		return f, err
+	}
+	if err := w.folderIsOnly(f); err != nil {
+		return f, err
+	}
+	if err := w.ws.Plan.AllowFolders(entity); err != nil {
+		return f, err
+	}
+	if err := w.checkRecords(); err != nil {
+		return f, err
+	}
+	f.ID, f.Number, f.Revision = sheaf.FolderID(w.app.newID()), w.nextNumber(), 1
+	f.CreatedAt = w.createdAt()
+	f.UpdatedAt = f.CreatedAt
+	w.emit(sheaf.FolderCreated, string(f.ID), &f)
+	return f, w.InsertFolder(w.ws.ID, f)
 }
 
 func checkNewFolder(in sheaf.FolderChange) (sheaf.EntityType, error) {
@@ -87,22 +97,87 @@ func checkDepth(depth int) error {
 	return nil
 }
 
+// folderIsOnly returns CONFLICT when another folder has the external id of f.
+func (w *work) folderIsOnly(f sheaf.Folder) error {
+	if f.ExternalID == nil {
+		return nil
+	}
+	holder, found, err := w.FolderWith(w.ws.ID, *f.ExternalID)
+	if err == nil && found && holder.ID != f.ID {
+		err = taken("folder", *f.ExternalID, string(holder.ID))
+	}
+	return err
+}
+
 // UpdateFolder changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
-	fault := checkChange(in.Empty(), "name, color, sort_order", in.Check())
+	fault := checkChange(in.Empty(), "name, color, sort_order, external_id", in.Check())
+	in.ParentID, in.EntityType = sheaf.Opt[sheaf.FolderID]{}, sheaf.Opt[string]{} // which only PUT heeds
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
 		before, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return before, err
 		}
-		if err := match.Check(before.Revision); err != nil {
-			return before, err
-		}
-		if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
-			return before, err
-		}
-		return w.changeFolder(before, in.Apply(before))
+		return w.replaceFolder(before, in, match)
 	})
+}
+
+// PutFolder changes the folder of that external id, as UpdateFolder and MoveFolder do, or where there
+// is none makes it, as CreateFolder does; with a match it makes none (NotFound). Nothing changes the
+// type of a folder (Invalid).
+func (a *App) PutFolder(ctx context.Context, c Caller, externalID string, in sheaf.FolderChange, match sheaf.Match) (Put[sheaf.Folder], error) {
+	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check(), checkEntityType(in.EntityType))
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Folder], err error) {
+		before, found, err := w.FolderWith(w.ws.ID, externalID)
+		switch {
+		case err != nil:
+		case found:
+			out.Record, err = w.replaceFolder(before, in, match)
+		case match.Asked:
+			err = nothingToMatch("folder", externalID)
+		default:
+			out.Created = true
+			out.Record, err = w.createFolder(in)
+		}
+		return out, err
+	})
+}
+
+// checkEntityType returns what is wrong with a type that may be left out.
+func checkEntityType(in sheaf.Opt[string]) error {
+	if !in.Set {
+		return nil
+	}
+	_, err := sheaf.ParseEntityType(in.Value)
+	return err
+}
+
+// replaceFolder changes the fields that were sent, and where a parent was sent moves the folder with
+// all below it: one change, with one event.
+func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match sheaf.Match) (f sheaf.Folder, err error) {
+	f = in.Apply(before)
+	tree := []sheaf.Folder{before}
+	var nowhere error // the parent is not there, or cannot be one
+	if in.ParentID.Set {
+		if tree, err = w.Subtree(w.ws.ID, before); err != nil {
+			return before, err
+		}
+		f.ParentID = in.ParentID.Pointer()
+		f.Depth, nowhere = w.depthOfMoved(tree, f.ParentID)
+	}
+	if err := firstMissing(nowhere, match.Check(before.Revision)); err != nil {
+		return before, err
+	}
+	if in.EntityType.Set && in.EntityType.Value != string(before.EntityType) {
+		return before, sheaf.Invalidf("entity_type of a folder cannot be changed: this one is of type %s; leave it out, or make another folder", before.EntityType)
+	}
+	if err := w.folderIsOnly(f); err != nil {
+		return before, err
+	}
+	if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
+		return before, err
+	}
+	return w.changeTree(tree, f)
 }
 
 // changeFolder writes f where it differs from what it was.
@@ -111,7 +186,7 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 		return before, nil
 	}
 	f.Revision++
-	f.UpdatedAt = w.after(before.UpdatedAt)
+	f.UpdatedAt = w.updatedAt(before.UpdatedAt)
 	w.emit(sheaf.FolderUpdated, string(f.ID), &sheaf.Updated{Before: &before, After: &f})
 	return f, w.UpdateFolder(w.ws.ID, f)
 }
@@ -135,7 +210,9 @@ func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, paren
 		if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
 			return before, err
 		}
-		return w.moveTree(tree, parent, depth)
+		moved := before
+		moved.ParentID, moved.Depth = parent, depth
+		return w.changeTree(tree, moved)
 	})
 }
 
@@ -157,23 +234,21 @@ func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, e
 	return depth, checkDepth(depth + height)
 }
 
-// moveTree moves the top; what is below it changes its depth alone, which is derived and no event.
-func (w *work) moveTree(tree []sheaf.Folder, parent *sheaf.FolderID, depth int) (sheaf.Folder, error) {
-	top := tree[0]
-	by := depth - top.Depth
-	moved := top
-	moved.ParentID, moved.Depth = parent, depth
-	moved, err := w.changeFolder(top, moved)
+// changeTree writes the top of the tree as it is to be; what is below it changes its depth alone,
+// which is derived and no event.
+func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, error) {
+	by := top.Depth - tree[0].Depth
+	top, err := w.changeFolder(tree[0], top)
 	if err != nil || by == 0 {
-		return moved, err
+		return top, err
 	}
 	for _, f := range tree[1:] {
 		f.Depth += by
 		if err := w.UpdateFolder(w.ws.ID, f); err != nil {
-			return moved, err
+			return top, err
 		}
 	}
-	return moved, nil
+	return top, nil
 }
 
 // DeleteFolder removes the folder and all below it. Their projects move to the root level; no
@@ -233,13 +308,17 @@ func (w *work) emptyFolders(top sheaf.FolderID, most int64) (moved int64, err er
 // how many it moved.
 func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
-		projects, err := w.UnfileProjects(w.ws.ID, folder, w.now, most)
+		projects, err := w.FiledProjects(w.ws.ID, folder, most)
+		if err != nil || len(projects) == 0 {
+			return 0, err
+		}
+		at := w.updatedTogether()
 		for _, before := range projects {
 			p := before
-			p.FolderID, p.UpdatedAt = nil, w.after(before.UpdatedAt)
+			p.FolderID, p.UpdatedAt = nil, at
 			w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
 		}
-		return int64(len(projects)), err
+		return int64(len(projects)), w.UnfileProjects(w.ws.ID, folder, at, projects[len(projects)-1])
 	})
 }
 

@@ -23,6 +23,11 @@ type importing struct {
 	documents     map[sheaf.DocumentID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
 
+	// These have who holds the external ids that the records name, and those that were accepted.
+	folderOf   map[string]sheaf.FolderID
+	projectOf  map[string]sheaf.ProjectID
+	documentOf map[string]sheaf.DocumentID
+
 	// What this batch adds, to be saved by saveImport.
 	out          Imported
 	created      []creation
@@ -40,7 +45,9 @@ type creation struct {
 
 func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{}, projects: map[sheaf.ProjectID]bool{},
-		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}}
+		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
+		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
+		documentOf: map[string]sheaf.DocumentID{}}
 }
 
 // nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
@@ -97,7 +104,44 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	if err := learn(im.projects, im.ws.ID, projects, r.KnownProjects); err != nil {
 		return err
 	}
+	if err := im.findHolders(r, batch); err != nil {
+		return err
+	}
 	return learn(im.documents, im.ws.ID, documents, r.KnownDocuments)
+}
+
+// findHolders finds out who holds the external ids that the batch names.
+func (im *importing) findHolders(r *store.Reader, batch []ImportRecord) error {
+	var folders, projects, documents []string
+	for _, b := range batch {
+		switch {
+		case b.Folder != nil:
+			folders = appendID(folders, b.Folder.ExternalID)
+		case b.Project != nil:
+			projects = appendID(projects, b.Project.ExternalID)
+		case b.Document != nil:
+			documents = appendID(documents, b.Document.ExternalID)
+		}
+	}
+	if err := learn(im.folderOf, im.ws.ID, folders, r.FoldersWith); err != nil {
+		return err
+	}
+	if err := learn(im.projectOf, im.ws.ID, projects, r.ProjectsWith); err != nil {
+		return err
+	}
+	return learn(im.documentOf, im.ws.ID, documents, r.DocumentsWith)
+}
+
+// hold notes that a record has an external id, or refuses it: another one has it.
+func hold[ID ~string](holders map[string]ID, noun string, externalID *string, id ID) error {
+	if externalID == nil {
+		return nil
+	}
+	if holder, held := holders[*externalID]; held && holder != id {
+		return taken(noun, *externalID, string(holder))
+	}
+	holders[*externalID] = id
+	return nil
 }
 
 func appendID[T ~string](ids []T, reference sheaf.Opt[T]) []T {
@@ -141,7 +185,7 @@ func (im *importing) acceptFolder(r ImportRecord) error {
 			return err
 		}
 	}
-	if err := im.ws.Plan.AllowFolders(f.EntityType); err != nil {
+	if err := firstError(hold(im.folderOf, "folder", f.ExternalID, id), im.ws.Plan.AllowFolders(f.EntityType)); err != nil {
 		return err
 	}
 	f.Number, f.CreatedAt, f.UpdatedAt = im.stamp(r)
@@ -152,10 +196,16 @@ func (im *importing) acceptFolder(r ImportRecord) error {
 	return nil
 }
 
-// stamp counts a creation and returns its number and times.
+// stamp counts a creation and returns its number and times. A record keeps the times that it comes
+// with, also those before the newest that the workspace has given; what is given from now on is not
+// before them.
 func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.Time) {
 	im.ws.LastNumber++
 	created, updated = r.times(im.now)
+	if updated.After(im.ws.NewestAt) {
+		im.ws.NewestAt = updated
+	}
+	im.ws.NewestShared = mostShared
 	return im.ws.LastNumber, created, updated
 }
 
@@ -175,6 +225,9 @@ func (im *importing) acceptProject(r ImportRecord) error {
 			return err
 		}
 	}
+	if err := hold(im.projectOf, "project", p.ExternalID, id); err != nil {
+		return err
+	}
 	p.Number, p.CreatedAt, p.UpdatedAt = im.stamp(r)
 	im.projects[id] = true
 	im.ws.Projects++
@@ -193,6 +246,9 @@ func (im *importing) acceptDocument(r ImportRecord) error {
 	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1, Version: 1, ContentSHA256: sheaf.EmptySHA256})
 	if d.ProjectID != nil && !im.projects[*d.ProjectID] {
 		return notEarlier("project_id", "project", string(*d.ProjectID))
+	}
+	if err := hold(im.documentOf, "document", d.ExternalID, id); err != nil {
+		return err
 	}
 	d.Number, d.CreatedAt, d.UpdatedAt = im.stamp(r)
 	im.documents[id] = true

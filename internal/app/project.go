@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"math"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -26,23 +27,31 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 	})
 }
 
-// CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid), and
-// the plan have room for it (QUOTA_REACHED).
+// CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid), its
+// external id be free (CONFLICT), and the plan have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkNewProject(in), func(w *work) (sheaf.Project, error) {
-		p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
-		if err := w.mayHoldProjects(p.FolderID); err != nil {
-			return p, err
-		}
-		if err := w.checkRecords(); err != nil {
-			return p, err
-		}
-		p.ID, p.Number, p.Revision = sheaf.ProjectID(a.newID()), w.nextNumber(), 1
-		p.CreatedAt, p.UpdatedAt = w.now, w.now
-		w.ws.Projects++
-		w.emit(sheaf.ProjectCreated, string(p.ID), &p)
-		return p, w.InsertProject(w.ws.ID, p)
+		return w.createProject(in)
 	})
+}
+
+func (w *work) createProject(in sheaf.ProjectChange) (sheaf.Project, error) {
+	p := in.Apply(sheaf.Project{Visibility: sheaf.Private})
+	if err := firstMissing(w.mayHoldProjects(p.FolderID), checkNewProject(in)); err != nil {
+		return p, err
+	}
+	if err := w.projectIsOnly(p); err != nil {
+		return p, err
+	}
+	if err := w.checkRecords(); err != nil {
+		return p, err
+	}
+	p.ID, p.Number, p.Revision = sheaf.ProjectID(w.app.newID()), w.nextNumber(), 1
+	p.CreatedAt = w.createdAt()
+	p.UpdatedAt = p.CreatedAt
+	w.ws.Projects++
+	w.emit(sheaf.ProjectCreated, string(p.ID), &p)
+	return p, w.InsertProject(w.ws.ID, p)
 }
 
 func checkNewProject(in sheaf.ProjectChange) error {
@@ -50,6 +59,38 @@ func checkNewProject(in sheaf.ProjectChange) error {
 		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
 	}
 	return in.Check()
+}
+
+// projectIsOnly returns CONFLICT when another project has the external id of p.
+func (w *work) projectIsOnly(p sheaf.Project) error {
+	if p.ExternalID == nil {
+		return nil
+	}
+	holder, found, err := w.ProjectWith(w.ws.ID, *p.ExternalID)
+	if err == nil && found && holder.ID != p.ID {
+		err = taken("project", *p.ExternalID, string(holder.ID))
+	}
+	return err
+}
+
+// PutProject changes the project of that external id, as UpdateProject does, or where there is none
+// makes it, as CreateProject does; with a match it makes none (NotFound).
+func (a *App) PutProject(ctx context.Context, c Caller, externalID string, in sheaf.ProjectChange, match sheaf.Match) (Put[sheaf.Project], error) {
+	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check())
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Project], err error) {
+		before, found, err := w.ProjectWith(w.ws.ID, externalID)
+		switch {
+		case err != nil:
+		case found:
+			out.Record, err = w.changeProject(before, in, match)
+		case match.Asked:
+			err = nothingToMatch("project", externalID)
+		default:
+			out.Created = true
+			out.Record, err = w.createProject(in)
+		}
+		return out, err
+	})
 }
 
 // mayHoldProjects returns an error unless the folder is the root level, or exists and holds
@@ -74,9 +115,13 @@ func holdsProjects(f sheaf.Folder) error {
 
 // UpdateProject changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
-	fault := checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility", in.Check())
+	fault := checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata", in.Check())
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Project, error) {
-		return w.changeProject(id, in, match)
+		before, err := w.Project(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		return w.changeProject(before, in, match)
 	})
 }
 
@@ -87,15 +132,16 @@ func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, fol
 		in.FolderID = sheaf.Some(*folder)
 	}
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Project, error) {
-		return w.changeProject(id, in, match)
+		before, err := w.Project(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		return w.changeProject(before, in, match)
 	})
 }
 
-func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
-	before, err := w.Project(w.ws.ID, id)
-	if err != nil {
-		return before, err
-	}
+// changeProject writes the change, unless it changes nothing, with its event.
+func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
 	p := in.Apply(before)
 	if err := firstMissing(w.mayHoldProjects(in.FolderID.Pointer()), match.Check(before.Revision)); err != nil {
 		return p, err
@@ -103,8 +149,14 @@ func (w *work) changeProject(id sheaf.ProjectID, in sheaf.ProjectChange, match s
 	if sheaf.SameFields(&before, &p) {
 		return before, nil
 	}
+	if err := p.Metadata.Check(); err != nil {
+		return before, err
+	}
+	if err := w.projectIsOnly(p); err != nil {
+		return before, err
+	}
 	p.Revision++
-	p.UpdatedAt = w.after(before.UpdatedAt)
+	p.UpdatedAt = w.updatedAt(before.UpdatedAt)
 	w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
 	return p, w.UpdateProject(w.ws.ID, before, p)
 }
@@ -156,17 +208,24 @@ func (w *work) emptyProject(p sheaf.Project, most int64) error {
 // how many of them were not deleted.
 func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
 	_, err = w.pages(most, func(most int64) (int64, error) {
-		documents, err := w.UnlinkDocuments(w.ws.ID, id, w.now, most)
+		documents, err := w.LinkedDocuments(w.ws.ID, id, most)
+		if err != nil || len(documents) == 0 {
+			return 0, err
+		}
+		var at time.Time // of those that are not deleted, if there is one
 		for _, before := range documents {
 			if before.Deleted != nil {
 				continue
 			}
+			if at.IsZero() {
+				at = w.updatedTogether()
+			}
 			shown++
 			d := before
-			d.ProjectID, d.UpdatedAt = nil, w.after(before.UpdatedAt)
+			d.ProjectID, d.UpdatedAt = nil, at
 			w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})
 		}
-		return int64(len(documents)), err
+		return int64(len(documents)), w.UnlinkDocuments(w.ws.ID, id, at, documents[len(documents)-1])
 	})
 	return shown, err
 }

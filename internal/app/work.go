@@ -91,11 +91,13 @@ func (w *work) finish(out any) error {
 	return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)
 }
 
+// changes raises the version, so that no cache answers with what was before. It follows the clock: a
+// version that a failover lost does not come again for something else.
+func (w *work) changes() { w.ws.Version = store.NextVersion(w.ws.Version, w.now) }
+
 // emit adds an event about a resource that this transaction changed.
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
-	// It follows the clock, so that a version that a failover lost does not come again for
-	// something else.
-	w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())
+	w.changes()
 	w.emitRaw(t, id, w.caller.User, sheaf.Encode(payload))
 }
 

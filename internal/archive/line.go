@@ -57,10 +57,11 @@ func (l *lineReader) next() ([]byte, error) {
 
 // kindFields are the fields that a line of each kind may have beside "kind".
 var kindFields = map[string][]string{
-	kindHead:         {"form"},
-	kindFolder:       {"id", "name", "entity_type", "parent_id", "color", "sort_order", "created_at", "updated_at"},
-	kindProject:      {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "created_at", "updated_at"},
-	kindDocument:     {"id", "title", "description", "project_id", "created_at", "updated_at"},
+	kindHead:   {"form"},
+	kindFolder: {"id", "name", "entity_type", "parent_id", "color", "sort_order", "external_id", "created_at", "updated_at"},
+	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata",
+		"created_at", "updated_at"},
+	kindDocument:     {"id", "title", "description", "project_id", "external_id", "url", "metadata", "created_at", "updated_at"},
 	kindSubscription: {"id", "name", "url", "events", "header_names", "created_at", "updated_at"},
 	kindEnd:          {"records"},
 }
@@ -151,15 +152,26 @@ func (out *line) read(f *strict.Fields) {
 	switch r := &out.record; out.kind {
 	case kindFolder:
 		r.Folder = &sheaf.FolderChange{Name: f.Text("name"), Color: f.Text("color"), SortOrder: f.Int32("sort_order"),
-			EntityType: f.Text("entity_type"), ParentID: referenceTo[sheaf.FolderID](f, "parent_id")}
+			ExternalID: f.Text("external_id"), EntityType: f.Text("entity_type"), ParentID: referenceTo[sheaf.FolderID](f, "parent_id")}
 	case kindProject:
 		r.Project = &sheaf.ProjectChange{Name: f.Text("name"), Description: f.Text("description"), Icon: f.Text("icon"),
-			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility")}
+			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility"),
+			ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
 	case kindDocument:
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"),
-			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id")}
+			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
 	case kindSubscription:
 		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events")}
 		out.headers = f.Texts("header_names").Value
 	}
+}
+
+// metadata reads the metadata of a record, all of it.
+func metadata(f *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
+	pairs := f.TextMap("metadata")
+	out := sheaf.Opt[sheaf.MetadataChange]{Set: pairs.Set, Null: pairs.Null}
+	for _, p := range pairs.Value {
+		out.Value.Entries = append(out.Value.Entries, sheaf.MetadataEntry{Name: p.Name, Value: &p.Value})
+	}
+	return out
 }

@@ -44,7 +44,7 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 		return kindProject, projectFields(e.Project)
 	case e.Document != nil:
 		count.Documents++
-		return kindDocument, e.Document.Fields // all of them are its own
+		return kindDocument, documentFields(e.Document)
 	}
 	count.Subscriptions++
 	return kindSubscription, subscriptionFields(e.Subscription)
@@ -58,6 +58,7 @@ func folderFields(f *sheaf.Folder) sheaf.RecordFunc {
 		o.OptText("parent_id", (*string)(f.ParentID))
 		o.Text("color", f.Color)
 		o.Int("sort_order", int64(f.SortOrder))
+		o.OptText("external_id", f.ExternalID)
 		o.Time("created_at", f.CreatedAt)
 		o.Time("updated_at", f.UpdatedAt)
 	}
@@ -73,8 +74,25 @@ func projectFields(p *sheaf.Project) sheaf.RecordFunc {
 		o.OptText("folder_id", (*string)(p.FolderID))
 		o.Int("sort_order", int64(p.SortOrder))
 		o.Text("visibility", p.Visibility)
+		o.OptText("external_id", p.ExternalID)
+		o.OptText("url", p.URL)
+		o.Metadata("metadata", p.Metadata)
 		o.Time("created_at", p.CreatedAt)
 		o.Time("updated_at", p.UpdatedAt)
+	}
+}
+
+func documentFields(d *sheaf.Document) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		o.Text("id", string(d.ID))
+		o.Text("title", d.Title)
+		o.OptText("description", d.Description)
+		o.OptText("project_id", (*string)(d.ProjectID))
+		o.OptText("external_id", d.ExternalID)
+		o.OptText("url", d.URL)
+		o.Metadata("metadata", d.Metadata)
+		o.Time("created_at", d.CreatedAt)
+		o.Time("updated_at", d.UpdatedAt)
 	}
 }
 

@@ -14,18 +14,26 @@ type documentsCommands struct {
 	Update  documentsUpdate  `cmd:"" help:"Change a document."`
 	Delete  documentsDelete  `cmd:"" help:"Delete a document; restore brings it back."`
 	Restore documentsRestore `cmd:"" help:"Bring a deleted document back."`
+	Trash   documentsTrash   `cmd:"" help:"List deleted documents, the last deleted first."`
+	Purge   documentsPurge   `cmd:"" help:"Delete a deleted document for ever, with its text and versions."`
 }
 
 type documentsList struct {
 	apiCommand
 	pages
-	Project string `placeholder:"ID|none" help:"Only those of this project, or of none."`
-	Query   string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in title or description."`
-	Sort    string `placeholder:"FIELD" help:"created_at, updated_at or title."`
+	Project      string `placeholder:"ID|none" help:"Only those of this project, or of none."`
+	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in title or description."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
+	Sort         string `placeholder:"FIELD" help:"created_at, updated_at or title."`
 }
 
 func (c *documentsList) Run(ctx context.Context, p *Program) error {
-	f := client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
+	since, err := moment("--updated-since", c.UpdatedSince)
+	if err != nil {
+		return err
+	}
+	f := client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
 		return api.Documents.All(ctx, f)
 	}, documentHead, documentRow)
@@ -44,7 +52,7 @@ func documentTable(all []client.Document) string {
 }
 
 func documentText(v client.Document) string {
-	return facts("id", v.ID, "title", v.Title, "description", or(v.Description, ""), "project", or(v.ProjectID, "none"),
+	return facts("id", v.ID, "title", v.Title, "description", or(v.Description, ""), "project", or(v.ProjectID, "none"), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata),
 		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
@@ -61,23 +69,30 @@ func (c *documentsGet) Run(ctx context.Context, p *Program) error {
 
 type documentsCreate struct {
 	apiCommand
-	Title       string `arg:"" help:"Title, 1 to 200 characters."`
-	Description string `placeholder:"TEXT"`
-	Project     string `placeholder:"ID" help:"Project to make it in."`
+	Title       string            `arg:"" help:"Title, 1 to 200 characters."`
+	Description string            `placeholder:"TEXT"`
+	Project     string            `placeholder:"ID" help:"Project to make it in."`
+	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
+	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What is kept beside it. Repeatable."`
 }
 
 func (c *documentsCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
-		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project)})
+		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project),
+			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
 	}, documentText)
 }
 
 type documentsUpdate struct {
 	apiCommand
-	ID          string  `arg:"" help:"Id of the document."`
-	Title       *string `placeholder:"TEXT"`
-	Description *string `placeholder:"TEXT" help:"An empty one clears it."`
-	Project     *string `placeholder:"ID|none" help:"The project that it goes to; none takes it out of its own."`
+	ID          string            `arg:"" help:"Id of the document."`
+	Title       *string           `placeholder:"TEXT"`
+	Description *string           `placeholder:"TEXT" help:"An empty one clears it."`
+	Project     *string           `placeholder:"ID|none" help:"The project that it goes to; none takes it out of its own."`
+	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
+	URL         *string           `name:"url" placeholder:"URL" help:"Where it is in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What to keep beside it; an empty text removes a name. Repeatable."`
 }
 
 func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
@@ -85,7 +100,8 @@ func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
 		*c.Project = target(*c.Project)
 	}
 	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
-		return api.Documents.Update(ctx, c.ID, client.DocumentChange{Title: changeTo(c.Title), Description: change(c.Description), ProjectID: change(c.Project)})
+		return api.Documents.Update(ctx, c.ID, client.DocumentChange{Title: changeTo(c.Title), Description: change(c.Description), ProjectID: change(c.Project),
+			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata)})
 	}, documentText)
 }
 
@@ -107,4 +123,26 @@ func (c *documentsRestore) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Restore(ctx, c.ID)
 	}, documentText)
+}
+
+type documentsTrash struct {
+	apiCommand
+	pages
+}
+
+func (c *documentsTrash) Run(ctx context.Context, p *Program) error {
+	f := client.DocumentFilter{Deleted: true, Sort: "deleted_at", Paging: c.paging()}
+	f.Desc = !f.Desc // the last deleted first
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
+		return api.Documents.All(ctx, f)
+	}, "ID\tDELETED\tTITLE", func(v client.Document) []any { return []any{v.ID, Moment(v.DeletedAt), v.Title} })
+}
+
+type documentsPurge struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the document, which is deleted."`
+}
+
+func (c *documentsPurge) Run(ctx context.Context, p *Program) error {
+	return c.on("documents", c.ID).gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
 }

@@ -21,13 +21,20 @@ type foldersCommands struct {
 type foldersList struct {
 	apiCommand
 	pages
-	Type   string `placeholder:"TYPE" help:"Only project folders, or only branding ones."`
-	Parent string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
-	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+	Type         string `placeholder:"TYPE" help:"Only project folders, or only branding ones."`
+	Parent       string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in the name."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
+	Sort         string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
 }
 
 func (c *foldersList) Run(ctx context.Context, p *Program) error {
-	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Sort: c.Sort, Paging: c.paging()}
+	since, err := moment("--updated-since", c.UpdatedSince)
+	if err != nil {
+		return err
+	}
+	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
 		return api.Folders.All(ctx, f)
 	}, "ID\tTYPE\tDEPTH\tPROJECTS\tNAME", func(v client.Folder) []any {
@@ -47,36 +54,40 @@ func (c *foldersGet) Run(ctx context.Context, p *Program) error {
 }
 
 func folderText(v client.Folder) string {
-	return facts("id", v.ID, "name", v.Name, "type", v.EntityType, "parent", or(v.ParentID, "root"), "color", v.Color,
+	return facts("id", v.ID, "name", v.Name, "type", v.EntityType, "parent", or(v.ParentID, "root"), "color", v.Color, "external id", or(v.ExternalID, ""),
 		"depth", fmt.Sprint(v.Depth), "projects", fmt.Sprint(v.ProjectCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
 type foldersCreate struct {
 	apiCommand
-	Name      string `arg:"" help:"Name, 1 to 200 characters."`
-	Type      string `default:"project" placeholder:"TYPE" help:"project or branding; a subfolder has its parent's."`
-	Parent    string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
-	Color     string `placeholder:"#RRGGBB"`
-	SortOrder int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	Name       string `arg:"" help:"Name, 1 to 200 characters."`
+	Type       string `default:"project" placeholder:"TYPE" help:"project or branding; a subfolder has its parent's."`
+	Parent     string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	Color      string `placeholder:"#RRGGBB"`
+	SortOrder  int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	ExternalID string `name:"external-id" placeholder:"ID" help:"What another system calls it."`
 }
 
 func (c *foldersCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
-		return api.Folders.Create(ctx, client.NewFolder{Name: c.Name, EntityType: c.Type, ParentID: target(c.Parent), Color: c.Color, SortOrder: c.SortOrder})
+		return api.Folders.Create(ctx, client.NewFolder{Name: c.Name, EntityType: c.Type, ParentID: target(c.Parent), Color: c.Color, SortOrder: c.SortOrder,
+			ExternalID: c.ExternalID})
 	}, folderText)
 }
 
 type foldersUpdate struct {
 	apiCommand
-	ID        string  `arg:"" help:"Id of the folder."`
-	Name      *string `placeholder:"TEXT"`
-	Color     *string `placeholder:"#RRGGBB" help:"An empty one is the default."`
-	SortOrder *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	ID         string  `arg:"" help:"Id of the folder."`
+	Name       *string `placeholder:"TEXT"`
+	Color      *string `placeholder:"#RRGGBB" help:"An empty one is the default."`
+	SortOrder  *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	ExternalID *string `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it."`
 }
 
 func (c *foldersUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
-		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
+		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder),
+			ExternalID: change(c.ExternalID)})
 	}, folderText)
 }
 

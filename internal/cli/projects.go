@@ -20,13 +20,19 @@ type projectsCommands struct {
 type projectsList struct {
 	apiCommand
 	pages
-	Folder string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
-	Query  string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in name or description."`
-	Sort   string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+	Folder       string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in name or description."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
+	Sort         string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
 }
 
 func (c *projectsList) Run(ctx context.Context, p *Program) error {
-	f := client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, Sort: c.Sort, Paging: c.paging()}
+	since, err := moment("--updated-since", c.UpdatedSince)
+	if err != nil {
+		return err
+	}
+	f := client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Project, error] {
 		return api.Projects.All(ctx, f)
 	}, "ID\tDOCUMENTS\tUPDATED\tNAME", func(v client.Project) []any {
@@ -56,40 +62,48 @@ func (c *projectsGet) Run(ctx context.Context, p *Program) error {
 
 func projectText(v client.Project) string {
 	return facts("id", v.ID, "name", v.Name, "description", or(v.Description, ""), "icon", or(v.Icon, ""), "color", or(v.Color, ""),
-		"folder", or(v.FolderID, "root"), "documents", fmt.Sprint(v.DocumentCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+		"folder", or(v.FolderID, "root"), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata), "documents", fmt.Sprint(v.DocumentCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
 type projectsCreate struct {
 	apiCommand
-	Name        string `arg:"" help:"Name, 1 to 200 characters."`
-	Description string `placeholder:"TEXT"`
-	Icon        string `placeholder:"ICON"`
-	Color       string `placeholder:"#RRGGBB"`
-	Folder      string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
-	SortOrder   int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	Name        string            `arg:"" help:"Name, 1 to 200 characters."`
+	Description string            `placeholder:"TEXT"`
+	Icon        string            `placeholder:"ICON"`
+	Color       string            `placeholder:"#RRGGBB"`
+	Folder      string            `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	SortOrder   int32             `placeholder:"N" help:"Place in lists, smallest first."`
+	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
+	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What is kept beside it. Repeatable."`
 }
 
 func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Create(ctx, client.NewProject{Name: c.Name, Description: c.Description, Icon: c.Icon, Color: c.Color,
-			FolderID: target(c.Folder), SortOrder: c.SortOrder})
+			FolderID: target(c.Folder), SortOrder: c.SortOrder,
+			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
 	}, projectText)
 }
 
 type projectsUpdate struct {
 	apiCommand
-	ID          string  `arg:"" help:"Id of the project."`
-	Name        *string `placeholder:"TEXT"`
-	Description *string `placeholder:"TEXT" help:"An empty one clears it, as for icon and color."`
-	Icon        *string `placeholder:"ICON"`
-	Color       *string `placeholder:"#RRGGBB"`
-	SortOrder   *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	ID          string            `arg:"" help:"Id of the project."`
+	Name        *string           `placeholder:"TEXT"`
+	Description *string           `placeholder:"TEXT" help:"An empty one clears it, as for icon and color."`
+	Icon        *string           `placeholder:"ICON"`
+	Color       *string           `placeholder:"#RRGGBB"`
+	SortOrder   *int32            `placeholder:"N" help:"Place in lists, smallest first."`
+	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
+	URL         *string           `name:"url" placeholder:"URL" help:"Where it is in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What to keep beside it; an empty text removes a name. Repeatable."`
 }
 
 func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
-			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder)})
+			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder),
+			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata)})
 	}, projectText)
 }
 

@@ -179,6 +179,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"webhook-ca-file":      {cert, otherCert, cert},
 		"signature-header":     {"X-1", "X-2", "X-3"},
 		"retention":            {"1h", "2h", "3h"},
+		"trash-retention":      {"1h", "2h", "3h"},
 		"doctor-every":         {"1h", "off", "3h"},
 		"metrics-addr":         {":1", ":2", ":3"},
 		"tls-cert":             {cert, otherCert, cert},
@@ -244,7 +245,7 @@ func TestLoad_DefaultsAreTyped(t *testing.T) {
 	if settings.MasterKey != nil || settings.PublicURL != nil || settings.DatabaseURL != "" || settings.MetricsAddr != "" || settings.DoctorEvery != 0 {
 		t.Errorf("what has no default is set: %+v", settings)
 	}
-	if settings.Retention != 720*time.Hour || settings.WebhookTimeout != 10*time.Second || settings.FirstRun != FirstRunPrint {
+	if settings.Retention != 720*time.Hour || settings.TrashRetention != 720*time.Hour || settings.WebhookTimeout != 10*time.Second || settings.FirstRun != FirstRunPrint {
 		t.Errorf("other defaults: %+v", settings)
 	}
 }

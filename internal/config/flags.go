@@ -49,6 +49,7 @@ type Serve struct {
 	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"Further roots that deliveries trust, in PEM."`
 	SignatureHeader    *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention          *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
+	TrashRetention     *string  `name:"trash-retention" placeholder:"720h" help:"How long deleted documents can be restored, at least 1s; 0 is for ever."`
 	DoctorEvery        *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; the metrics tell what was found."`
 	MetricsAddr        *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
 	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`

@@ -218,6 +218,20 @@ func durationBetween(least, most time.Duration) func(string) (time.Duration, err
 	}
 }
 
+// zeroOr is parse, and takes 0 as well.
+func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		if value == "0" {
+			return 0, nil
+		}
+		d, err := parse(value)
+		if err != nil {
+			err = fmt.Errorf("%w, or 0 for ever", err)
+		}
+		return d, err
+	}
+}
+
 // parseRetryDelays reads the pauses between the attempts of a delivery.
 func parseRetryDelays(value string) ([]time.Duration, error) {
 	const remedy = "give the three delays before attempts 2 to 4, for example 1s,10s,60s"

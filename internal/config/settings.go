@@ -34,6 +34,7 @@ type Settings struct {
 	WebhookCAs         []*x509.Certificate // the certificates in WebhookCAFile
 	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
 	Retention          time.Duration       // at least MinRetention
+	TrashRetention     time.Duration       // at least MinRetention; 0 is for ever
 	DoctorEvery        time.Duration       // at least MinDoctorEvery; 0: never
 	MetricsAddr        string              // host:port; empty: no metrics
 	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
@@ -76,7 +77,7 @@ type RateLimit struct {
 	Pro, Business int
 }
 
-// MinRetention is the shortest time that events and deliveries can be kept. It is this low so that
+// MinRetention is the shortest time that events, deliveries and deleted documents can be kept. It is this low so that
 // removal can be watched; nobody wants it in production.
 const MinRetention = time.Second
 
@@ -161,6 +162,9 @@ var table = []setting{
 	}},
 	{name: "retention", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Retention, v, durationBetween(MinRetention, 0))
+	}},
+	{name: "trash-retention", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.TrashRetention, v, zeroOr(durationBetween(MinRetention, 0)))
 	}},
 	{name: "doctor-every", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))

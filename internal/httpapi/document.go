@@ -10,7 +10,7 @@ import (
 )
 
 var documentSorts = map[string]sheaf.DocumentSort{"created_at": sheaf.DocumentsByCreated,
-	"updated_at": sheaf.DocumentsByUpdated, "title": sheaf.DocumentsByTitle}
+	"updated_at": sheaf.DocumentsByUpdated, "title": sheaf.DocumentsByTitle, "deleted_at": sheaf.DocumentsByDeleted}
 
 func (s *Server) listDocuments(x *exchange) (answer, error) {
 	var f sheaf.DocumentFilter
@@ -24,11 +24,32 @@ func (s *Server) listDocuments(x *exchange) (answer, error) {
 	if f.Query, err = x.search(); err != nil {
 		return answer{}, err
 	}
-	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at or title"); err != nil {
+	if f.ExternalID, f.UpdatedSince, err = x.references(); err != nil {
 		return answer{}, err
 	}
+	if f.Deleted, err = choice(x, "deleted", map[string]bool{"true": true, "false": false}, "true or false"); err != nil {
+		return answer{}, err
+	}
+	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at, title, or with deleted=true deleted_at"); err != nil {
+		return answer{}, err
+	}
+	if f.Sort == sheaf.DocumentsByDeleted && !f.Deleted {
+		return answer{}, sheaf.Invalidf("sort=deleted_at is for deleted documents: send deleted=true with it, or sort by created_at, updated_at or title")
+	}
 	page, err := s.App.Documents(x.Request.Context(), x.caller, f)
+	if f.Deleted {
+		return pageOf(deletedPage(page)), err
+	}
 	return pageOf(page), err
+}
+
+// deletedPage is a page of deleted documents, which shows when they were deleted.
+func deletedPage(p sheaf.Page[sheaf.Document]) sheaf.Page[sheaf.DeletedDocument] {
+	out := sheaf.Page[sheaf.DeletedDocument]{Total: p.Total, Paging: p.Paging}
+	for _, d := range p.Items {
+		out.Items = append(out.Items, sheaf.DeletedDocument(d))
+	}
+	return out
 }
 
 func (s *Server) getDocument(x *exchange) (answer, error) {
@@ -85,9 +106,11 @@ func (s *Server) putContent(x *exchange, text string) (answer, error) {
 	return shownDocument(d), err
 }
 
-func documentChange(in *strict.Fields) (sheaf.DocumentChange, error) {
+// documentChange reads what a client writes; metadata does so as it is written by this method.
+func documentChange(in *strict.Fields, metadata metadataReader) (sheaf.DocumentChange, error) {
 	return sheaf.DocumentChange{Title: in.Text("title"), Description: in.Text("description"),
-		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id"), Content: in.Text("content")}, in.Err()
+		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id"), Content: in.Text("content"),
+		ExternalID: in.Text("external_id"), URL: in.Text("url"), Metadata: metadata(in)}, in.Err()
 }
 
 func createdDocument(d sheaf.Document) answer {
@@ -99,7 +122,7 @@ func createdDocument(d sheaf.Document) answer {
 func shownDocument(d sheaf.Document) answer { return resource(http.StatusOK, &d, d.Revision) }
 
 func (s *Server) createDocument(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := documentChange(in)
+	change, err := documentChange(in, wholeMetadata)
 	if err != nil {
 		return answer{}, err
 	}
@@ -108,12 +131,28 @@ func (s *Server) createDocument(x *exchange, in *strict.Fields) (answer, error) 
 	})
 }
 
+func (s *Server) putDocument(x *exchange, in *strict.Fields) (answer, error) {
+	id, err := x.externalID()
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := documentChange(in, wholeMetadata)
+	if err != nil {
+		return answer{}, err
+	}
+	put, err := s.App.PutDocument(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
+	if put.Created {
+		return createdDocument(put.Record), err
+	}
+	return shownDocument(put.Record), err
+}
+
 func (s *Server) updateDocument(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.DocumentID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	change, err := documentChange(in)
+	change, err := documentChange(in, mergedMetadata)
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,6 +166,14 @@ func (s *Server) deleteDocument(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	return noContent(s.App.DeleteDocument(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
+}
+
+func (s *Server) purgeDocument(x *exchange) (answer, error) {
+	id, err := pathID[sheaf.DocumentID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(s.App.PurgeDocument(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
 func (s *Server) restoreDocument(x *exchange) (answer, error) {

@@ -18,7 +18,7 @@ func TestDocument_Record(t *testing.T) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		r := c.POST(documents, `{"title":"One"}`).Want(t, 201)
 		id := r.Text(t, "id")
-		record := `{"id":"$id","title":"One","description":null,"project_id":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
+		record := `{"id":"$id","title":"One","description":null,"project_id":null,"external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
 		wantBody(t, r, record, "$id", id)
 		if got, want := r.Header.Get("Location"), a.Server.URL+at(documents, id); got != want {
 			t.Errorf("Location %q, want %q", got, want)
@@ -29,7 +29,7 @@ func TestDocument_Record(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		es := emitted(t, c, func() {
 			r = c.PATCH(at(documents, id), fields{"title": "Two", "description": "d", "project_id": strings.ToUpper(p)}).Want(t, 200)
-			wantBody(t, r, `{"id":"$id","title":"Two","description":"d","project_id":"$p","version":2,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`,
+			wantBody(t, r, `{"id":"$id","title":"Two","description":"d","project_id":"$p","external_id":null,"url":null,"metadata":null,"version":2,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`,
 				"$id", id, "$p", p)
 		})
 		wantSame(t, "the change", typesOf(es), []string{"document.updated " + id})
@@ -157,7 +157,7 @@ func TestDocument_DeleteAndRestore(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		es = emitted(t, c, func() {
 			r := c.POST(at(documents, id)+"/restore", nil).Want(t, 200)
-			wantBody(t, r, `{"id":"$id","title":"d","description":null,"project_id":"$p","version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:02.000Z"}`, "$id", id, "$p", p)
+			wantBody(t, r, `{"id":"$id","title":"d","description":null,"project_id":"$p","external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:02.000Z"}`, "$id", id, "$p", p)
 			// A body is ignored; one that is not deleted stays as it is.
 			wantBody(t, c.POST(at(documents, id)+"/restore", `{"title":"x"`).Want(t, 200), string(r.Body))
 		})

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -50,16 +49,8 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 		}
 		f.Resource = id
 	}
-	if x.query.Has("since") {
-		t, err := strict.Time(x.query.Text("since"))
-		if err != nil {
-			return f, sheaf.Invalidf("since %s", err)
-		}
-		// Events are timed in milliseconds: what lies between two of them begins with the next.
-		if whole := t.Truncate(time.Millisecond); whole.Before(t) {
-			t = whole.Add(time.Millisecond)
-		}
-		f.Since = &t
+	if f.Since, err = x.since("since"); err != nil {
+		return f, err
 	}
 	if x.query.Has("after") {
 		var ok bool

@@ -22,6 +22,12 @@ func (s *Server) listFolders(x *exchange) (answer, error) {
 	if f.Parent, err = queryID[sheaf.FolderID](x, "parent_id"); err != nil {
 		return answer{}, err
 	}
+	if f.Query, err = x.search(); err != nil {
+		return answer{}, err
+	}
+	if f.ExternalID, f.UpdatedSince, err = x.references(); err != nil {
+		return answer{}, err
+	}
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
@@ -40,7 +46,18 @@ func (s *Server) getFolder(x *exchange) (answer, error) {
 
 // folderFields reads what PATCH writes.
 func folderFields(in *strict.Fields) (sheaf.FolderChange, error) {
-	return sheaf.FolderChange{Name: in.Text("name"), Color: in.Text("color"), SortOrder: in.Int32("sort_order")}, in.Err()
+	return sheaf.FolderChange{Name: in.Text("name"), Color: in.Text("color"), SortOrder: in.Int32("sort_order"),
+		ExternalID: in.Text("external_id")}, in.Err()
+}
+
+// wholeFolder reads what POST and PUT write.
+func wholeFolder(in *strict.Fields) (sheaf.FolderChange, error) {
+	change, err := folderFields(in)
+	if err != nil {
+		return change, err
+	}
+	change.EntityType, change.ParentID = in.Text("entity_type"), strict.ID[sheaf.FolderID](in, "parent_id")
+	return change, in.Err()
 }
 
 func createdFolder(f sheaf.Folder) answer {
@@ -52,17 +69,29 @@ func createdFolder(f sheaf.Folder) answer {
 func shownFolder(f sheaf.Folder) answer { return resource(http.StatusOK, &f, f.Revision) }
 
 func (s *Server) createFolder(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := folderFields(in)
+	change, err := wholeFolder(in)
 	if err != nil {
-		return answer{}, err
-	}
-	change.EntityType, change.ParentID = in.Text("entity_type"), strict.ID[sheaf.FolderID](in, "parent_id")
-	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
 	return once(x, createdFolder, func(c app.Caller) (sheaf.Folder, error) {
 		return s.App.CreateFolder(x.Request.Context(), c, change)
 	})
+}
+
+func (s *Server) putFolder(x *exchange, in *strict.Fields) (answer, error) {
+	id, err := x.externalID()
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := wholeFolder(in)
+	if err != nil {
+		return answer{}, err
+	}
+	put, err := s.App.PutFolder(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
+	if put.Created {
+		return createdFolder(put.Record), err
+	}
+	return shownFolder(put.Record), err
 }
 
 func (s *Server) updateFolder(x *exchange, in *strict.Fields) (answer, error) {

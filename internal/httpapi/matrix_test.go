@@ -21,18 +21,22 @@ import (
 const needs = `
 GET /api/v1/projects: projects:read
 POST /api/v1/projects: projects:write
+PUT /api/v1/projects: projects:write
 GET /api/v1/projects/{id}: projects:read
 PATCH /api/v1/projects/{id}: projects:write
 DELETE /api/v1/projects/{id}: projects:write
 POST /api/v1/projects/{id}/move: projects:write
 GET /api/v1/folders: projects:read
 POST /api/v1/folders: projects:write
+PUT /api/v1/folders: projects:write
 GET /api/v1/folders/{id}: projects:read
 PATCH /api/v1/folders/{id}: projects:write
 DELETE /api/v1/folders/{id}: projects:write
 POST /api/v1/folders/{id}/move: projects:write
 GET /api/v1/documents: documents:read
 POST /api/v1/documents: documents:write
+PUT /api/v1/documents: documents:write
+DELETE /api/v1/documents/{id}/permanent: documents:write
 GET /api/v1/documents/{id}: documents:read
 PATCH /api/v1/documents/{id}: documents:write
 DELETE /api/v1/documents/{id}: documents:write

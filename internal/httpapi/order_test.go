@@ -85,7 +85,7 @@ func TestOrderOfChecks(t *testing.T) {
 			{"rate before scope", w.exhausted, "GET", projects, "", nil, 429, "RATE_LIMITED"},
 			{"rate before body", w.exhausted, "POST", projects, huge, nil, 429, "RATE_LIMITED"},
 			{"route before scope", w.weak, "POST", "/api/v1/project", huge, nil, 404, "NOT_FOUND"},
-			{"method before scope", w.weak, "PUT", projects, huge, nil, 405, "METHOD_NOT_ALLOWED"},
+			{"method before scope", w.weak, "PATCH", projects, huge, nil, 405, "METHOD_NOT_ALLOWED"},
 			{"method before the id's syntax", w.weak, "PUT", projects + "/1", "{", nil, 405, "METHOD_NOT_ALLOWED"},
 			{"scope before size", w.weak, "POST", projects, huge, nil, 403, "FORBIDDEN"},
 			{"scope before the id's syntax", w.weak, "PATCH", projects + "/1", "{", nil, 403, "FORBIDDEN"},

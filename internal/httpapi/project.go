@@ -23,6 +23,9 @@ func (s *Server) listProjects(x *exchange) (answer, error) {
 	if f.Query, err = x.search(); err != nil {
 		return answer{}, err
 	}
+	if f.ExternalID, f.UpdatedSince, err = x.references(); err != nil {
+		return answer{}, err
+	}
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
@@ -39,10 +42,12 @@ func (s *Server) getProject(x *exchange) (answer, error) {
 	return resource(http.StatusOK, &p, p.Revision), err
 }
 
-func projectChange(in *strict.Fields) (sheaf.ProjectChange, error) {
+// projectChange reads what a client writes; metadata does so as it is written by this method.
+func projectChange(in *strict.Fields, metadata metadataReader) (sheaf.ProjectChange, error) {
 	return sheaf.ProjectChange{
 		Name: in.Text("name"), Description: in.Text("description"), Icon: in.Text("icon"), Color: in.Text("color"),
 		FolderID: strict.ID[sheaf.FolderID](in, "folder_id"), SortOrder: in.Int32("sort_order"), Visibility: in.Text("visibility"),
+		ExternalID: in.Text("external_id"), URL: in.Text("url"), Metadata: metadata(in),
 	}, in.Err()
 }
 
@@ -55,7 +60,7 @@ func createdProject(p sheaf.Project) answer {
 func shownProject(p sheaf.Project) answer { return resource(http.StatusOK, &p, p.Revision) }
 
 func (s *Server) createProject(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := projectChange(in)
+	change, err := projectChange(in, wholeMetadata)
 	if err != nil {
 		return answer{}, err
 	}
@@ -64,12 +69,28 @@ func (s *Server) createProject(x *exchange, in *strict.Fields) (answer, error) {
 	})
 }
 
+func (s *Server) putProject(x *exchange, in *strict.Fields) (answer, error) {
+	id, err := x.externalID()
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := projectChange(in, wholeMetadata)
+	if err != nil {
+		return answer{}, err
+	}
+	put, err := s.App.PutProject(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
+	if put.Created {
+		return createdProject(put.Record), err
+	}
+	return shownProject(put.Record), err
+}
+
 func (s *Server) updateProject(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.ProjectID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	change, err := projectChange(in)
+	change, err := projectChange(in, mergedMetadata)
 	if err != nil {
 		return answer{}, err
 	}

@@ -46,7 +46,7 @@ func TestRateLimit_ExactWindow(t *testing.T) {
 	// Every authenticated request counts, whatever becomes of it, and every answer says so.
 	for i, r := range []*apitest.Response{
 		c.GET(me).Want(t, 200), c.GET(projects).Want(t, 200), c.GET(projects+"?limit=0").Want(t, 400), c.GET("/api/v1/nonsense").Want(t, 404),
-		c.Do("PUT", projects, nil).Want(t, 405), c.POST(projects, `{`).Want(t, 400), c.POST(projects, `{"name":"p"}`).Want(t, 201),
+		c.Do("PATCH", projects, nil).Want(t, 405), c.POST(projects, `{`).Want(t, 400), c.POST(projects, `{"name":"p"}`).Want(t, 201),
 		c.GET(at(projects, nowhereID)).Want(t, 404), c.Do("HEAD", projects, nil).Want(t, 200),
 	} {
 		wantLimit(t, r, 100, 99-i)

@@ -71,6 +71,12 @@ func patch(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
 
+// put makes what is not there, and changes what is: it has one effect by itself, however often it is
+// sent.
+func put(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
+	return route{method: http.MethodPut, path: path, need: need, takes: takes}
+}
+
 // putText takes the body as it is, for a text.
 func putText(path string, need []sheaf.Scope, takes func(*exchange, string) (answer, error)) route {
 	return route{method: http.MethodPut, path: path, need: need, takesText: takes}
@@ -89,6 +95,7 @@ func (s *Server) allRoutes() []route {
 	return []route{
 		cachedGet("/api/v1/projects", read, s.listProjects),
 		post("/api/v1/projects", write, s.createProject),
+		put("/api/v1/projects", write, s.putProject),
 		cachedGet("/api/v1/projects/{id}", read, s.getProject),
 		patch("/api/v1/projects/{id}", write, s.updateProject),
 		remove("/api/v1/projects/{id}", write, s.deleteProject),
@@ -96,6 +103,7 @@ func (s *Server) allRoutes() []route {
 
 		cachedGet("/api/v1/folders", read, s.listFolders),
 		post("/api/v1/folders", write, s.createFolder),
+		put("/api/v1/folders", write, s.putFolder),
 		cachedGet("/api/v1/folders/{id}", read, s.getFolder),
 		patch("/api/v1/folders/{id}", write, s.updateFolder),
 		remove("/api/v1/folders/{id}", write, s.deleteFolder),
@@ -103,9 +111,11 @@ func (s *Server) allRoutes() []route {
 
 		cachedGet("/api/v1/documents", docsRead, s.listDocuments),
 		post("/api/v1/documents", docsWrite, s.createDocument),
+		put("/api/v1/documents", docsWrite, s.putDocument),
 		cachedGet("/api/v1/documents/{id}", docsRead, s.getDocument),
 		patch("/api/v1/documents/{id}", docsWrite, s.updateDocument),
 		remove("/api/v1/documents/{id}", docsWrite, s.deleteDocument),
+		remove("/api/v1/documents/{id}/permanent", docsWrite, s.purgeDocument),
 		act("/api/v1/documents/{id}/restore", docsWrite, s.restoreDocument),
 		cachedGet("/api/v1/documents/{id}/content", docsRead, s.getContent),
 		putText("/api/v1/documents/{id}/content", docsWrite, s.putContent),

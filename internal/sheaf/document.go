@@ -8,6 +8,9 @@ type Document struct {
 	Title       string
 	Description *string
 	ProjectID   *ProjectID // nil: in no project
+	ExternalID  *string    // what another system calls it; no other document of the workspace has it
+	URL         *string    // where it is in another system
+	Metadata    Metadata
 	// Version counts the changes of its title and its text, and is 1 at its creation.
 	Version int64
 	// ContentBytes and ContentSHA256, in hexadecimal digits, are of its text, which is a record of
@@ -32,6 +35,9 @@ func (d *Document) Fields(o *Object) {
 	o.Text("title", d.Title)
 	o.OptText("description", d.Description)
 	o.OptText("project_id", (*string)(d.ProjectID))
+	o.OptText("external_id", d.ExternalID)
+	o.OptText("url", d.URL)
+	o.Metadata("metadata", d.Metadata)
 	d.contentFields(o)
 	o.Time("created_at", d.CreatedAt)
 	o.Time("updated_at", d.UpdatedAt)
@@ -56,6 +62,15 @@ func (d *DocumentText) Fields(o *Object) {
 	o.Text("content", d.Content)
 }
 
+// DeletedDocument is a document as the list of deleted ones shows it.
+type DeletedDocument Document
+
+// Fields appends the document, and when it was deleted.
+func (d *DeletedDocument) Fields(o *Object) {
+	(*Document)(d).Fields(o)
+	o.OptTime("deleted_at", d.Deleted)
+}
+
 // embedded is a document as it stands in the answer of its project, whose id it need not repeat.
 type embedded Document
 
@@ -63,6 +78,7 @@ func (d *embedded) Fields(o *Object) {
 	o.Text("id", string(d.ID))
 	o.Text("title", d.Title)
 	o.OptText("description", d.Description)
+	o.OptText("external_id", d.ExternalID)
 	(*Document)(d).contentFields(o)
 	o.Time("created_at", d.CreatedAt)
 	o.Time("updated_at", d.UpdatedAt)
@@ -72,6 +88,12 @@ func (d *embedded) Fields(o *Object) {
 type DocumentFilter struct {
 	Project Opt[ProjectID] // null: in no project
 	Query   string         // is part of the title or the description, whatever the case
+	// ExternalID is that of one document at most; empty: of any, or of none.
+	ExternalID string
+	// UpdatedSince is the earliest UpdatedAt; nil: any.
+	UpdatedSince *time.Time
+	// Deleted selects the deleted ones, and those alone.
+	Deleted bool
 	Sort    DocumentSort
 	Paging
 }
@@ -85,6 +107,7 @@ const (
 	DocumentsByCreated DocumentSort = "created_at"
 	DocumentsByUpdated DocumentSort = "updated_at"
 	DocumentsByTitle   DocumentSort = "title"
+	DocumentsByDeleted DocumentSort = "deleted_at" // for deleted ones alone
 )
 
 // DocumentChange is what a client sends to create or change a document.
@@ -93,11 +116,15 @@ type DocumentChange struct {
 	Description Opt[string]
 	ProjectID   Opt[ProjectID]
 	Content     Opt[string] // Markdown; null is the empty text
+	ExternalID  Opt[string]
+	URL         Opt[string]
+	Metadata    Opt[MetadataChange]
 }
 
 // Empty reports whether no writable field was sent.
 func (c DocumentChange) Empty() bool {
-	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set || c.Content.Set)
+	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set || c.Content.Set ||
+		c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
 }
 
 // Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
@@ -114,7 +141,10 @@ func (c DocumentChange) Check() error {
 	if err := CheckLength("description", c.Description.Value, MaxDescription); err != nil {
 		return err
 	}
-	return CheckContent("content", c.Content.Value)
+	if err := CheckContent("content", c.Content.Value); err != nil {
+		return err
+	}
+	return checkReferences(c.ExternalID, c.URL, c.Metadata)
 }
 
 // Apply returns d with the fields that were sent, but for the text: whoever keeps that knows its
@@ -129,5 +159,12 @@ func (c DocumentChange) Apply(d Document) Document {
 	if c.ProjectID.Set {
 		d.ProjectID = c.ProjectID.Pointer()
 	}
+	if c.ExternalID.Set {
+		d.ExternalID = c.ExternalID.Pointer()
+	}
+	if c.URL.Set {
+		d.URL = c.URL.Pointer()
+	}
+	d.Metadata = applyMetadata(d.Metadata, c.Metadata)
 	return d
 }

@@ -70,6 +70,7 @@ const (
 
 	CodeMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	CodeIdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	CodeConflict            Code = "CONFLICT"
 	CodePreconditionFailed  Code = "PRECONDITION_FAILED"
 	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	CodeUnavailable         Code = "UNAVAILABLE"
@@ -145,6 +146,11 @@ func Forbiddenf(format string, args ...any) *Error {
 // PlanRequiredf refuses what the workspace's plan does not include.
 func PlanRequiredf(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: CodePlanRequired, Text: fmt.Sprintf(format, args...)}
+}
+
+// Conflictf refuses what the state of another record, or of this one, does not allow: CONFLICT.
+func Conflictf(format string, args ...any) *Error {
+	return &Error{Kind: Conflict, Code: CodeConflict, Text: fmt.Sprintf(format, args...)}
 }
 
 // UnavailableError says that the store cannot do it now: cause is for the log.

@@ -34,8 +34,9 @@ type Folder struct {
 	ParentID     *FolderID // nil: at the root
 	Color        string
 	SortOrder    int32
-	Depth        int   // its level, from 1 to MaxDepth; follows from its parents
-	ProjectCount int64 // of the projects right in it; kept in their transactions
+	ExternalID   *string // what another system calls it; no other folder of the workspace has it
+	Depth        int     // its level, from 1 to MaxDepth; follows from its parents
+	ProjectCount int64   // of the projects right in it; kept in their transactions
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
@@ -53,6 +54,7 @@ func (f *Folder) Fields(o *Object) {
 	o.OptText("parent_id", (*string)(f.ParentID))
 	o.Text("color", f.Color)
 	o.Int("sort_order", int64(f.SortOrder))
+	o.OptText("external_id", f.ExternalID)
 	o.Derived("depth", int64(f.Depth))
 	o.Derived("project_count", f.ProjectCount)
 	o.Time("created_at", f.CreatedAt)
@@ -64,7 +66,11 @@ type FolderFilter struct {
 	EntityType EntityType
 	Parent     Opt[FolderID] // null: root level
 	Query      string        // is part of the name, folded as all searches are
-	Sort       ProjectSort
+	// ExternalID is that of one folder at most; empty: of any, or of none.
+	ExternalID string
+	// UpdatedSince is the earliest UpdatedAt; nil: any.
+	UpdatedSince *time.Time
+	Sort         ProjectSort
 	Paging
 }
 
@@ -74,12 +80,15 @@ type FolderChange struct {
 	Name       Opt[string]
 	Color      Opt[string]
 	SortOrder  Opt[int32]
+	ExternalID Opt[string]
 	EntityType Opt[string]
 	ParentID   Opt[FolderID]
 }
 
 // Empty reports whether no field that PATCH writes was sent.
-func (c FolderChange) Empty() bool { return !(c.Name.Set || c.Color.Set || c.SortOrder.Set) }
+func (c FolderChange) Empty() bool {
+	return !(c.Name.Set || c.Color.Set || c.SortOrder.Set || c.ExternalID.Set)
+}
 
 // Check returns Invalid for the first fault of the fields that were sent, but for EntityType and
 // ParentID, which creating judges.
@@ -96,9 +105,11 @@ func (c FolderChange) Check() error {
 		}
 	}
 	if c.Color.Given() {
-		return CheckColor(c.Color.Value)
+		if err := CheckColor(c.Color.Value); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkReferences(c.ExternalID, Opt[string]{}, Opt[MetadataChange]{})
 }
 
 // Apply returns f with the fields that were sent; a null color is the default.
@@ -114,6 +125,9 @@ func (c FolderChange) Apply(f Folder) Folder {
 	}
 	if c.SortOrder.Set {
 		f.SortOrder = c.SortOrder.Value
+	}
+	if c.ExternalID.Set {
+		f.ExternalID = c.ExternalID.Pointer()
 	}
 	return f
 }

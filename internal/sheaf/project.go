@@ -14,8 +14,11 @@ type Project struct {
 	Color         *string   // #RRGGBB
 	FolderID      *FolderID // nil: at the root level
 	SortOrder     int32
-	Visibility    string // Private
-	DocumentCount int64  // without the deleted ones; kept in the documents' transactions
+	Visibility    string  // Private
+	ExternalID    *string // what another system calls it; no other project of the workspace has it
+	URL           *string // where it is in another system
+	Metadata      Metadata
+	DocumentCount int64 // without the deleted ones; kept in the documents' transactions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
@@ -35,6 +38,9 @@ func (p *Project) Fields(o *Object) {
 	o.OptText("folder_id", (*string)(p.FolderID))
 	o.Int("sort_order", int64(p.SortOrder))
 	o.Text("visibility", p.Visibility)
+	o.OptText("external_id", p.ExternalID)
+	o.OptText("url", p.URL)
+	o.Metadata("metadata", p.Metadata)
 	o.Derived("document_count", p.DocumentCount)
 	o.Time("created_at", p.CreatedAt)
 	o.Time("updated_at", p.UpdatedAt)
@@ -66,7 +72,11 @@ func (d *ProjectDetail) Fields(o *Object) {
 type ProjectFilter struct {
 	Folder Opt[FolderID] // null: at the root level
 	Query  string        // is part of the name or the description, whatever the case
-	Sort   ProjectSort
+	// ExternalID is that of one project at most; empty: of any, or of none.
+	ExternalID string
+	// UpdatedSince is the earliest UpdatedAt; nil: any.
+	UpdatedSince *time.Time
+	Sort         ProjectSort
 	Paging
 }
 
@@ -91,12 +101,15 @@ type ProjectChange struct {
 	FolderID    Opt[FolderID]
 	SortOrder   Opt[int32]
 	Visibility  Opt[string]
+	ExternalID  Opt[string]
+	URL         Opt[string]
+	Metadata    Opt[MetadataChange]
 }
 
 // Empty reports whether no writable field was sent.
 func (c ProjectChange) Empty() bool {
 	return !(c.Name.Set || c.Description.Set || c.Icon.Set || c.Color.Set ||
-		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set)
+		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set || c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
 }
 
 // Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
@@ -125,9 +138,11 @@ func (c ProjectChange) Check() error {
 		return err
 	}
 	if c.Color.Given() {
-		return CheckColor(c.Color.Value)
+		if err := CheckColor(c.Color.Value); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkReferences(c.ExternalID, c.URL, c.Metadata)
 }
 
 // Apply returns p with the fields that were sent.
@@ -153,5 +168,12 @@ func (c ProjectChange) Apply(p Project) Project {
 	if c.Visibility.Set {
 		p.Visibility = c.Visibility.Value
 	}
+	if c.ExternalID.Set {
+		p.ExternalID = c.ExternalID.Pointer()
+	}
+	if c.URL.Set {
+		p.URL = c.URL.Pointer()
+	}
+	p.Metadata = applyMetadata(p.Metadata, c.Metadata)
 	return p
 }

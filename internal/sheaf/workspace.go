@@ -20,6 +20,11 @@ type Workspace struct {
 	Documents     int64 // how many there are, without the deleted ones
 	Subscriptions int64 // how many there are
 	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too
+
+	// NewestAt is the latest updated_at that a project, folder or document of the workspace was ever
+	// given, and NewestShared how many were given it: see app/newest.go.
+	NewestAt     time.Time
+	NewestShared int64
 }
 
 // Fields appends the workspace as GET /api/v1/me shows it.

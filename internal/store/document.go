@@ -8,14 +8,14 @@ import (
 )
 
 // DocumentColumns are what ScanDocument reads, in its order.
-const DocumentColumns = `id, title, description, project_id, version, content_bytes, content_hash,
+const DocumentColumns = `id, title, description, project_id, external_id, url, metadata, version, content_bytes, content_hash,
   created_at, updated_at, number, revision, deleted_at`
 
 // ScanDocument reads a row of DocumentColumns.
 func ScanDocument(r *row) sheaf.Document {
 	return sheaf.Document{
 		ID: readID[sheaf.DocumentID](r), Title: r.Text(), Description: r.OptText(), ProjectID: optID[sheaf.ProjectID](r),
-		Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
+		ExternalID: r.OptText(), URL: r.OptText(), Metadata: readMetadata(r), Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(), Deleted: r.OptTime(),
 	}
 }
@@ -44,19 +44,43 @@ func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.D
 	return d, err
 }
 
-// Documents returns a page of the workspace's documents without the deleted.
+const selectDocumentWith = `
+SELECT ` + DocumentColumns + `
+FROM documents
+WHERE ws = $1 AND external_id = $2`
+
+// DocumentWith returns the workspace's document of that external id, also a deleted one; found is
+// false when there is none.
+func (r *Reader) DocumentWith(ws sheaf.WorkspaceID, externalID string) (d sheaf.Document, found bool, err error) {
+	return one(r, selectDocumentWith, ScanDocument, ws, externalID)
+}
+
+// Documents returns a page of the workspace's documents: those that are deleted, or those that are
+// not.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
-	l.where.And("deleted_at IS NULL")
+	byUpdate := "documents_by_update"
+	if f.Deleted {
+		l.where.And("deleted_at IS NOT NULL")
+		byUpdate = "documents_deleted_by_update"
+	} else {
+		l.where.And("deleted_at IS NULL")
+	}
 	switch {
 	case f.Project.Null:
 		l.where.And("project_id IS NULL")
 	case f.Project.Set:
 		l.where.And("project_id = ?", f.Project.Value)
 	}
-	if f.Project.Set && f.Sort != sheaf.DocumentsByUpdated {
-		l.table += r.dialect().By("documents_in_project") // and not all documents, in the order that is asked for
+	byReference(&l.where, f.ExternalID, f.UpdatedSince)
+	switch sorted := f.Sort != sheaf.DocumentsByUpdated; { // what the filter leaves, and not all documents in the order that is asked for
+	case f.ExternalID != "":
+		l.table += r.dialect().By("documents_by_external_id")
+	case f.Project.Set && sorted:
+		l.table += r.dialect().By("documents_in_project")
+	case f.UpdatedSince != nil && !f.Project.Set:
+		l.table += r.dialect().By(byUpdate)
 	}
 	if f.Query != "" {
 		q := Fold(f.Query)
@@ -87,6 +111,8 @@ func documentOrder(s sheaf.DocumentSort) []string {
 		return []string{"updated_at", "number"}
 	case sheaf.DocumentsByTitle:
 		return []string{"title_folded", "number"}
+	case sheaf.DocumentsByDeleted:
+		return []string{"deleted_at", "number"}
 	}
 	return []string{"number"}
 }
@@ -105,14 +131,16 @@ func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 
 const insertDocument = `
 INSERT INTO documents (ws, id, project_id, title, title_folded, description, description_folded,
-  number, revision, created_at, updated_at, version, version_user, version_key, content_bytes, content_hash)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+  number, revision, created_at, updated_at, version, version_user, version_key, content_bytes, content_hash,
+  external_id, url, metadata)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 // InsertDocument adds a document, whose first version is by somebody; its project's count rises. Its
 // text, unless that is empty, is added by InsertText.
 func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Author) error {
 	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256))
+		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256),
+		d.ExternalID, d.URL, storedMetadata(d.Metadata))
 	if err != nil {
 		return fmt.Errorf("insert document %s: %w", d.ID, err)
 	}
@@ -122,14 +150,14 @@ func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Au
 const updateDocument = `
 UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
-  revision = $8, updated_at = $9, deleted_at = $10
+  revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13
 WHERE ws = $1 AND id = $2`
 
 // UpdateDocument writes a document's own fields, but for its version and its
 // text, and whether it is deleted; the projects' counts follow.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Revision, d.UpdatedAt, d.Deleted)
+		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata))
 	if err != nil {
 		return fmt.Errorf("update document %s: %w", d.ID, err)
 	}
@@ -168,22 +196,52 @@ WHERE ws = $1 AND project_id = $2
 ORDER BY updated_at, number
 LIMIT $3`
 
+// LinkedDocuments returns some of the project's documents, at most that many, deleted ones too: those
+// whose last change is the longest ago.
+func (r *Reader) LinkedDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) ([]sheaf.Document, error) {
+	return all(r, selectLinked, ScanDocument, ws, project, most)
+}
+
 const unlinkDocuments = `
 UPDATE documents
 SET project_id = NULL,
   revision = CASE WHEN deleted_at IS NULL THEN revision + 1 ELSE revision END,
-  updated_at = CASE WHEN deleted_at IS NOT NULL THEN updated_at WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+  updated_at = CASE WHEN deleted_at IS NULL THEN $3 ELSE updated_at END
 WHERE ws = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)`
 
-// UnlinkDocuments takes some documents, at most that many, out of the project,
-// deleted ones too, and returns them as they were. Only those that are not
-// deleted change beyond that. The project's count is left as it is: see
+// UnlinkDocuments takes the project's documents, up to one that LinkedDocuments
+// returned, out of the project, deleted ones too. Only those that are not deleted
+// change beyond that, at that time. The project's count is left as it is: see
 // CountDocuments.
-func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time, most int64) ([]sheaf.Document, error) {
-	before, err := all(&tx.Reader, selectLinked, ScanDocument, ws, project, most)
-	if err != nil || len(before) == 0 {
-		return nil, err
+func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, at time.Time, last sheaf.Document) error {
+	return tx.exec(unlinkDocuments, ws, project, at, last.UpdatedAt, last.Number)
+}
+
+// These remove a document that is deleted, for good, with all that hangs on it.
+const (
+	purgeVersions = `
+DELETE FROM versions
+WHERE ws = $1 AND document_id = $2`
+	purgeTexts = `
+DELETE FROM texts
+WHERE ws = $1 AND document_id = $2
+RETURNING bytes`
+	purgeDocument = `
+DELETE FROM documents
+WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
+)
+
+// PurgeDocument removes a deleted document for good, with its texts and its versions, and returns how
+// many bytes of texts went. Whoever calls it holds the workspace.
+func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (freed int64, err error) {
+	if err := tx.exec(purgeVersions, ws, id); err != nil {
+		return 0, fmt.Errorf("remove the versions of document %s: %w", id, err)
 	}
-	last := &before[len(before)-1]
-	return before, tx.exec(unlinkDocuments, ws, project, now, last.UpdatedAt, last.Number)
+	if err := tx.query(purgeTexts, func(r *row) { freed += r.Int() }, ws, id); err != nil {
+		return 0, fmt.Errorf("remove the texts of document %s: %w", id, err)
+	}
+	if err := tx.exec(purgeDocument, ws, id); err != nil {
+		return 0, fmt.Errorf("remove document %s: %w", id, err)
+	}
+	return freed, nil
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // FolderColumns are what ScanFolder reads, in its order.
-const FolderColumns = `id, name, entity_type, parent_id, color, sort_order, depth, project_count,
+const FolderColumns = `id, name, entity_type, parent_id, color, sort_order, external_id, depth, project_count,
   created_at, updated_at, number, revision`
 
 // ScanFolder reads a row of FolderColumns.
 func ScanFolder(r *row) sheaf.Folder {
 	return sheaf.Folder{
 		ID: readID[sheaf.FolderID](r), Name: r.Text(), EntityType: sheaf.EntityType(r.Text()), ParentID: optID[sheaf.FolderID](r),
-		Color: r.Text(), SortOrder: int32(r.Int()), Depth: int(r.Int()), ProjectCount: r.Int(),
+		Color: r.Text(), SortOrder: int32(r.Int()), ExternalID: r.OptText(), Depth: int(r.Int()), ProjectCount: r.Int(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
@@ -33,6 +33,16 @@ func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, 
 	return f, err
 }
 
+const selectFolderWith = `
+SELECT ` + FolderColumns + `
+FROM folders
+WHERE ws = $1 AND external_id = $2`
+
+// FolderWith returns the workspace's folder of that external id; found is false when there is none.
+func (r *Reader) FolderWith(ws sheaf.WorkspaceID, externalID string) (f sheaf.Folder, found bool, err error) {
+	return one(r, selectFolderWith, ScanFolder, ws, externalID)
+}
+
 // Folders returns a page of the workspace's folders.
 func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
 	l := listing{columns: FolderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
@@ -41,11 +51,16 @@ func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page
 		l.where.And("entity_type = ?", f.EntityType)
 	}
 	byFolder(&l.where, "parent_id", f.Parent)
+	byReference(&l.where, f.ExternalID, f.UpdatedSince)
 	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all folders in the order that is asked for
+	case f.ExternalID != "":
+		l.table += r.dialect().By("folders_by_external_id")
 	case f.Parent.Set && sorted:
 		l.table += r.dialect().By("folders_in_parent")
 	case f.EntityType != "" && sorted:
 		l.table += r.dialect().By("folders_of_type")
+	case f.UpdatedSince != nil && !f.Parent.Set && f.EntityType == "":
+		l.table += r.dialect().By("folders_by_update")
 	}
 	if f.Query != "" {
 		l.where.And(r.dialect().Contains("name_folded"), Fold(f.Query))
@@ -121,13 +136,13 @@ func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most in
 }
 
 const insertFolder = `
-INSERT INTO folders (ws, id, entity_type, parent_id, name, name_folded, color, sort_order, depth,
+INSERT INTO folders (ws, id, entity_type, parent_id, name, name_folded, color, sort_order, external_id, depth,
   project_count, number, revision, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // InsertFolder adds a folder.
 func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
-	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.Depth,
+	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.ExternalID, f.Depth,
 		f.ProjectCount, f.Number, f.Revision, f.CreatedAt, f.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert folder %s: %w", f.ID, err)
@@ -137,12 +152,14 @@ func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
 
 const updateFolder = `
 UPDATE folders
-SET parent_id = $3, name = $4, name_folded = $5, color = $6, sort_order = $7, depth = $8, revision = $9, updated_at = $10
+SET parent_id = $3, name = $4, name_folded = $5, color = $6, sort_order = $7, depth = $8, revision = $9, updated_at = $10,
+  external_id = $11
 WHERE ws = $1 AND id = $2`
 
 // UpdateFolder writes a folder's own fields, and its depth.
 func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
-	err := tx.exec(updateFolder, ws, f.ID, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.Depth, f.Revision, f.UpdatedAt)
+	err := tx.exec(updateFolder, ws, f.ID, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.Depth, f.Revision, f.UpdatedAt,
+		f.ExternalID)
 	if err != nil {
 		return fmt.Errorf("update folder %s: %w", f.ID, err)
 	}

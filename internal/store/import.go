@@ -60,6 +60,40 @@ func (r *Reader) KnownDocuments(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) (m
 	return known(r, knownDocuments, ws, ids)
 }
 
+var (
+	foldersWith   = newHolders("folders")
+	projectsWith  = newHolders("projects")
+	documentsWith = newHolders("documents")
+)
+
+func newHolders(table string) *engine.Bulk {
+	return engine.NewBulk("SELECT external_id, id FROM "+table+" WHERE ws = {workspace} AND external_id = {wanted}", "", "workspace int", "wanted")
+}
+
+func holders[T ~string](r *Reader, b *engine.Bulk, ws sheaf.WorkspaceID, externalIDs []string) (map[string]T, error) {
+	found := map[string]T{}
+	err := r.run(b, wanted(ws, externalIDs), func(_ int, w *row) {
+		externalID := w.Text()
+		found[externalID] = readID[T](w)
+	})
+	return found, err
+}
+
+// FoldersWith returns which of the external ids folders of the workspace have, and which those are.
+func (r *Reader) FoldersWith(ws sheaf.WorkspaceID, externalIDs []string) (map[string]sheaf.FolderID, error) {
+	return holders[sheaf.FolderID](r, foldersWith, ws, externalIDs)
+}
+
+// ProjectsWith is FoldersWith for projects.
+func (r *Reader) ProjectsWith(ws sheaf.WorkspaceID, externalIDs []string) (map[string]sheaf.ProjectID, error) {
+	return holders[sheaf.ProjectID](r, projectsWith, ws, externalIDs)
+}
+
+// DocumentsWith is FoldersWith for documents, deleted ones included.
+func (r *Reader) DocumentsWith(ws sheaf.WorkspaceID, externalIDs []string) (map[string]sheaf.DocumentID, error) {
+	return holders[sheaf.DocumentID](r, documentsWith, ws, externalIDs)
+}
+
 // TakenSubscription is who has an identifier. Unlike those of other records it
 // names one subscription in all workspaces.
 type TakenSubscription struct {
@@ -87,7 +121,7 @@ func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscriptio
 }
 
 var insertProjects = engine.NewBulkInsert("projects", "ws int", "id id", "folder_id id", "name", "name_folded", "description", "description_folded",
-	"icon", "color", "sort_order int", "visibility", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
+	"icon", "color", "sort_order int", "visibility", "external_id", "url", "metadata", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
 
 var countAllProjects = engine.NewBulk(`
 UPDATE folders
@@ -101,7 +135,7 @@ func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) er
 	filed := map[sheaf.FolderID]int64{}
 	for i, p := range projects {
 		rows[i] = []any{ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-			p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
+			p.Icon, p.Color, p.SortOrder, p.Visibility, p.ExternalID, p.URL, storedMetadata(p.Metadata), p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
 		if p.FolderID != nil {
 			filed[*p.FolderID]++
 		}
@@ -122,7 +156,7 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 
 var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
 	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id",
-	"content_bytes int", "content_hash bytes")
+	"content_bytes int", "content_hash bytes", "external_id", "url", "metadata")
 
 var countAllDocuments = engine.NewBulk(`
 UPDATE projects
@@ -136,7 +170,8 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document,
 	linked := map[sheaf.ProjectID]int64{}
 	for i, d := range documents {
 		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, nil, by.User, d.ContentBytes, textHash(d.ContentSHA256)}
+			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, nil, by.User, d.ContentBytes, textHash(d.ContentSHA256),
+			d.ExternalID, d.URL, storedMetadata(d.Metadata)}
 		if d.ProjectID != nil {
 			linked[*d.ProjectID]++
 		}

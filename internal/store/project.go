@@ -9,14 +9,15 @@ import (
 )
 
 // ProjectColumns are what ScanProject reads, in its order.
-const ProjectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, document_count,
-  created_at, updated_at, number, revision`
+const ProjectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata,
+  document_count, created_at, updated_at, number, revision`
 
 // ScanProject reads a row of ProjectColumns.
 func ScanProject(r *row) sheaf.Project {
 	return sheaf.Project{
 		ID: readID[sheaf.ProjectID](r), Name: r.Text(), Description: r.OptText(), Icon: r.OptText(), Color: r.OptText(),
-		FolderID: optID[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), DocumentCount: r.Int(),
+		FolderID: optID[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), ExternalID: r.OptText(), URL: r.OptText(),
+		Metadata: readMetadata(r), DocumentCount: r.Int(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
@@ -35,13 +36,29 @@ func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Projec
 	return p, err
 }
 
+const selectProjectWith = `
+SELECT ` + ProjectColumns + `
+FROM projects
+WHERE ws = $1 AND external_id = $2`
+
+// ProjectWith returns the workspace's project of that external id; found is false when there is none.
+func (r *Reader) ProjectWith(ws sheaf.WorkspaceID, externalID string) (p sheaf.Project, found bool, err error) {
+	return one(r, selectProjectWith, ScanProject, ws, externalID)
+}
+
 // Projects returns a page of the workspace's projects.
 func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
 	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
-	if f.Folder.Set && f.Sort != sheaf.ByOrder {
-		l.table += r.dialect().By("projects_in_folder") // and not all projects, in the order that is asked for
+	byReference(&l.where, f.ExternalID, f.UpdatedSince)
+	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all projects in the order that is asked for
+	case f.ExternalID != "":
+		l.table += r.dialect().By("projects_by_external_id")
+	case f.Folder.Set && sorted:
+		l.table += r.dialect().By("projects_in_folder")
+	case f.UpdatedSince != nil && !f.Folder.Set:
+		l.table += r.dialect().By("projects_by_update")
 	}
 	if f.Query != "" {
 		q := Fold(f.Query)
@@ -76,6 +93,32 @@ func byFolder(w *engine.Conditions, column string, parent sheaf.Opt[sheaf.Folder
 	}
 }
 
+// byReference adds the filters of an external id, and of the earliest last change.
+func byReference(w *engine.Conditions, externalID string, since *time.Time) {
+	if externalID != "" {
+		w.And("external_id = ?", externalID)
+	}
+	if since != nil {
+		w.And("updated_at >= ?", *since)
+	}
+}
+
+// readMetadata reads metadata; NULL is none.
+func readMetadata(r *row) sheaf.Metadata {
+	if m := r.OptText(); m != nil {
+		return sheaf.Metadata(*m)
+	}
+	return ""
+}
+
+// storedMetadata is what readMetadata reads.
+func storedMetadata(m sheaf.Metadata) any {
+	if m == "" {
+		return nil
+	}
+	return string(m)
+}
+
 // projectOrder is the order of projects and of folders.
 func projectOrder(s sheaf.ProjectSort) []string {
 	switch s {
@@ -91,13 +134,13 @@ func projectOrder(s sheaf.ProjectSort) []string {
 
 const insertProject = `
 INSERT INTO projects (ws, id, folder_id, name, name_folded, description, description_folded, icon, color,
-  sort_order, visibility, document_count, number, revision, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+  sort_order, visibility, external_id, url, metadata, document_count, number, revision, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 // InsertProject adds a project; its folder's count rises.
 func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 	err := tx.exec(insertProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-		p.Icon, p.Color, p.SortOrder, p.Visibility, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt)
+		p.Icon, p.Color, p.SortOrder, p.Visibility, p.ExternalID, p.URL, storedMetadata(p.Metadata), p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert project %s: %w", p.ID, err)
 	}
@@ -107,13 +150,13 @@ func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 const updateProject = `
 UPDATE projects
 SET folder_id = $3, name = $4, name_folded = $5, description = $6, description_folded = $7, icon = $8, color = $9,
-  sort_order = $10, visibility = $11, revision = $12, updated_at = $13
+  sort_order = $10, visibility = $11, revision = $12, updated_at = $13, external_id = $14, url = $15, metadata = $16
 WHERE ws = $1 AND id = $2`
 
 // UpdateProject writes a project's own fields; the folders' counts follow.
 func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
 	err := tx.exec(updateProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-		p.Icon, p.Color, p.SortOrder, p.Visibility, p.Revision, p.UpdatedAt)
+		p.Icon, p.Color, p.SortOrder, p.Visibility, p.Revision, p.UpdatedAt, p.ExternalID, p.URL, storedMetadata(p.Metadata))
 	if err != nil {
 		return fmt.Errorf("update project %s: %w", p.ID, err)
 	}
@@ -159,22 +202,21 @@ WHERE ws = $1 AND folder_id = $2
 ORDER BY sort_order, number
 LIMIT $3`
 
+// FiledProjects returns the first of the folder's direct projects, at most that many.
+func (r *Reader) FiledProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, most int64) ([]sheaf.Project, error) {
+	return all(r, selectFiled, ScanProject, ws, folder, most)
+}
+
 const unfileProjects = `
 UPDATE projects
-SET folder_id = NULL, revision = revision + 1,
-  updated_at = CASE WHEN updated_at < $3 THEN $3 ELSE updated_at + 1 END
+SET folder_id = NULL, revision = revision + 1, updated_at = $3
 WHERE ws = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
 
-// UnfileProjects moves the first of the folder's direct projects, at most that
-// many, to the root level, and returns them as they were. The folder's count is
+// UnfileProjects moves the folder's direct projects, up to one that FiledProjects
+// returned, to the root level, as a change of that time. The folder's count is
 // left as it is: see CountProjects.
-func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, now time.Time, most int64) ([]sheaf.Project, error) {
-	before, err := all(&tx.Reader, selectFiled, ScanProject, ws, folder, most)
-	if err != nil || len(before) == 0 {
-		return nil, err
-	}
-	last := &before[len(before)-1]
-	return before, tx.exec(unfileProjects, ws, folder, now, last.SortOrder, last.Number)
+func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, last sheaf.Project) error {
+	return tx.exec(unfileProjects, ws, folder, at, last.SortOrder, last.Number)
 }
 
 // CountProjects changes the folder's count by that much.

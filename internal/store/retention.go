@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -211,24 +212,65 @@ func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 }
 
 const longestDeleted = `
-DELETE FROM documents
-WHERE ws = $1 AND deleted_at IS NOT NULL AND id IN (
-  SELECT id
-  FROM documents
-  WHERE ws = $1 AND deleted_at IS NOT NULL
-  ORDER BY deleted_at, id
-  LIMIT $2)`
+SELECT id
+FROM documents
+WHERE ws = $1 AND deleted_at <= $2
+ORDER BY deleted_at, number
+LIMIT $3`
+
+// endOfTime is after whatever was deleted.
+const endOfTime = math.MaxInt64
 
 // DeleteTrash removes, of the workspace's deleted documents, those that were deleted longest ago,
 // at most that many at once, until so many are kept. It returns how many it removed.
-func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, keep, most int) (int64, error) {
+func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, now time.Time, keep, most int) (int64, error) {
 	// Nobody restores one meanwhile.
-	if _, err := tx.LockWorkspace(ws); err != nil {
+	w, err := tx.LockWorkspace(ws)
+	if err != nil {
 		return 0, err
 	}
 	n, err := tx.count(`SELECT COUNT(*) FROM documents WHERE ws = $1 AND deleted_at IS NOT NULL`, ws)
 	if err != nil || n <= int64(keep) {
 		return 0, err
 	}
-	return tx.changed(longestDeleted, ws, min(n-int64(keep), int64(most)))
+	return tx.purge(w, now, endOfTime, min(n-int64(keep), int64(most)))
+}
+
+// DeleteTrashBefore removes at most that many of the workspace's documents that were deleted up to a
+// time, and returns how many it removed.
+func (tx *Tx) DeleteTrashBefore(ws sheaf.WorkspaceID, now, before time.Time, most int) (int64, error) {
+	w, err := tx.LockWorkspace(ws)
+	if err != nil {
+		return 0, err
+	}
+	return tx.purge(w, now, before.UnixMilli(), int64(most))
+}
+
+// purge removes at most that many documents that were deleted up to a time. What lists the deleted
+// ones changes with that, and so the workspace's version.
+func (tx *Tx) purge(w sheaf.Workspace, now time.Time, before, most int64) (int64, error) {
+	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], w.ID, before, most)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for _, id := range ids {
+		freed, err := tx.PurgeDocument(w.ID, id)
+		if err != nil {
+			return 0, err
+		}
+		w.Storage -= freed
+	}
+	w.Version = NextVersion(w.Version, now)
+	return int64(len(ids)), tx.SaveWorkspace(w)
+}
+
+const selectTrashed = `
+SELECT w.id
+FROM workspaces w
+WHERE EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $1)
+ORDER BY w.ws`
+
+// Trashed returns the workspaces that have a document that was deleted up to a time.
+func (r *Reader) Trashed(before time.Time) ([]sheaf.WorkspaceID, error) {
+	return all(r, selectTrashed, readID[sheaf.WorkspaceID], before)
 }

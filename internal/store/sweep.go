@@ -16,6 +16,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 const (
 	sweepClockSetting = "sweep_clock"
 	sweptSetting      = "swept_before"
+	trashSetting      = "trash_since"
 )
 
 // SweepClock is what the chores of the clock remember of it.
@@ -66,14 +67,26 @@ func (tx *Tx) NoteSwept(before time.Time) error {
 }
 
 // Swept returns the time that NoteSwept stored, or nil.
-func (r *Reader) Swept() (*time.Time, error) {
-	text, found, err := r.Setting(sweptSetting)
+func (r *Reader) Swept() (*time.Time, error) { return r.timeSetting(sweptSetting) }
+
+// TrashSince returns since when deleted documents are removed for their age: what was deleted before
+// counts as deleted then. It is nil as long as nobody has noted it.
+func (r *Reader) TrashSince() (*time.Time, error) { return r.timeSetting(trashSetting) }
+
+// SetTrashSince notes it.
+func (tx *Tx) SetTrashSince(t time.Time) error {
+	return tx.exec(setSetting, trashSetting, fmt.Sprint(t.UnixMilli()))
+}
+
+// timeSetting reads a setting that is a time in milliseconds; nil where there is none.
+func (r *Reader) timeSetting(name string) (*time.Time, error) {
+	text, found, err := r.Setting(name)
 	if err != nil || !found {
 		return nil, err
 	}
 	var ms int64
 	if _, err := fmt.Sscan(text, &ms); err != nil {
-		return nil, fmt.Errorf("the setting %s is %q: %w", sweptSetting, sheaf.Clip(text), err)
+		return nil, fmt.Errorf("the setting %s is %q: %w", name, sheaf.Clip(text), err)
 	}
 	at := time.UnixMilli(ms).UTC()
 	return &at, nil

@@ -30,7 +30,7 @@ const updateVersion = `
 UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
   revision = $8, updated_at = $9, deleted_at = $10, version = $11, version_at = $12, version_user = $13, version_key = $14,
-  content_bytes = $15, content_hash = $16
+  content_bytes = $15, content_hash = $16, external_id = $17, url = $18, metadata = $19
 WHERE ws = $1 AND id = $2`
 
 // AddVersion is UpdateDocument for a change that makes a version: it keeps the one before and, if it
@@ -41,7 +41,8 @@ func (tx *Tx) AddVersion(ws sheaf.WorkspaceID, before, d sheaf.Document, by shea
 		return 0, fmt.Errorf("keep version %d of document %s: %w", before.Version, d.ID, err)
 	}
 	err = tx.exec(updateVersion, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Revision, d.UpdatedAt, d.Deleted, d.Version, d.UpdatedAt, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256))
+		d.Revision, d.UpdatedAt, d.Deleted, d.Version, d.UpdatedAt, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256),
+		d.ExternalID, d.URL, storedMetadata(d.Metadata))
 	if err != nil {
 		return 0, fmt.Errorf("update document %s: %w", d.ID, err)
 	}

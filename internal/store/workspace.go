@@ -1,9 +1,13 @@
 package store
 
-import "sheaf.dev/internal/sheaf"
+import (
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
 
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
-  projects, documents, subscriptions, storage`
+  projects, documents, subscriptions, storage, newest_at, newest_shared`
 
 // scanWorkspace reads a row of workspaceColumns.
 func scanWorkspace(r *row) sheaf.Workspace {
@@ -11,7 +15,24 @@ func scanWorkspace(r *row) sheaf.Workspace {
 		ID: readID[sheaf.WorkspaceID](r), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
 		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
 		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(), Storage: r.Int(),
+		NewestAt: readNewest(r), NewestShared: r.Int(),
 	}
+}
+
+// readNewest reads the newest time that was given; 0 is that none was.
+func readNewest(r *row) time.Time {
+	if ms := r.Int(); ms != 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	return time.Time{}
+}
+
+// storedNewest is what readNewest reads.
+func storedNewest(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 const selectWorkspace = `
@@ -35,9 +56,13 @@ func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 	return tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
 }
 
+// NextVersion is the version of a workspace after one, at that time.
+func NextVersion(version int64, now time.Time) int64 { return max(version+1, now.UnixMicro()) }
+
 const updateWorkspace = `
 UPDATE workspaces
-SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7, storage = $8
+SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7, storage = $8,
+  newest_at = $9, newest_shared = $10
 WHERE ws = $1`
 
 // SaveWorkspace keeps the counters of a workspace that this transaction locked.
@@ -46,12 +71,13 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 		tx.touched = map[sheaf.WorkspaceID]int64{}
 	}
 	tx.touched[w.ID] = w.Version
-	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Storage)
+	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Storage,
+		storedNewest(w.NewestAt), w.NewestShared)
 }
 
 const insertWorkspace = `
 INSERT INTO workspaces (ws, ` + workspaceColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // InsertWorkspace adds an empty workspace.
 func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
@@ -59,7 +85,7 @@ func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0)
+	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
 const updatePlan = `

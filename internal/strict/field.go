@@ -100,6 +100,11 @@ func (f *Fields) TextMap(name string) Opt[[]Pair] {
 	return read(f, name, pairs)
 }
 
+// TextPatch is TextMap for what is merged: a null among the values is one that is to go.
+func (f *Fields) TextPatch(name string) Opt[[]PatchPair] {
+	return read(f, name, patchPairs)
+}
+
 // Raw reads an object and returns its bytes as sent: white space, the order of names and the digits
 // of numbers untouched. The bytes are part of the parsed body and must not be changed.
 func (f *Fields) Raw(name string) Opt[jsontext.Value] {
@@ -210,13 +215,29 @@ func texts(field string, v jsontext.Value) ([]string, error) {
 	return list, nil
 }
 
-// pairs decodes an object that ParseObject has accepted.
+// pairs decodes an object that ParseObject has accepted, and refuses a null in it.
 func pairs(field string, v jsontext.Value) ([]Pair, error) {
+	merged, err := patchPairs(field, v)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Pair, len(merged))
+	for i, p := range merged {
+		if p.Value == nil {
+			return nil, &FieldError{shown(field, p.Name), "must be a string, not null"}
+		}
+		list[i] = Pair{p.Name, *p.Value}
+	}
+	return list, nil
+}
+
+// patchPairs decodes an object that ParseObject has accepted.
+func patchPairs(field string, v jsontext.Value) ([]PatchPair, error) {
 	if v.Kind() != jsontext.KindBeginObject {
 		return nil, wrongType(field, "an object of strings", v)
 	}
 	d := inside(v)
-	list := []Pair{}
+	list := []PatchPair{}
 	for d.PeekKind() != jsontext.KindEndObject {
 		v, err := d.ReadValue()
 		if err != nil {
@@ -226,10 +247,15 @@ func pairs(field string, v jsontext.Value) ([]Pair, error) {
 		if v, err = d.ReadValue(); err != nil {
 			return nil, err
 		}
-		if v.Kind() != jsontext.KindString {
+		switch v.Kind() {
+		case jsontext.KindString:
+			text := unquote(v)
+			list = append(list, PatchPair{name, &text})
+		case jsontext.KindNull:
+			list = append(list, PatchPair{name, nil})
+		default:
 			return nil, &FieldError{shown(field, name), "must be a string, not " + noun(v.Kind())}
 		}
-		list = append(list, Pair{name, unquote(v)})
 	}
 	return list, nil
 }

@@ -33,6 +33,12 @@ type Opt[T any] = sheaf.Opt[T]
 // Pair is one member of an object of strings.
 type Pair struct{ Name, Value string }
 
+// PatchPair is one member of an object of strings that is merged with another; a nil value was null.
+type PatchPair struct {
+	Name  string
+	Value *string
+}
+
 // wholeNumber words what an integer between min and max has to be.
 func wholeNumber(min, max int64) string {
 	text := "must be a whole number"

@@ -40,6 +40,8 @@ type Config struct {
 	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
 	MostTrash int
 	Retention time.Duration // of events and deliveries, and of keys that are dead
+	// TrashRetention is for how long deleted documents are kept; 0 is for ever.
+	TrashRetention time.Duration
 	// Elapsed is the time since some moment, by a clock that nobody sets.
 	Elapsed func() time.Duration
 }
@@ -114,7 +116,10 @@ func (s *Sweeper) Once(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.trash(ctx); err != nil {
+	if err := s.trash(ctx, v.now); err != nil {
+		return err
+	}
+	if err := s.oldTrash(ctx, v); err != nil {
 		return err
 	}
 	if !v.believed(s.Retention) {
@@ -124,7 +129,7 @@ func (s *Sweeper) Once(ctx context.Context) error {
 }
 
 // trash removes deleted documents that are too many, the longest deleted first.
-func (s *Sweeper) trash(ctx context.Context) error {
+func (s *Sweeper) trash(ctx context.Context, now time.Time) error {
 	if s.MostTrash == 0 {
 		return nil
 	}
@@ -138,7 +143,35 @@ func (s *Sweeper) trash(ctx context.Context) error {
 		if ws.LastNumber <= int64(s.MostTrash) || err != nil {
 			continue
 		}
-		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, s.MostTrash, batch) })
+		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, now, s.MostTrash, batch) })
+	}
+	return err
+}
+
+// oldTrash removes documents that were deleted long enough ago. What was deleted before a program was
+// here that does this counts as deleted when that one began: nobody could know that the trash is
+// emptied. That moment is noted by the first sweep that believes the clock.
+func (s *Sweeper) oldTrash(ctx context.Context, v view) error {
+	if !v.believed(max(s.TrashRetention, shortest)) {
+		return nil
+	}
+	old := v.now.Add(-s.TrashRetention)
+	var since *time.Time
+	var trashed []sheaf.WorkspaceID
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if since, err = r.TrashSince(); err != nil || since == nil || since.After(old) || s.TrashRetention == 0 {
+			return err
+		}
+		trashed, err = r.Trashed(old)
+		return err
+	})
+	if err == nil && since == nil {
+		return s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SetTrashSince(v.now) })
+	}
+	for _, ws := range trashed {
+		if err == nil {
+			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrashBefore(ws, v.now, old, batch) })
+		}
 	}
 	return err
 }

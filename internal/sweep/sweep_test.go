@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -301,6 +302,46 @@ func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
 		}
 		if n := len(c.GET("/api/v1/documents").IDs(y.T)); n != 7 {
 			y.Errorf("%d documents are left, want 7", n)
+		}
+	})
+}
+
+// D85: deleted documents go after their time, counted from the later of their deletion and the first sweep that could
+// know, and never by a clock that jumped; 0 keeps them.
+func TestTrash_OldOnesGoAfterTheirTime(t *testing.T) {
+	const kept = 20 * 24 * time.Hour
+	eachUnswept(t, func(y *yard) {
+		c := y.ws.Client("")
+		remove := func(title string) string {
+			id := c.POST("/api/v1/documents", `{"title":"`+title+`","content":"text"}`).Want(y.T, 201).Text(y.T, "id")
+			c.DELETE("/api/v1/documents/"+id).Want(y.T, 204)
+			return id
+		}
+		after := func(d time.Duration, what string, want ...string) {
+			y.Helper()
+			y.Clock.Advance(d)
+			y.sweep()
+			if got := c.GET("/api/v1/documents?deleted=true&sort=deleted_at").IDs(y.T); !slices.Equal(got, want) {
+				y.Errorf("%s: the trash has %q, want %q", what, got, want)
+			}
+		}
+		old := remove("old")
+		y.Clock.Advance(10 * kept) // before any program was here that empties the trash
+		c.POST("/api/v1/documents", `{"title":"an event of now, by which the clock is believed"}`).Want(y.T, 201)
+		y.start()
+		after(0, "kept for ever", old)
+		y.s.TrashRetention = kept
+		young := remove("young")
+		after(kept-time.Second, "counted from the upgrade", old, young)
+		later := remove("later")
+		after(time.Second, "after its time", later)
+		y.set += 10 * kept
+		after(10*kept, "not by a clock that jumped", later)
+		y.set -= 10 * kept
+		after(-10*kept+kept-2*time.Second, "a little before its time", later)
+		after(2*time.Second, "after its time too")
+		if violations := y.Doctor(); len(violations) > 0 {
+			y.Errorf("the doctor: %q", violations)
 		}
 	})
 }

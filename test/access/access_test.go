@@ -114,14 +114,16 @@ func (s *scene) make(path string, body map[string]any) map[string]any {
 // fill gives the victim one of everything, with a canary wherever a text can be.
 func (s *scene) fill() {
 	folder := s.make("/api/v1/folders", map[string]any{"name": canary, "entity_type": "project"})
-	project := s.make("/api/v1/projects", map[string]any{"name": canary, "description": canary, "folder_id": folder["id"]})
+	project := s.make("/api/v1/projects", map[string]any{"name": canary, "description": canary, "folder_id": folder["id"],
+		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
 	hook := s.make("/api/webhooks/subscriptions", map[string]any{"name": canary, "url": "https://127.0.0.1:1/" + canary,
 		"events": []string{"document.created"}, "headers": map[string]string{"X-Token": "canary-header-93c0"}})
 	s.secrets["value of a header"] = "canary-header-93c0"
 	s.secrets["webhook secret"] = hook["secret"].(string)
 	rotated := s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/rotate-secret", map[string]any{})
 	s.secrets["rotated webhook secret"] = rotated["secret"].(string)
-	s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"]})
+	s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"],
+		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
 	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
 	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
 	s.secrets["key"] = key["key"].(string)
@@ -172,7 +174,7 @@ func (s *scene) targets() (out []target) {
 	}
 	for path, operations := range reference.Paths {
 		for method := range operations {
-			if method = strings.ToUpper(method); !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, method) {
+			if method = strings.ToUpper(method); !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
 				continue
 			}
 			if strings.HasSuffix(path, "/stream") {
@@ -180,7 +182,8 @@ func (s *scene) targets() (out []target) {
 			}
 			if !strings.Contains(path, "{id}") {
 				// By a part of the canary too, which the answer does not repeat: search finds it by that.
-				out = append(out, target{method, path}, target{method, path + "?q=" + canary}, target{method, path + "?q=" + canary[7:11]})
+				out = append(out, target{method, path}, target{method, path + "?q=" + canary}, target{method, path + "?q=" + canary[7:11]},
+					target{method, path + "?deleted=true"}, target{method, path + "?external_id=" + canary})
 				continue
 			}
 			for _, id := range s.ids {

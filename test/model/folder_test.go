@@ -3,11 +3,12 @@ package model
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 var (
-	folderFields = rules{"name": name(200), "color": orNull(isColor), "sort_order": isInt32}
-	newFolder    = rules{"name": name(200), "color": orNull(isColor), "sort_order": isInt32,
+	folderFields = rules{"name": name(200), "color": orNull(isColor), "sort_order": isInt32, "external_id": orNull(name(200))}
+	newFolder    = rules{"name": name(200), "color": orNull(isColor), "sort_order": isInt32, "external_id": orNull(name(200)),
 		"entity_type": is("project", "branding"), "parent_id": orNull(isIDValue)}
 )
 
@@ -15,7 +16,8 @@ const defaultColor = "#6b7280"
 
 func init() {
 	handle("GET", "/api/v1/folders", operation{need: projectsRead, act: (*model).listFolders,
-		params: paging(params{"entity_type": oneOf("project", "branding"), "parent_id": idOrNull, "sort": sorts})})
+		params: paging(params{"entity_type": oneOf("project", "branding"), "parent_id": idOrNull, "sort": sorts,
+			"q": isQuery, "external_id": isExternalID, "updated_since": isMoment})})
 	handle("POST", "/api/v1/folders", operation{need: projectsWrite, fields: newFolder, must: []string{"name", "entity_type"}, act: (*model).createFolder})
 	handle("GET", "/api/v1/folders/{}", operation{need: projectsRead, act: (*model).getFolder})
 	handle("PATCH", "/api/v1/folders/{}", operation{need: projectsWrite, fields: folderFields, some: true, act: (*model).changeFolder})
@@ -33,7 +35,7 @@ func (m *model) listFolders(c *call) answer {
 	if _, sent := c.query["entity_type"]; sent {
 		things = c.filtered(things, "entity_type")
 	}
-	return c.shown(m, "folder", things)
+	return c.shown(m, "folder", c.referred(c.searched(things, "name")))
 }
 
 // depth is the level, 1 at the root.
@@ -77,13 +79,16 @@ func (m *model) under(parent, entity any, height int) answer {
 func (m *model) allows(entity any) bool { return m.plan == "business" || entity == "project" }
 
 func (m *model) createFolder(c *call) answer {
-	own := record{"parent_id": nil, "color": nil, "sort_order": 0.0}
+	own := record{"parent_id": nil, "color": nil, "sort_order": 0.0, "external_id": nil}
 	set(own, c.in)
 	if own["color"] == nil {
 		own["color"] = defaultColor
 	}
 	if a := m.under(own["parent_id"], own["entity_type"], 1); !a.ok() {
 		return a
+	}
+	if !free(m.folders, own["external_id"], "") {
+		return taken
 	}
 	if !m.allows(own["entity_type"]) {
 		return planRequired
@@ -109,6 +114,8 @@ func (m *model) changeFolder(c *call) answer {
 		return notFound
 	case !f.matches(c.request.match):
 		return stale
+	case !free(m.folders, c.in["external_id"], f.id):
+		return taken
 	case !m.allows(f.own["entity_type"]):
 		return planRequired
 	}
@@ -173,9 +180,14 @@ func (m *model) deleteFolder(c *call) answer {
 	}
 	for _, x := range m.leavesUp(f) {
 		last := m.show("folder", x) // as it was
-		for _, p := range m.projectsIn(x.id) {
+		in := m.projectsIn(x.id)
+		if len(in) > 0 {
+			m.step = m.together()
+		}
+		for _, p := range in {
 			m.change("project", p, record{"folder_id": nil})
 		}
+		m.step = time.Time{}
 		m.emit("folder.deleted", x.id, last)
 		m.folders = without(m.folders, x)
 	}

@@ -42,6 +42,10 @@ type model struct {
 	sent      []*delivery
 	kept      map[string]*kept
 	maxDepth  int // 3, but in the control
+
+	newest time.Time // updated_at that was given (D86)
+	shared int       // how many things have it
+	step   time.Time // of a cascade that is under way; zero: none is
 }
 
 type key struct {
@@ -221,8 +225,20 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// touch raises the revision and the time of the last change, which always grows.
+// touch raises the revision and the time of the last change, which always grows (D86).
 func (m *model) touch(t *thing) {
+	t.revision++
+	if !t.updated.Before(m.now) && !t.updated.Before(m.newest) {
+		m.newest, m.shared = t.updated.Add(time.Millisecond), 0
+	}
+	if t.updated = m.step; m.step.IsZero() {
+		t.updated = m.give()
+	}
+	t.own["updated_at"] = stamp(t.updated)
+}
+
+// touchHook is touch for a subscription, whose times are its own.
+func (m *model) touchHook(t *thing) {
 	t.revision++
 	if !m.now.After(t.updated) {
 		t.updated = t.updated.Add(time.Millisecond)
@@ -232,11 +248,36 @@ func (m *model) touch(t *thing) {
 	t.own["updated_at"] = stamp(t.updated)
 }
 
+// give returns the time of a change: not before the newest that was given, and to 50 things at most (D86).
+func (m *model) give() time.Time {
+	switch {
+	case m.now.After(m.newest):
+		m.newest, m.shared = m.now, 0
+	case m.shared >= 50:
+		m.newest, m.shared = m.newest.Add(time.Millisecond), 0
+	}
+	m.shared++
+	return m.newest
+}
+
+// together is give for all that one step of a cascade changes, which nothing else shares.
+func (m *model) together() time.Time {
+	at := m.now
+	if !at.After(m.newest) {
+		at = m.newest.Add(time.Millisecond)
+	}
+	m.newest, m.shared = at, 50
+	return at
+}
+
 // add makes a thing of these fields.
 func (m *model) add(kind string, own record) *thing {
 	m.number++
 	t := &thing{id: m.symbol(kind), own: own, number: m.number, revision: 1, updated: m.now}
-	own["id"], own["created_at"], own["updated_at"] = t.id, stamp(m.now), stamp(m.now)
+	if kind != "s" { // a subscription's are those of the clock
+		t.updated = m.give()
+	}
+	own["id"], own["created_at"], own["updated_at"] = t.id, stamp(t.updated), stamp(t.updated)
 	return t
 }
 

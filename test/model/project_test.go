@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 var (
@@ -10,14 +11,15 @@ var (
 	projectsWrite = []string{"projects:write"}
 
 	projectFields = rules{"name": name(200), "description": orNull(upTo(0, 2000)), "icon": orNull(upTo(1, 100)),
-		"color": orNull(isColor), "folder_id": orNull(isIDValue), "sort_order": isInt32, "visibility": is("private")}
+		"color": orNull(isColor), "folder_id": orNull(isIDValue), "sort_order": isInt32, "visibility": is("private"),
+		"external_id": orNull(name(200)), "url": orNull(isWeb), "metadata": orNull(isMetadataPatch)}
 	sorts = oneOf("sort_order", "name", "created_at", "updated_at")
 )
 
 func init() {
 	handle("GET", "/api/v1/projects", operation{need: projectsRead, act: (*model).listProjects,
-		params: paging(params{"folder_id": idOrNull, "q": isQuery, "sort": sorts})})
-	handle("POST", "/api/v1/projects", operation{need: projectsWrite, fields: projectFields, must: []string{"name"}, act: (*model).createProject})
+		params: paging(params{"folder_id": idOrNull, "q": isQuery, "sort": sorts, "external_id": isExternalID, "updated_since": isMoment})})
+	handle("POST", "/api/v1/projects", operation{need: projectsWrite, fields: whole(projectFields), must: []string{"name"}, act: (*model).createProject})
 	handle("GET", "/api/v1/projects/{}", operation{need: projectsRead, act: (*model).getProject})
 	handle("PATCH", "/api/v1/projects/{}", operation{need: projectsWrite, fields: projectFields, some: true, act: (*model).changeProject})
 	handle("DELETE", "/api/v1/projects/{}", operation{need: projectsWrite, act: (*model).deleteProject})
@@ -31,7 +33,7 @@ func (m *model) listProjects(c *call) answer {
 		by = "sort_order"
 	}
 	things := c.filtered(sorted(m.projects, by, c.query["order"] == "desc"), "folder_id")
-	return c.shown(m, "project", c.searched(things, "name", "description"))
+	return c.shown(m, "project", c.referred(c.searched(things, "name", "description")))
 }
 
 // mayHold judges the folder of a project (D26).
@@ -50,10 +52,14 @@ func (m *model) mayHold(folder any) answer {
 }
 
 func (m *model) createProject(c *call) answer {
-	own := record{"description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": 0.0, "visibility": "private"}
+	own := record{"description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": 0.0, "visibility": "private",
+		"external_id": nil, "url": nil, "metadata": nil}
 	set(own, c.in)
 	if a := m.mayHold(own["folder_id"]); !a.ok() {
 		return a
+	}
+	if !free(m.projects, own["external_id"], "") {
+		return taken
 	}
 	p := m.add("p", own)
 	m.projects = append(m.projects, p)
@@ -84,6 +90,8 @@ func (m *model) getProject(c *call) answer {
 	for _, d := range sorted(m.documentsOf(p.id), "updated_at", true) {
 		entry := m.show("document", d)
 		delete(entry, "project_id")
+		delete(entry, "url")
+		delete(entry, "metadata")
 		documents = append(documents, entry)
 	}
 	body["documents"] = documents[:min(100, len(documents))]
@@ -99,7 +107,14 @@ func (m *model) changeProject(c *call) answer {
 	if a := inOrder(folder, p.matches(c.request.match)); !a.ok() {
 		return a
 	}
-	m.change("project", p, c.in)
+	in := merged(p, c.in)
+	switch {
+	case !small(in["metadata"]):
+		return invalid
+	case !free(m.projects, in["external_id"], p.id):
+		return taken
+	}
+	m.change("project", p, in)
 	return resource(200, p, m.show("project", p))
 }
 
@@ -129,9 +144,13 @@ func (m *model) deleteProject(c *call) answer {
 		case d.deleted:
 			d.own["project_id"] = nil // without an event (D28)
 		default:
+			if m.step.IsZero() {
+				m.step = m.together()
+			}
 			m.change("document", d, record{"project_id": nil})
 		}
 	}
+	m.step = time.Time{}
 	return noContent
 }
 

@@ -3,6 +3,8 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
+	"time"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -24,7 +26,8 @@ func (r *run) stepNoun(what string) bool {
 		r.get(r.projectPath())
 	case "list projects":
 		r.get("/api/v1/projects", r.parameters(map[string][]string{"folder_id": r.filter(r.m.folders), "q": queries,
-			"sort": {"name", "sort_order", "created_at", "updated_at", "colour"}})...)
+			"external_id":   externalIDs,
+			"updated_since": {r.later(-time.Second), r.later(0), "soon"}, "sort": {"name", "sort_order", "created_at", "updated_at", "colour"}})...)
 	case "create folder":
 		r.post("/api/v1/folders", r.newFolderBody())
 	case "change folder":
@@ -38,6 +41,8 @@ func (r *run) stepNoun(what string) bool {
 	case "list folders":
 		r.get("/api/v1/folders", r.parameters(map[string][]string{"parent_id": r.filter(r.m.folders),
 			"entity_type": {"project", "branding", "document"}, "sort": {"name", "sort_order", "created_at", "updated_at", "colour"}})...)
+	case "put project":
+		r.putThing("/api/v1/projects", r.fields(r.projectPools()))
 	default:
 		return r.stepDocument(what)
 	}
@@ -62,7 +67,8 @@ func (r *run) newFolderBody() record {
 }
 
 func (r *run) stepDocument(what string) bool {
-	pools := map[string]func() any{"title": r.name(200), "description": r.text(0), "project_id": r.reference(r.m.projects, "{xp1}")}
+	pools := map[string]func() any{"title": r.name(200), "description": r.text(0), "project_id": r.reference(r.m.projects, "{xp1}"),
+		"external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
 	switch what {
 	case "create document":
 		body := r.fields(pools)
@@ -72,12 +78,17 @@ func (r *run) stepDocument(what string) bool {
 		r.change("PATCH", r.documentPath(), r.fields(pools))
 	case "delete document":
 		r.change("DELETE", r.documentPath(), nil)
+	case "put document":
+		r.putThing("/api/v1/documents", r.fields(pools))
+	case "purge document":
+		r.change("DELETE", r.documentPath()+"/permanent", nil)
 	case "restore document":
 		r.change("POST", r.documentPath()+"/restore", nil)
 	case "get document":
 		r.get(r.documentPath())
 	case "list documents":
 		r.get("/api/v1/documents", r.parameters(map[string][]string{"project_id": r.filter(r.m.projects), "q": queries,
+			"external_id": externalIDs, "updated_since": {r.later(-time.Second), r.later(0), "soon"},
 			"sort": {"title", "created_at", "updated_at", "name"}})...)
 	default:
 		return false
@@ -92,7 +103,8 @@ func (r *run) documentPath() string { return "/api/v1/documents/" + r.id(r.m.doc
 func (r *run) projectPools() map[string]func() any {
 	return map[string]func() any{"name": r.name(200), "description": r.text(0), "icon": r.text(1), "color": r.color(),
 		"folder_id": r.reference(r.m.folders, "{xf1}"), "sort_order": r.order(),
-		"visibility": r.value("visibility", []any{"private"}, "public", nil)}
+		"visibility":  r.value("visibility", []any{"private"}, "public", nil),
+		"external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
 }
 
 // target is the body of a move; the field is missing now and then.
@@ -110,4 +122,31 @@ func (r *run) filter(things []*thing) []string {
 		out = append(out, t.id)
 	}
 	return append(out, unknown, "nonsense")
+}
+
+var externalIDs = []string{"one", "two", "wiki:3 ä", "", strings.Repeat("x", 201)}
+
+func (r *run) externalID() func() any {
+	return r.value("external_id", []any{"one", "two", "wiki:3 ä", nil}, "", 5.0, strings.Repeat("x", 201))
+}
+
+func (r *run) web() func() any {
+	return r.value("url", []any{"https://example.com/a", nil}, "javascript:x", "", 5.0)
+}
+
+func (r *run) metadata() func() any {
+	return r.value("metadata", []any{record{"a": "1"}, record{"b": "2", "a": "3"}, record{}, record{"a": nil}, nil},
+		record{"a b": "x"}, record{"a": 1.0}, []any{}, "x")
+}
+
+// putThing sends a PUT by an external id, now and then under a condition.
+func (r *run) putThing(path string, body record) {
+	q := r.withBody(request{as: r.as(), method: "PUT", path: path}, body)
+	if !r.chance("no external id", 20) {
+		q.query = []string{"external_id=" + encoded(draw(r, "external id", externalIDs...))}
+	}
+	if r.chance("conditional", 4) {
+		q.match = draw(r, "match", "*", "0 nothing")
+	}
+	r.send(q)
 }

@@ -12,9 +12,9 @@ import (
 
 // steps are what a sequence is made of, the likelier the more often they are named.
 var steps = weighted(map[string]int{
-	"create project": 4, "change project": 3, "move project": 3, "delete project": 1, "get project": 2, "list projects": 2,
+	"create project": 4, "change project": 3, "move project": 3, "delete project": 1, "get project": 2, "list projects": 2, "put project": 3,
 	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2,
-	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2,
+	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
 	"create key": 2, "revoke key": 1, "list keys": 1, "me": 1,
 	"create hook": 3, "change hook": 4, "delete hook": 1, "get hook": 1, "list hooks": 1, "rotate": 1, "recover": 1,
 	"list deliveries": 2, "get delivery": 1, "redeliver": 1,
@@ -27,7 +27,7 @@ var themes = [][]string{
 	weighted(map[string]int{"create folder": 6, "move folder": 4, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
 	weighted(map[string]int{"create hook": 4, "change hook": 4, "recover": 1, "list deliveries": 1, "redeliver": 1, "create project": 2, "plan": 1}),
 	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
-	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
+	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
 }
 
 func weighted(weights map[string]int) (out []string) {

@@ -107,7 +107,7 @@ func (m *model) changeHook(c *call) answer {
 	before := canonical(s.own) + canonical(s.headers)
 	m.setHook(s, c.in)
 	if canonical(s.own)+canonical(s.headers) != before {
-		m.touch(s)
+		m.touchHook(s)
 	}
 	return resource(200, s, m.wrapped(s))
 }
@@ -174,6 +174,6 @@ func (m *model) rotate(c *call) answer {
 	if s == nil {
 		return notFound
 	}
-	m.touch(s)
+	m.touchHook(s)
 	return resource(200, s, m.withSecret(s))
 }

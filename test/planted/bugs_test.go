@@ -42,6 +42,30 @@ var bugs = []bug{
 		pkg: "./internal/deliver", run: "TestAttempt_GuardIsAskedForTheAddressDialled",
 	},
 	{
+		name: "app: whether an external id is there is asked outside of the transaction that makes it",
+		Fault: plant.Fault{{
+			File: "internal/app/project.go",
+			Old:  `before, found, err := w.ProjectWith(w.ws.ID, externalID)`,
+			New: `var before sheaf.Project
+		var found bool
+		err = a.store.Read(ctx, func(r *store.Reader) (err error) {
+			before, found, err = r.ProjectWith(c.Workspace, externalID)
+			return err
+		})`,
+		}},
+		pkg: "./internal/httpapi", run: "TestPut_TogetherMakesOne",
+	},
+	{
+		name: "app: a node gives the time of its own clock, also one before the newest",
+		Fault: plant.Fault{{
+			File: "internal/app/newest.go",
+			Old: `		at = w.ws.NewestAt
+		if`,
+			New: `		if`,
+		}},
+		pkg: "./internal/app", run: "TestPoller_MissesNothingWhateverTheClocksAre",
+	},
+	{
 		name: "store: what a backup says of itself is not compared with it",
 		Fault: plant.Fault{{
 			File: "internal/store/backup_footer.go",
@@ -306,8 +330,8 @@ var bugs = []bug{
 		name: "app: the version stays when something changes, so pages are served from before",
 		Fault: plant.Fault{{
 			File: "internal/app/work.go",
-			Old:  `w.ws.Version = max(w.ws.Version+1, w.now.UnixMicro())`,
-			New:  ``,
+			Old:  `func (w *work) changes() { w.ws.Version = store.NextVersion(w.ws.Version, w.now) }`,
+			New:  `func (w *work) changes() {}`,
 		}},
 		pkg: "./internal/httpapi", run: "TestReadYourWrites",
 	},

@@ -45,6 +45,17 @@ var plants = []plant{
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
+	{check: "newest", sql: []string{`UPDATE workspaces SET newest_at = 1 WHERE ws = {n}`}},
+	{check: "external id", sql: []string{
+		`DROP INDEX documents_by_external_id`,
+		`UPDATE documents SET external_id = 'twin' WHERE ws = {n} AND title IN ('Loose', 'Gone')`,
+		`UPDATE events SET body = replace(body, '"external_id":null', '"external_id":"twin"')
+		 WHERE ws = {n} AND resource_id IN (SELECT id FROM documents d WHERE d.ws = {n} AND d.external_id = 'twin')`}},
+	{check: "metadata", sql: []string{
+		`UPDATE projects SET metadata = '{"b":"2","a":"1"}' WHERE ws = {n} AND name = 'Free'`,
+		`UPDATE events SET body = replace(body, '"metadata":null', '"metadata":{"b":"2","a":"1"}')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Free')`}},
+
 	{check: "folder parent", beside: "reference", sql: []string{
 		`UPDATE events SET body = replace(body, {text}(SELECT parent_id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf'){end}, '{lost}')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf')`,

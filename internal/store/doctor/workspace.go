@@ -58,6 +58,46 @@ FROM (
 WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},
 }
 
+// checkReferences are the promises about what another system calls the records of a workspace, and
+// about the times by which it asks what has changed.
+var checkReferences = []check{
+	// No two records of a kind have the same external id.
+	{name: "external id", judge: tells("%s %ss have the external id %s"), sql: `
+SELECT n, what, external_id
+FROM (
+  SELECT COUNT(*) AS n, 'project' AS what, external_id FROM projects WHERE ws = $1 AND external_id IS NOT NULL GROUP BY external_id
+  UNION ALL
+  SELECT COUNT(*), 'folder', external_id FROM folders WHERE ws = $1 AND external_id IS NOT NULL GROUP BY external_id
+  UNION ALL
+  SELECT COUNT(*), 'document', external_id FROM documents WHERE ws = $1 AND external_id IS NOT NULL GROUP BY external_id) e
+WHERE n > 1`},
+
+	// Metadata is what the program itself writes: it is shown as it is.
+	{name: "metadata", judge: sameMetadata, sql: `
+SELECT 'project', id, metadata FROM projects WHERE ws = $1 AND metadata IS NOT NULL
+UNION ALL
+SELECT 'document', id, metadata FROM documents WHERE ws = $1 AND metadata IS NOT NULL`},
+
+	// No updated_at is ahead of the newest that the workspace has given.
+	{name: "newest", judge: tells("%s %s was changed at %s (milliseconds), and the newest time that was given is %s"), sql: `
+SELECT what, id, updated_at, (SELECT newest_at FROM workspaces w WHERE w.ws = $1)
+FROM (
+  SELECT 'project' AS what, id, updated_at FROM projects WHERE ws = $1
+  UNION ALL
+  SELECT 'folder', id, updated_at FROM folders WHERE ws = $1
+  UNION ALL
+  SELECT 'document', id, updated_at FROM documents WHERE ws = $1) c
+WHERE updated_at > (SELECT newest_at FROM workspaces w WHERE w.ws = $1)`},
+}
+
+func sameMetadata(_ *patient, r *engine.Row) string {
+	what, id, m := r.Text(), show(r), sheaf.Metadata(r.Text())
+	if sheaf.NewMetadata(m.Entries()) == m && m.Check() == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s has metadata that this program did not write: %s", what, id, sheaf.Clip(string(m)))
+}
+
 // checkPlan tells what a workspace has beyond its plan, as it keeps after a downgrade: it is
 // refused when it is used, and no violation.
 var checkPlan = []check{

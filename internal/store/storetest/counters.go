@@ -87,7 +87,7 @@ func (w *world) removeProject(t *rapid.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.UnlinkDocuments(ws.ID, gone, w.now(), 1000); err != nil {
+		if _, err := unlink(tx, ws.ID, gone, w.now(), 1000); err != nil {
 			return err
 		}
 		ws.Projects--
@@ -109,7 +109,7 @@ func (w *world) emptyFolder(t *rapid.T) {
 		return
 	}
 	w.must(w.locked(func(tx *store.Tx, ws *sheaf.Workspace) error {
-		if _, err := tx.UnfileProjects(ws.ID, d.ID, w.now(), 1000); err != nil {
+		if _, err := unfile(tx, ws.ID, d.ID, w.now(), 1000); err != nil {
 			return err
 		}
 		return tx.DeleteFolder(ws.ID, d.ID)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -115,6 +116,15 @@ func documentNewest(f *fixture) {
 	}
 }
 
+// unlink takes at most so many documents out of a project, and returns them as they were.
+func unlink(tx *store.Tx, ws sheaf.WorkspaceID, project sheaf.ProjectID, at time.Time, most int64) ([]sheaf.Document, error) {
+	documents, err := tx.LinkedDocuments(ws, project, most)
+	if err != nil || len(documents) == 0 {
+		return nil, err
+	}
+	return documents, tx.UnlinkDocuments(ws, project, at, documents[len(documents)-1])
+}
+
 func documentUnlink(f *fixture) {
 	p := f.project(nil)
 	in := func(d *sheaf.Document) { d.ProjectID = &p.ID }
@@ -130,10 +140,10 @@ func documentUnlink(f *fixture) {
 	}
 	var before, rest []sheaf.Document
 	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
-		if before, err = tx.UnlinkDocuments(w.ID, p.ID, now, 2); err != nil {
+		if before, err = unlink(tx, w.ID, p.ID, now, 2); err != nil {
 			return err
 		}
-		if rest, err = tx.UnlinkDocuments(w.ID, p.ID, now, 2); err != nil {
+		if rest, err = unlink(tx, w.ID, p.ID, now, 2); err != nil {
 			return err
 		}
 		w.Projects--
@@ -142,10 +152,10 @@ func documentUnlink(f *fixture) {
 	same(f, "two of them as they were", before, []sheaf.Document{d, deleted})
 	same(f, "the rest", rest, []sheaf.Document{ahead})
 	d.ProjectID, d.UpdatedAt, d.Revision = nil, now, 2
-	ahead.ProjectID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
+	ahead.ProjectID, ahead.UpdatedAt, ahead.Revision = nil, now, 2
 	deleted.ProjectID = nil
 	f.wantDocument("unlinked", d)
-	f.wantDocument("unlinked, its change later than the last", ahead)
+	f.wantDocument("unlinked, at the same time", ahead)
 	f.wantDocument("deleted and unlinked without a trace", deleted)
 	f.wantDocument("not in the project", elsewhere)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -74,6 +75,15 @@ func folderConstraints(f *fixture) {
 	f.wantIs(f.store.Write(context.Background(), remove), store.ErrReference)
 }
 
+// unfile moves at most so many projects of a folder to the root level, and returns them as they were.
+func unfile(tx *store.Tx, ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, most int64) ([]sheaf.Project, error) {
+	projects, err := tx.FiledProjects(ws, folder, most)
+	if err != nil || len(projects) == 0 {
+		return nil, err
+	}
+	return projects, tx.UnfileProjects(ws, folder, at, projects[len(projects)-1])
+}
+
 func folderUnfile(f *fixture) {
 	drawer := f.folder(nil)
 	filed := func(p *sheaf.Project) { p.FolderID = &drawer.ID }
@@ -82,7 +92,7 @@ func folderUnfile(f *fixture) {
 	ahead := f.project(func(p *sheaf.Project) { p.FolderID, p.UpdatedAt = &drawer.ID, now })
 	var before, rest []sheaf.Project
 	f.write(func(tx *store.Tx) (err error) {
-		if before, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now, 1); err != nil {
+		if before, err = unfile(tx, f.ws.ID, drawer.ID, now, 1); err != nil {
 			return err
 		}
 		return tx.CountProjects(f.ws.ID, drawer.ID, -1)
@@ -91,16 +101,16 @@ func folderUnfile(f *fixture) {
 	same(f, "one is left", get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, drawer.ID) }),
 		store.TreeSize{Folders: 1, Projects: 1})
 	f.write(func(tx *store.Tx) (err error) {
-		if rest, err = tx.UnfileProjects(f.ws.ID, drawer.ID, now, 100); err != nil {
+		if rest, err = unfile(tx, f.ws.ID, drawer.ID, now, 100); err != nil {
 			return err
 		}
 		return tx.DeleteFolder(f.ws.ID, drawer.ID)
 	})
 	same(f, "the rest as it was", rest, []sheaf.Project{ahead})
 	old.FolderID, old.UpdatedAt, old.Revision = nil, now, 2
-	ahead.FolderID, ahead.UpdatedAt, ahead.Revision = nil, now.Add(1e6), 2
+	ahead.FolderID, ahead.UpdatedAt, ahead.Revision = nil, now, 2
 	f.wantProject("unfiled", old)
-	f.wantProject("unfiled, its change later than the last", ahead)
+	f.wantProject("unfiled, at the same time", ahead)
 	f.wantProject("not in the folder", elsewhere)
 }
 

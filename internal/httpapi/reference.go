@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// references reads external_id and updated_since of a list.
+func (x *exchange) references() (externalID string, since *time.Time, err error) {
+	if x.query.Has("external_id") {
+		if externalID, err = x.externalID(); err != nil {
+			return "", nil, err
+		}
+	}
+	since, err = x.since("updated_since")
+	return externalID, since, err
+}
+
+// externalID reads external_id of the query, which must be there.
+func (x *exchange) externalID() (string, error) {
+	if !x.query.Has("external_id") {
+		return "", sheaf.Invalidf("external_id is required in the query: PUT %s?external_id=…, with what your system calls it", x.Request.URL.Path)
+	}
+	id := x.query.Text("external_id")
+	return id, sheaf.CheckExternalID(id)
+}
+
+// since reads a time of the query from which on something is wanted; nil when it is not there.
+func (x *exchange) since(name string) (*time.Time, error) {
+	if !x.query.Has(name) {
+		return nil, nil
+	}
+	t, err := strict.Time(x.query.Text(name))
+	if err != nil {
+		return nil, sheaf.Invalidf("%s %s", name, err)
+	}
+	// Times are kept in milliseconds: what lies between two of them begins with the next.
+	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
+		t = whole.Add(time.Millisecond)
+	}
+	return &t, nil
+}
+
+// A metadataReader reads metadata from a body.
+type metadataReader func(*strict.Fields) sheaf.Opt[sheaf.MetadataChange]
+
+// wholeMetadata reads all that a record is to have, as POST and PUT write it.
+func wholeMetadata(in *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
+	pairs := in.TextMap("metadata")
+	out := sheaf.Opt[sheaf.MetadataChange]{Set: pairs.Set, Null: pairs.Null}
+	for _, p := range pairs.Value {
+		out.Value.Entries = append(out.Value.Entries, sheaf.MetadataEntry{Name: p.Name, Value: &p.Value})
+	}
+	return out
+}
+
+// mergedMetadata reads what PATCH sets, and with null removes; other names stay as they are.
+func mergedMetadata(in *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
+	pairs := in.TextPatch("metadata")
+	out := sheaf.Opt[sheaf.MetadataChange]{Set: pairs.Set, Null: pairs.Null, Value: sheaf.MetadataChange{Merge: true}}
+	for _, p := range pairs.Value {
+		out.Value.Entries = append(out.Value.Entries, sheaf.MetadataEntry(p))
+	}
+	return out
+}
