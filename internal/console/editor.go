@@ -191,7 +191,7 @@ func (v *visit) bothTexts(form documentForm) error {
 	x.Diff = readDiff(unified)
 	form.Conflict, form.Revision = x, saved.Revision
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-		Text: x.By + " saved this document while you were writing. Nothing is lost: both texts are below"})
+		Text: "while you were writing, " + x.By + " saved this document. Nothing is lost: both texts are below"})
 }
 
 // fieldOf is the field of the editor that a fault is about, by its first word, or empty: rules begin
