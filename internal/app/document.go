@@ -234,6 +234,17 @@ func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 	})
 }
 
+// DeletedDocument returns a document that is deleted, or NotFound.
+func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
+	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Document, error) {
+		d, err := r.AnyDocument(c.Workspace, id)
+		if err == nil && d.Deleted == nil {
+			return sheaf.Document{}, sheaf.Missing("document")
+		}
+		return d, err
+	})
+}
+
 // PurgeDocument removes a deleted document for good, with its texts and versions. One that is not
 // deleted is CONFLICT. No event tells of it: its deletion was told.
 func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {

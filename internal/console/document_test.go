@@ -240,3 +240,28 @@ func TestSearch_FindsAndTellsWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestTrash_ListsRestoresAndDeletesForGood(t *testing.T) {
+	w := newTown(t)
+	list := func() string {
+		t.Helper()
+		return w.ask(http.MethodGet, w.address("/w/{workspace}/trash"), w.owner).Body.String()
+	}
+	if body := list(); !strings.Contains(body, "Restore Gone") || strings.Contains(body, "Restore Document") {
+		t.Errorf("the trash is %s", body)
+	}
+	if got := w.send("/w/{workspace}/documents/"+w.ids["trash"]+"/restore", nil); got.Code != http.StatusSeeOther || strings.Contains(list(), "Restore Gone") {
+		t.Errorf("the restore gets %d", got.Code)
+	}
+	purge := "/w/{workspace}/trash/{id}/delete"
+	if got := w.send(purge, nil); got.Code != http.StatusNotFound {
+		t.Errorf("one that is not deleted gets %d", got.Code)
+	}
+	w.must(w.a.DeleteDocument(t.Context(), w.caller, sheaf.DocumentID(w.ids["trash"]), sheaf.Match{}))
+	if got := w.send(purge, nil); got.Code != http.StatusSeeOther || strings.Contains(list(), "Restore Gone") {
+		t.Errorf("deleting for good gets %d", got.Code)
+	}
+	if _, err := w.a.RestoreDocument(t.Context(), w.caller, sheaf.DocumentID(w.ids["trash"])); sheaf.KindOf(err) != sheaf.NotFound {
+		t.Errorf("it can be restored: %v", err)
+	}
+}

@@ -71,6 +71,9 @@ POST /w/{workspace}/documents/{id}: documents:write
 GET /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/restore: documents:write
+GET /w/{workspace}/trash: documents:read
+GET /w/{workspace}/trash/{id}/delete: documents:write
+POST /w/{workspace}/trash/{id}/delete: documents:write
 GET /w/{workspace}/webhooks: webhooks:read
 GET /w/{workspace}/webhooks/new: webhooks:write
 POST /w/{workspace}/webhooks: webhooks:write
@@ -193,6 +196,9 @@ func (w *town) fill() {
 	w.must(err)
 	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
 	w.must(err)
+	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
+	w.must(err)
+	w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
 	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin)
 	w.must(err)
 	hook, err := w.a.CreateSubscription(ctx, w.caller, sheaf.SubscriptionChange{Name: sheaf.Some("Webhook"), URL: sheaf.Some("https://example.com/"),
@@ -205,7 +211,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -249,6 +255,8 @@ func (w *town) everything() string {
 	w.must(err)
 	documents, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Paging: all})
 	w.must(err)
+	trash, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Deleted: true, Paging: all})
+	w.must(err)
 	members, err := w.a.Members(ctx, w.caller)
 	w.must(err)
 	s, err := w.a.Session(ctx, w.owner)
@@ -259,7 +267,7 @@ func (w *town) everything() string {
 	w.must(err)
 	keys, err := w.a.Keys(ctx, w.caller, all)
 	w.must(err)
-	b, err := json.Marshal([]any{folders, projects, documents, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	b, err := json.Marshal([]any{folders, projects, documents, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }

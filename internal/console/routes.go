@@ -115,6 +115,10 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocument),
 		post("/w/{workspace}/documents/{id}/restore", docsWrite, c.restoreDocument),
 
+		get("/w/{workspace}/trash", docsRead, c.trash),
+		get("/w/{workspace}/trash/{id}/delete", docsWrite, c.purgeForm),
+		post("/w/{workspace}/trash/{id}/delete", docsWrite, c.purge),
+
 		get("/w/{workspace}/webhooks", hooksRead, c.webhooks),
 		get("/w/{workspace}/webhooks/new", hooksWrite, c.newWebhook),
 		post("/w/{workspace}/webhooks", hooksWrite, c.createWebhook),

@@ -105,6 +105,38 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	b.until("the first text", "!document.querySelector('.prose').innerText.includes('One other line.')")
 }
 
+// What was deleted is in the trash, comes back from there, or goes for good.
+func TestTrash_RestoresAndDeletesForGood(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	for _, title := range []string{"Draft", "Letter"} {
+		b.writeDocument(title, "text of "+title)
+		b.click("=Delete")
+		b.see("dialog .danger")
+		b.click("=Delete the document")
+		b.read("The document was deleted.")
+	}
+	b.open("/")
+	b.arrive("My workspace")
+	b.click("=Trash")
+	b.arrive("Trash")
+	b.read("2 deleted documents")
+	b.shot("trash")
+	b.clickAway("=Restore Draft")
+	b.read("Draft")
+	b.open("/")
+	b.arrive("My workspace")
+	b.click("=Trash")
+	b.arrive("Trash")
+	b.click("=Delete for good: Letter")
+	b.see("dialog .danger")
+	b.shot("trash-delete")
+	b.click("dialog .danger")
+	b.arrive("Trash")
+	b.read("The trash is empty")
+}
+
 // What was not saved is there after a reload, and gone when it is discarded.
 func TestEditor_KeepsUnsavedTextOverAReload(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,56 @@
+package console
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// trashPage is the data of trash.html.
+type trashPage struct {
+	Documents []sheaf.Document
+	Total     int64
+	More      string
+}
+
+// trash answers GET /w/{workspace}/trash: it lists the deleted documents, the last deleted first.
+func (c *Console) trash(v *visit) error {
+	offset := v.offset()
+	page, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Deleted: true, Sort: sheaf.DocumentsByDeleted,
+		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true}})
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "trash", "", trashPage{page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)})
+}
+
+// inTrash finds the deleted document in the path, or NotFound.
+func (v *visit) inTrash() (sheaf.Document, error) {
+	id, err := id[sheaf.DocumentID](v, "document")
+	if err != nil {
+		return sheaf.Document{}, err
+	}
+	return v.console.app.DeletedDocument(v.r.Context(), v.caller, id)
+}
+
+// purgeForm answers GET /w/{workspace}/trash/{id}/delete: it asks whether a document shall be gone
+// for good.
+func (c *Console) purgeForm(v *visit) error {
+	d, err := v.inTrash()
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "trash-delete", "", d)
+}
+
+// purge answers POST /w/{workspace}/trash/{id}/delete: it removes a deleted document for good.
+func (c *Console) purge(v *visit) error {
+	d, err := v.inTrash()
+	if err != nil {
+		return err
+	}
+	if err := c.app.PurgeDocument(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
+		return v.again("trash-delete", d, err)
+	}
+	return v.done(v.at("trash"))
+}
