@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -79,7 +80,11 @@ func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, err
 // Events returns a page of the workspace's log, in commit order. after is the number behind which
 // it begins.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
-	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}, total: -1}
+	l := listing{columns: EventColumns, table: "events", order: []string{"number"}, total: -1}
+	var err error
+	if l.where, err = r.eventsWhere(ws, f, after); err != nil {
+		return sheaf.Page[sheaf.Event]{}, err
+	}
 	if err := r.eventTotal(&l, ws, f, after); err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
@@ -87,8 +92,19 @@ func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) 
 }
 
 // eventsWhere is the condition of the events that a filter leaves behind a number.
-func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions) {
+func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions, err error) {
 	w.And("ws = ?", ws)
+	if f.Since != nil {
+		first, found, err := r.firstSince(ws, *f.Since)
+		if err != nil {
+			return w, err
+		}
+		if !found {
+			first = math.MaxInt64
+		}
+		after = max(after, first-1)
+		w.And("+at >= ?", f.Since) // the plus keeps the planners from choosing an index by it
+	}
 	if after > 0 {
 		w.And("number > ?", after)
 	}
@@ -98,19 +114,46 @@ func eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engi
 	if f.Resource != "" {
 		w.And("resource_id = ?", idBytes(f.Resource))
 	}
-	if f.Since != nil {
-		// Their order is that of numbers, and times are in that order but for the clocks of several
-		// nodes: the index of times finds the first number, and the plus keeps the engine from
-		// reading by it again.
-		w.And("number >= (SELECT MIN(number) FROM events WHERE ws = ? AND at >= ?)", ws, f.Since)
-		w.And("+at >= ?", f.Since)
-	}
-	return w
+	return w, nil
+}
+
+// Whoever asks for the events since a time is answered without an index of times, which
+// would be one more page for every write. The times of a log rise with its numbers, which have no
+// gap, but for what the clocks of nodes differ: so the log is bisected for a time that is earlier
+// by as much, and the few events from there on are looked at one by one.
+//
+// clockSlack is that much: five times what a node may be wrong before it is refused work.
+const clockSlack = 10 * time.Second
+
+const isEarly = `(SELECT e.at FROM events e WHERE e.ws = $1 AND e.number = (b.low + b.high) / 2) < $2`
+
+const firstSince = `
+WITH RECURSIVE bisection (low, high) AS (
+  SELECT (SELECT MIN(number) FROM events WHERE ws = $1), (SELECT MAX(number) FROM events WHERE ws = $1) + 1
+  UNION ALL
+  SELECT CASE WHEN ` + isEarly + ` THEN (b.low + b.high) / 2 + 1 ELSE b.low END,
+    CASE WHEN ` + isEarly + ` THEN b.high ELSE (b.low + b.high) / 2 END
+  FROM bisection b
+  WHERE b.low < b.high
+)
+SELECT number
+FROM events
+WHERE ws = $1 AND number >= (SELECT low FROM bisection WHERE low >= high) AND +at >= $3
+ORDER BY number
+LIMIT 1`
+
+// firstSince returns the number of the first event that is not from before a time, if there is one.
+func (r *Reader) firstSince(ws sheaf.WorkspaceID, since time.Time) (number int64, found bool, err error) {
+	return one(r, firstSince, (*row).Int, ws, since.Add(-clockSlack), since)
 }
 
 // EventsAfter returns at most that many of the workspace's events behind a number, in commit order.
 func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
-	l := listing{columns: EventColumns, table: "events", where: eventsWhere(ws, f, after), order: []string{"number"}}
+	where, err := r.eventsWhere(ws, f, after)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{columns: EventColumns, table: "events", where: where, order: []string{"number"}}
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
@@ -120,18 +163,14 @@ const logEnds = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
   COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
 
-const countSince = `
-SELECT COUNT(*)
-FROM events
-WHERE ws = $1 AND at >= $2 AND number > $3`
-
-// eventTotal needs no counting without filters, as the numbers have no gap above the oldest that is
-// kept. Those since a time are counted in its index.
+// eventTotal needs no counting without filters, as the numbers have no gap
+// above the oldest that is kept. Those since a time are counted in the index of
+// the log's order, which has their times.
 func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (err error) {
 	switch {
 	case f.Type != "" || f.Resource != "": // counted as all lists are
 	case f.Since != nil:
-		l.total, err = r.count(countSince, ws, f.Since, after)
+		l.total, err = r.count("SELECT COUNT(*) FROM events "+r.dialect().By("events_in_order")+l.where.SQL(), l.where.Args...)
 	default:
 		err = r.query(logEnds, func(w *row) {
 			first, last := w.Int(), w.Int()
@@ -141,13 +180,13 @@ func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilte
 	return err
 }
 
-// oldLogs reads one entry of the index of times for each workspace.
+// oldLogs reads the first event of each workspace.
 const oldLogs = `
 SELECT w.id
 FROM workspaces w
-WHERE (SELECT MIN(e.at) FROM events e WHERE e.ws = w.ws) < $1`
+WHERE (SELECT e.at FROM events e WHERE e.ws = w.ws ORDER BY e.number LIMIT 1) < $1`
 
-// OldLogs returns the workspaces that have events from before a time.
+// OldLogs returns the workspaces whose log begins before a time.
 func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
 	return all(r, oldLogs, readID[sheaf.WorkspaceID], before)
 }

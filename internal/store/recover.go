@@ -14,14 +14,8 @@ import (
 // (Recoverable), and the transaction looks only at its lane: whether what was counted is still
 // held.
 
-// firstSince is the number of the first event that is not from before a time. The times of a log
-// rise with its numbers but for what the clocks of nodes differ.
-const firstSince = `
-SELECT MIN(number)
-FROM (SELECT number FROM events WHERE ws = $1 AND at >= $2 ORDER BY at, number LIMIT 1000) AS q`
-
-// Recoverable is how much recovery would send of a lane, as a snapshot has counted it. The zero
-// value has counted nothing.
+// Recoverable is how much recovery would send of a lane, as a snapshot has counted it. The zero value
+// has counted nothing.
 type Recoverable struct {
 	counted bool
 	// What the lane said then, by which the transaction knows whether it is as it was.
@@ -44,8 +38,8 @@ func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since
 	if err != nil {
 		return Recoverable{}, err
 	}
-	first, _, err := one(r, firstSince, (*row).OptInt, ws, since)
-	if err != nil || first == nil {
+	first, found, err := r.firstSince(ws, since)
+	if err != nil || !found {
 		return Recoverable{}, err
 	}
 	end, err := r.end(&l)
@@ -54,10 +48,10 @@ func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since
 	}
 	from, to := l.held()
 	out := Recoverable{counted: true, heldFrom: from, recoveredAt: l.lastRecovered(), upTo: min(to, end)}
-	if out.fresh, err = r.countFresh(&l, max(from, *first), out.upTo); err != nil {
+	if out.fresh, err = r.countFresh(&l, max(from, first), out.upTo); err != nil {
 		return out, err
 	}
-	out.stopped, err = r.count(countStopped, l.sub, *first)
+	out.stopped, err = r.count(countStopped, l.sub, first)
 	return out, err
 }
 
@@ -143,8 +137,8 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	if err != nil {
 		return 0, err
 	}
-	first, _, err := one(&tx.Reader, firstSince, (*row).OptInt, ws, since)
-	if err != nil || first == nil {
+	first, found, err := tx.firstSince(ws, since)
+	if err != nil || !found {
 		return 0, err
 	}
 	known := before.holds(&l)
@@ -152,12 +146,12 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 		before = Recoverable{}
 	}
 	from, to := l.held()
-	from, to = max(from, *first), min(to, l.cursor)
+	from, to = max(from, first), min(to, l.cursor)
 	held, err := tx.countFresh(&l, max(from, before.upTo+1), to)
 	if err != nil {
 		return 0, err
 	}
-	lowest, restarted, err := tx.restart(&l, *first, now)
+	lowest, restarted, err := tx.restart(&l, first, now)
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +162,7 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 		lowest = min(lowest, from)
 	}
 	l.rewind(lowest, now)
-	l.heldBefore(*first)
+	l.heldBefore(first)
 	return before.fresh + held + restarted, tx.saveLane(&l)
 }
 

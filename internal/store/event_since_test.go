@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/pgtest"
+)
+
+// The first event since a time is what reading the whole log finds, also where the clocks of nodes differ and where the
+// oldest events are gone.
+func TestFirstSince_FindsWhatAScanFinds(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openTest(t, o)
+			put(t, s, testWorkspace(theWorkspace))
+			random := rand.New(rand.NewPCG(1, 2))
+			times := make([]time.Time, 301) // by number
+			begin := time.UnixMilli(1_790_000_000_000)
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				w, err := tx.LockWorkspace(theWorkspace)
+				if err != nil {
+					return err
+				}
+				var events []sheaf.Event
+				for n := 1; n < len(times); n++ {
+					times[n] = begin.Add(time.Duration(n)*time.Second + time.Duration(random.IntN(9000))*time.Millisecond)
+					events = append(events, sheaf.Event{ID: sheaf.EventID(fmt.Sprintf("evt_0198c0de-0000-7000-8000-%012x", n)),
+						Type: sheaf.ProjectCreated, ResourceID: "0198c0de-0000-7000-8000-000000000077", At: times[n], Body: []byte("{}")})
+				}
+				if err := tx.AppendEvents(&w, events); err != nil {
+					return err
+				}
+				if err := tx.SaveWorkspace(w); err != nil {
+					return err
+				}
+				_, err = tx.DeleteEvents(theWorkspace, 40, 40)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := begin.Add(-time.Minute); at.Before(begin.Add(7 * time.Minute)); at = at.Add(777 * time.Millisecond) {
+				want := int64(0)
+				for n := 41; n < len(times) && want == 0; n++ {
+					if !times[n].Before(at) {
+						want = int64(n)
+					}
+				}
+				var got int64
+				var found bool
+				err := s.Read(context.Background(), func(r *Reader) (err error) {
+					got, found, err = r.firstSince(theWorkspace, at)
+					return err
+				})
+				if err != nil || found != (want != 0) || found && got != want {
+					t.Fatalf("since %s: %d, %t, %v, want %d", at, got, found, err, want)
+				}
+			}
+		})
+	}
+}
