@@ -11,16 +11,22 @@ import (
 // Document is what projects group.
 type Document struct {
 	Received
-	ID          string            `json:"id"`
-	Title       string            `json:"title"`
-	Description *string           `json:"description"`
-	ProjectID   *string           `json:"project_id"`  // nil: in no project
-	ExternalID  *string           `json:"external_id"` // what another system calls it
-	URL         *string           `json:"url"`         // where it is in another system
-	Metadata    map[string]string `json:"metadata"`    // nil: none
-	CreatedAt   time.Time         `json:"created_at"`
-	UpdatedAt   time.Time         `json:"updated_at"`
-	DeletedAt   *time.Time        `json:"deleted_at"` // in lists of deleted ones alone
+	ID          string  `json:"id"`
+	Title       string  `json:"title"`
+	Description *string `json:"description"`
+	ProjectID   *string `json:"project_id"` // nil: in no project
+	// Version counts the changes of title and text, from 1 on.
+	Version       int64  `json:"version"`
+	ContentBytes  int64  `json:"content_bytes"`
+	ContentSHA256 string `json:"content_sha256"` // of the text, hexadecimal
+	// Content is the text, which is Markdown. Get alone has it; elsewhere it is nil.
+	Content    *string           `json:"content"`
+	ExternalID *string           `json:"external_id"` // what another system calls it
+	URL        *string           `json:"url"`         // where it is in another system
+	Metadata   map[string]string `json:"metadata"`    // nil: none
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+	DeletedAt  *time.Time        `json:"deleted_at"` // in lists of deleted ones alone
 }
 
 // NewDocument is a document to create; empty fields are left out.
@@ -39,6 +45,7 @@ type DocumentChange struct {
 	Title       Opt[string] `json:"title,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
 	ProjectID   Opt[string] `json:"project_id,omitzero"`
+	Content     Opt[string] `json:"content,omitzero"`
 	ExternalID  Opt[string] `json:"external_id,omitzero"`
 	URL         Opt[string] `json:"url,omitzero"`
 	// Metadata is merged by Update: names that are left out stay, and a value of nil removes one. Put
