@@ -21,7 +21,7 @@ func TestCompletion_InBash(t *testing.T) {
 		"sheaf projects list --fo":        "--folder",
 		"sheaf webhooks rotate":           "rotate-secret",
 		"sheaf projects get projects --j": "--json",
-		"sheaf im":                        "import",
+		"sheaf im":                        "import import-markdown",
 		"sheaf import --dr":               "--dry-run",
 		"sheaf export --w":                "--workspace",
 		"sheaf serve --data":              "--data --database-url",

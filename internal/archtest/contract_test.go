@@ -20,7 +20,7 @@ const contractPage = "docs/contract.md"
 
 var (
 	ruleStart  = regexp.MustCompile(`(?m)^<a id="(d[0-9]+[a-z]?)"></a>\*\*(D[0-9]+[a-z]?) `)
-	ruleNumber = regexp.MustCompile(`\bD[0-9]{1,2}[a-z]?\b`)
+	ruleNumber = regexp.MustCompile(`\bD[0-9]{1,3}[a-z]?\b`)
 	testRef    = regexp.MustCompile("\\[`(Test\\w+)`\\]")
 	testTarget = regexp.MustCompile("(?m)^\\[`(Test\\w+)`\\]: (\\S+)$")
 )

@@ -114,7 +114,7 @@ func (c *profileSet) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	api, err := p.client(l)
+	api, err := p.client(l, fewRetries)
 	if err != nil {
 		return err
 	}

@@ -96,9 +96,13 @@ func (f apiFlags) key(p *Program) (string, error) {
 	return value, nil
 }
 
-// client returns a client for the login. Pauses that a person would notice are told.
-func (p *Program) client(l login) (*client.Client, error) {
-	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: 2,
+// fewRetries is how often most commands repeat a request: somebody waits for the answer.
+const fewRetries = 2
+
+// client returns a client for the login, which repeats a request so often. Pauses that a person
+// would notice are told.
+func (p *Program) client(l login, retries int) (*client.Client, error) {
+	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: retries,
 		OnRetry: func(err error, pause time.Duration) {
 			if pause >= 2*time.Second {
 				fmt.Fprintf(p.Stderr, "again in %v: %s\n", pause.Round(time.Second), OneLine(said(err)))
@@ -112,11 +116,15 @@ func (p *Program) client(l login) (*client.Client, error) {
 
 // call makes calls to the server that the flags name.
 func (f apiFlags) call(ctx context.Context, p *Program, act func(context.Context, *client.Client) error) error {
+	return f.callWith(ctx, p, fewRetries, act)
+}
+
+func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act func(context.Context, *client.Client) error) error {
 	l, err := f.login(p)
 	if err != nil {
 		return err
 	}
-	c, err := p.client(l)
+	c, err := p.client(l, retries)
 	if err != nil {
 		return err
 	}

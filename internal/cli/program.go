@@ -1,6 +1,6 @@
 // Package cli is the commands that talk to a running server through the public client: projects,
-// folders, documents, search, events, webhooks, listen and profile. It also has what every command of the
-// program shares: what it gets from outside, and how it prints.
+// folders, documents, search, events, webhooks, listen, profile and folders of Markdown. It also has
+// what every command of the program shares: what it gets from outside, and how it prints.
 //
 // It opens no store and knows no rule: what a server allows, the server says.
 package cli
@@ -22,14 +22,16 @@ import (
 
 // Commands are those that talk to a server, as a part of the command line.
 type Commands struct {
-	Listen    listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
-	Projects  projectsCommands  `cmd:"" help:"Work with the projects of a server."`
-	Folders   foldersCommands   `cmd:"" help:"Work with the folders of a server."`
-	Documents documentsCommands `cmd:"" help:"Work with the documents of a server."`
-	Search    searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
-	Events    eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
-	Webhooks  webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
-	Profile   profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
+	Listen         listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
+	Projects       projectsCommands  `cmd:"" help:"Work with the projects of a server."`
+	Folders        foldersCommands   `cmd:"" help:"Work with the folders of a server."`
+	Documents      documentsCommands `cmd:"" help:"Work with the documents of a server."`
+	Search         searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
+	Events         eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
+	Webhooks       webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
+	ImportMarkdown importMarkdown    `cmd:"" help:"Bring a folder or zip archive of Markdown to a server; again, to bring what changed."`
+	ExportMarkdown exportMarkdown    `cmd:"" help:"Write the documents of a server into a folder of Markdown."`
+	Profile        profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
 }
 
 // Program is what a command gets from outside.

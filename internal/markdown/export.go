@@ -22,6 +22,11 @@ func NewExport(paths map[string]string) *Export {
 	return &Export{paths, NewIndex(slices.Sorted(maps.Values(paths)))}
 }
 
+// IDs returns the documents in the order of their paths.
+func (x *Export) IDs() []string {
+	return slices.SortedFunc(maps.Keys(x.paths), func(a, b string) int { return comparePaths(x.paths[a], x.paths[b]) })
+}
+
 // File is the path and the bytes of a document's file. Links to documents that are exported too
 // lead to their files, and links to files are written in one way, so that the next export writes
 // the same.

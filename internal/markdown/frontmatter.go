@@ -11,13 +11,12 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // fence is the line before and behind front matter.
 const fence = "---"
-
-// maxMetadata is how long a document's metadata may be, as JSON.
-const maxMetadata = 8192
 
 // cutFrontMatter splits a text that begins with front matter. One blank line behind it is a part of
 // it, as Format writes it.
@@ -125,7 +124,7 @@ func (p *Page) setField(name string, value *yaml.Node) {
 		}
 	case name == "description" && value.Kind == yaml.ScalarNode:
 		p.Description = text
-	case name == "url" && isURL(text):
+	case name == "url" && sheaf.CheckURL(text) == nil:
 		p.URL = text
 	case name == "metadata" && value.Kind == yaml.MappingNode:
 		if nested, ok := pairs(value); ok {
@@ -153,18 +152,16 @@ func (p *Page) setMetadata(name, value string) {
 			break
 		}
 		suffix := fmt.Sprintf("_%d", n)
-		free = clip(name, maxMetadataName-len(suffix)) + suffix
+		free = clip(name, sheaf.MaxMetadataName-len(suffix)) + suffix
 	}
 	p.Metadata[free] = value
 }
-
-const maxMetadataName = 64
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // metadataName is the nearest name that metadata may have.
 func metadataName(name string) string {
-	name = clip(notInNames.ReplaceAllString(name, "_"), maxMetadataName)
+	name = clip(notInNames.ReplaceAllString(name, "_"), sheaf.MaxMetadataName)
 	if name == "" {
 		return "_"
 	}

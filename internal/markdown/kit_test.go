@@ -122,7 +122,7 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 	for _, e := range plan.Create {
 		content, whole := text(e)
 		id := w.id()
-		w.documents = append(w.documents, Document{ID: id, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(folderOf(e.Path), source), source), Page: e.Page})
+		w.documents = append(w.documents, Document{ID: id, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(e.Folder(), source), source), Page: e.Page})
 		w.write(id, content)
 		ids[e.ExternalID] = id
 		if !whole {

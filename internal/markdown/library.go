@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // Entry is a file that becomes a document: all but its text, which is read when it is sent.
@@ -15,6 +17,9 @@ type Entry struct {
 	links      []string
 	sum        [sha256.Size]byte // of the whole file
 }
+
+// Folder is the path of the folder that the file is in; empty at the root.
+func (e *Entry) Folder() string { return folderOf(e.Path) }
 
 // Library is a tree whose files have all been read and found good, and what they are for a source.
 type Library struct {
@@ -27,9 +32,6 @@ type Library struct {
 	index  *Index
 	byPath map[string]*Entry
 }
-
-// MaxContent is how many bytes the text of a document may have.
-const MaxContent = 1 << 20
 
 // Load reads every file once. A file that cannot be a document, and a tree without any, is an
 // error: then nothing of it may be sent.
@@ -82,8 +84,8 @@ func (l *Library) load(path string) (size int, err error) {
 	}
 	const anyID = "document:00000000-0000-0000-0000-000000000000"
 	text := l.index.Rewrite(path, page.Content, func(string) (string, bool) { return anyID, true })
-	if len(text.Text) > MaxContent {
-		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(text.Text), MaxContent)
+	if len(text.Text) > sheaf.MaxContent {
+		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(text.Text), sheaf.MaxContent)
 	}
 	e := &Entry{Path: path, ExternalID: ExternalID(l.Source, path), Page: page, links: text.Targets, sum: sha256.Sum256(data)}
 	e.Content = ""

@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 func TestLoad_RefusesBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
-	links := strings.Repeat("[a](b.md)", MaxContent/40) // short in the file, too long with ids
+	links := strings.Repeat("[a](b.md)", sheaf.MaxContent/40) // short in the file, too long with ids
 	for about, c := range map[string]struct {
 		files files
 		words []string
 	}{
-		"too long":            {files{"big.md": strings.Repeat("a", MaxContent+1), "b.md": ""}, []string{"big.md: its text has 1048577 bytes, at most 1048576"}},
+		"too long":            {files{"big.md": strings.Repeat("a", sheaf.MaxContent+1), "b.md": ""}, []string{"big.md: its text has 1048577 bytes, at most 1048576"}},
 		"too long with links": {files{"big.md": links, "b.md": ""}, []string{"big.md: its text has", "at most 1048576"}},
 		"far too long":        {files{"big.md": strings.Repeat("a", maxFile+1)}, []string{"big.md", "more than 8388608 bytes"}},
 		"several":             {files{"a.md": "\xff", "b.md": "\x00", "c.md": "fine"}, []string{"a.md: it is not UTF-8", "b.md: it has a NUL"}},
@@ -36,7 +38,7 @@ func TestLoad_RefusesBeforeAnythingIsSent(t *testing.T) {
 	if _, err := Load(many.tree(t), "s"); err == nil || !strings.Contains(err.Error(), "09.md") || strings.Contains(err.Error(), "10.md") || !strings.Contains(err.Error(), "20 more") {
 		t.Errorf("many: %v", err)
 	}
-	if _, err := Load(files{"exact.md": strings.Repeat("a", MaxContent)}.tree(t), "s"); err != nil {
+	if _, err := Load(files{"exact.md": strings.Repeat("a", sheaf.MaxContent)}.tree(t), "s"); err != nil {
 		t.Errorf("exactly as long as allowed: %v", err)
 	}
 	for _, name := range []string{"", "a b", "a:b", "ü", ".a", strings.Repeat("a", 65)} {

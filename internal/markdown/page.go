@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -69,8 +68,8 @@ func (p Page) check() error {
 	if strings.ContainsRune(p.Title+p.Description, 0) {
 		return errors.New("its front matter has a NUL character")
 	}
-	if n := len(encodeMetadata(p.Metadata)); n > maxMetadata {
-		return fmt.Errorf("its front matter makes %d bytes of metadata, at most %d are allowed", n, maxMetadata)
+	if n := len(encodeMetadata(p.Metadata)); n > sheaf.MaxMetadata {
+		return fmt.Errorf("its front matter makes %d bytes of metadata, at most %d are allowed", n, sheaf.MaxMetadata)
 	}
 	return nil
 }
@@ -147,13 +146,4 @@ func shorten(text string) string {
 		text = strings.TrimSpace(string([]rune(text)[:sheaf.MaxName]))
 	}
 	return text
-}
-
-// maxURL is how long the address of a document may be.
-const maxURL = 2048
-
-// isURL reports whether a document takes the text as its address.
-func isURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= maxURL
 }

@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-)
 
-// maxExternalID is how many characters an external id may have.
-const maxExternalID = 200
+	"sheaf.dev/internal/sheaf"
+)
 
 // pathName is the name in a document's metadata under which its path stands when the external id
 // has only the path's hash.
@@ -32,7 +31,7 @@ func CheckSource(name string) error {
 // and the path, or what stands for a path that is too long.
 func ExternalID(source, path string) string {
 	id := source + ":" + path
-	if utf8.RuneCountInString(id) <= maxExternalID {
+	if utf8.RuneCountInString(id) <= sheaf.MaxExternalID {
 		return id
 	}
 	sum := sha256.Sum256([]byte(path))

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"archive/zip"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const fixtures = "../../internal/markdown/testdata/"
+
+// another is the same server with a workspace that is empty.
+func (r *remote) another(t *testing.T) *remote {
+	t.Helper()
+	w := r.API.Workspace(sheaf.Business)
+	env := maps.Clone(r.env)
+	env["SHEAF_API_KEY"] = w.Key()
+	return &remote{r.API, w, env}
+}
+
+// markdownOf reads the files of a folder by their paths.
+func markdownOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".markdown" {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		out[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// exported runs an export and returns its files.
+func (r *remote) exported(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	r.do(t, append([]string{"export-markdown", dir}, args...)...)
+	return markdownOf(t, dir)
+}
+
+func putFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// events counts what has happened in the workspace.
+func (r *remote) events(t *testing.T) int {
+	t.Helper()
+	return len(r.list(t, "events", "list"))
+}
+
+func counts(t *testing.T, got map[string]any, want map[string]float64) {
+	t.Helper()
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s: %v, want %v", name, got[name], n)
+		}
+	}
+}
+
+// D123: a vault becomes folders, projects and documents, whose links lead to each other.
+func TestMarkdown_AVaultIsImported(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	got := r.json(t, "import-markdown", fixtures+"obsidian", "--source", "vault")
+	counts(t, got, map[string]float64{"created": 4, "updated": 0, "trashed": 0, "pictures": 2, "other_files": 1})
+	lacks(t, r.do(t, "folders", "tree", "--projects"), "Projects/", "└── Sheaf  (2 documents)", "vault  (1 document)", "Daily  (1 document)")
+
+	ideas := r.documentOf(t, "vault:Projects/Sheaf/Ideas.md")
+	if ideas["title"] != "Ideas & plans" || ideas["description"] != "What comes next: maybe." {
+		t.Errorf("the ideas are %v", ideas)
+	}
+	page := r.documentOf(t, "vault:Projects/Sheaf/Sheaf.md")
+	if text := page["content"].(string); !strings.Contains(text, fmt.Sprintf("[Ideas](document:%s)", ideas["id"])) {
+		t.Errorf("the link is not there: %q", text)
+	}
+	if m := page["metadata"].(map[string]any); m["tags"] != "project, go" || m["created"] != "2026-11-02" {
+		t.Errorf("metadata %v", m)
+	}
+}
+
+// documentOf is the document of an external id, with its text.
+func (r *remote) documentOf(t *testing.T, externalID string) map[string]any {
+	t.Helper()
+	for _, d := range r.list(t, "documents", "list") {
+		if d["external_id"] == externalID {
+			return r.json(t, "documents", "get", d["id"].(string))
+		}
+	}
+	t.Fatalf("%s is not there", externalID)
+	return nil
+}
+
+// D123: a second run changes what changed, and nothing else: no event tells of the rest.
+func TestMarkdown_ASecondRunBringsWhatChanged(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	for name, text := range map[string]string{"a.md": "# A\n\nTo [b](b.md).\n", "b.md": "# B\n\nTo [a](a.md).\n", "x/c.md": "---\nk: v\n---\n\nC\n", "x/d.md": "D\n"} {
+		putFile(t, dir, name, text)
+	}
+	source := []string{"import-markdown", dir, "--source", "s"}
+	r.json(t, source...)
+	before := r.events(t)
+	counts(t, r.json(t, source...), map[string]float64{"created": 0, "updated": 0, "unchanged": 4})
+	if after := r.events(t); after != before {
+		t.Errorf("%d events for nothing", after-before)
+	}
+
+	putFile(t, dir, "b.md", "# B\n\nTo [a](a.md), later.\n")
+	putFile(t, dir, "x/c.md", "C\n")
+	putFile(t, dir, "x/e.md", "E\n")
+	if err := os.Remove(filepath.Join(dir, "x/d.md")); err != nil {
+		t.Fatal(err)
+	}
+	plan := r.do(t, append(source, "--dry-run", "--prune")...)
+	lacks(t, plan, "create  x/e.md", "update  b.md", "content", "update  x/c.md", "metadata", "trash   x/d.md", "1 to create, 2 to update, 1 to put into the trash, 1 unchanged")
+	if after := r.events(t); after != before {
+		t.Errorf("a dry run made %d events", after-before)
+	}
+	lacks(t, r.do(t, source...), "created 1, updated 2, 1 unchanged", "1 document without a file")
+	if after := r.events(t); after != before+3 {
+		t.Errorf("%d events for three changes", after-before)
+	}
+	if c := r.documentOf(t, "s:x/c.md"); c["metadata"] != nil || c["version"] != float64(1) {
+		t.Errorf("c is %v", c)
+	}
+	r.documentOf(t, "s:x/d.md")
+	counts(t, r.json(t, append(source, "--prune")...), map[string]float64{"trashed": 1, "unchanged": 4})
+	if n := len(r.list(t, "documents", "list")); n != 4 {
+		t.Errorf("%d documents are left", n)
+	}
+	// A file that comes back brings its document back.
+	id := r.list(t, "documents", "list", "--sort", "created_at")[0]["id"]
+	putFile(t, dir, "x/d.md", "D again\n")
+	r.json(t, source...)
+	if d := r.documentOf(t, "s:x/d.md"); d["content"] != "D again\n" || d["version"] != float64(2) {
+		t.Errorf("brought back as %v", d)
+	}
+	if r.list(t, "documents", "list", "--sort", "created_at")[0]["id"] != id {
+		t.Error("another document stands in its place")
+	}
+}
+
+// What somebody has moved and renamed stays where it is: only fields and text follow the file.
+func TestMarkdown_LeavesPlacesAlone(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	putFile(t, dir, "x/a.md", "A\n")
+	r.json(t, "import-markdown", dir, "--source", "s")
+	project := r.list(t, "projects", "list")[0]["id"].(string)
+	r.do(t, "projects", "update", project, "--name", "Renamed")
+	other := r.id(t, "projects", "create", "Other")
+	r.do(t, "documents", "update", r.documentOf(t, "s:x/a.md")["id"].(string), "--project", other)
+	putFile(t, dir, "x/a.md", "A, longer\n")
+	putFile(t, dir, "x/b.md", "B\n")
+	counts(t, r.json(t, "import-markdown", dir, "--source", "s"), map[string]float64{"created": 1, "updated": 1})
+	if a := r.documentOf(t, "s:x/a.md"); a["project_id"] != other || a["content"] != "A, longer\n" {
+		t.Errorf("a is %v", a)
+	}
+	if b := r.documentOf(t, "s:x/b.md"); b["project_id"] != project {
+		t.Errorf("b is %v", b)
+	}
+	if got := r.exported(t); !maps.Equal(got, map[string]string{"x/a.md": "A, longer\n", "x/b.md": "B\n"}) {
+		t.Errorf("exported %q", got)
+	}
+}
+
+// D123: export, import, export are equal byte for byte, here for this repository's own documentation
+// together with what people make by hand.
+func TestMarkdown_RoundTrip(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	r.json(t, "import-markdown", "../../docs", "--source", "docs")
+	if got := r.exported(t); !maps.Equal(got, markdownOf(t, "../../docs")) {
+		t.Errorf("our documentation comes back otherwise: %q", slices.Sorted(maps.Keys(got)))
+	}
+	folder := r.id(t, "folders", "create", "Team: notes")
+	project := r.id(t, "projects", "create", "a/b", "--folder", folder)
+	for _, title := range []string{"Same", "same", "# odd\ttitle", ".."} {
+		r.id(t, "documents", "create", title, "--description", "by: hand", "--project", project)
+	}
+	r.id(t, "documents", "create", "README")
+
+	first := r.exported(t)
+	if _, there := first["Team- notes/a-b/same (2).md"]; !there || first["README (2).md"] != "---\ntitle: README\n---\n\n" {
+		t.Errorf("exported %q", slices.Sorted(maps.Keys(first)))
+	}
+	dir := t.TempDir()
+	for name, text := range first {
+		putFile(t, dir, name, text)
+	}
+	other := r.another(t)
+	other.json(t, "import-markdown", dir, "--source", "copy")
+	if second := other.exported(t); !maps.Equal(first, second) {
+		for name := range first {
+			if first[name] != second[name] {
+				t.Errorf("%s: %.200q, then %.200q", name, first[name], second[name])
+			}
+		}
+		t.Errorf("%d files, then %d", len(first), len(second))
+	}
+	if only := r.exported(t, "--source", "docs"); !maps.Equal(only, markdownOf(t, "../../docs")) {
+		t.Errorf("of the source alone: %q", slices.Sorted(maps.Keys(only)))
+	}
+}
+
+// D123: what is refused is refused before anything is written.
+func TestMarkdown_RefusedBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	putFile(t, dir, "big/a.md", "fine\n")
+	putFile(t, dir, "big/z.md", strings.Repeat("z", 1<<20+1))
+	putFile(t, dir, "latin/a.md", "fine\n")
+	putFile(t, dir, "latin/z.md", "caf\xe9\n")
+	putFile(t, dir, "none/a.txt", "no Markdown\n")
+	putFile(t, dir, "text.zip", "no archive\n")
+	f, err := os.Create(filepath.Join(dir, "climbs.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	for _, name := range []string{"a.md", "../z.md"} {
+		if _, err := z.Create(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, word := range map[string]string{
+		"big":        "z.md: its text has 1048577 bytes, at most 1048576 are allowed",
+		"latin":      "z.md: it is not UTF-8",
+		"none":       "there is no Markdown",
+		"text.zip":   "neither a folder nor a zip archive",
+		"climbs.zip": `"../z.md" leads elsewhere`,
+		"missing":    "no such file",
+	} {
+		sheafWith(t, r.env, "", "import-markdown", filepath.Join(dir, name), "--source", "s").fails(t, word)
+	}
+	sheafWith(t, r.env, "", "import-markdown", filepath.Join(dir, "big"), "--source", "a:b").fails(t, "no name for a source")
+	if n := r.events(t); n != 0 {
+		t.Errorf("%d events", n)
+	}
+}
+
+func TestMarkdown_AnArchive(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	path := filepath.Join(t.TempDir(), "outline.zip")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	if err := z.AddFS(os.DirFS(fixtures + "outline")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	counts(t, r.json(t, "import-markdown", path, "--source", "outline"), map[string]float64{"created": 4, "pictures": 2, "other_files": 2})
+	want := markdownOf(t, fixtures+"outline")
+	// Links are written in one way.
+	want["Engineering/Onboarding.md"] = strings.ReplaceAll(want["Engineering/Onboarding.md"], "(./", "(")
+	if got := r.exported(t); !maps.Equal(got, want) {
+		t.Errorf("exported %q", got)
+	}
+}
+
+func TestMarkdown_ExportsIntoAnEmptyFolderAlone(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	sheafWith(t, r.env, "", "export-markdown", filepath.Join(dir, "out")).fails(t, "no document to export")
+	r.id(t, "documents", "create", "One")
+	putFile(t, dir, "full/mine.txt", "mine")
+	sheafWith(t, r.env, "", "export-markdown", filepath.Join(dir, "full")).fails(t, "is not empty")
+	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, r.do(t, "export-markdown", filepath.Join(dir, "empty")), "wrote 1 file to")
+	if got := markdownOf(t, dir); !maps.Equal(got, map[string]string{"empty/One.md": ""}) {
+		t.Errorf("wrote %q", got)
+	}
+}
