@@ -84,10 +84,15 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("folders", c.Folders)
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
+	o.Int("versions", c.Versions)
 	o.Int("subscriptions", c.Subscriptions)
 }
 
 // recordCounts tells the numbers to a person.
 func recordCounts(c archive.Count) string {
-	return fmt.Sprintf("%d folders, %d projects, %d documents and %d subscriptions", c.Folders, c.Projects, c.Documents, c.Subscriptions)
+	past := ""
+	if c.Versions > 0 {
+		past = fmt.Sprintf(" with %d past versions", c.Versions)
+	}
+	return fmt.Sprintf("%d folders, %d projects, %d documents%s and %d subscriptions", c.Folders, c.Projects, c.Documents, past, c.Subscriptions)
 }

@@ -116,8 +116,8 @@ func projectLine(n int, folder string) string {
 }
 
 func documentLine(n int, project string) string {
-	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"external_id":"page %d","url":null,"metadata":{},"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
-		testID(n), n, quoted(project), n)
+	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"external_id":"page %d","url":null,"metadata":{},"content":"# Page %d\n","version":1,"version_user_id":%q,"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z","created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+		testID(n), n, quoted(project), n, n, testID(7))
 }
 
 func subscriptionLine(n int, url string) string {
@@ -350,7 +350,7 @@ func TestImport_ReadsStrictly(t *testing.T) {
 		"two":              {`{"kind":"end"}{}`, "has more data"},
 		"bad UTF-8":        {"{\"kind\":\"project\",\"id\":\"" + testID(1) + "\",\"name\":\"\xff\"}", "UTF-8"},
 		"NUL":              {`{"kind":"project","id":"` + testID(1) + `","name":"\u0000"}`, "NUL"},
-		"too long":         {`{"kind":"project","id":"` + testID(1) + `","name":"` + strings.Repeat("x", archive.MaxLine) + `"}`, "is longer than 65536 bytes"},
+		"too long":         {`{"kind":"project","id":"` + testID(1) + `","name":"` + strings.Repeat("x", archive.MaxLine) + `"}`, "is longer than 6356992 bytes"},
 		"a second head":    {`{"kind":"sheaf_export","form":1}`, "the first line, and no other"},
 		"an unknown event": {strings.Replace(subscriptionLine(1, "https://example.com"), "project.created", "x.y", 1), "not an event type"},
 	} {
@@ -519,7 +519,7 @@ func TestExport_ReplacesNoFile(t *testing.T) {
 	in.workspace = createWorkspace(t, in.flags, "business").ID
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	got := in.run(t, "export", "--workspace", in.workspace, path, "--json").succeeds(t)
-	if want := fmt.Sprintf(`{"file":%q,"folders":0,"projects":0,"documents":0,"subscriptions":0}`+"\n", path); got != want {
+	if want := fmt.Sprintf(`{"file":%q,"folders":0,"projects":0,"documents":0,"versions":0,"subscriptions":0}`+"\n", path); got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
 	if mode(t, path) != 0o600 {

@@ -7,17 +7,20 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Exported is one record of an export: one of the four is set.
+// Exported is one record of an export: a folder, a project, a document with its present version, a
+// past version with the document that it is of, or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
 	Project      *sheaf.Project
 	Document     *sheaf.Document
+	Version      *sheaf.VersionText
+	VersionOf    sheaf.DocumentID // of a past version
 	Subscription *sheaf.Subscription
 }
 
 // Export calls each for every record of a workspace, as of one moment: folders, parents before
-// their children, projects, documents without the deleted, and subscriptions. It returns NotFound
-// for an unknown workspace, and what each returns.
+// their children, projects, documents without the deleted, each followed by its past versions, newest
+// first, and subscriptions. It returns NotFound for an unknown workspace, and what each returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		if _, err := r.Workspace(id); err != nil {
@@ -36,7 +39,7 @@ func export(r *store.Reader, id sheaf.WorkspaceID, each func(Exported) error) er
 	if err := r.EachProject(id, func(p sheaf.Project) error { return each(Exported{Project: &p}) }); err != nil {
 		return err
 	}
-	if err := r.EachDocument(id, func(d sheaf.Document) error { return each(Exported{Document: &d}) }); err != nil {
+	if err := r.EachDocument(id, func(d sheaf.Document) error { return exportDocument(r, id, d, each) }); err != nil {
 		return err
 	}
 	all, err := r.EventSubscriptions(id)
@@ -46,4 +49,16 @@ func export(r *store.Reader, id sheaf.WorkspaceID, each func(Exported) error) er
 		}
 	}
 	return err
+}
+
+// exportDocument calls each for a document and for its past versions. One text is held at a time.
+func exportDocument(r *store.Reader, ws sheaf.WorkspaceID, d sheaf.Document, each func(Exported) error) error {
+	present, err := r.Version(ws, d.ID, d.Version)
+	if err != nil {
+		return err
+	}
+	if err := each(Exported{Document: &d, Version: &present}); err != nil || d.Version == 1 {
+		return err
+	}
+	return r.EachPastVersion(ws, d.ID, func(v sheaf.VersionText) error { return each(Exported{Version: &v, VersionOf: d.ID}) })
 }

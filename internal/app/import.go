@@ -9,30 +9,41 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// MaxImport is how many records one transaction imports at most.
-const MaxImport = 500
+// MaxImport is how many records one transaction imports at most, and MaxImportText how many bytes of
+// texts are enough for one: it takes no more after them.
+const (
+	MaxImport     = 500
+	MaxImportText = 8 << 20
+)
 
-// ImportRecord is one record to import: its identifier, its times (nil: now), and the one of the
-// four that is set.
+// ImportRecord is one record to import: its identifier, its times (nil: now), and the one noun that
+// is set. A document may have a Version beside it; a Version alone is a past one of the document that
+// has the identifier.
 type ImportRecord struct {
 	ID                   string
 	CreatedAt, UpdatedAt *time.Time
 	Folder               *sheaf.FolderChange
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
+	Version              *ImportVersion
 	Subscription         *sheaf.SubscriptionChange
+
+	text store.Text // of a document or a version: checkBatch prepares it, before the transaction
 }
 
 // ImportCount counts records by kind.
-type ImportCount struct{ Folders, Projects, Documents, Subscriptions int64 }
+type ImportCount struct{ Folders, Projects, Documents, Versions, Subscriptions int64 }
 
 // Sum is how many records there are of all kinds.
-func (c ImportCount) Sum() int64 { return c.Folders + c.Projects + c.Documents + c.Subscriptions }
+func (c ImportCount) Sum() int64 {
+	return c.Folders + c.Projects + c.Documents + c.Versions + c.Subscriptions
+}
 
 func (c *ImportCount) add(d ImportCount) {
 	c.Folders += d.Folders
 	c.Projects += d.Projects
 	c.Documents += d.Documents
+	c.Versions += d.Versions
 	c.Subscriptions += d.Subscriptions
 }
 
@@ -83,7 +94,9 @@ func (o Operator) CheckImport(r ImportRecord) error {
 	case r.Project != nil:
 		return checkNewProject(*r.Project)
 	case r.Document != nil:
-		return checkNewDocument(*r.Document)
+		return firstError(checkNewDocument(*r.Document), o.checkVersion(r.Version))
+	case r.Version != nil:
+		return firstError(checkNewDocument(sheaf.DocumentChange{Title: r.Version.Title, Content: r.Version.Content}), o.checkVersion(r.Version))
 	}
 	return o.app.checkNewSubscription(*r.Subscription)
 }
@@ -133,7 +146,8 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 			return Imported{}, err
 		}
 		w.caller.User = owner
-		im := newImporting(w.ws, w.now)
+		im := newImporting(w.ws, w.now, o.app.quota(w.ws.Plan))
+		im.owner = owner
 		if err := im.judge(&w.Reader, batch); err != nil {
 			return Imported{}, err
 		}
@@ -142,6 +156,7 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
 
+// checkBatch returns what is wrong with a record by itself, and prepares the texts of all.
 func (o Operator) checkBatch(batch []ImportRecord) error {
 	if len(batch) > MaxImport {
 		return fmt.Errorf("a transaction imports %d records at most, not %d", MaxImport, len(batch))
@@ -150,6 +165,7 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 		if err := o.CheckImport(r); err != nil {
 			return &RecordError{i, err}
 		}
+		batch[i].text = store.NewText(r.Content())
 	}
 	return nil
 }
@@ -169,7 +185,10 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 	if err := w.InsertProjects(w.ws.ID, im.newProjects); err != nil {
 		return im.out, err
 	}
-	if err := w.InsertDocuments(w.ws.ID, im.newDocuments, w.author()); err != nil {
+	if err := w.InsertDocuments(w.ws.ID, im.newDocuments); err != nil {
+		return im.out, err
+	}
+	if err := w.saveVersions(im); err != nil {
 		return im.out, err
 	}
 	for i := range im.out.Subscriptions {
@@ -207,7 +226,7 @@ func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported,
 			if err != nil {
 				return Imported{}, err
 			}
-			r.im = newImporting(ws, r.operator.app.now())
+			r.im = newImporting(ws, r.operator.app.now(), r.operator.app.quota(ws.Plan))
 		}
 		r.im.nextBatch()
 		return r.im.out, r.im.judge(reader, batch)

@@ -13,8 +13,10 @@ import (
 // rehearsal judge alike: Import saves what was accepted in the same transaction, Rehearsal throws
 // it away and keeps what it learned for the next batch.
 type importing struct {
-	ws  sheaf.Workspace // with the counters that it will have
-	now time.Time
+	ws    sheaf.Workspace // with the counters that it will have
+	now   time.Time
+	quota int64        // of bytes of texts; 0: none
+	owner sheaf.UserID // of the workspace; empty in a rehearsal
 
 	// These have what the workspace has, as far as the records name it, and what was accepted so
 	// far, by identifier. A record whose identifier is in them is skipped.
@@ -22,6 +24,7 @@ type importing struct {
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
+	current       importedDocument
 
 	// These have who holds the external ids that the records name, and those that were accepted.
 	folderOf   map[string]sheaf.FolderID
@@ -33,7 +36,9 @@ type importing struct {
 	created      []creation
 	newFolders   []*sheaf.Folder
 	newProjects  []*sheaf.Project
-	newDocuments []*sheaf.Document
+	newDocuments []store.NewDocument
+	newVersions  []store.NewVersion
+	newTexts     []acceptedText
 }
 
 // creation is an event to emit.
@@ -43,8 +48,8 @@ type creation struct {
 	record sheaf.Record
 }
 
-func newImporting(ws sheaf.Workspace, now time.Time) *importing {
-	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{}, projects: map[sheaf.ProjectID]bool{},
+func newImporting(ws sheaf.Workspace, now time.Time, quota int64) *importing {
+	return &importing{ws: ws, now: now, quota: quota, folders: map[sheaf.FolderID]sheaf.Folder{}, projects: map[sheaf.ProjectID]bool{},
 		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}}
@@ -52,7 +57,8 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 
 // nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
 func (im *importing) nextBatch() {
-	im.out, im.created, im.newFolders, im.newProjects, im.newDocuments = Imported{}, nil, nil, nil, nil
+	im.out, im.created, im.newFolders, im.newProjects = Imported{}, nil, nil, nil
+	im.newDocuments, im.newVersions, im.newTexts = nil, nil, nil
 }
 
 // judge accepts the records in their order, or returns a *RecordError for the first that is
@@ -69,7 +75,9 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 		case record.Project != nil:
 			err = im.acceptProject(record)
 		case record.Document != nil:
-			err = im.acceptDocument(record)
+			err = im.acceptDocument(r, record)
+		case record.Version != nil:
+			err = im.acceptVersion(r, record)
 		default:
 			err = im.acceptSubscription(r, record)
 		}
@@ -237,13 +245,13 @@ func (im *importing) acceptProject(r ImportRecord) error {
 	return nil
 }
 
-func (im *importing) acceptDocument(r ImportRecord) error {
+func (im *importing) acceptDocument(reader *store.Reader, r ImportRecord) error {
 	id := sheaf.DocumentID(r.ID)
 	if im.documents[id] {
 		im.out.Skipped.Documents++
 		return nil
 	}
-	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1, Version: 1, ContentSHA256: sheaf.EmptySHA256})
+	d := r.Document.Apply(sheaf.Document{ID: id, Revision: 1, ContentBytes: r.text.Bytes(), ContentSHA256: r.text.SHA256()})
 	if d.ProjectID != nil && !im.projects[*d.ProjectID] {
 		return notEarlier("project_id", "project", string(*d.ProjectID))
 	}
@@ -251,10 +259,16 @@ func (im *importing) acceptDocument(r ImportRecord) error {
 		return err
 	}
 	d.Number, d.CreatedAt, d.UpdatedAt = im.stamp(r)
+	present := r.present(im.owner, d.CreatedAt, d.UpdatedAt)
+	d.Version = present.Number
+	im.current = importedDocument{id, store.KeptVersions{Present: d.Version, Oldest: d.Version}, map[string]bool{}}
+	if err := im.acceptText(reader, r.text); err != nil {
+		return err
+	}
 	im.documents[id] = true
 	im.ws.Documents++
 	im.out.Added.Documents++
-	im.newDocuments = append(im.newDocuments, &d)
+	im.newDocuments = append(im.newDocuments, store.NewDocument{Document: &d, Present: present})
 	im.created = append(im.created, creation{sheaf.DocumentCreated, r.ID, &d})
 	return nil
 }

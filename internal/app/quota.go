@@ -44,7 +44,11 @@ func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
 			return err
 		}
 	}
+	return storageReached(w.ws, most, t)
+}
+
+func storageReached(ws sheaf.Workspace, most int64, t store.Text) error {
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and the %s plan allows %d: this text has %d more; "+
-			"shorten it, or upgrade the plan", w.ws.Storage, w.ws.Plan, most, t.Bytes())}
+			"shorten it, or upgrade the plan", ws.Storage, ws.Plan, most, t.Bytes())}
 }

@@ -4,9 +4,10 @@
 //	{"kind":"sheaf_export","form":1}
 //	{"kind":"folder","id":…}          parents before what is in them
 //	{"kind":"project","id":…}
-//	{"kind":"document","id":…}
+//	{"kind":"document","id":…}        with its present text
+//	{"kind":"version","document_id":…} its past versions, newest first, without a gap
 //	{"kind":"subscription","id":…}    without its secret
-//	{"kind":"end","records":4}        without it the file is torn
+//	{"kind":"end","records":5}        without it the file is torn
 //
 // docs/import-export.md describes it for others who write one. Whether a record may be added is
 // decided by app alone.
@@ -23,6 +24,7 @@ const (
 	kindFolder       = "folder"
 	kindProject      = "project"
 	kindDocument     = "document"
+	kindVersion      = "version"
 	kindSubscription = "subscription"
 	kindEnd          = "end"
 )

@@ -45,6 +45,7 @@ func (im *Import) Check(op app.Operator) error {
 	im.op = op
 	var records int64
 	last := ""
+	var past history
 	lines, err := im.each(func(number int, line line) error {
 		if last == kindEnd {
 			return errors.New("follows the end: one file is one export")
@@ -53,8 +54,8 @@ func (im *Import) Check(op app.Operator) error {
 			return sameCount(line.records, records)
 		}
 		records++
-		if number < im.FromLine {
-			return nil
+		if err := past.line(&line); err != nil || number < im.FromLine {
+			return err
 		}
 		im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
 		return im.op.CheckImport(line.record)
@@ -207,12 +208,13 @@ func (im *Import) batches(ctx context.Context) error {
 // batch is what one transaction imports.
 type batch struct {
 	records []app.ImportRecord
+	text    int // how many bytes of texts they have
 	first   int // the number of its first line; the others follow it
 	kind    string
 }
 
 func (b *batch) full(next line) bool {
-	return len(b.records) == app.MaxImport ||
+	return len(b.records) == app.MaxImport || b.text >= app.MaxImportText ||
 		len(b.records) > 0 && (next.kind == kindSubscription) != (b.kind == kindSubscription)
 }
 
@@ -223,6 +225,7 @@ func (b *batch) add(number int, line line) {
 	}
 	b.kind = line.kind
 	b.records = append(b.records, line.record)
+	b.text += len(line.record.Content())
 }
 
 // flush imports the batch and empties it.
@@ -242,7 +245,8 @@ func (im *Import) flush(ctx context.Context, b *batch) error {
 	if im.Progress != nil {
 		im.Progress(im.Reached)
 	}
-	b.records = b.records[:0]
+	clear(b.records) // their texts are not held on to
+	b.records, b.text = b.records[:0], 0
 	if im.Rest != nil && im.rehearsal == nil {
 		im.Rest(ctx, im.Now().Sub(began))
 	}

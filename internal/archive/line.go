@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// MaxLine is more than any record needs, every character of it escaped.
-const MaxLine = 64 << 10
+// MaxLine is more than any record needs, every byte of its text escaped.
+const MaxLine = 6*sheaf.MaxContent + 64<<10
 
 // line is one line of an export.
 type line struct {
@@ -61,7 +61,9 @@ var kindFields = map[string][]string{
 	kindFolder: {"id", "name", "entity_type", "parent_id", "color", "sort_order", "external_id", "created_at", "updated_at"},
 	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata",
 		"created_at", "updated_at"},
-	kindDocument:     {"id", "title", "description", "project_id", "external_id", "url", "metadata", "created_at", "updated_at"},
+	kindDocument: {"id", "title", "description", "project_id", "external_id", "url", "metadata",
+		"content", "version", "version_user_id", "version_key_id", "version_created_at", "created_at", "updated_at"},
+	kindVersion:      {"document_id", "version", "title", "content", "user_id", "key_id", "created_at"},
 	kindSubscription: {"id", "name", "url", "events", "header_names", "created_at", "updated_at"},
 	kindEnd:          {"records"},
 }
@@ -102,7 +104,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, project, document or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -147,6 +149,10 @@ func (out *line) read(f *strict.Fields) {
 		out.records = f.Int("records", 0, math.MaxInt64)
 		return
 	}
+	if out.kind == kindVersion {
+		out.record = readVersion(f)
+		return
+	}
 	required(f, "id")
 	out.record = app.ImportRecord{ID: referenceTo[string](f, "id").Value, CreatedAt: f.Time("created_at").Pointer(), UpdatedAt: f.Time("updated_at").Pointer()}
 	switch r := &out.record; out.kind {
@@ -158,7 +164,8 @@ func (out *line) read(f *strict.Fields) {
 			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility"),
 			ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
 	case kindDocument:
-		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"),
+		r.Version = readPresent(f)
+		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),
 			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
 	case kindSubscription:
 		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events")}

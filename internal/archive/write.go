@@ -44,7 +44,10 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 		return kindProject, projectFields(e.Project)
 	case e.Document != nil:
 		count.Documents++
-		return kindDocument, documentFields(e.Document)
+		return kindDocument, documentFields(e.Document, e.Version)
+	case e.Version != nil:
+		count.Versions++
+		return kindVersion, versionFields(e.VersionOf, e.Version)
 	}
 	count.Subscriptions++
 	return kindSubscription, subscriptionFields(e.Subscription)
@@ -79,20 +82,6 @@ func projectFields(p *sheaf.Project) sheaf.RecordFunc {
 		o.Metadata("metadata", p.Metadata)
 		o.Time("created_at", p.CreatedAt)
 		o.Time("updated_at", p.UpdatedAt)
-	}
-}
-
-func documentFields(d *sheaf.Document) sheaf.RecordFunc {
-	return func(o *sheaf.Object) {
-		o.Text("id", string(d.ID))
-		o.Text("title", d.Title)
-		o.OptText("description", d.Description)
-		o.OptText("project_id", (*string)(d.ProjectID))
-		o.OptText("external_id", d.ExternalID)
-		o.OptText("url", d.URL)
-		o.Metadata("metadata", d.Metadata)
-		o.Time("created_at", d.CreatedAt)
-		o.Time("updated_at", d.UpdatedAt)
 	}
 }
 

@@ -28,11 +28,54 @@ func (r *Reader) EachProject(ws sheaf.WorkspaceID, each func(sheaf.Project) erro
 const exportDocuments = `
 SELECT ` + DocumentColumns + `
 FROM documents
-WHERE ws = $1 AND deleted_at IS NULL
-ORDER BY number`
+WHERE ws = $1 AND deleted_at IS NULL AND number > $2
+ORDER BY number
+LIMIT $3`
+
+// exportPage is how many documents are read at once.
+const exportPage = 200
 
 // EachDocument calls each for the workspace's documents, without the deleted, in the order of their
-// creation.
+// creation. No statement is open meanwhile: each may read what belongs to the document.
 func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) error) error {
-	return r.each(exportDocuments, func(w *row) error { return each(ScanDocument(w)) }, ws)
+	for last := int64(0); ; {
+		page, err := all(r, exportDocuments, ScanDocument, ws, last, exportPage)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := each(page[i]); err != nil {
+				return err
+			}
+			last = page[i].Number
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+	}
+}
+
+const pastVersions = `
+SELECT version
+FROM versions
+WHERE ws = $1 AND document_id = $2
+ORDER BY version DESC`
+
+// EachPastVersion calls each for the versions of a document before the present one, newest first. It
+// holds the text of one at a time.
+func (r *Reader) EachPastVersion(ws sheaf.WorkspaceID, id sheaf.DocumentID, each func(sheaf.VersionText) error) error {
+	numbers, err := all(r, pastVersions, (*row).Int, ws, id)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		v, err := r.Version(ws, id, n)
+		if err == nil {
+			err = each(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

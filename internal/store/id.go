@@ -28,8 +28,12 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i], err = r.number(a)
 		case sheaf.UserID:
 			args[i] = idBytes(string(a))
+		case *sheaf.UserID:
+			args[i] = optBytes(a)
 		case sheaf.KeyID:
 			args[i] = idBytes(string(a))
+		case *sheaf.KeyID:
+			args[i] = optBytes(a)
 		case sheaf.ProjectID:
 			args[i] = idBytes(string(a))
 		case *sheaf.ProjectID:

@@ -155,7 +155,7 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 }
 
 var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
-	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id",
+	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id", "version_key id",
 	"content_bytes int", "content_hash bytes", "external_id", "url", "metadata")
 
 var countAllDocuments = engine.NewBulk(`
@@ -164,14 +164,28 @@ SET document_count = document_count + {more}
 {rows}
 WHERE projects.ws = {workspace} AND projects.id = {project}`, "", "workspace int", "project id", "more int")
 
-// InsertDocuments is InsertDocument for many, all by one author.
-func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document, by sheaf.Author) error {
+// NewDocument is a document to insert, and its present version: who made it, and when.
+type NewDocument struct {
+	*sheaf.Document
+	Present sheaf.Version
+}
+
+// presentSince is when the present version was made; nil, for NULL, is with the document.
+func (d *NewDocument) presentSince() any {
+	if d.Version == 1 && d.Present.CreatedAt.Equal(d.CreatedAt) {
+		return nil
+	}
+	return d.Present.CreatedAt
+}
+
+// InsertDocuments is InsertDocument for many.
+func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []NewDocument) error {
 	rows := make([][]any, len(documents))
 	linked := map[sheaf.ProjectID]int64{}
 	for i, d := range documents {
 		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, nil, by.User, d.ContentBytes, textHash(d.ContentSHA256),
-			d.ExternalID, d.URL, storedMetadata(d.Metadata)}
+			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, d.presentSince(), d.Present.UserID, d.Present.KeyID,
+			d.ContentBytes, textHash(d.ContentSHA256), d.ExternalID, d.URL, storedMetadata(d.Metadata)}
 		if d.ProjectID != nil {
 			linked[*d.ProjectID]++
 		}
@@ -180,4 +194,40 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []*sheaf.Document,
 		return fmt.Errorf("insert %d documents: %w", len(documents), err)
 	}
 	return tx.run(countAllDocuments, counts(ws, linked), nothing)
+}
+
+var insertVersions = engine.NewBulkInsert("versions", "ws int", "document_id id", "version int", "title", "content_bytes int", "content_hash bytes",
+	"user_id id", "key_id id", "created_at int")
+
+// NewVersion is a past version of a document to insert.
+type NewVersion struct {
+	Document sheaf.DocumentID
+	sheaf.Version
+}
+
+// InsertVersions adds past versions of documents that are stored. Their texts, unless those are
+// empty, are added by InsertText.
+func (tx *Tx) InsertVersions(ws sheaf.WorkspaceID, versions []NewVersion) error {
+	rows := make([][]any, len(versions))
+	for i, v := range versions {
+		rows[i] = []any{ws, v.Document, v.Number, v.Title, v.ContentBytes, textHash(v.ContentSHA256), v.UserID, v.KeyID, v.CreatedAt}
+	}
+	if err := tx.insertMany(insertVersions, rows); err != nil {
+		return fmt.Errorf("insert %d versions: %w", len(versions), err)
+	}
+	return nil
+}
+
+const keptVersions = `
+SELECT d.version, COALESCE((SELECT MIN(v.version) FROM versions v WHERE v.ws = d.ws AND v.document_id = d.id), d.version)
+FROM documents d
+WHERE d.ws = $1 AND d.id = $2`
+
+// KeptVersions is between which numbers the versions of a document are.
+type KeptVersions struct{ Present, Oldest int64 }
+
+// KeptVersions returns which versions of a document, deleted or not, are kept; found is false when
+// the workspace has no such document.
+func (r *Reader) KeptVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID) (kept KeptVersions, found bool, err error) {
+	return one(r, keptVersions, func(w *row) KeptVersions { return KeptVersions{w.Int(), w.Int()} }, ws, id)
 }

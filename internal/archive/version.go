@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// A document's line has its present text, and who made it so and when. Each past version is a line of
+// its own behind it, so that no line is longer than one text needs.
+
+// documentFields are those of a document with its present version.
+func documentFields(d *sheaf.Document, v *sheaf.VersionText) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		o.Text("id", string(d.ID))
+		o.Text("title", d.Title)
+		o.OptText("description", d.Description)
+		o.OptText("project_id", (*string)(d.ProjectID))
+		o.OptText("external_id", d.ExternalID)
+		o.OptText("url", d.URL)
+		o.Metadata("metadata", d.Metadata)
+		o.Text("content", v.Content)
+		o.Int("version", d.Version)
+		o.OptText("version_user_id", (*string)(v.UserID))
+		o.OptText("version_key_id", (*string)(v.KeyID))
+		o.Time("version_created_at", v.CreatedAt)
+		o.Time("created_at", d.CreatedAt)
+		o.Time("updated_at", d.UpdatedAt)
+	}
+}
+
+// versionFields are those of a past version.
+func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		o.Text("document_id", string(of))
+		o.Int("version", v.Number)
+		o.Text("title", v.Title)
+		o.Text("content", v.Content)
+		o.OptText("user_id", (*string)(v.UserID))
+		o.OptText("key_id", (*string)(v.KeyID))
+		o.Time("created_at", v.CreatedAt)
+	}
+}
+
+// readPresent reads what a document's line tells of its present version: nil where it is of a program
+// that knew none.
+func readPresent(f *strict.Fields) *app.ImportVersion {
+	number := f.Int("version", 1, math.MaxInt64)
+	v := app.ImportVersion{Number: number.Value, UserID: referenceTo[sheaf.UserID](f, "version_user_id").Pointer(),
+		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer()}
+	if !number.Given() {
+		if v.UserID != nil || v.KeyID != nil || v.CreatedAt != nil {
+			f.Refuse(errors.New("version is required where version_user_id, version_key_id or version_created_at is given: give it"))
+		}
+		return nil
+	}
+	return &v
+}
+
+// readVersion reads the line of a past version.
+func readVersion(f *strict.Fields) app.ImportRecord {
+	required(f, "document_id")
+	number, created := f.Int("version", 1, math.MaxInt64), f.Time("created_at")
+	if !number.Given() || !created.Given() {
+		f.Refuse(errors.New("version and created_at are required: give them"))
+	}
+	return app.ImportRecord{ID: referenceTo[string](f, "document_id").Value, CreatedAt: created.Pointer(), Version: &app.ImportVersion{
+		Number: number.Value, Title: f.Text("title"), Content: f.Text("content"),
+		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer()}}
+}
+
+// history checks that the versions of a document stand behind it, newest first, without a gap.
+type history struct {
+	document string
+	next     int64 // the number that a version has that may follow; 0: none may
+}
+
+func (h *history) line(l *line) error {
+	r := &l.record
+	if l.kind != kindVersion {
+		*h = history{}
+		if r.Document != nil && r.Version != nil {
+			*h = history{r.ID, r.Version.Number - 1}
+		}
+		return nil
+	}
+	if h.next == 0 || r.ID != h.document || r.Version.Number != h.next {
+		return fmt.Errorf("is version %d of document %s, which does not belong here: past versions stand behind the document's own line, "+
+			"the newest first and none left out between them, and are older than the version that it tells", r.Version.Number, r.ID)
+	}
+	h.next--
+	return nil
+}
