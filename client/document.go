@@ -34,6 +34,7 @@ type NewDocument struct {
 	Title       string            `json:"title"`
 	Description string            `json:"description,omitempty"`
 	ProjectID   string            `json:"project_id,omitempty"`
+	Content     string            `json:"content,omitempty"` // Markdown
 	ExternalID  string            `json:"external_id,omitempty"`
 	URL         string            `json:"url,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`

@@ -126,6 +126,10 @@ func (r *request) prepare(opts []Option) ([]byte, error) {
 	if r.body == nil {
 		return nil, nil
 	}
+	if text, raw := r.body.(markdown); raw {
+		r.header.Set("Content-Type", "text/markdown; charset=utf-8")
+		return []byte(text), nil
+	}
 	r.header.Set("Content-Type", "application/json")
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
