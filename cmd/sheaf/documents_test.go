@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
 
 func TestDocuments_OnTheCommandLine(t *testing.T) {
 	t.Parallel()
@@ -21,4 +28,73 @@ func TestDocuments_OnTheCommandLine(t *testing.T) {
 	sheafWith(t, r.env, "", "documents", "get", id).fails(t, "document not found")
 	lacks(t, r.do(t, "documents", "restore", id), id)
 	lacks(t, r.do(t, "documents", "get", id), "Start")
+}
+
+// A text is edited in the editor that the environment names, and is never lost.
+func TestDocuments_Edit(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	id := r.id(t, "documents", "create", "Start")
+	r.env["EDITOR"] = "false"
+	r.env["VISUAL"] = `printf 'one\n' >>`
+	lacks(t, r.do(t, "documents", "edit", id), "Start")
+	if got := r.json(t, "documents", "edit", id); got["version"] != 3.0 {
+		t.Errorf("edited %v", got)
+	}
+	if got := r.do(t, "documents", "content", id); got != "one\none\n" {
+		t.Errorf("the text is %q", got)
+	}
+	r.env["VISUAL"] = "true" // changes nothing
+	if got := r.json(t, "documents", "edit", id); got["version"] != 3.0 {
+		t.Errorf("left alone: %v", got)
+	}
+	lacks(t, r.do(t, "documents", "versions", id), "VERSION", "Start")
+	if all := r.list(t, "documents", "versions", id, "--limit", "2"); len(all) != 2 || all[0]["version"] != 3.0 {
+		t.Errorf("versions %v", all)
+	}
+
+	keptAfter(t, r.overtaken(t, id), "somebody else changed", "one\none\nmine\n")
+	r.env["VISUAL"] = `printf 'two\n' >> "$1" && false`
+	keptAfter(t, sheafWith(t, r.env, "", "documents", "edit", id), "the editor failed", "one\none\ntwo\n")
+	r.env["VISUAL"] = `printf '\000' >>`
+	keptAfter(t, sheafWith(t, r.env, "", "documents", "edit", id), "NUL", "one\none\n\x00")
+	if got := r.do(t, "documents", "content", id); got != "one\none\n" {
+		t.Errorf("the text is %q", got)
+	}
+}
+
+// keptAfter checks that a command failed, and that the file that it names has the text, for its owner
+// alone.
+func keptAfter(t *testing.T, r result, why, text string) {
+	t.Helper()
+	r.fails(t, why, "your text is in ")
+	_, rest, _ := strings.Cut(r.stderr, "your text is in ")
+	file := strings.Fields(rest)[0]
+	defer os.Remove(file)
+	if got, err := os.ReadFile(file); err != nil || string(got) != text || mode(t, file) != 0o600 {
+		t.Errorf("%s has %q, %v", file, got, err)
+	}
+}
+
+// overtaken edits a document, whose title somebody changes while the editor is open.
+func (r *remote) overtaken(t *testing.T, id string) result {
+	t.Helper()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := maps.Clone(r.env)
+	env["VISUAL"] = "cat '" + pipe + "' >>"
+	edited := make(chan result)
+	go func() { edited <- sheafWith(t, env, "", "documents", "edit", id) }()
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the editor has begun to read
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do(t, "documents", "update", id, "--title", "Other")
+	if _, err := f.WriteString("mine\n"); err != nil {
+		t.Error(err)
+	}
+	f.Close()
+	return <-edited
 }

@@ -8,14 +8,17 @@ import (
 )
 
 type documentsCommands struct {
-	List    documentsList    `cmd:"" help:"List documents."`
-	Get     documentsGet     `cmd:"" help:"Show a document."`
-	Create  documentsCreate  `cmd:"" help:"Make a document."`
-	Update  documentsUpdate  `cmd:"" help:"Change a document."`
-	Delete  documentsDelete  `cmd:"" help:"Delete a document; restore brings it back."`
-	Restore documentsRestore `cmd:"" help:"Bring a deleted document back."`
-	Trash   documentsTrash   `cmd:"" help:"List deleted documents, the last deleted first."`
-	Purge   documentsPurge   `cmd:"" help:"Delete a deleted document for ever, with its text and versions."`
+	List     documentsList     `cmd:"" help:"List documents."`
+	Get      documentsGet      `cmd:"" help:"Show a document."`
+	Create   documentsCreate   `cmd:"" help:"Make a document."`
+	Update   documentsUpdate   `cmd:"" help:"Change a document."`
+	Delete   documentsDelete   `cmd:"" help:"Delete a document; restore brings it back."`
+	Restore  documentsRestore  `cmd:"" help:"Bring a deleted document back."`
+	Trash    documentsTrash    `cmd:"" help:"List deleted documents, the last deleted first."`
+	Content  documentsContent  `cmd:"" help:"Print the text of a document."`
+	Edit     documentsEdit     `cmd:"" help:"Change the text of a document in your editor."`
+	Versions documentsVersions `cmd:"" help:"List the versions of a document, newest first."`
+	Purge    documentsPurge    `cmd:"" help:"Delete a deleted document for ever, with its text and versions."`
 }
 
 type documentsList struct {
