@@ -346,6 +346,36 @@ func TestTrash_OldOnesGoAfterTheirTime(t *testing.T) {
 	})
 }
 
+// What is removed from the trash goes with its texts and versions, and their bytes are free again.
+func TestOnce_RemovesDeletedDocumentsWithTextsAndVersions(t *testing.T) {
+	each(t, func(y *yard) {
+		c := y.ws.Client("")
+		for i, content := range []string{"kept", "", "one", "two"} {
+			id := c.POST("/api/v1/documents", `{"title":"d","content":"`+content+`"}`).Want(y.T, 201).Text(y.T, "id")
+			for _, next := range []string{content + ", changed", content, content + ", again"} {
+				c.PATCH("/api/v1/documents/"+id, `{"content":"`+next+`"}`).Want(y.T, 200)
+			}
+			if i > 0 {
+				y.Clock.Advance(time.Second)
+				c.DELETE("/api/v1/documents/"+id).Want(y.T, 204)
+			}
+		}
+		y.s.MostTrash = 1
+		y.sweep()
+		var w sheaf.Workspace
+		y.must(y.Store.Read(context.Background(), func(r *store.Reader) (err error) {
+			w, err = r.Workspace(y.ws.ID)
+			return err
+		}))
+		if want := int64(len("kept" + "kept, changed" + "kept, again" + "two" + "two, changed" + "two, again")); w.Storage != want {
+			y.Errorf("the texts have %d bytes, want %d", w.Storage, want)
+		}
+		if violations := y.Doctor(); len(violations) > 0 {
+			y.Errorf("the doctor: %q", violations)
+		}
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)
