@@ -114,3 +114,14 @@ func maxRecords(most config.MaxRecords) func(sheaf.Plan) int {
 		return most.Free
 	}
 }
+
+// quota returns how many bytes a workspace of a plan may store. One on the free plan keeps what it
+// has, and what people write there in the console is bounded as on the first paid one.
+func quota(most config.Quota) func(sheaf.Plan) int64 {
+	return func(plan sheaf.Plan) int64 {
+		if plan == sheaf.Business {
+			return most.Business
+		}
+		return most.Pro
+	}
+}

@@ -66,6 +66,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 // sweeper makes the chores by the clock.
 func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
 	began := p.Now()
-	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention, MostTrash: mostTrash(s.MaxRecords),
+	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,
+		VersionRetention: s.VersionRetention, MostTrash: mostTrash(s.MaxRecords),
 		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

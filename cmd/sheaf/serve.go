@@ -95,7 +95,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer listener.Close()
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Webhooks: hooks.rules(settings),
-		MaxRecords: maxRecords(settings.MaxRecords)})
+		MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err

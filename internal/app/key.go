@@ -127,8 +127,9 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 
 // Identity is who a caller is.
 type Identity struct {
-	Key  sheaf.Key
-	User sheaf.User
+	Key     sheaf.Key
+	User    sheaf.User
+	Storage sheaf.Storage // of the workspace
 }
 
 // Me returns the key that the caller uses, and its user. The key is read again: the caller's own
@@ -138,7 +139,11 @@ func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {
 			return me, err
 		}
-		me.User, err = r.User(c.User)
+		if me.User, err = r.User(c.User); err != nil {
+			return me, err
+		}
+		ws, err := r.Workspace(c.Workspace)
+		me.Storage = sheaf.Storage{Used: ws.Storage, Quota: a.quota(ws.Plan)}
 		return me, err
 	})
 }

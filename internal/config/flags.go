@@ -42,6 +42,7 @@ type Serve struct {
 	PublicURL          *string  `name:"public-url" placeholder:"https://..." example:"" help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
+	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts and their versions that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
@@ -50,6 +51,7 @@ type Serve struct {
 	SignatureHeader    *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention          *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
 	TrashRetention     *string  `name:"trash-retention" placeholder:"720h" help:"How long deleted documents can be restored, at least 1s; 0 is for ever."`
+	VersionRetention   *string  `name:"version-retention" placeholder:"2160h" help:"How long versions of a document beyond its newest 100 are kept, at least 1s."`
 	DoctorEvery        *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; the metrics tell what was found."`
 	MetricsAddr        *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
 	TLSCert            *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`

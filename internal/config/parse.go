@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -171,13 +172,61 @@ func parseMaxRecords(value string) (MaxRecords, error) {
 	return most, err
 }
 
+// String returns the bytes in the form of the flag.
+func (q Quota) String() string {
+	return "pro=" + formatBytes(q.Pro) + ",business=" + formatBytes(q.Business)
+}
+
+// parseQuota leaves a plan that is not named at its default.
+func parseQuota(value string) (Quota, error) {
+	most := Quota{Pro: 10 << 30, Business: 100 << 30}
+	err := parseEach(value, map[string]*int64{"pro": &most.Pro, "business": &most.Business}, parseBytes)
+	return most, err
+}
+
+// byteUnits are the units of bytes, each 1024 of the one before.
+var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
+
+// parseBytes reads a number of bytes, with or without a unit.
+func parseBytes(value string) (int64, error) {
+	for i := len(byteUnits) - 1; i >= 0; i-- {
+		number, ok := strings.CutSuffix(value, byteUnits[i])
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err == nil && n > math.MaxInt64>>(10*i) {
+			err = strconv.ErrRange
+		}
+		return n << (10 * i), err
+	}
+	return 0, strconv.ErrSyntax
+}
+
+// formatBytes writes a number of bytes with the largest unit that has it whole.
+func formatBytes(n int64) string {
+	unit := 0
+	for n > 0 && n%1024 == 0 && unit < len(byteUnits)-1 {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatInt(n, 10) + byteUnits[unit]
+}
+
 // parsePlans sets the number of each plan that the value names.
 func parsePlans(value string, plans map[string]*int) error {
+	return parseEach(value, plans, func(number string) (int, error) {
+		n, err := strconv.ParseInt(number, 10, 32)
+		return int(n), err
+	})
+}
+
+// parseEach is parsePlans for numbers that are read by parse.
+func parseEach[T int | int64](value string, plans map[string]*T, parse func(string) (T, error)) error {
 	var problems []error
 	for item := range strings.SplitSeq(value, ",") {
 		plan, number, _ := strings.Cut(item, "=")
 		plan, number = strings.TrimSpace(plan), strings.TrimSpace(number)
-		n, err := strconv.ParseInt(number, 10, 32)
+		n, err := parse(number)
 		target, open := plans[plan]
 		switch {
 		case !open:
@@ -186,7 +235,7 @@ func parsePlans(value string, plans map[string]*int) error {
 		case err != nil || n < 0:
 			problems = append(problems, fmt.Errorf("%q has no whole number from 0; write for example %s=100, or %s=0 for no limit", item, plan, plan))
 		default:
-			*target = int(n)
+			*target = n
 		}
 		delete(plans, plan)
 	}

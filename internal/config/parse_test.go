@@ -58,6 +58,10 @@ func TestValues_RightAndWrong(t *testing.T) {
 			[]string{"free=0", "business=1", "business=1, pro=2,free=3", "pro=2147483647"},
 			[]string{"", "100", "pro", "pro=", "pro=-1", "gold=1", "pro=1,pro=2", "pro=9999999999"},
 		},
+		"quota": {
+			[]string{"pro=0", "business=1", "business=1TB, pro=20MB", "pro=9223372036854775807"},
+			[]string{"", "10GB", "pro", "pro=", "pro=-1", "pro=1.5GB", "pro=GB", "pro=1gb", "free=1", "pro=1,pro=2", "pro=8388608TB", "pro=9223372036854775808"},
+		},
 		"webhook-retry-delays": {
 			[]string{"1ms,1ms,1ms", "1s, 10s, 60s"},
 			[]string{"", "1s", "1s,2s", "1s,2s,3s,4s", "1s,2s,", "-1s,1s,1s", "1,2,3"},
@@ -65,6 +69,7 @@ func TestValues_RightAndWrong(t *testing.T) {
 		"webhook-timeout":    {[]string{"1ms", "5m"}, []string{"", "0", "10", "999us", "5m1ms", "-1s"}},
 		"retention":          {[]string{"1s", "87600h"}, []string{"", "0", "999ms", "30d", "-1h"}},
 		"trash-retention":    {[]string{"0", "1s", "87600h"}, []string{"", "999ms", "30d", "-1h"}},
+		"version-retention":  {[]string{"1s", "87600h"}, []string{"", "0", "999ms", "90d", "-1h"}},
 		"doctor-every":       {[]string{"", "off", "1s", "24h"}, []string{"0", "999ms", "daily", "-1h"}},
 		"webhook-allow-cidr": {[]string{"", "0.0.0.0/0", "::/0", "::1", "10.0.0.1, 10.0.0.2"}, []string{"x", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.0-10.0.0.9"}},
 		"webhook-ca-file":    {[]string{"", cert}, []string{key, broken, t.TempDir(), "/nonexistent"}},

@@ -27,6 +27,7 @@ type Settings struct {
 	FirstRun           FirstRun
 	RateLimit          RateLimit
 	MaxRecords         MaxRecords
+	Quota              Quota
 	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
 	WebhookTimeout     time.Duration       // 1ms to 5m
 	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
@@ -35,6 +36,7 @@ type Settings struct {
 	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
 	Retention          time.Duration       // at least MinRetention
 	TrashRetention     time.Duration       // at least MinRetention; 0 is for ever
+	VersionRetention   time.Duration       // at least MinRetention
 	DoctorEvery        time.Duration       // at least MinDoctorEvery; 0: never
 	MetricsAddr        string              // host:port; empty: no metrics
 	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
@@ -69,6 +71,11 @@ const (
 // plan; 0 is any number.
 type MaxRecords struct {
 	Free, Pro, Business int
+}
+
+// Quota is how many bytes a workspace may store, by its plan; 0 is any number.
+type Quota struct {
+	Pro, Business int64
 }
 
 // RateLimit is the number of requests per minute that one key may make, by the plan of its
@@ -144,6 +151,10 @@ var table = []setting{
 		s.MaxRecords, err = parseMaxRecords(v)
 		return s.MaxRecords.String(), err
 	}},
+	{name: "quota", set: func(s *Settings, v string) (shown string, err error) {
+		s.Quota, err = parseQuota(v)
+		return s.Quota.String(), err
+	}},
 	{name: "webhook-retry-delays", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)
 	}},
@@ -165,6 +176,9 @@ var table = []setting{
 	}},
 	{name: "trash-retention", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.TrashRetention, v, zeroOr(durationBetween(MinRetention, 0)))
+	}},
+	{name: "version-retention", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.VersionRetention, v, durationBetween(MinRetention, 0))
 	}},
 	{name: "doctor-every", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))

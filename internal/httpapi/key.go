@@ -67,6 +67,7 @@ func (i *identity) Fields(o *sheaf.Object) {
 	o.Record("workspace", &sheaf.Workspace{ID: c.Workspace, Name: c.Name, Personal: c.Personal})
 	o.Text("plan", string(c.Plan))
 	o.Record("rate_limit", rateLimit{i.x})
+	o.Record("storage", &i.me.Storage)
 }
 
 // rateLimit is what is left of the limit after this request.

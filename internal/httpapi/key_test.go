@@ -314,7 +314,7 @@ func TestMe(t *testing.T) {
 		c := a.Client(secret)
 		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"user_id":"$user","expires_at":null,"last_used_at":$used,` +
 			`"created_at":"2026-11-15T10:00:00.000Z"},"user":{"id":"$user","email":"ada@example.com","name":""},` +
-			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0}}`
+			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0},"storage":{"used":0,"quota":null}}`
 		vars := []string{"$key", string(k.ID), "$prefix", secret[:10], "$user", string(ws.Owner), "$ws", string(ws.ID)}
 		wantBody(t, c.GET(me).Want(t, 200), body, append(vars, "$used", "null", "$left", "499")...)
 		// When it was last used is written by and by, and no cache hides it.

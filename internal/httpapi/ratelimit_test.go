@@ -180,7 +180,7 @@ func TestRateLimit_InMe(t *testing.T) {
 	c := a.Workspace(sheaf.Pro).Client("")
 	for i := range 100 {
 		r := c.GET(me).Want(t, 200)
-		want := fmt.Sprintf(`"plan":"pro","rate_limit":{"limit":100,"remaining":%d,"reset":%s}}`, 99-i, r.Header.Get("RateLimit-Reset"))
+		want := fmt.Sprintf(`"plan":"pro","rate_limit":{"limit":100,"remaining":%d,"reset":%s},"storage":{"used":0,"quota":null}}`, 99-i, r.Header.Get("RateLimit-Reset"))
 		if !strings.HasSuffix(string(r.Body), want) {
 			t.Fatalf("got %s, want …%s", r.Body, want)
 		}

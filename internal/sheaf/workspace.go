@@ -34,6 +34,22 @@ func (w *Workspace) Fields(o *Object) {
 	o.Bool("personal", w.Personal)
 }
 
+// Storage is how many bytes a workspace stores, and may store.
+type Storage struct {
+	Used  int64
+	Quota int64 // 0: any number
+}
+
+// Fields appends the storage as GET /api/v1/me shows it.
+func (s *Storage) Fields(o *Object) {
+	o.Int("used", s.Used)
+	if s.Quota == 0 {
+		o.Null("quota")
+		return
+	}
+	o.Int("quota", s.Quota)
+}
+
 // WorkspaceSet is some workspaces, or all of them. The zero value is none.
 type WorkspaceSet struct {
 	All bool

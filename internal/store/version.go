@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -162,4 +163,63 @@ func (r *Reader) Version(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64
 		return v, sheaf.Missing("version")
 	}
 	return v, unpacked
+}
+
+// OldVersion is a document of which some versions are older than they are kept.
+type OldVersion struct {
+	Workspace sheaf.WorkspaceID
+	Document  sheaf.DocumentID
+}
+
+// The number is sheaf.KeptVersions, written out so that the index documents_of_many_versions serves.
+const oldVersions = `
+SELECT w.id, d.id
+FROM documents d
+JOIN workspaces w ON w.ws = d.ws
+WHERE d.version > 100
+  AND EXISTS (SELECT 1 FROM versions v
+    WHERE v.ws = d.ws AND v.document_id = d.id AND v.version <= d.version - 100 AND v.created_at < $1
+      AND v.version = (SELECT MIN(o.version) FROM versions o WHERE o.ws = d.ws AND o.document_id = d.id))
+LIMIT $2`
+
+// OldVersions returns at most that many documents whose oldest version, beyond the newest that are
+// always kept, is from before a time.
+func (r *Reader) OldVersions(before time.Time, most int) ([]OldVersion, error) {
+	return all(r, oldVersions, func(w *row) OldVersion {
+		return OldVersion{readID[sheaf.WorkspaceID](w), readID[sheaf.DocumentID](w)}
+	}, before, most)
+}
+
+const versionSpan = `
+SELECT MIN(version), MIN(CASE WHEN created_at >= $3 THEN version END), MAX(version)
+FROM versions
+WHERE ws = $1 AND document_id = $2`
+
+// DeleteVersions removes at most that many versions of a document, the oldest, that are from before a
+// time and beyond the newest that are always kept, and returns how many. One whose clock was ahead
+// keeps those behind it.
+func (tx *Tx) DeleteVersions(o OldVersion, before time.Time, most int64) (int64, error) {
+	w, err := tx.LockWorkspace(o.Workspace)
+	if err != nil {
+		return 0, err
+	}
+	type span struct{ oldest, kept, newest *int64 }
+	s, _, err := one(&tx.Reader, versionSpan, func(r *row) span { return span{r.OptInt(), r.OptInt(), r.OptInt()} }, o.Workspace, o.Document, before)
+	if err != nil || s.oldest == nil {
+		return 0, err
+	}
+	upTo := *s.newest + 1 - sheaf.KeptVersions // the present one is the next
+	if s.kept != nil {
+		upTo = min(upTo, *s.kept-1)
+	}
+	upTo = min(upTo, *s.oldest+most-1)
+	if upTo < *s.oldest {
+		return 0, nil
+	}
+	n, freed, err := tx.DropVersions(o.Workspace, o.Document, upTo)
+	if err != nil {
+		return n, err
+	}
+	w.Storage -= freed
+	return n, tx.SaveWorkspace(w)
 }

@@ -30,6 +30,10 @@ const (
 	// its time because a held delivery needs it. It bounds what a subscription that is never turned
 	// on again makes grow.
 	heldEvents = 10_000
+	// versionBatch bounds the versions of one transaction, each of which may have a text of a
+	// megabyte, and documentBatch the documents that are looked for at once.
+	versionBatch  = 50
+	documentBatch = 1_000
 )
 
 // Config is what the chores need.
@@ -42,6 +46,9 @@ type Config struct {
 	Retention time.Duration // of events and deliveries, and of keys that are dead
 	// TrashRetention is for how long deleted documents are kept; 0 is for ever.
 	TrashRetention time.Duration
+	// VersionRetention is for how long versions of a document are kept beyond the newest; 0 is for
+	// ever.
+	VersionRetention time.Duration
 	// Elapsed is the time since some moment, by a clock that nobody sets.
 	Elapsed func() time.Duration
 }
@@ -122,6 +129,9 @@ func (s *Sweeper) Once(ctx context.Context) error {
 	if err := s.oldTrash(ctx, v); err != nil {
 		return err
 	}
+	if err := s.oldVersions(ctx, v); err != nil {
+		return err
+	}
 	if !v.believed(s.Retention) {
 		return nil
 	}
@@ -174,6 +184,35 @@ func (s *Sweeper) oldTrash(ctx context.Context, v view) error {
 		}
 	}
 	return err
+}
+
+// oldVersions removes old versions of documents that have many.
+func (s *Sweeper) oldVersions(ctx context.Context, v view) error {
+	if s.VersionRetention == 0 || !v.believed(s.VersionRetention) {
+		return nil
+	}
+	for old := v.now.Add(-s.VersionRetention); ctx.Err() == nil; {
+		if n, err := s.someVersions(ctx, old); err != nil || n < documentBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+// someVersions removes the old versions of the documents that are found at once, and returns how many
+// documents they are.
+func (s *Sweeper) someVersions(ctx context.Context, old time.Time) (int, error) {
+	var found []store.OldVersion
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		found, err = r.OldVersions(old, documentBatch)
+		return err
+	})
+	for _, o := range found {
+		if err == nil {
+			err = s.drainBy(ctx, versionBatch, func(tx *store.Tx) (int64, error) { return tx.DeleteVersions(o, old, versionBatch) })
+		}
+	}
+	return len(found), err
 }
 
 // log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine
@@ -236,13 +275,18 @@ func (s *Sweeper) forget(ctx context.Context, old time.Time, chore func(*store.T
 
 // drain repeats a chore, each time in a transaction of its own, until it finds less than a batch.
 func (s *Sweeper) drain(ctx context.Context, chore func(*store.Tx) (int64, error)) error {
+	return s.drainBy(ctx, batch, chore)
+}
+
+// drainBy is drain for batches of another size.
+func (s *Sweeper) drainBy(ctx context.Context, most int64, chore func(*store.Tx) (int64, error)) error {
 	for ctx.Err() == nil {
 		n := int64(0)
 		err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			n, err = chore(tx)
 			return err
 		})
-		if err != nil || n < batch {
+		if err != nil || n < most {
 			return err
 		}
 	}

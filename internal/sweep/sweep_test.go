@@ -376,6 +376,49 @@ func TestOnce_RemovesDeletedDocumentsWithTextsAndVersions(t *testing.T) {
 	})
 }
 
+// D82: of a document's versions the newest 100 are kept, and of older ones those that are younger than their time, by a
+// clock that is believed.
+func TestVersions_OldOnesGoBeyondTheNewest(t *testing.T) {
+	const kept = 10 * 24 * time.Hour
+	each(t, func(y *yard) {
+		c := y.ws.Client("")
+		path := "/api/v1/documents/" + c.POST("/api/v1/documents", `{"title":"d","content":"1"}`).Want(y.T, 201).Text(y.T, "id")
+		write := func(from, to int) {
+			for i := from; i <= to; i++ {
+				c.PATCH(path, fmt.Sprintf(`{"content":"%d"}`, i)).Want(y.T, 200)
+			}
+		}
+		oldest := func(what string, want int) {
+			y.Helper()
+			y.sweep()
+			c.GET(path+fmt.Sprintf("/versions/%d", want)).Want(y.T, 200)
+			if want > 1 {
+				c.GET(path+fmt.Sprintf("/versions/%d", want-1)).WantError(y.T, 404, "NOT_FOUND")
+			}
+			if violations := y.Doctor(); len(violations) > 0 {
+				y.Errorf("%s: the doctor: %q", what, violations)
+			}
+		}
+		write(2, 80) // more than a batch of them goes
+		y.Clock.Advance(kept / 2)
+		write(81, 220)
+		y.Clock.Advance(kept / 2)
+		oldest("kept for ever", 1)
+		y.s.VersionRetention = kept
+		oldest("those of now less their time", 1)
+		y.Clock.Advance(time.Second)
+		oldest("too old, and beyond the newest", 81)
+		y.setAhead(10 * kept)
+		oldest("not by a clock that jumped", 81)
+		y.setAhead(-10 * kept)
+		y.Clock.Advance(kept)
+		oldest("the newest 100, whatever their age", 121)
+		if text := string(c.GET(path+"/content").Want(y.T, 200).Body); text != "220" {
+			y.Errorf("the present text is %q", text)
+		}
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)

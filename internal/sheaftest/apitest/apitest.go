@@ -37,6 +37,8 @@ type API struct {
 	// MaxRecords is how many records a workspace of any plan may have; 0, as at first, is any
 	// number.
 	MaxRecords atomic.Int64
+	// Quota is how many bytes a workspace of any plan may store; 0, as at first, is any number.
+	Quota atomic.Int64
 
 	t     testing.TB
 	nodes []*node // all that serve; one, or two

@@ -43,6 +43,7 @@ var plants = []plant{
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
+	{check: "count: bytes of texts", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
 	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
 	{check: "newest", sql: []string{`UPDATE workspaces SET newest_at = 1 WHERE ws = {n}`}},
@@ -104,6 +105,24 @@ var plants = []plant{
 		`DELETE FROM documents WHERE ws = {n} AND title = 'Loose'`,
 		`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
 
+	{check: "document text", sql: []string{
+		`UPDATE versions SET content_hash = (SELECT v.content_hash FROM versions v WHERE v.ws = {n} AND v.version = 1) WHERE ws = {n} AND version = 2`,
+		`DELETE FROM texts WHERE ws = {n} AND hash = ` + presentHash,
+		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
+	{check: "document text: of another length", sql: []string{
+		`UPDATE events SET body = replace(body, '"content_bytes":3', '"content_bytes":4')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM documents d WHERE d.ws = {n} AND d.title = 'Written')`,
+		`UPDATE documents SET content_bytes = 4 WHERE ws = {n} AND title = 'Written'`}},
+	{check: "version text", sql: []string{
+		`DELETE FROM texts WHERE ws = {n} AND hash <> ` + presentHash,
+		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
+	{check: "version gap", sql: []string{`DELETE FROM versions WHERE ws = {n} AND version = 2`}},
+	{check: "text unused", sql: []string{`UPDATE versions SET content_hash = NULL, content_bytes = 0 WHERE ws = {n} AND version = 1`}},
+	{check: "text hash", sql: []string{
+		`UPDATE texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + `)
+		 WHERE ws = {n} AND hash <> ` + presentHash}},
+	{check: "text hash: packed in no known form", sql: []string{`UPDATE texts SET form = 99 WHERE ws = {n} AND hash = ` + presentHash}},
+
 	{check: "event gap", sql: []string{`DELETE FROM events WHERE ws = {n} AND type = 10`}},
 	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE ws = {n}`}},
 	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE ws = {n} AND type = 10`}},
@@ -144,6 +163,9 @@ var plants = []plant{
 		`INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
 		 SELECT 100000, 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE ws = {n}`}},
 }
+
+// presentHash is of the text of the one document that has some, and that has a past version with another.
+const presentHash = `(SELECT d.content_hash FROM documents d WHERE d.ws = {n} AND d.title = 'Written')`
 
 // The newest delivery of the inactive subscription, which is held, and of the active one that arrived.
 const (
@@ -261,7 +283,7 @@ func populateAll(t *testing.T, clients []*apitest.Client, sending bool, url stri
 type object map[string]any
 
 // populate makes folders, projects and documents, moved, changed and deleted
-// ones among them, and two subscriptions, one of them inactive.
+// ones among them, one with a text and past versions, and two subscriptions, one of them inactive.
 func populate(t *testing.T, c *apitest.Client, url string) {
 	id := func(path string, body object) string {
 		return c.POST(path, body).Want(t, 201).Text(t, "id")
@@ -282,6 +304,9 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	doomed := id("/api/v1/projects", object{"name": "Doomed"})
 	id("/api/v1/documents", object{"title": "Loose"})
 	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed}), object{"description": "d"}).Want(t, 200)
+	written := "/api/v1/documents/" + id("/api/v1/documents", object{"title": "Draft", "content": "one"})
+	c.PATCH(written, object{"content": "two"}).Want(t, 200)
+	c.PATCH(written, object{"title": "Written"}).Want(t, 200)
 	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
 	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
 	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)

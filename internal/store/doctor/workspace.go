@@ -39,6 +39,10 @@ FROM (
   UNION ALL
   SELECT subscriptions, 'subscriptions', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1)
   FROM workspaces
+  WHERE ws = $1
+  UNION ALL
+  SELECT storage, 'bytes of texts', (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM texts t WHERE t.ws = $1)
+  FROM workspaces
   WHERE ws = $1) c
 WHERE says <> has`},
 
