@@ -122,8 +122,9 @@ func (s *scene) fill() {
 	s.secrets["webhook secret"] = hook["secret"].(string)
 	rotated := s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/rotate-secret", map[string]any{})
 	s.secrets["rotated webhook secret"] = rotated["secret"].(string)
-	s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"],
+	document := s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"], "content": "# " + canary,
 		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
+	s.rewrite(document["id"].(string))
 	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
 	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
 	s.secrets["key"] = key["key"].(string)
@@ -140,6 +141,19 @@ func (s *scene) fill() {
 	}
 	for _, d := range deliveries.Data {
 		s.ids = append(s.ids, d.ID)
+	}
+}
+
+// rewrite gives a document another text, and checks that the first one is still read as a past version: what the thief
+// is refused is there.
+func (s *scene) rewrite(document string) {
+	path := "/api/v1/documents/" + document
+	if _, err := s.server.Call(s.victim, http.MethodPatch, path, map[string]any{"content": "now " + canary}, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	var past struct{ Content string }
+	if _, err := s.server.Call(s.victim, http.MethodGet, path+"/versions/1", nil, &past); err != nil || past.Content != "# "+canary {
+		s.t.Fatalf("the first version has %q, %v", past.Content, err)
 	}
 }
 
@@ -187,7 +201,7 @@ func (s *scene) targets() (out []target) {
 				continue
 			}
 			for _, id := range s.ids {
-				out = append(out, target{method, strings.ReplaceAll(path, "{id}", id)})
+				out = append(out, target{method, strings.NewReplacer("{id}", id, "{n}", "1").Replace(path)})
 			}
 		}
 	}
