@@ -129,22 +129,14 @@ func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 	return all(r, selectNewest, ScanDocument, ws, project, most)
 }
 
-const insertDocument = `
-INSERT INTO documents (ws, id, project_id, title, title_folded, description, description_folded,
-  number, revision, created_at, updated_at, version, version_user, version_key, content_bytes, content_hash,
-  external_id, url, metadata)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
-
 // InsertDocument adds a document, whose first version is by somebody; its project's count rises. Its
 // text, unless that is empty, is added by InsertText.
 func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Author) error {
-	err := tx.exec(insertDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256),
-		d.ExternalID, d.URL, storedMetadata(d.Metadata))
-	if err != nil {
-		return fmt.Errorf("insert document %s: %w", d.ID, err)
+	first := sheaf.Version{UserID: &by.User, CreatedAt: d.CreatedAt}
+	if by.Key != "" {
+		first.KeyID = &by.Key
 	}
-	return tx.countDocuments(ws, d.ProjectID, +1)
+	return tx.InsertDocuments(ws, []NewDocument{{Document: &d, Present: first}})
 }
 
 const updateDocument = `

@@ -117,17 +117,22 @@ func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 	return w, nil
 }
 
-// Whoever asks for the events since a time is answered without an index of times, which
-// would be one more page for every write. The times of a log rise with its numbers, which have no
-// gap, but for what the clocks of nodes differ: so the log is bisected for a time that is earlier
-// by as much, and the few events from there on are looked at one by one.
+// Whoever asks for the events since a time is answered without an index of times, which would be one
+// more page for every write. The times of a log rise with its numbers, which have no gap, but for
+// what the clocks of nodes differ:
+//
+//	times     … all before since …    | before or since | … all since …
+//	numbers                           low              high
+//
+// So the log is bisected for a time that is earlier by as much, which is low, and one that is later
+// by as much, which is high; only what lies between them is looked at one by one.
 //
 // clockSlack is that much: five times what a node may be wrong before it is refused work.
 const clockSlack = 10 * time.Second
 
 const isEarly = `(SELECT e.at FROM events e WHERE e.ws = $1 AND e.number = (b.low + b.high) / 2) < $2`
 
-const firstSince = `
+const bisectLog = `
 WITH RECURSIVE bisection (low, high) AS (
   SELECT (SELECT MIN(number) FROM events WHERE ws = $1), (SELECT MAX(number) FROM events WHERE ws = $1) + 1
   UNION ALL
@@ -136,15 +141,46 @@ WITH RECURSIVE bisection (low, high) AS (
   FROM bisection b
   WHERE b.low < b.high
 )
+SELECT low
+FROM bisection
+WHERE low >= high`
+
+const firstFrom = `
 SELECT number
 FROM events
-WHERE ws = $1 AND number >= (SELECT low FROM bisection WHERE low >= high) AND +at >= $3
+WHERE ws = $1 AND number >= $2 AND +at >= $3
 ORDER BY number
 LIMIT 1`
 
 // firstSince returns the number of the first event that is not from before a time, if there is one.
 func (r *Reader) firstSince(ws sheaf.WorkspaceID, since time.Time) (number int64, found bool, err error) {
-	return one(r, firstSince, (*row).Int, ws, since.Add(-clockSlack), since)
+	low, found, err := one(r, bisectLog, (*row).Int, ws, since.Add(-clockSlack))
+	if err != nil || !found {
+		return 0, false, err
+	}
+	return one(r, firstFrom, (*row).Int, ws, low, since)
+}
+
+const countBetween = `
+SELECT COUNT(*)
+FROM events
+WHERE ws = $1 AND number > $2 AND number < $3 AND +at >= $4`
+
+// countSince counts the events since a time behind a number: those that are surely since then by
+// their numbers, and one by one only those that may be from before.
+func (r *Reader) countSince(ws sheaf.WorkspaceID, since time.Time, after, last int64) (int64, error) {
+	first, found, err := r.firstSince(ws, since)
+	if err != nil || !found {
+		return 0, err
+	}
+	high, _, err := one(r, bisectLog, (*row).Int, ws, since.Add(clockSlack))
+	if err != nil {
+		return 0, err
+	}
+	after = max(after, first-1)
+	high = max(high, after+1)
+	n, err := r.count(countBetween, ws, after, high, since)
+	return n + max(0, last-high+1), err
 }
 
 // EventsAfter returns at most that many of the workspace's events behind a number, in commit order.
@@ -163,19 +199,17 @@ const logEnds = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
   COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
 
-// eventTotal needs no counting without filters, as the numbers have no gap
-// above the oldest that is kept. Those since a time are counted in the index of
-// the log's order, which has their times.
-func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (err error) {
-	switch {
-	case f.Type != "" || f.Resource != "": // counted as all lists are
-	case f.Since != nil:
-		l.total, err = r.count("SELECT COUNT(*) FROM events "+r.dialect().By("events_in_order")+l.where.SQL(), l.where.Args...)
-	default:
-		err = r.query(logEnds, func(w *row) {
-			first, last := w.Int(), w.Int()
-			l.total = last - max(first-1, after)
-		}, ws)
+// eventTotal needs no counting without filters, as the numbers have no gap above the oldest that is
+// kept, and hardly any for those since a time.
+func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
+	if f.Type != "" || f.Resource != "" { // counted as all lists are
+		return nil
+	}
+	var first, last int64
+	err := r.query(logEnds, func(w *row) { first, last = w.Int(), w.Int() }, ws)
+	l.total = last - max(first-1, after)
+	if err == nil && f.Since != nil {
+		l.total, err = r.countSince(ws, *f.Since, after, last)
 	}
 	return err
 }

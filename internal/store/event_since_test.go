@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// The first event since a time is what reading the whole log finds, also where the clocks of nodes differ and where the
+// The first event since a time, and how many there are, is what reading the whole log finds, also where the clocks of nodes differ and where the
 // oldest events are gone.
 func TestFirstSince_FindsWhatAScanFinds(t *testing.T) {
 	t.Parallel()
@@ -47,20 +47,24 @@ func TestFirstSince_FindsWhatAScanFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for at := begin.Add(-time.Minute); at.Before(begin.Add(7 * time.Minute)); at = at.Add(777 * time.Millisecond) {
-				want := int64(0)
-				for n := 41; n < len(times) && want == 0; n++ {
+				var want, many int64
+				for n := len(times) - 1; n > 40; n-- {
 					if !times[n].Before(at) {
 						want = int64(n)
+						many++
 					}
 				}
-				var got int64
+				var got, counted int64
 				var found bool
 				err := s.Read(context.Background(), func(r *Reader) (err error) {
-					got, found, err = r.firstSince(theWorkspace, at)
+					if got, found, err = r.firstSince(theWorkspace, at); err != nil {
+						return err
+					}
+					counted, err = r.countSince(theWorkspace, at, 0, int64(len(times)-1))
 					return err
 				})
-				if err != nil || found != (want != 0) || found && got != want {
-					t.Fatalf("since %s: %d, %t, %v, want %d", at, got, found, err, want)
+				if err != nil || found != (want != 0) || found && got != want || counted != many {
+					t.Fatalf("since %s: number %d, %t, of %d, %v, want number %d of %d", at, got, found, counted, err, want, many)
 				}
 			}
 		})

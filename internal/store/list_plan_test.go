@@ -154,7 +154,7 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 		return slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, part) })
 	}
 	if strings.Contains(p.SQL, "bisection") { // for a time: each step reads one entry, and so do the ends
-		if strings.Count(p.Plan, "number=?") != 2 && !d.Postgres || strings.Count(p.Plan, "Index Cond: ((ws = ") < 3 && d.Postgres {
+		if strings.Count(p.Plan, "number=?") != 2 && !d.Postgres || strings.Count(p.Plan, "Index Cond: ((ws = ") < 2 && d.Postgres {
 			return "it reads the log to bisect it"
 		}
 		return ""

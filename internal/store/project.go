@@ -132,31 +132,37 @@ func projectOrder(s sheaf.ProjectSort) []string {
 	return []string{"sort_order", "number"}
 }
 
-const insertProject = `
-INSERT INTO projects (ws, id, folder_id, name, name_folded, description, description_folded, icon, color,
-  sort_order, visibility, external_id, url, metadata, document_count, number, revision, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
-
 // InsertProject adds a project; its folder's count rises.
 func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
-	err := tx.exec(insertProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-		p.Icon, p.Color, p.SortOrder, p.Visibility, p.ExternalID, p.URL, storedMetadata(p.Metadata), p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt)
-	if err != nil {
-		return fmt.Errorf("insert project %s: %w", p.ID, err)
-	}
-	return tx.countProjects(ws, p.FolderID, +1)
+	return tx.InsertProjects(ws, []*sheaf.Project{&p})
 }
-
-const updateProject = `
-UPDATE projects
-SET folder_id = $3, name = $4, name_folded = $5, description = $6, description_folded = $7, icon = $8, color = $9,
-  sort_order = $10, visibility = $11, revision = $12, updated_at = $13, external_id = $14, url = $15, metadata = $16
-WHERE ws = $1 AND id = $2`
 
 // UpdateProject writes a project's own fields; the folders' counts follow.
 func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
-	err := tx.exec(updateProject, ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-		p.Icon, p.Color, p.SortOrder, p.Visibility, p.Revision, p.UpdatedAt, p.ExternalID, p.URL, storedMetadata(p.Metadata))
+	var set assignments
+	set.to("description", p.Description)
+	set.to("description_folded", foldOpt(p.Description))
+	set.to("icon", p.Icon)
+	set.to("color", p.Color)
+	set.to("visibility", p.Visibility)
+	set.to("url", p.URL)
+	set.to("metadata", storedMetadata(p.Metadata))
+	set.to("revision", p.Revision)
+	set.to("updated_at", p.UpdatedAt)
+	if p.Name != before.Name {
+		set.to("name", p.Name)
+		set.to("name_folded", Fold(p.Name))
+	}
+	if !sameID(p.FolderID, before.FolderID) {
+		set.to("folder_id", p.FolderID)
+	}
+	if p.SortOrder != before.SortOrder {
+		set.to("sort_order", p.SortOrder)
+	}
+	if !sameID(p.ExternalID, before.ExternalID) {
+		set.to("external_id", p.ExternalID)
+	}
+	err := set.update(tx, "projects", ws, p.ID)
 	if err != nil {
 		return fmt.Errorf("update project %s: %w", p.ID, err)
 	}
