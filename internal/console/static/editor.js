@@ -7,8 +7,12 @@
   const say = (words) => { form.querySelector("[data-state]").textContent = words; };
   const typed = ["title", "description", "content", "project"].map((name) => form.elements[name]);
 
-  // What the server sent. A form that came back refused is unsaved from the start.
-  const stored = form.hasAttribute("data-typed") ? null : JSON.stringify(typed.map((field) => field.value));
+  // What the server sent, whatever was typed before this script came or put back by the browser. A
+  // form that came back refused is unsaved from the start.
+  const sentValue = (field) => field.options
+    ? ([...field.options].find((o) => o.defaultSelected) || field.options[0] || { value: "" }).value
+    : field.defaultValue.replace(/\r\n?/g, "\n");
+  const stored = form.hasAttribute("data-typed") ? null : JSON.stringify(typed.map(sentValue));
   const now = () => JSON.stringify(typed.map((field) => field.value));
   let saved = stored;
 
@@ -122,7 +126,8 @@
   });
 
   try { sessionStorage.removeItem("saving"); } catch (_) {} // who is here again did not save
-  if (stored !== null) restore();
+  if (stored !== null && now() === stored) restore();
+  else keep();
   state();
   preview();
 })();
