@@ -18,7 +18,7 @@ func TestHeaders_EveryAnswerSaysNosniff(t *testing.T) {
 		wantNosniff(t, path, c.GET(path).Want(t, status))
 	}
 	wantNosniff(t, "a change", c.POST("/api/v1/projects", `{"name":"a"}`).Want(t, 201))
-	wantNosniff(t, "a wrong method", c.Do("PUT", "/api/v1/projects", nil).Want(t, 405))
+	wantNosniff(t, "a wrong method", c.Do("DELETE", "/api/v1/projects", nil).Want(t, 405))
 	wantNosniff(t, "no key", a.Client("").GET("/api/v1/projects").Want(t, 401))
 	first := c.GET("/api/v1/projects").Want(t, 200)
 	wantNosniff(t, "nothing new", c.GET("/api/v1/projects", "If-None-Match: "+first.Header.Get("ETag")).Want(t, 304))
