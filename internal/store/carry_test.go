@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -168,6 +169,57 @@ func TestCarryOver_InterruptedAfterEachStatement(t *testing.T) {
 			t.Errorf("%d deliveries, of which 44 have a subscription", rows)
 		}
 	})
+}
+
+// Where PostgreSQL ends the carry-over because another transaction and it wait for each other, it begins anew.
+func TestCarryOver_BeginsAnewWhenItHadToGiveWay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o := Options{DatabaseURL: pgtest.URL(t), Log: slog.New(slog.DiscardHandler)}
+	db, err := sql.Open("pgx", o.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	fill(t, o)
+	if err := migrateTo(ctx, o, 9); err != nil {
+		t.Fatal(err)
+	}
+	// The other one holds the last table that the carry-over takes, and never asks whether it waits in a ring.
+	other, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"SET LOCAL deadlock_timeout = '1h'", "LOCK TABLE workspaces IN ACCESS SHARE MODE"} {
+		if _, err := other.ExecContext(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gotIt := make(chan error, 1)
+	begun := 0
+	err = migrateTo(context.WithValue(ctx, carryFault{}, func() error {
+		if len(query(t, db, "SELECT 1 FROM pg_locks WHERE relation = 'attempts'::regclass AND mode = 'AccessExclusiveLock'")) == 0 {
+			return nil // it does not have the first table yet
+		}
+		if begun++; begun > 1 {
+			return nil
+		}
+		go func() {
+			_, err := other.ExecContext(ctx, "LOCK TABLE attempts IN ACCESS SHARE MODE")
+			gotIt <- errors.Join(err, other.Rollback())
+		}()
+		sheaftest.Eventually(t, "the other waits", func() bool { return len(query(t, db, "SELECT 1 FROM pg_locks WHERE NOT granted")) == 1 })
+		return nil
+	}), o, 10)
+	if err != nil {
+		t.Error(err)
+	}
+	if err := <-gotIt; err != nil {
+		t.Errorf("the other transaction: %v", err)
+	}
+	if begun == 0 {
+		t.Error("nobody was in its way")
+	}
 }
 
 // Every delivery is what it was, under the id that it had; its lane speaks of what is held, and the rest is counted.

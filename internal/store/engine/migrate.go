@@ -217,7 +217,7 @@ func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goo
 		return compatible(ctx, db, schema)
 	}
 	for at := current; at < schema; {
-		done, err := p.UpByOne(ctx)
+		done, err := upByOne(ctx, p, o.Log)
 		failpoint.Pass(failpoint.InMigration)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return compatible(ctx, db, schema) // another that started together has done the rest
@@ -228,6 +228,22 @@ func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goo
 		at = done.Source.Version
 	}
 	return nil
+}
+
+// migrationTries is how often a migration begins that others force to give way.
+const migrationTries = 5
+
+// upByOne runs the next migration. PostgreSQL ends one of two transactions that wait for each
+// other, and autovacuum, which shortens the catalogue's tables, can be the other one: then nothing
+// of the migration has happened, and it begins anew.
+func upByOne(ctx context.Context, p *goose.Provider, log *slog.Logger) (done *goose.MigrationResult, err error) {
+	for try := 1; ; try++ {
+		done, err = p.UpByOne(ctx)
+		if !rerun(err) || try == migrationTries {
+			return done, err
+		}
+		log.Warn("the migration had to give way to another transaction and begins anew", "error", err)
+	}
 }
 
 // compatible returns an error unless a program of that schema may serve the schema.

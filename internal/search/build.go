@@ -1,0 +1,72 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/engine"
+)
+
+// build takes a batch of what the workspace has into a space that is not complete yet. One that is
+// follows the log, and serves when it has caught up and all its chunks are sealed.
+func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *space) error {
+	x.figures.builds(ws, x.Now())
+	if int(built.kind) == len(kinds) {
+		more, err := x.advance(ctx, ws, built)
+		if err != nil || more {
+			return err
+		}
+		return x.replaceServing(ctx, serves, built)
+	}
+	b, err := x.next(ctx, ws, built)
+	if err != nil {
+		return fmt.Errorf("read what to build: %w", err)
+	}
+	after := *built
+	after.kind, after.upTo = b.kind, b.upTo
+	return x.take(ctx, built, after, b)
+}
+
+// next reads what is built next from one snapshot of the store.
+func (x *Index) next(ctx context.Context, ws sheaf.WorkspaceID, s *space) (b batch, err error) {
+	var found []store.Findable
+	t := kinds[s.kind]
+	err = x.Store.Read(ctx, func(r *store.Reader) error {
+		b, found = batch{kind: s.kind + 1}, nil
+		list, err := r.NumberedAfter(ws, t, s.upTo, batchChanges)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		var n int
+		found, n, err = readGroups(r, ws, list, func(at *store.Numbered) (sheaf.SearchType, string) { return t, at.ID })
+		if err != nil {
+			return err
+		}
+		b.kind, b.upTo = s.kind, list[n-1].Number
+		for _, at := range list[:n] {
+			b.ids = append(b.ids, idOf(at.ID))
+		}
+		return nil
+	})
+	b.fold(found)
+	return b, err
+}
+
+// replaceServing lets the space serve that was built, in place of the one before it.
+func (x *Index) replaceServing(ctx context.Context, serves, built *space) error {
+	return x.engine.Write(ctx, func(tx *engine.Tx) error {
+		if serves != nil {
+			if err := serves.leave(tx); err != nil {
+				return err
+			}
+		}
+		if err := built.hold(tx); err != nil {
+			return err
+		}
+		after := *built
+		after.state = serving
+		return after.save(tx)
+	})
+}
