@@ -14,6 +14,12 @@ const (
 	ProjectsWrite  Scope = "projects:write"
 	DocumentsRead  Scope = "documents:read"
 	DocumentsWrite Scope = "documents:write"
+	MediaRead      Scope = "media:read"
+	MediaWrite     Scope = "media:write"
+	SharesRead     Scope = "shares:read"
+	SharesWrite    Scope = "shares:write"
+	BrandingsRead  Scope = "brandings:read"
+	BrandingsWrite Scope = "brandings:write"
 	WebhooksRead   Scope = "webhooks:read"
 	WebhooksWrite  Scope = "webhooks:write"
 	EventsRead     Scope = "events:read"
@@ -24,6 +30,7 @@ const (
 
 // AllScopes are the scopes in the order in which they are shown.
 var AllScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite,
+	MediaRead, MediaWrite, SharesRead, SharesWrite, BrandingsRead, BrandingsWrite,
 	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
 
 // Scopes is a set of scopes, each once.

@@ -19,7 +19,7 @@ type Workspace struct {
 	Projects      int64 // how many there are
 	Documents     int64 // how many there are, without the deleted ones
 	Subscriptions int64 // how many there are
-	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too
+	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media
 
 	// NewestAt is the latest updated_at that a project, folder or document of the workspace was ever
 	// given, and NewestShared how many were given it: see app/newest.go.
@@ -98,7 +98,7 @@ func (r Role) Scopes() Scopes {
 	case Owner, Admin:
 		return AllScopes
 	case Member:
-		return Scopes{ProjectsRead, DocumentsRead, WebhooksRead, EventsRead, KeysRead}
+		return Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}
 	}
 	return nil
 }
