@@ -3,11 +3,25 @@ package search
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/engine"
 )
+
+// manyBuilt is after how many records a build has left so much garbage that it is given back.
+const manyBuilt = 2000
+
+// tidy gives back the memory that building took. A server that has nothing else to do would keep it
+// for minutes: without work nothing is collected.
+func (x *Index) tidy() {
+	x.grams = nil
+	if x.built >= manyBuilt {
+		debug.FreeOSMemory()
+		x.built = 0
+	}
+}
 
 // build takes a batch of what the workspace has into a space that is not complete yet. One that is
 // follows the log, and serves when it has caught up and all its chunks are sealed.
@@ -24,6 +38,7 @@ func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *
 	if err != nil {
 		return fmt.Errorf("read what to build: %w", err)
 	}
+	x.built += len(b.ids)
 	after := *built
 	after.kind, after.upTo = b.kind, b.upTo
 	return x.take(ctx, built, after, b)

@@ -12,7 +12,13 @@ import (
 func (x *Index) Small(room int64, pairs int) { x.room, x.pairs = room, pairs }
 
 // Snippet is snippet.
-func Snippet(words []string, texts ...string) (string, [][2]int) { return snippet(words, texts...) }
+func Snippet(words []string, texts ...string) (string, [][2]int) {
+	foldings := make([]folding, len(texts))
+	for i, t := range texts {
+		foldings[i] = folding{t, Fold(t)}
+	}
+	return snippet(words, foldings...)
+}
 
 // LookEvery is how often every log is looked at, and GatherFor the pause between two passes.
 const (

@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -165,7 +166,7 @@ func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wan
 			return err
 		}
 		for i := range records {
-			if h, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
+			if h, _, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
 				found.add(h)
 			}
 		}
@@ -184,11 +185,11 @@ func parentOf(f *store.Findable) id {
 	return id{}
 }
 
-// look tells whether a record of the store has the words.
-func (v *View) look(f *store.Findable) (h hit, ok bool) {
-	record := newRecord(f)
-	ok, inTitle := v.words.match([]byte(record.title), func() []byte { return []byte(record.body) })
-	return hit{inTitle: inTitle, updated: f.UpdatedAt.UnixMilli(), kind: record.kind, id: record.id}, ok
+// look tells whether a record of the store has the words, and returns it folded.
+func (v *View) look(f *store.Findable) (h hit, folded record, ok bool) {
+	folded = newRecord(f)
+	ok, inTitle := v.words.match([]byte(folded.title), func() []byte { return []byte(folded.body) })
+	return hit{inTitle: inTitle, updated: f.UpdatedAt.UnixMilli(), kind: folded.kind, id: folded.id}, folded, ok
 }
 
 // show reads the hits of a page from the store, and leaves out what does not have the words. Were
@@ -208,11 +209,12 @@ func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, 
 				v.index.Log.Error("the index of search names what is not there: run sheaf reindex", "workspace_id", v.ws, "id", sheaf.FormatUUID(h.id))
 				continue
 			}
-			if now, ok := v.look(&records[i]); !ok || now != h {
+			now, folded, ok := v.look(&records[i])
+			if !ok || now != h {
 				v.index.Log.Error("the index of search differs from what is stored: run sheaf reindex", "workspace_id", v.ws, "id", records[i].ID)
 				continue
 			}
-			shown = append(shown, v.hitOf(&records[i]))
+			shown = append(shown, v.hitOf(&records[i], folded.body))
 		}
 	}
 	if may.Folders {
@@ -221,9 +223,11 @@ func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, 
 	return shown, err
 }
 
-func (v *View) hitOf(f *store.Findable) sheaf.Hit {
+// hitOf returns a record as it is shown; body is what newRecord made of its texts.
+func (v *View) hitOf(f *store.Findable, body string) sheaf.Hit {
+	description, content, _ := strings.Cut(body, between)
 	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond)}
-	h.Snippet, h.Ranges = snippet(v.words.long, f.Description, f.Content)
+	h.Snippet, h.Ranges = snippet(v.words.long, folding{f.Description, description}, folding{f.Content, content})
 	return h
 }
 

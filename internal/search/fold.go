@@ -44,18 +44,27 @@ func plain(s string) bool {
 // foldPlain is Fold of ASCII, which most texts are.
 func foldPlain(s string) string {
 	out := make([]byte, 0, len(s))
+	separated := false // the one before was a space
 	for i := range len(s) {
-		switch c := s[i]; {
-		case 'A' <= c && c <= 'Z':
-			out = append(out, c+'a'-'A')
-		case !sheaf.SeparatesWords(rune(c)):
-			out = append(out, c)
-		case i == 0 || !sheaf.SeparatesWords(rune(s[i-1])):
-			out = append(out, ' ')
+		c := plainFolds[s[i]&0x7F]
+		if c == ' ' && separated {
+			continue
 		}
+		out, separated = append(out, c), c == ' '
 	}
 	return string(out)
 }
+
+// plainFolds has what each ASCII character is folded to: whatever separates words is a space.
+var plainFolds = func() (table [utf8.RuneSelf]byte) {
+	for c := range table {
+		table[c] = foldedASCII[c][0]
+		if sheaf.SeparatesWords(rune(c)) {
+			table[c] = ' '
+		}
+	}
+	return table
+}()
 
 // eachLetter calls each for the letters of s, with where they lie in it, until each returns false.
 func eachLetter(s string, each func(start, end int, folded string) bool) {

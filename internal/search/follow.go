@@ -102,7 +102,8 @@ func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err erro
 
 // begin makes what a follower has; the function that it returns lets go of it.
 func (x *Index) begin() (end func()) {
-	x.known, x.grams = map[sheaf.WorkspaceID]int64{}, new(gramSets)
+	x.known = map[sheaf.WorkspaceID]int64{}
+	x.built = manyBuilt // the first look at every log is as much
 	return func() {
 		x.known, x.grams = nil, nil
 		x.figures.stopFollowing()
@@ -192,6 +193,7 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 		if !busy {
 			var err error
 			if busy, err = x.removeSome(ctx); err != nil || !busy {
+				x.tidy()
 				return err
 			}
 		}

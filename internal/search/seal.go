@@ -21,12 +21,12 @@ LIMIT 1`
 // was one. Until then the chunk is read whole by whoever searches.
 func (x *Index) seal(ctx context.Context, s *space) (did bool, err error) {
 	var at int64
-	grams := x.grams
-	*grams = gramSets{}
+	var grams *gramSets
 	err = x.engine.Read(ctx, func(r *engine.Reader) error {
 		if at, did, err = engine.One(r, selectUnsealed, (*engine.Row).Int, s.first(0), s.end()); err != nil || !did {
 			return err
 		}
+		grams = x.emptyGrams()
 		return readGrams(r, at, grams)
 	})
 	if err != nil || !did {
@@ -46,6 +46,17 @@ func (x *Index) seal(ctx context.Context, s *space) (did bool, err error) {
 		}
 		return tx.Run(insertGrams, rows, engine.Nothing)
 	})
+}
+
+// emptyGrams returns the sets of a chunk, all empty. They are three megabytes, and made once while
+// many chunks are sealed.
+func (x *Index) emptyGrams() *gramSets {
+	if x.grams == nil {
+		x.grams = new(gramSets)
+	} else {
+		*x.grams = gramSets{}
+	}
+	return x.grams
 }
 
 const selectTextsOf = `

@@ -61,9 +61,11 @@ type Index struct {
 	figures figures
 
 	// What the follower has while it follows, and nobody else sees: room for the sets of a chunk,
-	// and up to which event each workspace is known to be taken in.
+	// up to which event each workspace is known to be taken in, and how many records were taken into
+	// new spaces since memory was last given back.
 	grams *gramSets
 	known map[sheaf.WorkspaceID]int64
+	built int
 }
 
 // New returns the index of a store.

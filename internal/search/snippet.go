@@ -12,33 +12,33 @@ import (
 const (
 	// leadIn is how many characters a snippet has before the first word at most.
 	leadIn = 60
-	// farBefore is how many bytes of folded text stand before a word that no lead-in reaches.
-	farBefore = 20 * leadIn
 	// cutOff stands in a snippet for what was cut off.
 	cutOff = "…"
 )
 
+// folding is a text with what Fold makes of it.
+type folding struct{ text, folded string }
+
 // snippet returns a piece of the text in which most of the words are, the first of those that have
 // equally many, and where the words are in it, as start and length in code points. White space is
 // one space in it.
-func snippet(words []string, texts ...string) (string, [][2]int) {
-	best, folded, most := "", "", -1
-	for _, text := range texts {
-		f := Fold(text)
-		if n := distinct(f, words); n > most && strings.TrimSpace(f) != "" {
-			best, folded, most = text, f, n
+func snippet(words []string, texts ...folding) (string, [][2]int) {
+	best, most := folding{}, -1
+	for _, t := range texts {
+		if n := distinct(t.folded, words); n > most && strings.TrimSpace(t.folded) != "" {
+			best, most = t, n
 		}
 	}
-	first := len(folded)
+	first := len(best.folded)
 	for _, w := range words {
-		if i := strings.Index(folded, w); i >= 0 {
+		if i := strings.Index(best.folded, w); i >= 0 {
 			first = min(first, i)
 		}
 	}
-	if first == len(folded) {
+	if first == len(best.folded) {
 		first = 0
 	}
-	p := pieceAt(best, first)
+	p := pieceAt(best.text, first)
 	return p.text(), p.ranges(words)
 }
 
@@ -66,33 +66,59 @@ type piece struct {
 
 // pieceAt returns the piece that begins a little before the byte of the folded text.
 func pieceAt(text string, first int) (p piece) {
-	lead, runes, at := 0, 0, 0 // how many letters stand before it, and how much has been passed
-	eachLetter(text, func(start, end int, folded string) bool {
-		if at+farBefore < first {
-			at, p.before = at+len(folded), true
-			return true
-		}
-		one := shown{text[start:end], folded, utf8.RuneCountInString(text[start:end])}
+	begin, lead, runes := leadTo(text, first)
+	p.before = begin > 0
+	p.letters = make([]shown, 0, sheaf.MaxSnippet)
+	eachLetter(text[begin:], func(start, end int, folded string) bool {
+		one := shown{text[begin+start : begin+end], folded, runesOf(text[begin+start:begin+end], folded)}
 		if folded == " " {
-			one.text, one.runes = " ", 1
+			one.text = " "
 		}
-		if at += len(folded); at <= first {
-			p.letters, lead, runes = append(p.letters, one), lead+1, runes+one.runes
-			for ; runes > leadIn; lead-- {
-				runes -= p.letters[0].runes
-				p.letters, p.before = p.letters[1:], true
+		if len(p.letters) >= lead {
+			// The marks at both ends take a character each.
+			if p.after = runes+one.runes > sheaf.MaxSnippet-2; p.after {
+				return false
 			}
-			return true
+			runes += one.runes
 		}
-		// The marks at both ends take a character each.
-		if p.after = runes+one.runes > sheaf.MaxSnippet-2; p.after {
-			return false
-		}
-		p.letters, runes = append(p.letters, one), runes+one.runes
+		p.letters = append(p.letters, one)
 		return true
 	})
 	p.trim(lead)
 	return p
+}
+
+// leadTo returns where in the text a piece begins of which the byte first of the folded text is to
+// be seen, and how many letters and characters stand before that. Only places are kept on the way,
+// which may be long.
+func leadTo(text string, first int) (begin, letters, runes int) {
+	var passed [leadIn]struct{ start, runes int } // the last ones: each letter has a character or more
+	n, at := 0, 0
+	eachLetter(text, func(start, end int, folded string) bool {
+		begin = start
+		if at += len(folded); at > first {
+			return false
+		}
+		passed[n%leadIn] = struct{ start, runes int }{start, runesOf(text[start:end], folded)}
+		n, begin = n+1, end
+		return true
+	})
+	for letters < min(n, leadIn) {
+		last := passed[(n-1-letters)%leadIn]
+		if runes+last.runes > leadIn {
+			break
+		}
+		begin, letters, runes = last.start, letters+1, runes+last.runes
+	}
+	return begin, letters, runes
+}
+
+// runesOf returns how many characters a letter has in a snippet: white space is one.
+func runesOf(text, folded string) int {
+	if len(text) == 1 || folded == " " {
+		return 1
+	}
+	return utf8.RuneCountInString(text)
 }
 
 // trim has the piece begin with a word where one begins before the first hit, and takes white space

@@ -97,7 +97,7 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	if err := checkFile(path, o.Log); err != nil {
 		return err
 	}
-	if err := claimFile(path); err != nil {
+	if err := claimFile(path, o.pageSize()); err != nil {
 		return err
 	}
 	address := "file:" + (&url.URL{Path: path}).EscapedPath()

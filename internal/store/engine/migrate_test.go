@@ -137,7 +137,7 @@ func TestSchema_EmptyDatabaseSaysToMigrate(t *testing.T) {
 func TestMigrate_InterruptedFirstStartGoesOn(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, FileName)
-	if err := claimFile(path); err != nil {
+	if err := claimFile(path, Options{}.pageSize()); err != nil {
 		t.Fatal(err)
 	}
 	execFile(t, path, "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",

@@ -40,10 +40,10 @@ type SQLite struct {
 	log         *slog.Logger
 	writer      *writer
 	checkpoints *checkpointer
-	readers     chan *sqliteConn // those that are free
-	all         []*sqliteConn    // the readers, also while they read
-	size        int              // how many readers there are
-	trusts      func()           // ends the trust in whatever the file has: see OpenTrusting
+	readers     *freeReaders
+	all         []*sqliteConn // the readers, also while they read
+	size        int           // how many readers there are
+	trusts      func()        // ends the trust in whatever the file has: see OpenTrusting
 	closing     sync.Once
 	closed      chan struct{} // closed at the beginning of Close
 	watched     chan struct{} // closed when watchReads has ended
@@ -56,7 +56,7 @@ func openSQLite(o Options) (*SQLite, error) {
 	if err := checkFile(path, o.Log); err != nil {
 		return nil, err
 	}
-	if err := claimFile(path); err != nil {
+	if err := claimFile(path, o.pageSize()); err != nil {
 		return nil, err
 	}
 	w, err := connect(o, path, false)
@@ -78,19 +78,19 @@ func openSQLite(o Options) (*SQLite, error) {
 	if e.size == 0 {
 		e.size = max(4, 2*runtime.GOMAXPROCS(0))
 	}
-	e.readers = make(chan *sqliteConn, e.size)
+	e.readers = &freeReaders{some: make(chan struct{}, e.size)}
 	for range e.size {
 		r, err := connect(o, path, true)
 		if err != nil {
 			h.Release()
 			w.close()
 			beside.close()
-			e.closeReaders(len(e.readers))
+			e.closeReaders(len(e.all))
 			return nil, err
 		}
 		r.leashed()
 		e.all = append(e.all, r)
-		e.readers <- r
+		e.readers.put(r)
 	}
 	e.checkpoints = newCheckpointer(beside, h, o.Log)
 	e.writer = newWriter(w, o, e.checkpoints)
@@ -195,12 +195,12 @@ func checkForm(c *sqlite.Conn, path string) error {
 
 // claimFile makes the file and marks it as ours before anything else is in it: a first start that
 // dies half-way must not leave what looks like the file of another program.
-func claimFile(path string) error {
+func claimFile(path string, pageSize int) error {
 	if err := createFile(path); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, checksumForm)
+		pragmas := fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d", pageSize, applicationID, checksumForm)
 		if err := checksum.Of(path).Begin(busyTimeout, pragmas); err != nil {
 			return fmt.Errorf("the database file cannot be written: %w", err)
 		}
@@ -295,6 +295,15 @@ func connect(o Options, path string, reader bool) (*sqliteConn, error) {
 	return c, nil
 }
 
+// pageSize is that of a file which is made. Rows of what is derived are whole texts, which are read
+// through: a larger page wastes less room behind them, and is one read instead of two.
+func (o Options) pageSize() int {
+	if o.Derived {
+		return 8192
+	}
+	return 4096
+}
+
 // Connections implements Engine.
 func (e *SQLite) Connections() (reads, writes int) { return e.size, 1 }
 
@@ -308,7 +317,7 @@ func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
 	if err != nil {
 		return sheaf.UnavailableError(err)
 	}
-	defer func() { e.readers <- c }()
+	defer func() { e.readers.put(c) }()
 	if _, err := c.exec("BEGIN", nil); err != nil {
 		return err
 	}
@@ -328,11 +337,37 @@ func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
 
 var errReaders = errors.New("no reader was free for too long")
 
+// freeReaders are the connections that nobody reads on. The one that was put back last is taken
+// first: what it has read is still in its cache, and where few read at once the others' caches stay
+// empty.
+type freeReaders struct {
+	some  chan struct{} // has a token for each; whoever has taken one calls last
+	mu    sync.Mutex    // guards stack
+	stack []*sqliteConn
+}
+
+func (f *freeReaders) put(c *sqliteConn) {
+	f.mu.Lock()
+	f.stack = append(f.stack, c)
+	f.mu.Unlock()
+	f.some <- struct{}{}
+}
+
+func (f *freeReaders) last() *sqliteConn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.stack) - 1
+	c := f.stack[n]
+	f.stack[n] = nil
+	f.stack = f.stack[:n]
+	return c
+}
+
 // reader waits for a free connection, and not for ever.
 func (e *SQLite) reader(ctx context.Context) (*sqliteConn, error) {
 	select {
-	case c := <-e.readers:
-		return c, nil
+	case <-e.readers.some:
+		return e.readers.last(), nil
 	case <-e.closed: // nobody puts a reader back any more
 		return nil, errClosed
 	default:
@@ -340,8 +375,8 @@ func (e *SQLite) reader(ctx context.Context) (*sqliteConn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readWait, errReaders)
 	defer cancel()
 	select {
-	case c := <-e.readers:
-		return c, nil
+	case <-e.readers.some:
+		return e.readers.last(), nil
 	case <-e.closed:
 		return nil, errClosed
 	case <-ctx.Done():
@@ -388,6 +423,7 @@ func (e *SQLite) Close() error {
 // closeReaders closes so many readers, and waits for those that read.
 func (e *SQLite) closeReaders(n int) {
 	for range n {
-		(<-e.readers).close()
+		<-e.readers.some
+		e.readers.last().close()
 	}
 }
