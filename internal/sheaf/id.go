@@ -19,6 +19,8 @@ type (
 	DeliveryID     string
 	EventID        string
 	InvitationID   string
+	BrandingID     string
+	MediumID       string
 )
 
 // EventPrefix begins every event's identifier.

@@ -60,6 +60,15 @@ func (p Plan) AllowFolders(t EntityType) error {
 	return PlanRequiredf("branding folders need the Business plan, this workspace is on %s: upgrade it to use them", p)
 }
 
+// AllowBrandings returns PLAN_REQUIRED unless the plan includes making and changing brandings, which
+// needs Business. What exists can be read and deleted on every paid plan.
+func (p Plan) AllowBrandings() error {
+	if p == Business {
+		return nil
+	}
+	return PlanRequiredf("brandings need the Business plan, this workspace is on %s: upgrade it to make or change them; it can read and delete those it has", p)
+}
+
 // AllowAPI returns PLAN_REQUIRED on a plan without API access.
 func (p Plan) AllowAPI() error {
 	if p.Paid() {

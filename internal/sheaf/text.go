@@ -53,14 +53,17 @@ func CheckContent(field, s string) error {
 }
 
 // CheckColor returns an error unless s is #RRGGBB.
-func CheckColor(s string) error {
+func CheckColor(s string) error { return checkColor("color", s) }
+
+// checkColor is CheckColor for a field of that name.
+func checkColor(field, s string) error {
 	ok := len(s) == 7 && s[0] == '#'
 	for i := 1; ok && i < len(s); i++ {
 		c := s[i] | 0x20
 		ok = '0' <= s[i] && s[i] <= '9' || 'a' <= c && c <= 'f'
 	}
 	if !ok {
-		return Invalidf("color must be a hex color such as #6b7280, not %q", Clip(s))
+		return Invalidf("%s must be a hex color such as #6b7280, not %q", field, Clip(s))
 	}
 	return nil
 }

@@ -1,0 +1,154 @@
+package sheaf
+
+import "time"
+
+// DefaultBrandingColor is the color_primary of a branding that was given none.
+const DefaultBrandingColor = "#2563eb"
+
+// MaxFooter is the bound of a branding's footer, in Unicode code points.
+const MaxFooter = 500
+
+// Font is the kind of letters that pages of a branding are set in. All of them are on the reader's
+// machine: a page loads no font.
+type Font string
+
+// The fonts.
+const (
+	SystemFont Font = "system"
+	SerifFont  Font = "serif"
+	MonoFont   Font = "mono"
+)
+
+// Fonts are all fonts, in the order in which they are shown.
+var Fonts = []Font{SystemFont, SerifFont, MonoFont}
+
+// ParseFont returns the font of that name.
+func ParseFont(s string) (Font, error) {
+	switch f := Font(s); f {
+	case SystemFont, SerifFont, MonoFont:
+		return f, nil
+	}
+	return "", Invalidf("font must be system, serif or mono, not %q", Clip(s))
+}
+
+// Branding is the look of what is shared: a logo, a colour from which Palette derives all others, a
+// font and a footer. Its own fields are what a client may write.
+type Branding struct {
+	ID           BrandingID
+	Name         string
+	FolderID     *FolderID // nil: at the root level
+	LogoMediaID  *MediumID // a raster picture of the workspace; nil: no logo
+	ColorPrimary string    // #RRGGBB
+	Font         Font
+	Footer       *string // plain text
+	SortOrder    int32
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+
+	// Number counts what was created in the workspace: it orders brandings that are equal otherwise.
+	Number int64
+	// Revision rises when the branding's own fields change. ETag and If-Match carry it.
+	Revision int64
+}
+
+// Fields appends the branding as lists and answers show it. No event tells of one.
+func (b *Branding) Fields(o *Object) {
+	o.Text("id", string(b.ID))
+	o.Text("name", b.Name)
+	o.OptText("folder_id", (*string)(b.FolderID))
+	o.OptText("logo_media_id", (*string)(b.LogoMediaID))
+	o.Text("color_primary", b.ColorPrimary)
+	o.Text("font", string(b.Font))
+	o.OptText("footer", b.Footer)
+	o.Int("sort_order", int64(b.SortOrder))
+	o.Time("created_at", b.CreatedAt)
+	o.Time("updated_at", b.UpdatedAt)
+}
+
+// BrandingFilter narrows a list of brandings; the zero value narrows nothing.
+type BrandingFilter struct {
+	Folder Opt[FolderID] // null: at the root level
+	Query  string        // is part of the name, folded as all searches are
+	// UpdatedSince is the earliest UpdatedAt; nil: any.
+	UpdatedSince *time.Time
+	Sort         ProjectSort
+	Paging
+}
+
+// BrandingChange is what a client sends to create or change a branding.
+type BrandingChange struct {
+	Name         Opt[string]
+	FolderID     Opt[FolderID]
+	LogoMediaID  Opt[MediumID]
+	ColorPrimary Opt[string] // null is DefaultBrandingColor
+	Font         Opt[string] // null is SystemFont
+	Footer       Opt[string]
+	SortOrder    Opt[int32]
+}
+
+// Empty reports whether no writable field was sent.
+func (c BrandingChange) Empty() bool {
+	return !(c.Name.Set || c.FolderID.Set || c.LogoMediaID.Set || c.ColorPrimary.Set || c.Font.Set || c.Footer.Set || c.SortOrder.Set)
+}
+
+// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
+// is stored, such as whether the folder exists.
+func (c BrandingChange) Check() error {
+	switch {
+	case c.Name.Null:
+		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+	case c.SortOrder.Null:
+		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+	}
+	if c.Name.Set {
+		if err := CheckName("name", c.Name.Value, MaxName); err != nil {
+			return err
+		}
+	}
+	if c.ColorPrimary.Given() {
+		if err := checkColor("color_primary", c.ColorPrimary.Value); err != nil {
+			return err
+		}
+	}
+	if c.Font.Given() {
+		if _, err := ParseFont(c.Font.Value); err != nil {
+			return err
+		}
+	}
+	return CheckLength("footer", c.Footer.Value, MaxFooter)
+}
+
+// Apply returns b with the fields that were sent; a null color or font is the default.
+func (c BrandingChange) Apply(b Branding) Branding {
+	if c.Name.Set {
+		b.Name = c.Name.Value
+	}
+	if c.FolderID.Set {
+		b.FolderID = c.FolderID.Pointer()
+	}
+	if c.LogoMediaID.Set {
+		b.LogoMediaID = c.LogoMediaID.Pointer()
+	}
+	if c.ColorPrimary.Set {
+		b.ColorPrimary = DefaultBrandingColor
+		if c.ColorPrimary.Given() {
+			b.ColorPrimary = c.ColorPrimary.Value
+		}
+	}
+	if c.Font.Set {
+		b.Font = SystemFont
+		if c.Font.Given() {
+			b.Font = Font(c.Font.Value)
+		}
+	}
+	if c.Footer.Set {
+		b.Footer = c.Footer.Pointer()
+	}
+	if c.SortOrder.Set {
+		b.SortOrder = c.SortOrder.Value
+	}
+	return b
+}
+
+// NewBranding is the branding that a creation begins with: nothing was sent yet.
+func NewBranding() Branding { return Branding{ColorPrimary: DefaultBrandingColor, Font: SystemFont} }

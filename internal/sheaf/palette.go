@@ -1,0 +1,126 @@
+package sheaf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// MinContrast is the contrast that text has with what is behind it: the AA of WCAG for text of any
+// size.
+const MinContrast = 4.5
+
+// Colors are those of a page, each #rrggbb. Text, Muted and Link can be read on Background and on
+// Surface, and OnAccent on Accent, with a contrast of MinContrast or more.
+type Colors struct {
+	Background string // of the page
+	Surface    string // of what stands out from it: code, tables, the contents
+	Border     string // between the two
+	Text       string
+	Muted      string // text that steps back: dates, the footer
+	Link       string // and whatever else is text in the brand's colour
+	Accent     string // the brand's colour as it is, for areas
+	OnAccent   string // text on such an area
+}
+
+// Palette derives the colours of light and of dark pages from one, #RRGGBB, whatever it is: a yellow
+// is darkened until it can be read on white, a navy blue is lightened until it can be read at night,
+// and both keep their hue. What is no colour counts as DefaultBrandingColor.
+func Palette(primary string) (light, dark Colors) {
+	brand, ok := parseRGB(primary)
+	if !ok {
+		brand, _ = parseRGB(DefaultBrandingColor)
+	}
+	return pagePalette(brand, white, rgb{0x14, 0x17, 0x1c}, black), pagePalette(brand, rgb{0x10, 0x12, 0x16}, rgb{0xe8, 0xea, 0xed}, white)
+}
+
+// pagePalette derives the colours of a page of which paper and ink are known. What is too near to the
+// paper is led towards far, which is black or white and so can be read on whatever is like the paper.
+func pagePalette(brand, paper, ink, far rgb) Colors {
+	background := paper
+	if paper != white {
+		background = paper.mix(brand, 0.06) // a night of the brand's hue
+	}
+	surface := background.mix(brand, 0.06).mix(ink, 0.02)
+	text := ink.mix(brand, 0.05).readable(far, background, surface)
+	muted := ink.mix(background, 0.38).mix(brand, 0.06).readable(far, background, surface)
+	onAccent := white
+	if contrast(white, brand) < MinContrast {
+		onAccent = black // of which a colour that is too bright for white is always far enough
+	}
+	return Colors{
+		Background: background.String(), Surface: surface.String(), Border: surface.mix(ink, 0.14).String(),
+		Text: text.String(), Muted: muted.String(), Link: brand.readable(far, background, surface).String(),
+		Accent: brand.String(), OnAccent: onAccent.String(),
+	}
+}
+
+// rgb is a colour of sRGB, eight bits each.
+type rgb struct{ r, g, b uint8 }
+
+var (
+	white = rgb{0xff, 0xff, 0xff}
+	black = rgb{}
+)
+
+// parseRGB reads #RRGGBB.
+func parseRGB(s string) (rgb, bool) {
+	if CheckColor(s) != nil {
+		return rgb{}, false
+	}
+	n, err := strconv.ParseUint(s[1:], 16, 32)
+	return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err == nil
+}
+
+// String returns #rrggbb.
+func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
+
+// mix returns c with that share of another colour in it.
+func (c rgb) mix(other rgb, share float64) rgb {
+	part := func(a, b uint8) uint8 { return uint8(math.Round(float64(a)*(1-share) + float64(b)*share)) }
+	return rgb{part(c.r, other.r), part(c.g, other.g), part(c.b, other.b)}
+}
+
+// readable returns c, or the first colour on the way from it to far that can be read on all of these.
+// far itself is where it ends at the latest.
+func (c rgb) readable(far rgb, on ...rgb) rgb {
+	const steps = 64
+	for i := range steps {
+		if at := c.mix(far, float64(i)/steps); at.readableOn(on) {
+			return at
+		}
+	}
+	return far
+}
+
+func (c rgb) readableOn(all []rgb) bool {
+	for _, ground := range all {
+		if contrast(c, ground) < MinContrast {
+			return false
+		}
+	}
+	return true
+}
+
+// contrast is that of WCAG 2.2, from 1 to 21.
+func contrast(a, b rgb) float64 {
+	high, low := a.luminance(), b.luminance()
+	if high < low {
+		high, low = low, high
+	}
+	return (high + 0.05) / (low + 0.05)
+}
+
+// luminance is the relative luminance of WCAG 2.2, from 0 to 1.
+func (c rgb) luminance() float64 {
+	return 0.2126*linear(c.r) + 0.7152*linear(c.g) + 0.0722*linear(c.b)
+}
+
+// linear undoes the curve of sRGB.
+func linear(part uint8) float64 {
+	v := float64(part) / 255
+	if v <= 0.04045 {
+		return v / 12.92
+	}
+	return math.Pow((v+0.055)/1.055, 2.4)
+}
