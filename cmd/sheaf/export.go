@@ -82,6 +82,7 @@ func spooled(out io.Writer, write func(io.Writer) error) error {
 // countFields writes how many records of each noun there were.
 func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("folders", c.Folders)
+	o.Int("brandings", c.Brandings)
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
 	o.Int("versions", c.Versions)
@@ -90,9 +91,12 @@ func countFields(o *sheaf.Object, c archive.Count) {
 
 // recordCounts tells the numbers to a person.
 func recordCounts(c archive.Count) string {
-	past := ""
+	past, looks := "", ""
 	if c.Versions > 0 {
 		past = fmt.Sprintf(" with %d past versions", c.Versions)
 	}
-	return fmt.Sprintf("%d folders, %d projects, %d documents%s and %d subscriptions", c.Folders, c.Projects, c.Documents, past, c.Subscriptions)
+	if c.Brandings > 0 {
+		looks = fmt.Sprintf(" %d brandings,", c.Brandings)
+	}
+	return fmt.Sprintf("%d folders,%s %d projects, %d documents%s and %d subscriptions", c.Folders, looks, c.Projects, c.Documents, past, c.Subscriptions)
 }

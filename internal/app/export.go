@@ -7,10 +7,12 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Exported is one record of an export: a folder, a project, a document with its present version, a
+// Exported is one record of an export: a folder, a branding, a project, a document with its present version, a
 // past version with the document that it is of, or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
+	Branding     *sheaf.Branding
+	Default      bool // of a branding: it is the workspace's default one
 	Project      *sheaf.Project
 	Document     *sheaf.Document
 	Version      *sheaf.VersionText
@@ -19,21 +21,27 @@ type Exported struct {
 }
 
 // Export calls each for every record of a workspace, as of one moment: folders, parents before
-// their children, projects, documents without the deleted, each followed by its past versions, newest
+// their children, brandings, projects, documents without the deleted, each followed by its past versions, newest
 // first, and subscriptions. It returns NotFound for an unknown workspace, and what each returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
-		if _, err := r.Workspace(id); err != nil {
+		ws, err := r.Workspace(id)
+		if err != nil {
 			return err
 		}
-		return export(r, id, each)
+		return export(r, ws, each)
 	})
 	return forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
 
 // export calls each for every record of the workspace, in one snapshot.
-func export(r *store.Reader, id sheaf.WorkspaceID, each func(Exported) error) error {
+func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) error {
+	id := ws.ID
 	if err := r.EachFolder(id, func(f sheaf.Folder) error { return each(Exported{Folder: &f}) }); err != nil {
+		return err
+	}
+	err := r.EachBranding(id, func(b sheaf.Branding) error { return each(Exported{Branding: &b, Default: b.ID == ws.DefaultBranding}) })
+	if err != nil {
 		return err
 	}
 	if err := r.EachProject(id, func(p sheaf.Project) error { return each(Exported{Project: &p}) }); err != nil {

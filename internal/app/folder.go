@@ -251,9 +251,9 @@ func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, 
 	return top, nil
 }
 
-// DeleteFolder removes the folder and all below it. Their projects move to the root level; no
-// document changes. With more than 10,000 projects these move first, in chunks, and the folder goes
-// with the last.
+// DeleteFolder removes the folder and all below it. Their projects, or brandings, move to the root
+// level; no document changes. With more than 10,000 of them these move first, in chunks, and the
+// folder goes with the last.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
@@ -270,14 +270,14 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		if err != nil {
 			return nothing, err
 		}
-		most := w.share(at, max(size.Folders, size.Projects))
+		most := w.share(at, max(size.Folders, size.Filed))
 		switch {
 		case most == 0:
 			return nothing, nil
-		case size.Projects > most:
-			moved, err := w.emptyFolders(id, most)
+		case size.Filed > most:
+			moved, err := w.emptyFolders(top, most)
 			if err == nil && moved == 0 {
-				err = fmt.Errorf("folder %s counts %d projects below it that are not there: see what sheaf doctor says", id, size.Projects)
+				err = fmt.Errorf("folder %s counts %d %ss below it that are not there: see what sheaf doctor says", id, size.Filed, top.EntityType)
 			}
 			return part, err
 		}
@@ -285,23 +285,34 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	})
 }
 
-// emptyFolders moves at most so many projects in the tree to the root level, and returns how many
-// it moved.
-func (w *work) emptyFolders(top sheaf.FolderID, most int64) (moved int64, err error) {
-	filed, err := w.FiledFolders(w.ws.ID, top, most)
+// emptyFolders moves at most so many projects or brandings in the tree to the root level, and returns
+// how many it moved.
+func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err error) {
+	filed, err := w.FiledFolders(w.ws.ID, top.ID, most)
 	if err != nil {
 		return 0, err
 	}
 	for _, f := range filed {
-		n, err := w.unfileProjects(f, most-moved)
-		if err == nil {
-			err = w.CountProjects(w.ws.ID, f, -n)
-		}
+		n, err := w.emptyFolder(f, top.EntityType, most-moved)
 		if moved += n; err != nil || moved == most {
 			return moved, err
 		}
 	}
 	return moved, nil
+}
+
+// emptyFolder moves at most so many of what is right in a folder of that type to the root level, and
+// returns how many it moved.
+func (w *work) emptyFolder(id sheaf.FolderID, entity sheaf.EntityType, most int64) (int64, error) {
+	unfile, count := w.unfileProjects, w.CountProjects
+	if entity == sheaf.BrandingFolder {
+		unfile, count = w.unfileBrandings, w.CountBrandings
+	}
+	n, err := unfile(id, most)
+	if err == nil {
+		err = count(w.ws.ID, id, -n)
+	}
+	return n, err
 }
 
 // unfileProjects moves at most so many of the folder's own projects to the root level, and returns
@@ -343,8 +354,8 @@ func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 }
 
 func (w *work) removeFolder(f sheaf.Folder) error {
-	if f.ProjectCount > 0 {
-		if _, err := w.unfileProjects(f.ID, math.MaxInt64); err != nil {
+	if f.Filed() > 0 {
+		if _, err := w.emptyFolder(f.ID, f.EntityType, math.MaxInt64); err != nil {
 			return err
 		}
 	}

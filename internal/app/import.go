@@ -23,6 +23,8 @@ type ImportRecord struct {
 	ID                   string
 	CreatedAt, UpdatedAt *time.Time
 	Folder               *sheaf.FolderChange
+	Branding             *sheaf.BrandingChange
+	DefaultBranding      bool // of a branding: it is the default one, unless the workspace has another
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
 	Version              *ImportVersion
@@ -32,15 +34,16 @@ type ImportRecord struct {
 }
 
 // ImportCount counts records by kind.
-type ImportCount struct{ Folders, Projects, Documents, Versions, Subscriptions int64 }
+type ImportCount struct{ Folders, Brandings, Projects, Documents, Versions, Subscriptions int64 }
 
 // Sum is how many records there are of all kinds.
 func (c ImportCount) Sum() int64 {
-	return c.Folders + c.Projects + c.Documents + c.Versions + c.Subscriptions
+	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Subscriptions
 }
 
 func (c *ImportCount) add(d ImportCount) {
 	c.Folders += d.Folders
+	c.Brandings += d.Brandings
 	c.Projects += d.Projects
 	c.Documents += d.Documents
 	c.Versions += d.Versions
@@ -91,6 +94,8 @@ func (o Operator) CheckImport(r ImportRecord) error {
 	case r.Folder != nil:
 		_, err := checkNewFolder(*r.Folder)
 		return err
+	case r.Branding != nil:
+		return checkNewBranding(*r.Branding)
 	case r.Project != nil:
 		return checkNewProject(*r.Project)
 	case r.Document != nil:
@@ -182,6 +187,9 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 			return im.out, err
 		}
 	}
+	if err := w.saveBrandings(im); err != nil {
+		return im.out, err
+	}
 	if err := w.InsertProjects(w.ws.ID, im.newProjects); err != nil {
 		return im.out, err
 	}
@@ -197,6 +205,21 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 		}
 	}
 	return im.out, nil
+}
+
+// saveBrandings writes the brandings that were accepted, and which of them is the default one.
+func (w *work) saveBrandings(im *importing) error {
+	if len(im.newBrandings) == 0 {
+		return nil
+	}
+	w.changes() // no event does so
+	if err := w.InsertBrandings(w.ws.ID, im.newBrandings); err != nil {
+		return err
+	}
+	if w.ws.DefaultBranding == w.before.DefaultBranding {
+		return nil
+	}
+	return w.SetDefaultBranding(w.ws.ID, &w.ws.DefaultBranding)
 }
 
 func (w *work) saveImported(s *sheaf.NewSubscription) error {

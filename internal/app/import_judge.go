@@ -21,6 +21,7 @@ type importing struct {
 	// These have what the workspace has, as far as the records name it, and what was accepted so
 	// far, by identifier. A record whose identifier is in them is skipped.
 	folders       map[sheaf.FolderID]sheaf.Folder
+	brandings     map[sheaf.BrandingID]bool
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
@@ -35,6 +36,7 @@ type importing struct {
 	out          Imported
 	created      []creation
 	newFolders   []*sheaf.Folder
+	newBrandings []*sheaf.Branding
 	newProjects  []*sheaf.Project
 	newDocuments []store.NewDocument
 	newVersions  []store.NewVersion
@@ -49,7 +51,8 @@ type creation struct {
 }
 
 func newImporting(ws sheaf.Workspace, now time.Time, quota int64) *importing {
-	return &importing{ws: ws, now: now, quota: quota, folders: map[sheaf.FolderID]sheaf.Folder{}, projects: map[sheaf.ProjectID]bool{},
+	return &importing{ws: ws, now: now, quota: quota, folders: map[sheaf.FolderID]sheaf.Folder{},
+		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
 		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}}
@@ -57,7 +60,7 @@ func newImporting(ws sheaf.Workspace, now time.Time, quota int64) *importing {
 
 // nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
 func (im *importing) nextBatch() {
-	im.out, im.created, im.newFolders, im.newProjects = Imported{}, nil, nil, nil
+	im.out, im.created, im.newFolders, im.newBrandings, im.newProjects = Imported{}, nil, nil, nil, nil
 	im.newDocuments, im.newVersions, im.newTexts = nil, nil, nil
 }
 
@@ -72,6 +75,8 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 		switch {
 		case record.Folder != nil:
 			err = im.acceptFolder(record)
+		case record.Branding != nil:
+			err = im.acceptBranding(record)
 		case record.Project != nil:
 			err = im.acceptProject(record)
 		case record.Document != nil:
@@ -91,6 +96,7 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 // findStored finds out which of the records that the batch names the workspace has.
 func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var folders []sheaf.FolderID
+	var brandings []sheaf.BrandingID
 	var projects []sheaf.ProjectID
 	var documents []sheaf.DocumentID
 	for _, b := range batch {
@@ -98,6 +104,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		case b.Folder != nil:
 			folders = append(folders, sheaf.FolderID(b.ID))
 			folders = appendID(folders, b.Folder.ParentID)
+		case b.Branding != nil:
+			brandings = append(brandings, sheaf.BrandingID(b.ID))
+			folders = appendID(folders, b.Branding.FolderID)
 		case b.Project != nil:
 			projects = append(projects, sheaf.ProjectID(b.ID))
 			folders = appendID(folders, b.Project.FolderID)
@@ -107,6 +116,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		}
 	}
 	if err := learn(im.folders, im.ws.ID, folders, r.FoldersByID); err != nil {
+		return err
+	}
+	if err := learn(im.brandings, im.ws.ID, brandings, r.KnownBrandings); err != nil {
 		return err
 	}
 	if err := learn(im.projects, im.ws.ID, projects, r.KnownProjects); err != nil {
@@ -215,6 +227,40 @@ func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.
 	}
 	im.ws.NewestShared = mostShared
 	return im.ws.LastNumber, created, updated
+}
+
+func (im *importing) acceptBranding(r ImportRecord) error {
+	id := sheaf.BrandingID(r.ID)
+	if im.brandings[id] {
+		im.out.Skipped.Brandings++
+		return nil
+	}
+	b := r.Branding.Apply(sheaf.NewBranding())
+	b.ID, b.Revision = id, 1
+	if b.FolderID != nil {
+		folder, known := im.folders[*b.FolderID]
+		if !known {
+			return notEarlier("folder_id", "folder", string(*b.FolderID))
+		}
+		if err := holdsBrandings(folder); err != nil {
+			return err
+		}
+	}
+	if b.LogoMediaID != nil {
+		return notEarlier("logo_media_id", "medium", string(*b.LogoMediaID))
+	}
+	if err := im.ws.Plan.AllowBrandings(); err != nil {
+		return err
+	}
+	b.Number, b.CreatedAt, b.UpdatedAt = im.stamp(r)
+	im.brandings[id] = true
+	im.ws.Brandings++
+	if r.DefaultBranding && im.ws.DefaultBranding == "" {
+		im.ws.DefaultBranding = id
+	}
+	im.out.Added.Brandings++
+	im.newBrandings = append(im.newBrandings, &b)
+	return nil
 }
 
 func (im *importing) acceptProject(r ImportRecord) error {

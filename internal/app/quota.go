@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// checkRecords returns QUOTA_REACHED when the workspace has as many projects, folders and documents
-// as its plan allows. It is asked under the workspace's lock, before one more is added, so that the
+// checkRecords returns QUOTA_REACHED when the workspace has as many projects, folders, documents and
+// brandings as its plan allows. It is asked under the workspace's lock, before one more is added, so that the
 // number holds exactly. Operators, who import, are not asked.
 func (w *work) checkRecords() error {
 	most := int64(w.app.maxRecords(w.ws.Plan))
@@ -16,7 +16,7 @@ func (w *work) checkRecords() error {
 	if most == 0 || w.ws.LastNumber < most {
 		return nil
 	}
-	used := w.ws.Projects + w.ws.Documents
+	used := w.ws.Projects + w.ws.Documents + w.ws.Brandings
 	if used < most {
 		folders, err := w.CountFolders(w.ws.ID)
 		if err != nil {
@@ -28,7 +28,7 @@ func (w *work) checkRecords() error {
 		return nil
 	}
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
-		Text: fmt.Sprintf("this workspace has %d projects, folders and documents, and the %s plan allows %d: delete some, or upgrade the plan", used, w.ws.Plan, most)}
+		Text: fmt.Sprintf("this workspace has %d projects, folders, documents and brandings, and the %s plan allows %d: delete some, or upgrade the plan", used, w.ws.Plan, most)}
 }
 
 // checkStorage returns QUOTA_REACHED when the workspace has no room for a text of a document, which

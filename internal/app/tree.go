@@ -40,7 +40,7 @@ func (a *App) Tree(ctx context.Context, c Caller, entity sheaf.EntityType) (Tree
 type FolderRemoval struct {
 	Folder     sheaf.Folder
 	Subfolders int64 // that go with it
-	Projects   int64 // that move to the root level
+	Filed      int64 // projects or brandings that move to the root level
 }
 
 // FolderRemoval counts what deleting the folder would do, or returns NotFound.
@@ -51,7 +51,7 @@ func (a *App) FolderRemoval(ctx context.Context, c Caller, id sheaf.FolderID) (F
 		}
 		tree, err := r.Subtree(c.Workspace, out.Folder)
 		for _, f := range tree {
-			out.Projects += f.ProjectCount
+			out.Filed += f.Filed()
 		}
 		out.Subfolders = int64(len(tree)) - 1
 		return out, err

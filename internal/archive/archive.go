@@ -3,6 +3,7 @@
 //
 //	{"kind":"sheaf_export","form":1}
 //	{"kind":"folder","id":…}          parents before what is in them
+//	{"kind":"branding","id":…}
 //	{"kind":"project","id":…}
 //	{"kind":"document","id":…}        with its present text
 //	{"kind":"version","document_id":…} its past versions, newest first, without a gap
@@ -22,6 +23,7 @@ const form = 1
 const (
 	kindHead         = "sheaf_export"
 	kindFolder       = "folder"
+	kindBranding     = "branding"
 	kindProject      = "project"
 	kindDocument     = "document"
 	kindVersion      = "version"

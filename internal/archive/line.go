@@ -59,6 +59,8 @@ func (l *lineReader) next() ([]byte, error) {
 var kindFields = map[string][]string{
 	kindHead:   {"form"},
 	kindFolder: {"id", "name", "entity_type", "parent_id", "color", "sort_order", "external_id", "created_at", "updated_at"},
+	kindBranding: {"id", "name", "folder_id", "logo_media_id", "color_primary", "font", "footer", "sort_order", "default",
+		"created_at", "updated_at"},
 	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata",
 		"created_at", "updated_at"},
 	kindDocument: {"id", "title", "description", "project_id", "external_id", "url", "metadata",
@@ -104,7 +106,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, branding, project, document, version or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -159,6 +161,11 @@ func (out *line) read(f *strict.Fields) {
 	case kindFolder:
 		r.Folder = &sheaf.FolderChange{Name: f.Text("name"), Color: f.Text("color"), SortOrder: f.Int32("sort_order"),
 			ExternalID: f.Text("external_id"), EntityType: f.Text("entity_type"), ParentID: referenceTo[sheaf.FolderID](f, "parent_id")}
+	case kindBranding:
+		r.Branding = &sheaf.BrandingChange{Name: f.Text("name"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"),
+			LogoMediaID: referenceTo[sheaf.MediumID](f, "logo_media_id"), ColorPrimary: f.Text("color_primary"), Font: f.Text("font"),
+			Footer: f.Text("footer"), SortOrder: f.Int32("sort_order")}
+		r.DefaultBranding = f.Bool("default").Value
 	case kindProject:
 		r.Project = &sheaf.ProjectChange{Name: f.Text("name"), Description: f.Text("description"), Icon: f.Text("icon"),
 			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility"),

@@ -14,6 +14,7 @@ import (
 func FuzzParseLine(f *testing.F) {
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	for _, line := range []string{`{"kind":"sheaf_export","form":1}`, `{"kind":"end","records":3}`, `{"kind":"folder","id":"` + id + `","name":"x","entity_type":"project","parent_id":"` + id + `"}`,
+		`{"kind":"branding","id":"` + id + `","name":"x","folder_id":"` + id + `","color_primary":"#123456","font":"mono","default":true}`,
 		`{"kind":"project","id":"` + id + `","name":"x","folder_id":"` + id + `"}`, `{"kind":"document","id":"` + id + `","title":"x","project_id":null}`,
 		`{"kind":"document","id":"` + id + `","title":"x","content":"# y","version":3,"version_user_id":"` + id + `","version_created_at":"2026-01-02T03:04:05Z"}`,
 		`{"kind":"version","document_id":"` + id + `","version":2,"title":"x","content":"# y","user_id":"` + id + `","created_at":"2026-01-02T03:04:05Z"}`,

@@ -39,6 +39,9 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 	case e.Folder != nil:
 		count.Folders++
 		return kindFolder, folderFields(e.Folder)
+	case e.Branding != nil:
+		count.Brandings++
+		return kindBranding, brandingFields(e.Branding, e.Default)
 	case e.Project != nil:
 		count.Projects++
 		return kindProject, projectFields(e.Project)
@@ -64,6 +67,14 @@ func folderFields(f *sheaf.Folder) sheaf.RecordFunc {
 		o.OptText("external_id", f.ExternalID)
 		o.Time("created_at", f.CreatedAt)
 		o.Time("updated_at", f.UpdatedAt)
+	}
+}
+
+// brandingFields has those of a branding, and whether it is the workspace's default one.
+func brandingFields(b *sheaf.Branding, standard bool) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		b.Fields(o)
+		o.Bool("default", standard)
 	}
 }
 

@@ -28,17 +28,18 @@ const (
 
 // Folder holds projects or brandings, and folders of its own type.
 type Folder struct {
-	ID           FolderID
-	Name         string
-	EntityType   EntityType
-	ParentID     *FolderID // nil: at the root
-	Color        string
-	SortOrder    int32
-	ExternalID   *string // what another system calls it; no other folder of the workspace has it
-	Depth        int     // its level, from 1 to MaxDepth; follows from its parents
-	ProjectCount int64   // of the projects right in it; kept in their transactions
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID            FolderID
+	Name          string
+	EntityType    EntityType
+	ParentID      *FolderID // nil: at the root
+	Color         string
+	SortOrder     int32
+	ExternalID    *string // what another system calls it; no other folder of the workspace has it
+	Depth         int     // its level, from 1 to MaxDepth; follows from its parents
+	ProjectCount  int64   // of the projects right in it; kept in their transactions
+	BrandingCount int64   // the same of brandings
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 
 	// Number counts what was created in the workspace: it orders folders that are equal otherwise.
 	Number int64
@@ -57,9 +58,13 @@ func (f *Folder) Fields(o *Object) {
 	o.OptText("external_id", f.ExternalID)
 	o.Derived("depth", int64(f.Depth))
 	o.Derived("project_count", f.ProjectCount)
+	o.Derived("branding_count", f.BrandingCount)
 	o.Time("created_at", f.CreatedAt)
 	o.Time("updated_at", f.UpdatedAt)
 }
+
+// Filed is how many records are right in the folder, of whichever type it holds.
+func (f *Folder) Filed() int64 { return f.ProjectCount + f.BrandingCount }
 
 // FolderFilter narrows a list of folders; the zero value narrows nothing.
 type FolderFilter struct {

@@ -87,7 +87,7 @@ func TestAppendJSON_IsWhatEncodingJSONWrites(t *testing.T) {
 				"visibility": "", "external_id": text, "url": text, "metadata": m{"a": text, "b": text}, "document_count": math.MaxInt64, "created_at": at, "updated_at": at}},
 		{&Folder{ID: "f", Name: "n", EntityType: BrandingFolder, Color: "#123456", Depth: 3, CreatedAt: moment, UpdatedAt: moment},
 			m{"id": "f", "name": "n", "entity_type": "branding", "parent_id": nil, "color": "#123456", "sort_order": 0, "external_id": nil, "depth": 3,
-				"project_count": 0, "created_at": at, "updated_at": at}},
+				"project_count": 0, "branding_count": 0, "created_at": at, "updated_at": at}},
 		{&Document{ID: "d", Title: text, ProjectID: &project, CreatedAt: moment, UpdatedAt: moment},
 			m{"id": "d", "title": text, "description": nil, "project_id": "p", "external_id": nil, "url": nil, "metadata": nil,
 				"version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at}},

@@ -13,16 +13,20 @@ type Workspace struct {
 	// What follows is kept by the transactions that change the workspace, each of which holds the
 	// lock of its row.
 
-	Version       int64 // rises when a project, folder or document changes: caches go by it
+	Version       int64 // rises when a project, folder, document or branding changes: caches go by it
 	LastNumber    int64 // the Number of what was created last
 	LastEvent     int64 // the Number of the newest event
 	Projects      int64 // how many there are
 	Documents     int64 // how many there are, without the deleted ones
 	Subscriptions int64 // how many there are
+	Brandings     int64 // how many there are
 	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media
 
-	// NewestAt is the latest updated_at that a project, folder or document of the workspace was ever
-	// given, and NewestShared how many were given it: see app/newest.go.
+	// DefaultBranding is the look of shares that name none; empty: there is none.
+	DefaultBranding BrandingID
+
+	// NewestAt is the latest updated_at that a project, folder, document or branding of the workspace
+	// was ever given, and NewestShared how many were given it: see app/newest.go.
 	NewestAt     time.Time
 	NewestShared int64
 }

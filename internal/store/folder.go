@@ -8,14 +8,15 @@ import (
 
 // FolderColumns are what ScanFolder reads, in its order.
 const FolderColumns = `id, name, entity_type, parent_id, color, sort_order, external_id, depth, project_count,
-  created_at, updated_at, number, revision`
+  branding_count, created_at, updated_at, number, revision`
 
 // ScanFolder reads a row of FolderColumns.
 func ScanFolder(r *row) sheaf.Folder {
 	return sheaf.Folder{
 		ID: readID[sheaf.FolderID](r), Name: r.Text(), EntityType: sheaf.EntityType(r.Text()), ParentID: optID[sheaf.FolderID](r),
 		Color: r.Text(), SortOrder: int32(r.Int()), ExternalID: r.OptText(), Depth: int(r.Int()), ProjectCount: r.Int(),
-		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
+		BrandingCount: r.Int(),
+		CreatedAt:     r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
 
@@ -95,15 +96,16 @@ const inTree = `ws = $1 AND id IN (
     SELECT f.id FROM tree JOIN folders f ON f.ws = $1 AND f.parent_id = tree.id)
   SELECT id FROM tree)`
 
-// TreeSize is how much is in a folder and in all below it.
-type TreeSize struct{ Folders, Projects int64 }
+// TreeSize is how much is in a folder and in all below it. Filed are the projects or brandings in
+// them: a tree has those of one type.
+type TreeSize struct{ Folders, Filed int64 }
 
 const selectTreeSize = `
-SELECT COUNT(*), CAST(COALESCE(SUM(project_count), 0) AS BIGINT)
+SELECT COUNT(*), CAST(COALESCE(SUM(project_count + branding_count), 0) AS BIGINT)
 FROM folders
 WHERE ` + inTree
 
-// TreeSize counts the folder, all below it, and their projects.
+// TreeSize counts the folder, all below it, and what is in them.
 func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, error) {
 	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.Int(), w.Int()} }, ws, top)
 	return size, err
@@ -112,12 +114,12 @@ func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, e
 const selectFiledFolders = `
 SELECT id
 FROM folders
-WHERE project_count > 0 AND ` + inTree + `
+WHERE project_count + branding_count > 0 AND ` + inTree + `
 ORDER BY depth DESC, number
 LIMIT $3`
 
 // FiledFolders returns at most that many folders of the tree that have projects
-// in them.
+// or brandings in them.
 func (r *Reader) FiledFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
 	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return readID[sheaf.FolderID](w) }, ws, top, most)
 }
@@ -137,13 +139,13 @@ func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most in
 
 const insertFolder = `
 INSERT INTO folders (ws, id, entity_type, parent_id, name, name_folded, color, sort_order, external_id, depth,
-  project_count, number, revision, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+  project_count, branding_count, number, revision, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 // InsertFolder adds a folder.
 func (tx *Tx) InsertFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
 	err := tx.exec(insertFolder, ws, f.ID, f.EntityType, f.ParentID, f.Name, Fold(f.Name), f.Color, f.SortOrder, f.ExternalID, f.Depth,
-		f.ProjectCount, f.Number, f.Revision, f.CreatedAt, f.UpdatedAt)
+		f.ProjectCount, f.BrandingCount, f.Number, f.Revision, f.CreatedAt, f.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("insert folder %s: %w", f.ID, err)
 	}

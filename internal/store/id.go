@@ -42,6 +42,14 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = idBytes(string(a))
 		case *sheaf.FolderID:
 			args[i] = optBytes(a)
+		case sheaf.BrandingID:
+			args[i] = idBytes(string(a))
+		case *sheaf.BrandingID:
+			args[i] = optBytes(a)
+		case sheaf.MediumID:
+			args[i] = idBytes(string(a))
+		case *sheaf.MediumID:
+			args[i] = optBytes(a)
 		case sheaf.DocumentID:
 			args[i] = idBytes(string(a))
 		case sheaf.SubscriptionID:

@@ -43,6 +43,15 @@ func lists() (out []asked) {
 			projects("", "", false, sheaf.Opt[sheaf.FolderID]{})
 			projects(" in a folder", "folder_id", s != sheaf.ByOrder, in)
 			projects(" at the root", "folder_id", s != sheaf.ByOrder, root)
+			brandings := func(name, by string, sorts bool, folder sheaf.Opt[sheaf.FolderID]) {
+				add(fmt.Sprintf("brandings%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
+					_, err := r.Brandings(theWorkspace, sheaf.BrandingFilter{Folder: folder, Sort: s, Paging: p})
+					return err
+				})
+			}
+			brandings("", "", false, sheaf.Opt[sheaf.FolderID]{})
+			brandings(" in a folder", "folder_id", s != sheaf.ByOrder, sheaf.Some(sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")))
+			brandings(" at the root", "folder_id", s != sheaf.ByOrder, root)
 			folders := func(name, by string, sorts bool, f sheaf.FolderFilter) {
 				f.Sort, f.Paging = s, p
 				add(fmt.Sprintf("folders%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
@@ -202,7 +211,8 @@ func fillLists(t *testing.T, s *Store) {
 	id := 0
 	newID := func() string { id++; return fmt.Sprintf("0198c0de-0000-7000-8000-1%011d", id) }
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2, Documents: 2, Subscriptions: 1}
+		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2, Documents: 2, Subscriptions: 1, Brandings: 2}
+		looks := sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")
 		f, p := sheaf.FolderID("0198c0de-0000-7000-8000-00000000000f"), sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a")
 		for _, err := range []error{
 			tx.InsertWorkspace(w), tx.SaveWorkspace(w),
@@ -210,6 +220,9 @@ func fillLists(t *testing.T, s *Store) {
 			tx.InsertKey(theWorkspace, sheaf.Key{ID: theKey, UserID: theUser, Scopes: sheaf.AllScopes}, sheaf.KeyHash{1}),
 			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: f, EntityType: sheaf.ProjectFolder, Depth: 1, Number: 1}),
 			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: "0198c0de-0000-7000-8000-000000000010", EntityType: sheaf.ProjectFolder, ParentID: &f, Depth: 2, Number: 2}),
+			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: looks, EntityType: sheaf.BrandingFolder, Depth: 1, Number: 7}),
+			tx.InsertBranding(theWorkspace, sheaf.Branding{ID: "0198c0de-0000-7000-8000-00000000003b", FolderID: &looks, Number: 8}),
+			tx.InsertBranding(theWorkspace, sheaf.Branding{ID: "0198c0de-0000-7000-8000-00000000003c", Number: 9}),
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: p, FolderID: &f, Number: 3}),
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: "0198c0de-0000-7000-8000-00000000001b", Number: 4}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5}, sheaf.Author{}),

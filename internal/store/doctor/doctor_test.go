@@ -41,6 +41,7 @@ var plants = []plant{
 		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
 		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'king', 1)`}},
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
+	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "count: bytes of texts", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
@@ -74,6 +75,16 @@ var plants = []plant{
 	{check: "folder search", sql: []string{`UPDATE folders SET name_folded = 'another' WHERE ws = {n} AND name = 'Low'`}},
 	{check: "folder event", sql: []string{`UPDATE folders SET color = '#000001' WHERE ws = {n} AND name = 'Low'`}},
 	{check: "folder lost", sql: []string{`DELETE FROM folders WHERE ws = {n} AND name = 'Leaf'`}},
+
+	{check: "branding folder", sql: []string{
+		`UPDATE folders SET branding_count = branding_count - 1 WHERE ws = {n} AND name = 'Brand'`,
+		`UPDATE folders SET branding_count = 1 WHERE ws = {n} AND name = 'Leaf'`,
+		`UPDATE brandings SET folder_id = (SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Leaf') WHERE ws = {n} AND name = 'Filed look'`}},
+	{check: "branding count", sql: []string{`UPDATE folders SET branding_count = branding_count + 1 WHERE ws = {n} AND name = 'Brand'`}},
+	{check: "branding search", sql: []string{`UPDATE brandings SET name_folded = 'another' WHERE ws = {n} AND name = 'Filed look'`}},
+	{check: "branding look: no color", sql: []string{`UPDATE brandings SET color_primary = 'red' WHERE ws = {n} AND name = 'Filed look'`}},
+	{check: "branding look: no font", sql: []string{`UPDATE brandings SET font = 'Comic' WHERE ws = {n} AND name = 'Filed look'`}},
+	{check: "default branding", sql: []string{`UPDATE workspaces SET default_branding = {nowhere} WHERE ws = {n}`}},
 
 	{check: "project folder", sql: []string{
 		`UPDATE events SET body = replace(body, '"folder_id":null', '"folder_id":"' || {text}(SELECT id FROM folders f WHERE f.ws = {n} AND f.name = 'Brand'){end} || '"')
@@ -282,7 +293,7 @@ func populateAll(t *testing.T, clients []*apitest.Client, sending bool, url stri
 
 type object map[string]any
 
-// populate makes folders, projects and documents, moved, changed and deleted
+// populate makes folders, brandings, projects and documents, moved, changed and deleted
 // ones among them, one with a text and past versions, and two subscriptions, one of them inactive.
 func populate(t *testing.T, c *apitest.Client, url string) {
 	id := func(path string, body object) string {
@@ -297,7 +308,9 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	top := id("/api/v1/folders", object{"name": "Top", "entity_type": "project"})
 	low := id("/api/v1/folders", object{"name": "Low", "entity_type": "project", "parent_id": top})
 	id("/api/v1/folders", object{"name": "Leaf", "entity_type": "project", "parent_id": top})
-	id("/api/v1/folders", object{"name": "Brand", "entity_type": "branding"})
+	brand := id("/api/v1/folders", object{"name": "Brand", "entity_type": "branding"})
+	id("/api/v1/brandings", object{"name": "Filed look", "folder_id": brand, "color_primary": "#ffcc00", "font": "serif"})
+	id("/api/v1/brandings", object{"name": "Loose look"})
 	filed := id("/api/v1/projects", object{"name": "Filed", "folder_id": low, "description": "ÄÖ \"quoted\" \n"})
 	c.POST("/api/v1/events", object{"type": "media.uploaded", "resource_id": filed, "payload": object{}}).Want(t, 202)
 	id("/api/v1/projects", object{"name": "Free"})
@@ -450,7 +463,7 @@ func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
 			told = append(told, f.Text)
 		})
 		want := []string{"it has 1 live API keys, the free plan includes 0", "it has 2 webhook subscriptions, the free plan includes 0",
-			"it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
+			"it has 2 brandings, the free plan includes none", "it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
 		slices.Sort(want)
 		if slices.Sort(told); err != nil || !slices.Equal(told, want) {
 			t.Errorf("told is %q, %v, want %q", told, err, want)

@@ -41,6 +41,10 @@ FROM (
   FROM workspaces
   WHERE ws = $1
   UNION ALL
+  SELECT brandings, 'brandings', (SELECT COUNT(*) FROM brandings b WHERE b.ws = $1)
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
   SELECT storage, 'bytes of texts', (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM texts t WHERE t.ws = $1)
   FROM workspaces
   WHERE ws = $1) c
@@ -55,6 +59,8 @@ FROM (
   SELECT 'folder', ws, id, number FROM folders WHERE ws = $1
   UNION ALL
   SELECT 'document', ws, id, number FROM documents WHERE ws = $1
+  UNION ALL
+  SELECT 'branding', ws, id, number FROM brandings WHERE ws = $1
   UNION ALL
   SELECT 'key', ws, id, number FROM api_keys WHERE ws = $1
   UNION ALL
@@ -90,7 +96,9 @@ FROM (
   UNION ALL
   SELECT 'folder', id, updated_at FROM folders WHERE ws = $1
   UNION ALL
-  SELECT 'document', id, updated_at FROM documents WHERE ws = $1) c
+  SELECT 'document', id, updated_at FROM documents WHERE ws = $1
+  UNION ALL
+  SELECT 'branding', id, updated_at FROM brandings WHERE ws = $1) c
 WHERE updated_at > (SELECT newest_at FROM workspaces w WHERE w.ws = $1)`},
 }
 
@@ -114,6 +122,10 @@ WHERE ws = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
 SELECT COUNT(*)
 FROM subscriptions
 WHERE ws = $1`},
+	{name: "beyond plan", information: true, judge: beyondBrandings, sql: `
+SELECT brandings
+FROM workspaces
+WHERE ws = $1`},
 	{name: "beyond plan", information: true, judge: beyondFolders, sql: `
 SELECT entity_type, COUNT(*)
 FROM folders
@@ -130,6 +142,14 @@ func beyond(what string, most func(sheaf.Plan) int) func(*patient, *engine.Row) 
 		}
 		return ""
 	}
+}
+
+// beyondBrandings judges brandings, of which a plan includes any number or none.
+func beyondBrandings(p *patient, r *engine.Row) string {
+	if has := r.Int(); has > 0 && p.ws.Plan.AllowBrandings() != nil {
+		return fmt.Sprintf("it has %d brandings, the %s plan includes none", has, p.ws.Plan)
+	}
+	return ""
 }
 
 // beyondFolders judges folders, of whose sorts a plan may include none.

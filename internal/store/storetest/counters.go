@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -12,7 +13,9 @@ import (
 // world is what countersAfterAnything has made, to choose from.
 type world struct {
 	*fixture
-	folders   []sheaf.Folder
+	folders   []sheaf.Folder // of projects
+	drawers   []sheaf.Folder // of brandings
+	brandings []sheaf.BrandingID
 	projects  []sheaf.ProjectID
 	documents []sheaf.DocumentID
 }
@@ -23,11 +26,15 @@ func countersAfterAnything(f *fixture) {
 	rapid.Check(f.T, func(t *rapid.T) {
 		w := &world{fixture: newFixture(f.T, f.store)}
 		w.folders = []sheaf.Folder{w.folder(nil), w.folder(nil)}
+		w.drawers = []sheaf.Folder{w.brandingFolder(), w.brandingFolder()}
 		t.Repeat(map[string]func(*rapid.T){
 			"add project":      func(t *rapid.T) { w.addProject(t) },
 			"move project":     func(t *rapid.T) { w.moveProject(t) },
 			"remove project":   func(t *rapid.T) { w.removeProject(t) },
 			"empty folder":     func(t *rapid.T) { w.emptyFolder(t) },
+			"add branding":     func(t *rapid.T) { w.addBranding(t) },
+			"move branding":    func(t *rapid.T) { w.moveBranding(t) },
+			"remove branding":  func(t *rapid.T) { w.removeBranding(t) },
 			"add document":     func(t *rapid.T) { w.addDocument(t) },
 			"move document":    func(t *rapid.T) { w.changeDocument(t, false) },
 			"(un)delete":       func(t *rapid.T) { w.changeDocument(t, true) },
@@ -117,6 +124,52 @@ func (w *world) emptyFolder(t *rapid.T) {
 	*d = w.folder(nil)
 }
 
+func (w *world) pickDrawer(t *rapid.T) *sheaf.FolderID {
+	if d := pick(t, "drawer", w.drawers); d != nil {
+		return &d.ID
+	}
+	return nil
+}
+
+func (w *world) addBranding(t *rapid.T) {
+	drawer := w.pickDrawer(t)
+	b := w.branding(func(b *sheaf.Branding) { b.FolderID = drawer })
+	w.brandings = append(w.brandings, b.ID)
+}
+
+func (w *world) moveBranding(t *rapid.T) {
+	id, drawer := pick(t, "branding", w.brandings), w.pickDrawer(t)
+	if id == nil {
+		return
+	}
+	w.must(w.locked(func(tx *store.Tx, ws *sheaf.Workspace) error {
+		before, err := tx.Branding(ws.ID, *id)
+		if err != nil {
+			return err
+		}
+		b := before
+		b.FolderID = drawer
+		return tx.UpdateBranding(ws.ID, before, b)
+	}))
+}
+
+func (w *world) removeBranding(t *rapid.T) {
+	id := pick(t, "branding", w.brandings)
+	if id == nil {
+		return
+	}
+	gone := *id
+	w.must(w.locked(func(tx *store.Tx, ws *sheaf.Workspace) error {
+		b, err := tx.Branding(ws.ID, gone)
+		if err != nil {
+			return err
+		}
+		ws.Brandings--
+		return tx.DeleteBranding(ws.ID, b)
+	}))
+	w.brandings = slices.DeleteFunc(w.brandings, func(id sheaf.BrandingID) bool { return id == gone })
+}
+
 func (w *world) addDocument(t *rapid.T) {
 	project := pick(t, "project", w.projects)
 	d := w.document(func(d *sheaf.Document) {
@@ -181,6 +234,14 @@ func (w *world) check(t *rapid.T) {
 			want["in folder "+string(*p.FolderID)]++
 		}
 	}
+	for _, id := range w.brandings {
+		b, err := w.loadBranding(id)
+		w.must(err)
+		want["brandings"]++
+		if b.FolderID != nil {
+			want["in drawer "+string(*b.FolderID)]++
+		}
+	}
 	for _, id := range w.documents {
 		d, err := try(w.fixture, func(r *store.Reader) (sheaf.Document, error) { return r.AnyDocument(w.ws.ID, id) })
 		w.must(err)
@@ -200,6 +261,12 @@ func (w *world) check(t *rapid.T) {
 	ws := w.workspace()
 	compare("projects", ws.Projects, rows(w.fixture.projects(sheaf.ProjectFilter{Query: "plan"})))
 	compare("documents", ws.Documents, rows(w.fixture.documents(sheaf.DocumentFilter{Query: "letter"})))
+	compare("brandings", ws.Brandings, rows(w.fixture.brandings(sheaf.BrandingFilter{Query: "look"})))
+	for _, d := range w.drawers {
+		got, err := w.loadFolder(d.ID)
+		w.must(err)
+		compare("in drawer "+string(d.ID), got.BrandingCount, rows(w.fixture.brandings(sheaf.BrandingFilter{Folder: sheaf.Some(d.ID), Query: "look"})))
+	}
 	for _, d := range w.folders {
 		got, err := w.loadFolder(d.ID)
 		w.must(err)

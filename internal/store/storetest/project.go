@@ -148,7 +148,7 @@ func projectExtremes(f *fixture) {
 	}
 	for _, n := range []int64{math.MinInt64, math.MaxInt64} {
 		w := f.ws
-		w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions = n, n, n, n, n, n
+		w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Brandings = n, n, n, n, n, n, n
 		f.write(func(tx *store.Tx) error { return tx.SaveWorkspace(w) })
 		same(f, "counters", f.workspace(), w)
 	}

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// No event tells of a branding: the contract has none. A change raises the workspace's version all
+// the same (w.changes), so that no cache answers with what was before.
+
+// Brandings returns a page of the caller's brandings.
+func (a *App) Brandings(ctx context.Context, c Caller, f sheaf.BrandingFilter) (sheaf.Page[sheaf.Branding], error) {
+	return read(ctx, a, c, scope(sheaf.BrandingsRead), func(r *store.Reader) (sheaf.Page[sheaf.Branding], error) {
+		return r.Brandings(c.Workspace, f)
+	})
+}
+
+// Branding returns one branding, or NotFound.
+func (a *App) Branding(ctx context.Context, c Caller, id sheaf.BrandingID) (sheaf.Branding, error) {
+	return read(ctx, a, c, scope(sheaf.BrandingsRead), func(r *store.Reader) (sheaf.Branding, error) {
+		return r.Branding(c.Workspace, id)
+	})
+}
+
+// CreateBranding adds a branding. Its folder must exist (NotFound) and hold brandings (Invalid), its
+// logo be a medium of the workspace (NotFound); the plan must include brandings (PLAN_REQUIRED) and
+// have room for one more (QUOTA_REACHED).
+func (a *App) CreateBranding(ctx context.Context, c Caller, in sheaf.BrandingChange) (sheaf.Branding, error) {
+	return write(ctx, a, c, scope(sheaf.BrandingsWrite), checkNewBranding(in), func(w *work) (sheaf.Branding, error) {
+		b := in.Apply(sheaf.NewBranding())
+		if err := w.checkBrandingRefers(in); err != nil {
+			return b, err
+		}
+		if err := w.ws.Plan.AllowBrandings(); err != nil {
+			return b, err
+		}
+		if err := w.checkRecords(); err != nil {
+			return b, err
+		}
+		b.ID, b.Number, b.Revision = sheaf.BrandingID(w.app.newID()), w.nextNumber(), 1
+		b.CreatedAt = w.createdAt()
+		b.UpdatedAt = b.CreatedAt
+		w.ws.Brandings++
+		w.changes()
+		return b, w.InsertBranding(w.ws.ID, b)
+	})
+}
+
+func checkNewBranding(in sheaf.BrandingChange) error {
+	if !in.Name.Set {
+		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+	}
+	return in.Check()
+}
+
+// checkBrandingRefers returns an error unless the folder and the logo that were sent are there and
+// may be used. What leads nowhere comes before what may not be.
+func (w *work) checkBrandingRefers(in sheaf.BrandingChange) error {
+	folder, logo := w.mayHoldBrandings(in.FolderID.Pointer()), w.mayBeLogo(in.LogoMediaID.Pointer())
+	if sheaf.KindOf(logo) == sheaf.NotFound {
+		return firstMissing(logo, folder)
+	}
+	return firstMissing(folder, logo)
+}
+
+// mayHoldBrandings returns an error unless the folder is the root level, or exists and holds
+// brandings.
+func (w *work) mayHoldBrandings(id *sheaf.FolderID) error {
+	if id == nil {
+		return nil
+	}
+	f, err := w.Folder(w.ws.ID, *id)
+	if err != nil {
+		return err
+	}
+	return holdsBrandings(f)
+}
+
+func holdsBrandings(f sheaf.Folder) error {
+	if f.EntityType != sheaf.BrandingFolder {
+		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is branding", f.EntityType)
+	}
+	return nil
+}
+
+// mayBeLogo returns NotFound unless there is no logo: this workspace has no media yet.
+func (w *work) mayBeLogo(id *sheaf.MediumID) error {
+	if id == nil {
+		return nil
+	}
+	return sheaf.Missing("medium")
+}
+
+// UpdateBranding changes the fields that were sent. What changes nothing leaves no trace.
+func (a *App) UpdateBranding(ctx context.Context, c Caller, id sheaf.BrandingID, in sheaf.BrandingChange, match sheaf.Match) (sheaf.Branding, error) {
+	fault := checkChange(in.Empty(), "name, folder_id, logo_media_id, color_primary, font, footer, sort_order", in.Check())
+	return write(ctx, a, c, scope(sheaf.BrandingsWrite), fault, func(w *work) (sheaf.Branding, error) {
+		return w.changeBranding(id, in, match)
+	})
+}
+
+// MoveBranding puts the branding into a folder, or with nil at the root level.
+func (a *App) MoveBranding(ctx context.Context, c Caller, id sheaf.BrandingID, folder *sheaf.FolderID, match sheaf.Match) (sheaf.Branding, error) {
+	in := sheaf.BrandingChange{FolderID: sheaf.Nil[sheaf.FolderID]()}
+	if folder != nil {
+		in.FolderID = sheaf.Some(*folder)
+	}
+	return write(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) (sheaf.Branding, error) {
+		return w.changeBranding(id, in, match)
+	})
+}
+
+// changeBranding writes the change, unless it changes nothing.
+func (w *work) changeBranding(id sheaf.BrandingID, in sheaf.BrandingChange, match sheaf.Match) (sheaf.Branding, error) {
+	before, err := w.Branding(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	if err := firstMissing(w.checkBrandingRefers(in), match.Check(before.Revision)); err != nil {
+		return before, err
+	}
+	if err := w.ws.Plan.AllowBrandings(); err != nil {
+		return before, err
+	}
+	b := in.Apply(before)
+	if sheaf.SameFields(&before, &b) {
+		return before, nil
+	}
+	b.Revision++
+	b.UpdatedAt = w.updatedAt(before.UpdatedAt)
+	w.changes()
+	return b, w.UpdateBranding(w.ws.ID, before, b)
+}
+
+// DeleteBranding removes the branding for good. A workspace whose default it was has none then.
+func (a *App) DeleteBranding(ctx context.Context, c Caller, id sheaf.BrandingID, match sheaf.Match) error {
+	return do(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) error {
+		b, err := w.Branding(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
+		if err := match.Check(b.Revision); err != nil {
+			return err
+		}
+		if w.ws.DefaultBranding == id {
+			if err := w.setDefaultBranding(nil); err != nil {
+				return err
+			}
+		}
+		w.ws.Brandings--
+		w.changes()
+		return w.DeleteBranding(w.ws.ID, b)
+	})
+}
+
+// DefaultBranding returns the branding that shares take which name none; nil: there is none.
+func (a *App) DefaultBranding(ctx context.Context, c Caller) (*sheaf.Branding, error) {
+	return read(ctx, a, c, scope(sheaf.BrandingsRead), func(r *store.Reader) (*sheaf.Branding, error) {
+		ws, err := r.Workspace(c.Workspace)
+		if err != nil || ws.DefaultBranding == "" {
+			return nil, err
+		}
+		b, err := r.Branding(c.Workspace, ws.DefaultBranding)
+		return &b, err
+	})
+}
+
+// SetDefaultBranding says which branding shares take that name none, or with nil that there is none.
+// The branding must exist (NotFound), and choosing one needs the plan of brandings (PLAN_REQUIRED).
+func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.BrandingID) error {
+	return do(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) error {
+		if id != nil {
+			if _, err := w.Branding(w.ws.ID, *id); err != nil {
+				return err
+			}
+			if err := w.ws.Plan.AllowBrandings(); err != nil {
+				return err
+			}
+		}
+		return w.setDefaultBranding(id)
+	})
+}
+
+// setDefaultBranding keeps which branding is the default one.
+func (w *work) setDefaultBranding(id *sheaf.BrandingID) error {
+	w.ws.DefaultBranding = ""
+	if id != nil {
+		w.ws.DefaultBranding = *id
+	}
+	w.changes()
+	return w.SetDefaultBranding(w.ws.ID, id)
+}
+
+// unfileBrandings moves at most so many of the folder's own brandings to the root level, and returns
+// how many it moved.
+func (w *work) unfileBrandings(folder sheaf.FolderID, most int64) (int64, error) {
+	return w.pages(most, func(most int64) (int64, error) {
+		brandings, err := w.FiledBrandings(w.ws.ID, folder, most)
+		if err != nil || len(brandings) == 0 {
+			return 0, err
+		}
+		w.changes()
+		return int64(len(brandings)), w.UnfileBrandings(w.ws.ID, folder, w.updatedTogether(), brandings[len(brandings)-1])
+	})
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
+)
+
+const brandingColumns = `id, name, folder_id, logo_media_id, color_primary, font, footer, sort_order,
+  created_at, updated_at, number, revision`
+
+// scanBranding reads a row of brandingColumns.
+func scanBranding(r *row) sheaf.Branding {
+	return sheaf.Branding{
+		ID: readID[sheaf.BrandingID](r), Name: r.Text(), FolderID: optID[sheaf.FolderID](r), LogoMediaID: optID[sheaf.MediumID](r),
+		ColorPrimary: r.Text(), Font: sheaf.Font(r.Text()), Footer: r.OptText(), SortOrder: int32(r.Int()),
+		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
+	}
+}
+
+const selectBranding = `
+SELECT ` + brandingColumns + `
+FROM brandings
+WHERE ws = $1 AND id = $2`
+
+// Branding returns the workspace's branding, or NotFound.
+func (r *Reader) Branding(ws sheaf.WorkspaceID, id sheaf.BrandingID) (sheaf.Branding, error) {
+	return mustFind(r, "branding", selectBranding, scanBranding, ws, id)
+}
+
+// Brandings returns a page of the workspace's brandings.
+func (r *Reader) Brandings(ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (sheaf.Page[sheaf.Branding], error) {
+	l := listing{columns: brandingColumns, table: "brandings", order: projectOrder(f.Sort), total: -1}
+	l.where.And("ws = ?", ws)
+	byFolder(&l.where, "folder_id", f.Folder)
+	byReference(&l.where, "", f.UpdatedSince)
+	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all brandings in the order that is asked for
+	case f.Folder.Set && sorted:
+		l.table += r.dialect().By("brandings_in_folder")
+	case f.UpdatedSince != nil && !f.Folder.Set:
+		l.table += r.dialect().By("brandings_by_update")
+	}
+	if f.Query != "" {
+		l.where.And(r.dialect().Contains("name_folded"), Fold(f.Query))
+	}
+	if err := r.brandingTotal(&l, ws, f); err != nil {
+		return sheaf.Page[sheaf.Branding]{}, err
+	}
+	return list(r, l, f.Paging, scanBranding)
+}
+
+// brandingTotal takes the total from a counter where there is one.
+func (r *Reader) brandingTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (err error) {
+	inFolder := sheaf.BrandingFilter{Folder: f.Folder, Sort: f.Sort, Paging: f.Paging}
+	switch {
+	case f != inFolder || f.Folder.Null: // something else narrows it: the rows are counted
+	case f.Folder.Set:
+		l.total, err = r.count(`SELECT branding_count FROM folders WHERE ws = $1 AND id = $2`, ws, f.Folder.Value)
+	default:
+		l.total, err = r.count(`SELECT brandings FROM workspaces WHERE ws = $1`, ws)
+	}
+	return err
+}
+
+var insertBrandings = engine.NewBulkInsert("brandings", "ws int", "id id", "folder_id id", "name", "name_folded", "logo_media_id id",
+	"color_primary", "font", "footer", "sort_order int", "number int", "revision int", "created_at int", "updated_at int")
+
+var countAllBrandings = engine.NewBulk(`
+UPDATE folders
+SET branding_count = branding_count + {more}
+{rows}
+WHERE folders.ws = {workspace} AND folders.id = {folder}`, "", "workspace int", "folder id", "more int")
+
+// InsertBranding adds a branding; its folder's count rises.
+func (tx *Tx) InsertBranding(ws sheaf.WorkspaceID, b sheaf.Branding) error {
+	return tx.InsertBrandings(ws, []*sheaf.Branding{&b})
+}
+
+// InsertBrandings is InsertBranding for many.
+func (tx *Tx) InsertBrandings(ws sheaf.WorkspaceID, brandings []*sheaf.Branding) error {
+	rows := make([][]any, len(brandings))
+	filed := map[sheaf.FolderID]int64{}
+	for i, b := range brandings {
+		rows[i] = []any{ws, b.ID, b.FolderID, b.Name, Fold(b.Name), b.LogoMediaID, b.ColorPrimary, string(b.Font), b.Footer,
+			b.SortOrder, b.Number, b.Revision, b.CreatedAt, b.UpdatedAt}
+		if b.FolderID != nil {
+			filed[*b.FolderID]++
+		}
+	}
+	if err := tx.insertMany(insertBrandings, rows); err != nil {
+		return fmt.Errorf("insert %d brandings: %w", len(brandings), err)
+	}
+	return tx.run(countAllBrandings, counts(ws, filed), nothing)
+}
+
+// UpdateBranding writes a branding's own fields; the folders' counts follow.
+func (tx *Tx) UpdateBranding(ws sheaf.WorkspaceID, before, b sheaf.Branding) error {
+	var set assignments
+	set.to("logo_media_id", b.LogoMediaID)
+	set.to("color_primary", b.ColorPrimary)
+	set.to("font", string(b.Font))
+	set.to("footer", b.Footer)
+	set.to("revision", b.Revision)
+	set.to("updated_at", b.UpdatedAt)
+	if b.Name != before.Name {
+		set.to("name", b.Name)
+		set.to("name_folded", Fold(b.Name))
+	}
+	if !sameID(b.FolderID, before.FolderID) {
+		set.to("folder_id", b.FolderID)
+	}
+	if b.SortOrder != before.SortOrder {
+		set.to("sort_order", b.SortOrder)
+	}
+	if err := set.update(tx, "brandings", ws, b.ID); err != nil {
+		return fmt.Errorf("update branding %s: %w", b.ID, err)
+	}
+	if sameID(before.FolderID, b.FolderID) {
+		return nil
+	}
+	if err := tx.countBrandings(ws, before.FolderID, -1); err != nil {
+		return err
+	}
+	return tx.countBrandings(ws, b.FolderID, +1)
+}
+
+const countBrandings = `
+UPDATE folders
+SET branding_count = branding_count + $3
+WHERE ws = $1 AND id = $2`
+
+func (tx *Tx) countBrandings(ws sheaf.WorkspaceID, folder *sheaf.FolderID, by int64) error {
+	if folder == nil {
+		return nil
+	}
+	return tx.exec(countBrandings, ws, folder, by)
+}
+
+// CountBrandings changes the folder's count by that much.
+func (tx *Tx) CountBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, by int64) error {
+	return tx.countBrandings(ws, &folder, by)
+}
+
+const deleteBranding = `
+DELETE FROM brandings
+WHERE ws = $1 AND id = $2`
+
+// DeleteBranding removes a branding that nothing uses.
+func (tx *Tx) DeleteBranding(ws sheaf.WorkspaceID, b sheaf.Branding) error {
+	if err := tx.exec(deleteBranding, ws, b.ID); err != nil {
+		return fmt.Errorf("delete branding %s: %w", b.ID, err)
+	}
+	return tx.countBrandings(ws, b.FolderID, -1)
+}
+
+const setDefaultBranding = `
+UPDATE workspaces
+SET default_branding = $2
+WHERE ws = $1`
+
+// SetDefaultBranding says which branding the workspace takes where none is named; nil: none.
+func (tx *Tx) SetDefaultBranding(ws sheaf.WorkspaceID, id *sheaf.BrandingID) error {
+	return tx.exec(setDefaultBranding, ws, id)
+}
+
+const selectFiledBrandings = `
+SELECT ` + brandingColumns + `
+FROM brandings
+WHERE ws = $1 AND folder_id = $2
+ORDER BY sort_order, number
+LIMIT $3`
+
+// FiledBrandings returns the first of the folder's direct brandings, at most that many.
+func (r *Reader) FiledBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, most int64) ([]sheaf.Branding, error) {
+	return all(r, selectFiledBrandings, scanBranding, ws, folder, most)
+}
+
+const unfileBrandings = `
+UPDATE brandings
+SET folder_id = NULL, revision = revision + 1, updated_at = $3
+WHERE ws = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
+
+// UnfileBrandings moves the folder's direct brandings, up to one that FiledBrandings returned, to the
+// root level, as a change of that time. The folder's count is left as it is: see CountBrandings.
+func (tx *Tx) UnfileBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, last sheaf.Branding) error {
+	return tx.exec(unfileBrandings, ws, folder, at, last.SortOrder, last.Number)
+}
+
+var knownBrandings = newKnown("brandings")
+
+// KnownBrandings tells which of the brandings the workspace has.
+func (r *Reader) KnownBrandings(ws sheaf.WorkspaceID, ids []sheaf.BrandingID) (map[sheaf.BrandingID]bool, error) {
+	return known(r, knownBrandings, ws, ids)
+}
+
+const exportBrandings = `
+SELECT ` + brandingColumns + `
+FROM brandings
+WHERE ws = $1
+ORDER BY number`
+
+// EachBranding calls each for the workspace's brandings in the order of their creation.
+func (r *Reader) EachBranding(ws sheaf.WorkspaceID, each func(sheaf.Branding) error) error {
+	return r.each(exportBrandings, func(w *row) error { return each(scanBranding(w)) }, ws)
+}
