@@ -80,6 +80,7 @@ type Config struct {
 type Client struct {
 	Projects      Projects
 	Folders       Folders
+	Brandings     Brandings
 	Documents     Documents
 	Events        Events
 	Keys          Keys
@@ -106,7 +107,7 @@ func New(config Config) (*Client, error) {
 		c.http = *config.HTTP
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.Projects, c.Folders, c.Documents, c.Events = Projects{c}, Folders{c}, Documents{c}, Events{c}
+	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil
 }

@@ -17,17 +17,18 @@ const (
 // Folder holds projects or brandings, and folders of its own type, three levels deep.
 type Folder struct {
 	Received
-	ID           string    `json:"id"`
-	Name         string    `json:"name"`
-	EntityType   string    `json:"entity_type"`
-	ParentID     *string   `json:"parent_id"` // nil: at the root level
-	Color        string    `json:"color"`
-	SortOrder    int32     `json:"sort_order"`
-	ExternalID   *string   `json:"external_id"`   // what another system calls it
-	Depth        int       `json:"depth"`         // 1 to 3
-	ProjectCount int       `json:"project_count"` // directly in it
-	CreatedAt    time.Time `json:"created_at"`
-	UpdatedAt    time.Time `json:"updated_at"`
+	ID            string    `json:"id"`
+	Name          string    `json:"name"`
+	EntityType    string    `json:"entity_type"`
+	ParentID      *string   `json:"parent_id"` // nil: at the root level
+	Color         string    `json:"color"`
+	SortOrder     int32     `json:"sort_order"`
+	ExternalID    *string   `json:"external_id"`    // what another system calls it
+	Depth         int       `json:"depth"`          // 1 to 3
+	ProjectCount  int       `json:"project_count"`  // directly in it
+	BrandingCount int       `json:"branding_count"` // directly in it
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
 }
 
 // NewFolder is a folder to create; empty fields are left out.
@@ -118,7 +119,8 @@ func (s Folders) Put(ctx context.Context, externalID string, in FolderPut, opts 
 	return send[Folder](ctx, s.c, putRequest(foldersPath, externalID, in), opts)
 }
 
-// Delete removes the folder and all folders below it. Their projects stay, at the root level.
+// Delete removes the folder and all folders below it. Their projects, or brandings, stay, at the root
+// level.
 func (s Folders) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: foldersPath + "/" + escape(id)}, opts)
 }

@@ -37,7 +37,7 @@ func TestFoldersTree_IsDrawn(t *testing.T) {
 │   ├── Desk Top/  (1 project)
 │   │   └── Deep/  (0 projects)
 │   └── Phone/  (0 projects)
-└── Brand/  (branding)
+└── Brand/  (0 brandings)
 `
 	if got := r.do(t, "folders", "tree"); got != want {
 		t.Errorf("drew\n%swant\n%s", got, want)

@@ -103,6 +103,11 @@ func folderLine(n int, name, entity, parent string) string {
 		testID(n), name, entity, quoted(parent))
 }
 
+func brandingLine(n int, folder string, standard bool) string {
+	return fmt.Sprintf(`{"kind":"branding","id":%q,"name":"Look %d","folder_id":%s,"logo_media_id":null,"color_primary":"#FFcc00","font":"serif","footer":"© <ä>","sort_order":-1,"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-02-02T03:04:05.678Z","default":%t}`,
+		testID(n), n, quoted(folder), standard)
+}
+
 func quoted(s string) string {
 	if s == "" {
 		return "null"
@@ -128,7 +133,8 @@ func subscriptionLine(n int, url string) string {
 // workspaceFile is an export that has something of everything.
 func workspaceFile(t *testing.T) string {
 	lines := []string{folderLine(1, "Products", "project", ""), folderLine(2, "Brand", "branding", ""),
-		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3))}
+		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3)),
+		brandingLine(50, "", false), brandingLine(51, testID(2), true)}
 	for n := 100; n < 620; n++ {
 		lines = append(lines, projectLine(n, []string{"", testID(1), testID(4)}[n%3]))
 	}
@@ -143,7 +149,7 @@ func TestImport_GivesBackWhatWasExported(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
 		told := in.imports(t, file)
-		for kind, want := range map[string]int{"folders": 4, "projects": 520, "documents": 30, "subscriptions": 2} {
+		for kind, want := range map[string]int{"folders": 4, "brandings": 2, "projects": 520, "documents": 30, "subscriptions": 2} {
 			if told.Added[kind] != want || told.Skipped[kind] != 0 {
 				t.Errorf("%s: added %d, skipped %d, want %d and none", kind, told.Added[kind], told.Skipped[kind], want)
 			}
@@ -181,20 +187,32 @@ func firstDifference(got, want string) string {
 func TestImport_SkipsWhatIsThere(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
-		if told := in.imports(t, file, "--from-line", "2"); told.Line != 558 || len(told.Subscriptions) != 2 {
+		if told := in.imports(t, file, "--from-line", "2"); told.Line != 560 || len(told.Subscriptions) != 2 {
 			t.Errorf("told %+v", told)
 		}
 		before := in.export(t)
 		told := in.imports(t, file)
-		if told.Added["projects"] != 0 || told.Skipped["folders"] != 4 || told.Skipped["projects"] != 520 || told.Skipped["documents"] != 30 ||
+		if told.Added["projects"] != 0 || told.Skipped["folders"] != 4 || told.Skipped["brandings"] != 2 || told.Skipped["projects"] != 520 || told.Skipped["documents"] != 30 ||
 			told.Skipped["subscriptions"] != 2 || len(told.Subscriptions) != 0 {
 			t.Errorf("again: %+v", told)
 		}
-		if got := in.importing(t, file).succeeds(t); !strings.Contains(got, "4 folders, 520 projects, 30 documents and 2 subscriptions skipped") {
+		if got := in.importing(t, file).succeeds(t); !strings.Contains(got, "4 folders, 2 brandings, 520 projects, 30 documents and 2 subscriptions skipped") {
 			t.Errorf("told %q", got)
 		}
 		if after := in.export(t); after != before {
 			t.Errorf("it changed something: %s", firstDifference(after, before))
+		}
+		in.healthy(t)
+	})
+}
+
+// The default branding comes along, and takes the place of none that the workspace has.
+func TestImport_TheDefaultBranding(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		in.imports(t, exportOf(t, brandingLine(1, "", true), brandingLine(2, "", true)))
+		in.imports(t, exportOf(t, brandingLine(3, "", true)))
+		if got := in.export(t); strings.Count(got, `"default":true`) != 1 || !strings.Contains(got, strings.TrimSuffix(brandingLine(1, "", true), "}")) {
+			t.Errorf("got %s", got)
 		}
 		in.healthy(t)
 	})
@@ -272,6 +290,10 @@ func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
 			"a fourth level":         {folderLine(9, "x", "project", testID(4)), []string{"at most 3 levels"}},
 			"another type":           {folderLine(9, "x", "branding", testID(1)), []string{"own entity_type"}},
 			"a project in branding":  {projectLine(9, testID(2)), []string{"branding folder"}},
+			"a branding in projects": {brandingLine(9, testID(1), false), []string{"folder_id", "entity_type is branding"}},
+			"a branding in nothing":  {brandingLine(9, testID(77), false), []string{"no folder " + testID(77)}},
+			"an unknown font":        {strings.Replace(brandingLine(9, "", false), `"serif"`, `"fancy"`, 1), []string{"font"}},
+			"an unknown logo":        {strings.Replace(brandingLine(9, "", false), `"logo_media_id":null`, `"logo_media_id":"`+testID(78)+`"`, 1), []string{"no medium " + testID(78)}},
 			"an unknown folder":      {projectLine(9, testID(77)), []string{"no folder " + testID(77), "earlier line"}},
 			"an unknown parent":      {folderLine(9, "x", "project", testID(77)), []string{"no folder " + testID(77)}},
 			"an unknown project":     {documentLine(9, testID(77)), []string{"no project " + testID(77)}},
@@ -297,6 +319,8 @@ func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
 
 func TestImport_TheLimitsOfThePlanHold(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
+		pro := &instance{in.flags, createWorkspace(t, in.flags, "pro").ID}
+		pro.importing(t, exportOf(t, brandingLine(9, "", false))).fails(t, "line 2", "brandings need the Business plan")
 		for plan, want := range map[string]struct {
 			lines []string
 			words []string

@@ -62,7 +62,7 @@ func (l load) register(r prometheus.Registerer) {
 	}
 	counter("sheaf_http_rate_limited_total", "Requests that the rate limit refused.", func() float64 { return float64(l.api.Load().Limited) })
 	counter("sheaf_page_cache_hits_total", "Answers that came from the cache.", func() float64 { return float64(l.api.Load().PageHits) })
-	counter("sheaf_page_cache_misses_total", "Answers of projects, folders and documents that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })
+	counter("sheaf_page_cache_misses_total", "Answers of projects, folders, documents and brandings that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })
 	gauge("sheaf_page_cache_bytes", "What the cache of answers holds.", func() float64 { return float64(l.api.Load().PageBytes) })
 	gauge("sheaf_requests_working", "Requests in work, those that wait for the store included.", func() float64 { return float64(l.front.Load().Working) })
 	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.front.Load().Bodies) })

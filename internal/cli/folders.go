@@ -15,7 +15,7 @@ type foldersCommands struct {
 	Create foldersCreate `cmd:"" help:"Make a folder."`
 	Update foldersUpdate `cmd:"" help:"Change a folder."`
 	Move   foldersMove   `cmd:"" help:"Move a folder into another, or to the root level."`
-	Delete foldersDelete `cmd:"" help:"Delete a folder and all below it; the projects stay, at the root level."`
+	Delete foldersDelete `cmd:"" help:"Delete a folder and all below it; what was in them stays, at the root level."`
 }
 
 type foldersList struct {
@@ -37,8 +37,8 @@ func (c *foldersList) Run(ctx context.Context, p *Program) error {
 	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
 		return api.Folders.All(ctx, f)
-	}, "ID\tTYPE\tDEPTH\tPROJECTS\tNAME", func(v client.Folder) []any {
-		return []any{v.ID, v.EntityType, v.Depth, v.ProjectCount, v.Name}
+	}, "ID\tTYPE\tDEPTH\tHOLDS\tNAME", func(v client.Folder) []any {
+		return []any{v.ID, v.EntityType, v.Depth, holds(v), v.Name}
 	})
 }
 
@@ -55,7 +55,15 @@ func (c *foldersGet) Run(ctx context.Context, p *Program) error {
 
 func folderText(v client.Folder) string {
 	return facts("id", v.ID, "name", v.Name, "type", v.EntityType, "parent", or(v.ParentID, "root"), "color", v.Color, "external id", or(v.ExternalID, ""),
-		"depth", fmt.Sprint(v.Depth), "projects", fmt.Sprint(v.ProjectCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+		"depth", fmt.Sprint(v.Depth), "holds", holds(v), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// holds tells how much is right in a folder.
+func holds(v client.Folder) string {
+	if v.EntityType == client.BrandingFolder {
+		return counted(v.BrandingCount, "branding")
+	}
+	return counted(v.ProjectCount, "project")
 }
 
 type foldersCreate struct {

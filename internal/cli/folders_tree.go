@@ -52,12 +52,8 @@ func (c *foldersTree) grow(ctx context.Context, api *client.Client) (forest, err
 		if err != nil {
 			return nil, err
 		}
-		note := f.EntityType
-		if f.EntityType == client.ProjectFolder {
-			note = counted(f.ProjectCount, "project")
-		}
 		in := or(f.ParentID, "")
-		all[in] = append(all[in], leaf{record: f.Raw(), id: f.ID, name: f.Name + "/", note: note})
+		all[in] = append(all[in], leaf{record: f.Raw(), id: f.ID, name: f.Name + "/", note: holds(f)})
 	}
 	if !c.Projects {
 		return all, nil

@@ -1,5 +1,5 @@
 // Package cli is the commands that talk to a running server through the public client: projects,
-// folders, documents, search, events, webhooks, listen, profile and folders of Markdown. It also has
+// folders, brandings, documents, search, events, webhooks, listen, profile and folders of Markdown. It also has
 // what every command of the program shares: what it gets from outside, and how it prints.
 //
 // It opens no store and knows no rule: what a server allows, the server says.
@@ -25,6 +25,7 @@ type Commands struct {
 	Listen         listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
 	Projects       projectsCommands  `cmd:"" help:"Work with the projects of a server."`
 	Folders        foldersCommands   `cmd:"" help:"Work with the folders of a server."`
+	Brandings      brandingsCommands `cmd:"" help:"Work with the brandings of a server."`
 	Documents      documentsCommands `cmd:"" help:"Work with the documents of a server."`
 	Search         searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
 	Events         eventsCommands    `cmd:"" help:"Read and follow the events of a server."`

@@ -19,7 +19,7 @@ func TestFolder_Record(t *testing.T) {
 		r := c.POST(folders, `{"name":"Top","entity_type":"project","sort_order":4}`).Want(t, 201)
 		top := r.Text(t, "id")
 		record := `{"id":"$top","name":"Top","entity_type":"project","parent_id":null,"color":"#6b7280","sort_order":4,"external_id":null,"depth":1,` +
-			`"project_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
+			`"project_count":0,"branding_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
 		wantBody(t, r, record, "$top", top)
 		if got, want := r.Header.Get("Location"), a.Server.URL+at(folders, top); got != want {
 			t.Errorf("Location %q, want %q", got, want)
@@ -29,7 +29,7 @@ func TestFolder_Record(t *testing.T) {
 		r = c.POST(folders, fields{"name": "Sub", "entity_type": "project", "parent_id": strings.ToUpper(top), "color": "#FFffFF"}).Want(t, 201)
 		sub := r.Text(t, "id")
 		wantBody(t, r, `{"id":"$sub","name":"Sub","entity_type":"project","parent_id":"$top","color":"#FFffFF","sort_order":0,"external_id":null,"depth":2,`+
-			`"project_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`, "$sub", sub, "$top", top)
+			`"project_count":0,"branding_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`, "$sub", sub, "$top", top)
 		create(t, c, projects, fields{"name": "p", "folder_id": sub})
 		if got := c.GET(at(folders, sub)).JSON["project_count"]; got != 1.0 {
 			t.Errorf("project_count %v", got)
@@ -134,7 +134,7 @@ func TestFolder_Patch(t *testing.T) {
 		es := emitted(t, c, func() {
 			r := c.PATCH(at(folders, id), `{"name":"g","color":null,"sort_order":1,"parent_id":"`+nowhereID+`","entity_type":"branding","depth":[],"project_count":"x"}`).Want(t, 200)
 			wantBody(t, r, `{"id":"$id","name":"g","entity_type":"project","parent_id":null,"color":"#6b7280","sort_order":1,"external_id":null,"depth":1,`+
-				`"project_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$id", id)
+				`"project_count":0,"branding_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$id", id)
 		})
 		wantSame(t, "the change", typesOf(es), []string{"folder.updated " + id})
 		wantJSON(t, "previous", es[0]["payload"].(fields)["previous"], fields{"name": "f", "color": "#111111", "sort_order": 0, "updated_at": "2026-11-15T10:00:00.000Z"})
@@ -205,7 +205,7 @@ func TestFolder_Move(t *testing.T) {
 		es = emitted(t, c, func() {
 			r := c.POST(at(folders, y)+"/move", `{"parent_id":null}`).Want(t, 200)
 			wantBody(t, r, `{"id":"$y","name":"y","entity_type":"project","parent_id":null,"color":"#6b7280","sort_order":0,"external_id":null,"depth":1,`+
-				`"project_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$y", y)
+				`"project_count":0,"branding_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$y", y)
 		})
 		wantSame(t, "moving", typesOf(es), []string{"folder.updated " + y})
 		wantJSON(t, "previous", es[0]["payload"].(fields)["previous"], fields{"parent_id": x, "updated_at": "2026-11-15T10:00:00.000Z"})
@@ -247,7 +247,7 @@ func TestFolder_Delete(t *testing.T) {
 				}
 			case sub:
 				wantJSON(t, "folder.deleted", payload, fields{"id": sub, "name": "sub", "entity_type": "project", "parent_id": top, "color": "#6b7280",
-					"sort_order": 0, "external_id": nil, "depth": 3, "project_count": 1, "created_at": "2026-11-15T10:00:00.000Z", "updated_at": "2026-11-15T10:00:00.000Z"})
+					"sort_order": 0, "external_id": nil, "depth": 3, "project_count": 1, "branding_count": 0, "created_at": "2026-11-15T10:00:00.000Z", "updated_at": "2026-11-15T10:00:00.000Z"})
 			}
 		}
 		c.GET(at(folders, sub)).WantError(t, 404, "NOT_FOUND")

@@ -33,6 +33,12 @@ GET /api/v1/folders/{id}: projects:read
 PATCH /api/v1/folders/{id}: projects:write
 DELETE /api/v1/folders/{id}: projects:write
 POST /api/v1/folders/{id}/move: projects:write
+GET /api/v1/brandings: brandings:read
+POST /api/v1/brandings: brandings:write
+GET /api/v1/brandings/{id}: brandings:read
+PATCH /api/v1/brandings/{id}: brandings:write
+DELETE /api/v1/brandings/{id}: brandings:write
+POST /api/v1/brandings/{id}/move: brandings:write
 GET /api/v1/documents: documents:read
 POST /api/v1/documents: documents:write
 PUT /api/v1/documents: documents:write
@@ -124,7 +130,7 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 	made := map[string]string{}
 	subscription := c.POST("/api/webhooks/subscriptions", anyBody).Want(t, 201).JSON["subscription"].(map[string]any)
 	made["subscriptions"] = fmt.Sprint(subscription["id"])
-	for _, noun := range []string{"projects", "folders", "documents", "events", "api-keys"} {
+	for _, noun := range []string{"projects", "folders", "brandings", "documents", "events", "api-keys"} {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
 	made["deliveries"] = c.GET("/api/webhooks/subscriptions/" + made["subscriptions"] + "/deliveries").IDs(t)[0]
@@ -261,6 +267,11 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"POST", "/api/v1/folders/" + own["folders"] + "/move", `{"parent_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/documents", `{"title":"t","project_id":"%s"}`, "projects", 404},
 			{"PATCH", "/api/v1/documents/" + own["documents"], `{"project_id":"%s"}`, "projects", 404},
+			{"POST", "/api/v1/brandings", `{"name":"n","folder_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/brandings", `{"name":"n","logo_media_id":"%s"}`, "projects", 404},
+			{"PATCH", "/api/v1/brandings/" + own["brandings"], `{"folder_id":"%s"}`, "folders", 404},
+			{"POST", "/api/v1/brandings/" + own["brandings"] + "/move", `{"folder_id":"%s"}`, "folders", 404},
+			{"GET", "/api/v1/brandings?folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/projects?folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/folders?parent_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
@@ -311,7 +322,7 @@ func same(t *testing.T, want, got *apitest.Response) {
 func everything(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, path := range []string{"v1/projects", "v1/folders", "v1/documents", "v1/events", "webhooks/subscriptions"} {
+	for _, path := range []string{"v1/projects", "v1/folders", "v1/brandings", "v1/documents", "v1/events", "webhooks/subscriptions"} {
 		out[path] = string(c.GET("/api/"+path+"?limit=100").Want(t, 200).Body)
 	}
 	return out

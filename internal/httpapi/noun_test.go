@@ -26,6 +26,7 @@ const (
 	projects  = "/api/v1/projects"
 	folders   = "/api/v1/folders"
 	documents = "/api/v1/documents"
+	brandings = "/api/v1/brandings"
 	events    = "/api/v1/events"
 	keys      = "/api/v1/api-keys"
 	me        = "/api/v1/me"

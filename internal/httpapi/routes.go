@@ -17,7 +17,7 @@ type route struct {
 	do           func(*exchange) (answer, error)
 	takes        func(*exchange, *strict.Fields) (answer, error) // instead of do, with a body
 	takesText    func(*exchange, string) (answer, error)         // instead of do, with a body that is a text
-	cached       bool                                            // the answer depends on projects, folders and documents alone
+	cached       bool                                            // the answer depends on projects, folders, documents and brandings alone
 	optional     bool                                            // the body may be left out
 	once         bool                                            // heeds an Idempotency-Key
 	counted      *obs.Route
@@ -29,7 +29,7 @@ var anyKey = []sheaf.Scope{}
 // needs is what a key must be granted for a route, all of it.
 func needs(scopes ...sheaf.Scope) []sheaf.Scope { return scopes }
 
-// cachedGet reads projects, folders or documents and nothing else.
+// cachedGet reads projects, folders, documents or brandings and nothing else.
 func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: need, do: do, cached: true}
 }
@@ -91,6 +91,7 @@ func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error))
 func (s *Server) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
+	looksRead, looksWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
 	return []route{
 		cachedGet("/api/v1/projects", read, s.listProjects),
@@ -108,6 +109,13 @@ func (s *Server) allRoutes() []route {
 		patch("/api/v1/folders/{id}", write, s.updateFolder),
 		remove("/api/v1/folders/{id}", write, s.deleteFolder),
 		post("/api/v1/folders/{id}/move", write, s.moveFolder),
+
+		cachedGet("/api/v1/brandings", looksRead, s.listBrandings),
+		post("/api/v1/brandings", looksWrite, s.createBranding),
+		cachedGet("/api/v1/brandings/{id}", looksRead, s.getBranding),
+		patch("/api/v1/brandings/{id}", looksWrite, s.updateBranding),
+		remove("/api/v1/brandings/{id}", looksWrite, s.deleteBranding),
+		post("/api/v1/brandings/{id}/move", looksWrite, s.moveBranding),
 
 		cachedGet("/api/v1/documents", docsRead, s.listDocuments),
 		post("/api/v1/documents", docsWrite, s.createDocument),

@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The fonts of brandings.
+const (
+	SystemFont = "system"
+	SerifFont  = "serif"
+	MonoFont   = "mono"
+)
+
+// Branding is the look of what is shared. Sheaf derives all colours of light and dark pages from
+// ColorPrimary, so that text can be read on them whatever it is.
+type Branding struct {
+	Received
+	ID           string    `json:"id"`
+	Name         string    `json:"name"`
+	FolderID     *string   `json:"folder_id"`     // nil: at the root level
+	LogoMediaID  *string   `json:"logo_media_id"` // a picture; nil: no logo
+	ColorPrimary string    `json:"color_primary"` // #RRGGBB
+	Font         string    `json:"font"`          // SystemFont, SerifFont or MonoFont
+	Footer       *string   `json:"footer"`        // plain text
+	SortOrder    int32     `json:"sort_order"`
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+}
+
+// NewBranding is a branding to create; empty fields are left out.
+type NewBranding struct {
+	Name         string `json:"name"`
+	FolderID     string `json:"folder_id,omitempty"` // empty: at the root level
+	LogoMediaID  string `json:"logo_media_id,omitempty"`
+	ColorPrimary string `json:"color_primary,omitempty"` // #RRGGBB
+	Font         string `json:"font,omitempty"`
+	Footer       string `json:"footer,omitempty"`
+	SortOrder    int32  `json:"sort_order,omitempty"`
+}
+
+// BrandingChange are the fields to change; those that are left out stay as they are. [Null] clears a
+// logo or a footer, is the default as color or font, and moves the branding to the root level as
+// FolderID.
+type BrandingChange struct {
+	Name         Opt[string] `json:"name,omitzero"`
+	FolderID     Opt[string] `json:"folder_id,omitzero"`
+	LogoMediaID  Opt[string] `json:"logo_media_id,omitzero"`
+	ColorPrimary Opt[string] `json:"color_primary,omitzero"`
+	Font         Opt[string] `json:"font,omitzero"`
+	Footer       Opt[string] `json:"footer,omitzero"`
+	SortOrder    Opt[int32]  `json:"sort_order,omitzero"`
+}
+
+// BrandingFilter narrows a list of brandings.
+type BrandingFilter struct {
+	FolderID     string    // the folder that they are directly in; None: the root level
+	Query        string    // text in the name
+	UpdatedSince time.Time // changed last at this time or later; zero: any
+	Sort         string    // sort_order, name, created_at or updated_at
+	Paging
+}
+
+func (f BrandingFilter) values() url.Values {
+	q := f.Paging.values()
+	set(q, "folder_id", f.FolderID)
+	set(q, "q", f.Query)
+	setReferences(q, "", f.UpdatedSince)
+	set(q, "sort", f.Sort)
+	return q
+}
+
+// Brandings are the operations on brandings. Reading needs the scope brandings:read, all others
+// brandings:write. Making, changing and moving them needs the Business plan: else ErrPlanRequired.
+type Brandings struct{ c *Client }
+
+const brandingsPath = "/api/v1/brandings"
+
+// List returns one page.
+func (s Brandings) List(ctx context.Context, f BrandingFilter, opts ...Option) (Page[Branding], error) {
+	return list[Branding](ctx, s.c, brandingsPath, f.values(), opts)
+}
+
+// All returns every branding that matches, as Projects.All does.
+func (s Brandings) All(ctx context.Context, f BrandingFilter, opts ...Option) iter.Seq2[Branding, error] {
+	return all(f.Paging, func(p Paging) (Page[Branding], error) {
+		f.Paging = p
+		return s.List(ctx, f, opts...)
+	})
+}
+
+// Get returns one branding.
+func (s Brandings) Get(ctx context.Context, id string, opts ...Option) (Branding, error) {
+	return send[Branding](ctx, s.c, request{method: http.MethodGet, path: brandingsPath + "/" + escape(id)}, opts)
+}
+
+// Create makes a branding. A folder or logo that is not there is ErrNotFound.
+func (s Brandings) Create(ctx context.Context, in NewBranding, opts ...Option) (Branding, error) {
+	return send[Branding](ctx, s.c, request{method: http.MethodPost, path: brandingsPath, body: in}, opts)
+}
+
+// Update changes the fields that are set, and returns the whole branding.
+func (s Brandings) Update(ctx context.Context, id string, change BrandingChange, opts ...Option) (Branding, error) {
+	return send[Branding](ctx, s.c, request{method: http.MethodPatch, path: brandingsPath + "/" + escape(id), body: change}, opts)
+}
+
+// Delete removes the branding for ever.
+func (s Brandings) Delete(ctx context.Context, id string, opts ...Option) error {
+	return s.c.exec(ctx, request{method: http.MethodDelete, path: brandingsPath + "/" + escape(id)}, opts)
+}
+
+// Move puts the branding into a folder, or with an empty id at the root level.
+func (s Brandings) Move(ctx context.Context, id, folderID string, opts ...Option) (Branding, error) {
+	return send[Branding](ctx, s.c, request{method: http.MethodPost, path: brandingsPath + "/" + escape(id) + "/move",
+		body: map[string]any{"folder_id": nullable(folderID)}}, opts)
+}
