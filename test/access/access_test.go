@@ -116,6 +116,8 @@ func (s *scene) fill() {
 	folder := s.make("/api/v1/folders", map[string]any{"name": canary, "entity_type": "project"})
 	project := s.make("/api/v1/projects", map[string]any{"name": canary, "description": canary, "folder_id": folder["id"],
 		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
+	looks := s.make("/api/v1/folders", map[string]any{"name": canary, "entity_type": "branding"})
+	s.make("/api/v1/brandings", map[string]any{"name": canary, "footer": canary, "folder_id": looks["id"]})
 	hook := s.make("/api/webhooks/subscriptions", map[string]any{"name": canary, "url": "https://127.0.0.1:1/" + canary,
 		"events": []string{"document.created"}, "headers": map[string]string{"X-Token": "canary-header-93c0"}})
 	s.secrets["value of a header"] = "canary-header-93c0"

@@ -38,6 +38,7 @@ type engine struct {
 var strangers = []struct{ symbol, path, body string }{
 	{"{xp1}", "/api/v1/projects", `{"name":"stranger"}`},
 	{"{xf1}", "/api/v1/folders", `{"name":"stranger","entity_type":"project"}`},
+	{"{xb1}", "/api/v1/brandings", `{"name":"stranger"}`},
 	{"{xd1}", "/api/v1/documents", `{"title":"stranger"}`},
 	{"{xk1}", "/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`},
 	{"{xe1}", "/api/v1/events", `{"type":"media.uploaded","resource_id":"` + unknown + `","payload":{}}`},

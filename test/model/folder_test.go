@@ -188,6 +188,7 @@ func (m *model) deleteFolder(c *call) answer {
 			m.change("project", p, record{"folder_id": nil})
 		}
 		m.step = time.Time{}
+		m.unfileBrandings(x.id)
 		m.emit("folder.deleted", x.id, last)
 		m.folders = without(m.folders, x)
 	}

@@ -14,7 +14,7 @@ import (
 // record is the fields of something as JSON has them: strings, float64, bool, nil, lists and records.
 type record = map[string]any
 
-// thing is a project, folder, document or subscription. What it shows beyond its own fields is derived when it is shown.
+// thing is a project, folder, branding, document or subscription. What it shows beyond its own fields is derived when it is shown.
 type thing struct {
 	id       string
 	own      record
@@ -36,6 +36,7 @@ type model struct {
 	keys      []*key
 	projects  []*thing
 	folders   []*thing
+	brandings []*thing
 	documents []*thing
 	hooks     []*thing
 	events    []record
@@ -324,6 +325,7 @@ func (m *model) show(noun string, t *thing) record {
 	case "folder":
 		out["depth"] = float64(m.depth(t))
 		out["project_count"] = float64(len(m.projectsIn(t.id)))
+		out["branding_count"] = float64(len(m.brandingsIn(t.id)))
 	case "subscription":
 		out["held_count"] = float64(m.held(t.id))
 	}

@@ -147,7 +147,7 @@ func (r *run) final() {
 		e.api.Clock.Set(r.now)
 		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"))
 	}
-	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/documents", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
+	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
 	for _, s := range r.m.hooks {
 		lists = append(lists, hooksPath+"/"+s.id+"/deliveries")
 	}

@@ -14,6 +14,7 @@ import (
 var steps = weighted(map[string]int{
 	"create project": 4, "change project": 3, "move project": 3, "delete project": 1, "get project": 2, "list projects": 2, "put project": 3,
 	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2,
+	"create branding": 2, "change branding": 2, "move branding": 2, "delete branding": 1, "get branding": 1, "list brandings": 1,
 	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
 	"create key": 2, "revoke key": 1, "list keys": 1, "me": 1,
 	"create hook": 3, "change hook": 4, "delete hook": 1, "get hook": 1, "list hooks": 1, "rotate": 1, "recover": 1,
@@ -25,6 +26,7 @@ var steps = weighted(map[string]int{
 var themes = [][]string{
 	steps,
 	weighted(map[string]int{"create folder": 6, "move folder": 4, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
+	weighted(map[string]int{"create folder": 4, "move folder": 1, "delete folder": 2, "create branding": 5, "move branding": 4, "change branding": 3, "delete branding": 1, "list brandings": 2, "get folder": 1, "plan": 1}),
 	weighted(map[string]int{"create hook": 4, "change hook": 4, "recover": 1, "list deliveries": 1, "redeliver": 1, "create project": 2, "plan": 1}),
 	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
 	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
@@ -59,7 +61,7 @@ func (r *run) step() {
 		from = r.theme
 	}
 	switch what := draw(r, "what", from...); {
-	case r.stepNoun(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
+	case r.stepNoun(what), r.stepBranding(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
 	case what == "repeat":
 		r.repeat()
 	case what == "odd":

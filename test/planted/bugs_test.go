@@ -506,4 +506,40 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/render", run: "TestPage_IsHarmless",
 	},
+	{
+		name: "sheaf: a brand's color is a link's color, readable or not",
+		Fault: plant.Fault{{
+			File: "internal/sheaf/palette.go",
+			Old:  `Link: brand.readable(far, background, surface).String(),`,
+			New:  `Link: brand.String(),`,
+		}},
+		pkg: "./internal/sheaf", run: "TestPalette_TextIsReadableWhateverTheColor",
+	},
+	{
+		name: "app: a changed branding is not seen by the caches",
+		Fault: plant.Fault{{
+			File: "internal/app/branding.go",
+			Old:  "w.changes()\n\treturn b, w.UpdateBranding(w.ws.ID, before, b)",
+			New:  "return b, w.UpdateBranding(w.ws.ID, before, b)",
+		}},
+		pkg: "./internal/httpapi", run: "TestBranding_NoCacheIsStale",
+	},
+	{
+		name: "app: a branding may stand in a folder of projects",
+		Fault: plant.Fault{{
+			File: "internal/app/branding.go",
+			Old:  `if f.EntityType != sheaf.BrandingFolder {`,
+			New:  `if f.EntityType == "" {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestBranding_Folders",
+	},
+	{
+		name: "store: a branding that moves is counted by both folders",
+		Fault: plant.Fault{{
+			File: "internal/store/branding.go",
+			Old:  `if err := tx.countBrandings(ws, before.FolderID, -1); err != nil {`,
+			New:  `if err := tx.countBrandings(ws, nil, -1); err != nil {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestBranding_Folders",
+	},
 }
