@@ -360,7 +360,7 @@ func TestImport_ReadsStrictly(t *testing.T) {
 		want string
 	}{
 		"unknown field":    {`{"kind":"project","id":"` + testID(1) + `","name":"x","document_count":1}`, `the field "document_count" is unknown: leave it out, a project has id, name`},
-		"unknown kind":     {`{"kind":"branding","id":"` + testID(1) + `"}`, `kind "branding" is unknown`},
+		"unknown kind":     {`{"kind":"generation","id":"` + testID(1) + `"}`, `kind "generation" is unknown`},
 		"no kind":          {`{"id":"` + testID(1) + `"}`, "kind is required"},
 		"no id":            {`{"kind":"project","name":"x"}`, "id is required"},
 		"bad id":           {`{"kind":"project","id":"12","name":"x"}`, `"12" is not a UUID`},
