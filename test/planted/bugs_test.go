@@ -249,8 +249,8 @@ var bugs = []bug{
 		name: "app: a folder's counter stays when a chunk of its projects leaves",
 		Fault: plant.Fault{{
 			File: "internal/app/folder.go",
-			Old:  `err = w.CountProjects(w.ws.ID, f, -n)`,
-			New:  `err = nil`,
+			Old:  `err = count(w.ws.ID, id, -n)`,
+			New:  `_ = count`,
 		}},
 		pkg: "./internal/httpapi", run: "TestCascade_EndsBetweenTwoChunks",
 	},
