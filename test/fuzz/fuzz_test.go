@@ -40,6 +40,7 @@ var parsers = map[string]target{
 	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
 	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
+	"media, by their first bytes":                       {"./internal/media", "FuzzSniff"},
 	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
 	"front matter of Markdown":                          {"./internal/markdown", "FuzzFrontMatter"},

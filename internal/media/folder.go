@@ -1,0 +1,295 @@
+package media
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// folder keeps bytes as files:
+//
+//	content/<workspace>/<aa>/<hash>   what is stored; aa are the first two digits of the hash
+//	uploads/<upload>                  what arrived of an upload so far
+//	staging/<random name>             what Put is writing
+//
+// A file gets its name in content when it is whole and flushed, by renaming; then the folder is
+// flushed. So whenever the process or the machine dies, a file in content is whole, and what Put
+// had not finished is in staging, where Tidy finds it.
+type folder struct {
+	path string
+
+	mu sync.Mutex // guards durable
+	// durable has folders that are known to outlast a power cut. They are never removed.
+	durable map[string]bool
+}
+
+// maxDurable bounds what is remembered: beyond it, folders are flushed once more than they need be.
+const maxDurable = 4096
+
+const (
+	contentFolder = "content"
+	uploadsFolder = "uploads"
+	stagingFolder = "staging"
+)
+
+const filePerm, folderPerm = 0o600, 0o700
+
+// Folder returns a store of files below path, which must be on one file system and need not exist
+// yet. Only one process at a time may write there.
+func Folder(path string) Store {
+	return &folder{path: path, durable: map[string]bool{}}
+}
+
+// Shared says no: other machines do not see the folder.
+func (f *folder) Shared() bool { return false }
+
+// Put implements Store.
+func (f *folder) Put(ctx context.Context, key Key, size int64, r io.Reader) error {
+	if err := checkName("a workspace", key.Workspace); err != nil {
+		return err
+	}
+	body := check(r, size, key)
+	staged, err := f.stage(ctx, body)
+	if err == nil {
+		err = f.publish(staged, f.file(key))
+	}
+	if body.err != nil {
+		return body.err
+	}
+	return failed("store a file", err)
+}
+
+// stage writes what body has into a new file and flushes it. What fails leaves no file.
+func (f *folder) stage(ctx context.Context, body io.Reader) (path string, err error) {
+	dir := filepath.Join(f.path, stagingFolder)
+	if err := f.makeDurable(dir); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, rand.Text())
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, filePerm)
+	if err != nil {
+		return "", f.forget(err)
+	}
+	_, readErr, err := transfer(ctx, file, body)
+	err = errors.Join(readErr, err)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(path))
+	}
+	return path, nil
+}
+
+// publish gives a file that is whole and flushed its name, durably. When the last flush fails the
+// file stays where it is: another medium with the same bytes may have been there before.
+func (f *folder) publish(from, to string) error {
+	dir := filepath.Dir(to)
+	err := f.makeDurable(dir)
+	if err == nil {
+		err = f.forget(os.Rename(from, to))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(from))
+	}
+	return flush(dir)
+}
+
+// Open implements Store.
+func (f *folder) Open(_ context.Context, key Key) (Content, error) {
+	if err := checkName("a workspace", key.Workspace); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(f.file(key))
+	if err != nil {
+		return nil, missing("open a file", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, failed("open a file", errors.Join(err, file.Close()))
+	}
+	return &fileContent{file, info.Size()}, nil
+}
+
+// fileContent is a file that is being read. Its Read is the file's own, so that the kernel can send
+// it without a copy.
+type fileContent struct {
+	*os.File
+	size int64
+}
+
+func (c *fileContent) Size() int64 { return c.size }
+
+// Remove implements Store.
+func (f *folder) Remove(_ context.Context, key Key) error {
+	if err := checkName("a workspace", key.Workspace); err != nil {
+		return err
+	}
+	return failed("remove a file", remove(f.file(key)))
+}
+
+// remove removes a file durably. A file that is not there may have been removed before a power cut
+// forgot it: its folder is flushed all the same.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := flush(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// List implements Store.
+func (f *folder) List(ctx context.Context, workspace string, each func(Key, int64) error) error {
+	if err := checkName("a workspace", workspace); err != nil {
+		return err
+	}
+	dir := filepath.Join(f.path, contentFolder, workspace)
+	return entries(ctx, dir, func(e fs.DirEntry) error {
+		return entries(ctx, filepath.Join(dir, e.Name()), func(e fs.DirEntry) error {
+			key, ours := parseHash(workspace, e.Name())
+			if !ours {
+				return nil
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+				return nil
+			}
+			if err != nil {
+				return failed("list files", err)
+			}
+			return each(key, info.Size())
+		})
+	})
+}
+
+// Workspaces implements Store.
+func (f *folder) Workspaces(ctx context.Context, each func(string) error) error {
+	return entries(ctx, filepath.Join(f.path, contentFolder), func(e fs.DirEntry) error {
+		if checkName("a workspace", e.Name()) != nil {
+			return nil
+		}
+		return each(e.Name())
+	})
+}
+
+// Tidy implements Store.
+func (f *folder) Tidy(ctx context.Context, before time.Time) (n int, err error) {
+	dir := filepath.Join(f.path, stagingFolder)
+	err = entries(ctx, dir, func(e fs.DirEntry) error {
+		info, err := e.Info()
+		if err == nil && info.ModTime().Before(before) {
+			if err = os.Remove(filepath.Join(dir, e.Name())); err == nil {
+				n++
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // renamed or removed meanwhile
+			return nil
+		}
+		return failed("remove a file", err)
+	})
+	return n, err
+}
+
+// entries calls each with what a folder has, a page at a time; a folder that does not exist has
+// nothing.
+func entries(ctx context.Context, path string, each func(fs.DirEntry) error) error {
+	dir, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return failed("list files", err)
+	}
+	defer dir.Close()
+	for {
+		page, err := dir.ReadDir(256)
+		for _, e := range page {
+			if err := errors.Join(ctx.Err(), each(e)); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return failed("list files", err)
+		}
+	}
+}
+
+func (f *folder) file(key Key) string {
+	hash := key.Hash()
+	return filepath.Join(f.path, contentFolder, key.Workspace, hash[:2], hash)
+}
+
+// makeDurable makes a folder below the store's, and those that lead to it, and flushes their names.
+// A folder that exists may be one whose name another call has not flushed yet.
+func (f *folder) makeDurable(dir string) error {
+	f.mu.Lock()
+	known := f.durable[dir]
+	f.mu.Unlock()
+	if known {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if dir == f.path {
+		if err := os.MkdirAll(parent, folderPerm); err != nil {
+			return err
+		}
+	} else if err := f.makeDurable(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, folderPerm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return f.forget(err)
+	}
+	if err := flush(parent); err != nil {
+		return err
+	}
+	f.remember(dir)
+	return nil
+}
+
+func (f *folder) remember(dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.durable) >= maxDurable {
+		clear(f.durable)
+	}
+	f.durable[dir] = true
+}
+
+// forget returns err. Where there is one, somebody may have removed folders from outside: the next
+// call looks for all of them, and makes what is missing.
+func (f *folder) forget(err error) error {
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		clear(f.durable)
+	}
+	return err
+}
+
+// flush makes the names in a folder durable.
+func flush(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// missing is failed for a file that must be there.
+func missing(act string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	return failed(act, err)
+}

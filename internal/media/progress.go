@@ -1,0 +1,74 @@
+package media
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+)
+
+// Progress is how far an upload has come. Whoever keeps uploads keeps it as it is between one
+// Append and the next; the zero value is of one that has not begun.
+type Progress struct {
+	Offset int64  // so many bytes are there
+	State  []byte // what Append needs to go on: less than MaxState bytes that mean nothing elsewhere
+}
+
+// MaxState bounds Progress.State.
+const MaxState = 256
+
+// SHA256 returns the hash of all bytes that are there.
+func (p Progress) SHA256() (sum [sha256.Size]byte, err error) {
+	r, err := p.resume()
+	if err != nil {
+		return sum, err
+	}
+	return r.sum(), nil
+}
+
+// running is a Progress that is going on. Append hashes what it takes, so that nobody has to read a
+// large upload once more to learn its key.
+type running struct {
+	hash hash.Hash
+	// last is where the newest part in a bucket begins, and before the hash of all that comes before
+	// it. A folder has no parts.
+	last   int64
+	before [sha256.Size]byte
+}
+
+// stateForm is the first byte of a state: another form gets another one.
+const stateForm = 1
+
+const stateHead = 1 + 8 + sha256.Size
+
+func (p Progress) resume() (*running, error) {
+	r := &running{hash: sha256.New()}
+	if len(p.State) == 0 {
+		if p.Offset != 0 {
+			return nil, fmt.Errorf("an upload of %d bytes has no state", p.Offset)
+		}
+		r.before = r.sum()
+		return r, nil
+	}
+	if len(p.State) < stateHead || p.State[0] != stateForm {
+		return nil, errors.New("the state of an upload is of a form that this program does not know")
+	}
+	r.last = int64(binary.BigEndian.Uint64(p.State[1:]))
+	copy(r.before[:], p.State[9:])
+	if err := r.hash.(encoding.BinaryUnmarshaler).UnmarshalBinary(p.State[stateHead:]); err != nil {
+		return nil, fmt.Errorf("read the state of an upload: %w", err)
+	}
+	return r, nil
+}
+
+// at returns the progress with that many bytes.
+func (r *running) at(offset int64) (Progress, error) {
+	state := append([]byte{stateForm}, binary.BigEndian.AppendUint64(nil, uint64(r.last))...)
+	state = append(state, r.before[:]...)
+	state, err := r.hash.(encoding.BinaryAppender).AppendBinary(state)
+	return Progress{Offset: offset, State: state}, err
+}
+
+func (r *running) sum() [sha256.Size]byte { return [sha256.Size]byte(r.hash.Sum(nil)) }

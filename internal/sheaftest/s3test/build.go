@@ -1,0 +1,73 @@
+package s3test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// EnvServer names a program that was built before: scripts/test builds it once for all packages.
+const EnvServer = "SHEAF_TEST_S3"
+
+// built returns the path of the server's program, and builds it the first time: that takes a minute
+// or two, and then it is found in the user's cache folder, under a name that its version decides.
+var built = sync.OnceValues(func() (string, error) {
+	if program := os.Getenv(EnvServer); program != "" {
+		return program, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir, err := module()
+	if err != nil {
+		return "", err
+	}
+	version := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		version.Write(content)
+	}
+	program := filepath.Join(cache, "sheaf", "versitygw-"+hex.EncodeToString(version.Sum(nil)[:8]))
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	return program, build(dir, program)
+})
+
+// module returns the folder of the module that says which versitygw it is, of which dependencies.
+func module() (string, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sheaf.dev").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "internal", "sheaftest", "s3test", "versitygw"), nil
+}
+
+// build makes the program, whole or not at all; another process may be faster.
+func build(module, program string) error {
+	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
+		return err
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(program), "building-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	target := filepath.Join(fresh, "versitygw")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", target, ".")
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build versitygw, the tests' S3 server: %w\n%s", err, out)
+	}
+	return os.Rename(target, program)
+}
