@@ -18,7 +18,7 @@ nodes:
 
 # The texts that are hardest to render, and how long a processor works for each: no second.
 texts:
-	CGO_ENABLED=0 SHEAF_LONG=1 go test -count=1 -run TestPage_NoTextCostsMoreThanItsBudget -v ./internal/render
+	CGO_ENABLED=0 SHEAF_PROOF=proof go test -count=1 -run TestPage_NoTextCostsMoreThanItsBudget -v ./internal/render
 
 # Every harness in its long form, one table: under an hour on 2 cores. proof-long has no limit.
 proof:

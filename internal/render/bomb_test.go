@@ -2,11 +2,13 @@ package render
 
 import (
 	"fmt"
-	"os"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"sheaf.dev/internal/sheaftest/proof"
 )
 
 // bombs are texts of a size that a naive parser takes minutes for, or all memory: each repeats
@@ -151,39 +153,78 @@ func growing(part func(int) string) string {
 	return text.String()[:bombSize]
 }
 
-// measured is set where the machine has nothing else to do, and a second can be measured.
-var measured = os.Getenv("SHEAF_LONG") == "1"
+// measured is set where the machine has nothing else to do, and a second can be measured: in `make
+// texts` and `make proof`.
+var measured = proof.Rounds(0, 1, 1) == 1
 
 // D83: whatever is put in, a mebibyte of it costs no more than its budget, and less than 128 MiB.
 // What a second of a processor is, depends on the machine: here the steps are counted, and the time
 // is only told.
 func TestPage_NoTextCostsMoreThanItsBudget(t *testing.T) {
 	r := New(Options{})
+	row := proof.Row{Name: "texts that are hard to render", Control: "a budget without end for 64 KiB of escaped bars"}
+	plain, slowest, largest := 0, time.Duration(0), uint64(0)
 	for i, b := range bombs {
 		text := bombText(i)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := threadTime(t)
-		p, spent := r.render(text)
-		took := threadTime(t) - start
-		runtime.ReadMemStats(&after)
-		allocated := after.TotalAlloc - before.TotalAlloc
-
-		t.Logf("%-40s %8v %4d MiB, plain: %-5t %3d Msteps, %3d MiB paid", b.name, took.Round(1e6), allocated>>20, p.Plain(), spent.steps/1e6, spent.bytes>>20)
-		if spent.fault != nil {
-			t.Errorf("%s: the parser panics: %v", b.name, spent.fault)
+		w := weigh(t, r, text, newMeter(len(text)))
+		t.Logf("%-40s %8v %4d MiB, plain: %-5t %3d Msteps, %3d MiB paid", b.name, w.took.Round(1e6), w.allocated>>20, w.page == nil, w.spent.steps/1e6, w.spent.bytes>>20)
+		for _, complaint := range w.complaints {
+			t.Errorf("%s: %s", b.name, complaint)
 		}
-		if measured && took > time.Second {
-			t.Errorf("%s: a processor worked %v", b.name, took)
+		if w.page == nil {
+			plain++
 		}
-		if allocated > 128<<20 {
-			t.Errorf("%s: %d MiB were allocated", b.name, allocated>>20)
-		}
-		if limit := newMeter(len(text)); spent.steps > limit.steps || spent.bytes > limit.bytes {
-			t.Errorf("%s: %d steps and %d bytes were spent, of %d and %d", b.name, spent.steps, spent.bytes, limit.steps, limit.bytes)
-		}
-		if len(p.HTML(Refs{})) > maxOutput {
-			t.Errorf("%s: the page has %d bytes", b.name, len(p.HTML(Refs{})))
-		}
+		row.Lost += len(w.complaints)
+		slowest, largest = max(slowest, w.took), max(largest, w.allocated)
 	}
+	row.Figures = []proof.Figure{{Name: "texts of 1 MiB", Value: len(bombs)}, {Name: "shown as plain text", Value: plain},
+		{Name: "longest work of a processor", Value: slowest.Round(time.Millisecond)}, {Name: "most memory MiB", Value: int(largest >> 20)}}
+	free := newMeter(0)
+	free.steps, free.bytes = math.MaxInt, math.MaxInt
+	free.allowed = cost{steps: free.steps, bytes: free.bytes}
+	row.Caught = len(weigh(t, r, "|a|\n|-|\n"+strings.Repeat("|`\\|`|\n", 1<<13), free).complaints) > 0
+	row.Report(t)
+}
+
+// weight is what reading a text cost.
+type weight struct {
+	page       *Page // nil where it is shown as plain text
+	spent      cost
+	took       time.Duration
+	allocated  uint64
+	complaints []string // what of it is more than is promised
+}
+
+// weigh reads a text as Markdown, paid for by a meter, and judges what it cost by the budget that a
+// text of its length has.
+func weigh(t *testing.T, r *Renderer, text string, m *meter) (w weight) {
+	t.Helper()
+	complain := func(format string, args ...any) { w.complaints = append(w.complaints, fmt.Sprintf(format, args...)) }
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := threadTime(t)
+	w.page = r.attempt(clean(text), m)
+	shown := w.page
+	if shown == nil {
+		shown = plainPage(clean(text))
+	}
+	w.took, w.spent = threadTime(t)-start, m.spent()
+	runtime.ReadMemStats(&after)
+	w.allocated = after.TotalAlloc - before.TotalAlloc
+	if w.spent.fault != nil {
+		complain("the parser panics: %v", w.spent.fault)
+	}
+	if measured && w.took > time.Second {
+		complain("a processor worked %v", w.took)
+	}
+	if w.allocated > 128<<20 {
+		complain("%d MiB were allocated", w.allocated>>20)
+	}
+	if limit := newMeter(len(text)); w.spent.steps > limit.steps || w.spent.bytes > limit.bytes {
+		complain("%d steps and %d bytes were spent, of %d and %d", w.spent.steps, w.spent.bytes, limit.steps, limit.bytes)
+	}
+	if n := len(shown.HTML(Refs{})); n > maxOutput {
+		complain("the page has %d bytes", n)
+	}
+	return w
 }

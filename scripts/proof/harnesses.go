@@ -2,8 +2,9 @@ package main
 
 // harnesses lists what `make proof` runs, in this order.
 var harnesses = []harness{
-	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1, beside: true}, // it waits for deadlines
-	{pkg: "./test/crash", run: "TestKill", rows: 2},
+	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1, beside: true},     // it waits for deadlines
+	{pkg: "./internal/render", run: "TestPage_NoTextCostsMoreThanItsBudget", rows: 1}, // before what loads the machine
+	{pkg: "./test/crash", run: "TestKill", rows: 4},
 	{pkg: "./test/overload", run: "TestSoak_NothingGrows", rows: 1, beside: true}, // beside two that no clock judges
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},

@@ -66,7 +66,7 @@ type server struct {
 }
 
 // start runs the server on the same store and returns when it listens. With a point in its environment it may die
-// before.
+// before. Without a receiver it is one that sends nothing.
 func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	t.Helper()
 	q := *p.Program
@@ -75,9 +75,13 @@ func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	if len(env) > 0 {
 		run = q.Launch
 	}
+	var flags []string
+	if r != nil {
+		flags = []string{"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
+			"--webhook-retry-delays", "50ms,1s,5s", "--webhook-timeout", "2s"}
+	}
 	began := time.Now()
-	s := run(t, "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
-		"--webhook-retry-delays", "50ms,1s,5s", "--webhook-timeout", "2s")
+	s := run(t, flags...)
 	return &server{Server: s, key: p.key, startedIn: time.Since(began)}
 }
 
@@ -120,10 +124,12 @@ func (s *server) subscribe(t *testing.T, url string) {
 	}
 }
 
-// item is an entry of a list: a project, or an event.
+// item is an entry of a list: a project, a document, or an event.
 type item struct {
 	ID, Name, Type string
+	Version        int
 	Resource       string `json:"resource_id"`
+	Payload        struct{ Version int }
 }
 
 // each reads a whole list.

@@ -296,12 +296,17 @@ func Call(client *http.Client, url, key, method, path string, body, answer any) 
 			return 0, err
 		}
 	}
-	req, err := http.NewRequest(method, url+path, &content)
+	return Send(client, url, key, method, path, "application/json", &content, answer)
+}
+
+// Send is Call with a body of any type.
+func Send(client *http.Client, url, key, method, path, media string, body io.Reader, answer any) (status int, err error) {
+	req, err := http.NewRequest(method, url+path, body)
 	if err != nil {
 		return 0, err
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", media)
 	res, err := client.Do(req)
 	if err != nil {
 		return 0, err
