@@ -50,8 +50,13 @@ func (s Documents) PutContent(ctx context.Context, id, text string, opts ...Opti
 }
 
 // Versions returns one page of the versions of a document, newest first: the first is the present one.
+// Where the order is reversed, the oldest that is kept is the first.
 func (s Documents) Versions(ctx context.Context, id string, p Paging, opts ...Option) (Page[Version], error) {
-	return list[Version](ctx, s.c, versionsPath(id), p.values(), opts)
+	query := p.values()
+	if p.Desc {
+		query.Set("order", "asc")
+	}
+	return list[Version](ctx, s.c, versionsPath(id), query, opts)
 }
 
 // AllVersions returns every version of a document, as Projects.All does.

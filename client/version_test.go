@@ -36,6 +36,9 @@ func TestVersions_OfADocument(t *testing.T) {
 	if all := collect(t, c.Documents.AllVersions(ctx, d.ID, client.Paging{Limit: 1})); len(all) != 2 || all[1].Number != 1 {
 		t.Errorf("got %+v", all)
 	}
+	if all := collect(t, c.Documents.AllVersions(ctx, d.ID, client.Paging{Limit: 1, Desc: true})); len(all) != 2 || all[0].Number != 1 {
+		t.Errorf("reversed: %+v", all)
+	}
 	if v := must2(c.Documents.Version(ctx, d.ID, 1))(t); *v.Content != "one\n" || v.Title != "t" {
 		t.Errorf("got %s", v.Raw())
 	}

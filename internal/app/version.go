@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Versions returns a page of the versions of a document, newest first: the first is the present one.
-// It returns NotFound for a document that is not there, or is deleted.
+// Versions returns a page of the versions of a document in the order of their numbers: the last of all
+// is the present one. It returns NotFound for a document that is not there, or is deleted.
 func (a *App) Versions(ctx context.Context, c Caller, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Version], error) {
 		return r.Versions(c.Workspace, id, p)

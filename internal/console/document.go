@@ -67,7 +67,7 @@ func (v *visit) author(id sheaf.DocumentID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	newest, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: 1})
+	newest, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: 1, Desc: true})
 	if err != nil || len(newest.Items) == 0 {
 		return "somebody", err
 	}

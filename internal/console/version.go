@@ -57,7 +57,7 @@ func (c *Console) versions(v *visit) error {
 		return err
 	}
 	offset := v.offset()
-	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset})
+	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
 	if err != nil {
 		return err
 	}

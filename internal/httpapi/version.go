@@ -31,6 +31,7 @@ func (s *Server) listVersions(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	p.Desc = x.query.Text("order") != "asc" // the newest first, unless the oldest are asked for
 	page, err := s.App.Versions(x.Request.Context(), x.caller, id, p)
 	return pageOf(page), err
 }

@@ -37,6 +37,10 @@ func TestVersions_ListAndGet(t *testing.T) {
 		if link := c.GET(list + "?limit=1&offset=1").Header.Get("Link"); !strings.Contains(link, `offset=2`) || !strings.Contains(link, `offset=0`) {
 			t.Errorf("Link %q", link)
 		}
+		wantBody(t, c.GET(list+"?order=asc&limit=2"), `{"data":[`+all[2]+`},`+all[1]+`}],"total":3,"limit":2,"offset":0}`)
+		wantBody(t, c.GET(list+"?order=asc&offset=2"), `{"data":[`+all[0]+`}],"total":3,"limit":50,"offset":2}`)
+		wantBody(t, c.GET(list+"?order=desc&limit=1"), `{"data":[`+all[0]+`}],"total":3,"limit":1,"offset":0}`)
+		c.GET(list+"?order=newest").WantError(t, 400, "VALIDATION_ERROR", "order")
 		wantBody(t, c.GET(list+"/3"), all[0]+`,"content":"third\n"}`)
 		wantBody(t, c.GET(list+"/2"), all[1]+`,"content":"second\n"}`)
 		wantBody(t, c.GET(list+"/1"), all[2]+`,"content":""}`)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -98,11 +99,12 @@ func (r *Reader) presentOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Ver
 const selectVersions = `
 SELECT ` + versionColumns + `
 FROM versions
-WHERE ws = $1 AND document_id = $2 AND version <= $3
-ORDER BY version DESC
+WHERE ws = $1 AND document_id = $2 AND version >= $3
+ORDER BY version
 LIMIT $4`
 
-// Versions returns a page of the document's versions, the newest, which is the present one, first.
+// Versions returns a page of the document's versions in the order of their numbers. The last of all
+// is the present one.
 func (r *Reader) Versions(ws sheaf.WorkspaceID, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
 	page := sheaf.Page[sheaf.Version]{Paging: p}
 	present, err := r.presentOf(ws, id)
@@ -114,14 +116,25 @@ func (r *Reader) Versions(ws sheaf.WorkspaceID, id sheaf.DocumentID, p sheaf.Pag
 		return page, err
 	}
 	page.Total = past + 1
-	newest, take := present.Number-int64(p.Offset), int64(p.Limit)
-	if p.Offset == 0 {
-		page.Items = append(page.Items, present)
-		newest, take = newest-1, take-1
+	take := min(int64(p.Limit), page.Total-int64(p.Offset))
+	if take <= 0 {
+		return page, nil
 	}
-	items, err := all(r, selectVersions, scanVersion, ws, id, newest, take)
-	page.Items = append(page.Items, items...)
-	return page, err
+	// No number between the oldest and the present one is missing.
+	first := present.Number - past + int64(p.Offset)
+	if p.Desc {
+		first = present.Number - int64(p.Offset) - take + 1
+	}
+	if page.Items, err = all(r, selectVersions, scanVersion, ws, id, first, take); err != nil {
+		return page, err
+	}
+	if first+take > present.Number {
+		page.Items = append(page.Items, present)
+	}
+	if p.Desc {
+		slices.Reverse(page.Items)
+	}
+	return page, nil
 }
 
 // oneVersion selects a version of a document, past or present.

@@ -91,10 +91,15 @@ func versionPages(f *fixture) {
 	}
 	for _, page := range []struct {
 		limit, offset int
+		desc          bool
 		want          []int64
-	}{{3, 0, []int64{7, 6, 5}}, {1, 0, []int64{7}}, {3, 3, []int64{4, 3, 2}}, {3, 6, []int64{1}}, {100, 0, []int64{7, 6, 5, 4, 3, 2, 1}}, {3, 7, nil}, {3, 1000, nil}} {
+	}{
+		{3, 0, true, []int64{7, 6, 5}}, {1, 0, true, []int64{7}}, {3, 3, true, []int64{4, 3, 2}}, {3, 6, true, []int64{1}},
+		{100, 0, true, []int64{7, 6, 5, 4, 3, 2, 1}}, {3, 7, true, nil}, {3, 1000, true, nil},
+		{3, 0, false, []int64{1, 2, 3}}, {3, 5, false, []int64{6, 7}}, {100, 0, false, []int64{1, 2, 3, 4, 5, 6, 7}}, {3, 7, false, nil},
+	} {
 		got := get(f, func(r *store.Reader) (sheaf.Page[sheaf.Version], error) {
-			return r.Versions(f.ws.ID, d.ID, sheaf.Paging{Limit: page.limit, Offset: page.offset})
+			return r.Versions(f.ws.ID, d.ID, sheaf.Paging{Limit: page.limit, Offset: page.offset, Desc: page.desc})
 		})
 		if got.Total != 7 {
 			f.Errorf("total %d", got.Total)
@@ -106,7 +111,7 @@ func versionPages(f *fixture) {
 				f.Errorf("version %d is %+v", v.Number, v)
 			}
 		}
-		same(f, fmt.Sprintf("limit %d, offset %d", page.limit, page.offset), numbers, page.want)
+		same(f, fmt.Sprintf("limit %d, offset %d, desc %t", page.limit, page.offset, page.desc), numbers, page.want)
 	}
 	for n := int64(1); n <= 7; n++ {
 		v := get(f, func(r *store.Reader) (sheaf.VersionText, error) { return r.Version(f.ws.ID, d.ID, n) })
