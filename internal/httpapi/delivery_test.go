@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -725,14 +726,15 @@ func TestDelivery_OfWhatWasSubscribed(t *testing.T) {
 	})
 }
 
-// D61, D70: a receiver that applies what is delivered, in whatever order, ends with what the API
+// D61, D70, D82: a receiver that applies what is delivered, in whatever order, ends with what the API
 // lists. It keeps of each resource the newest state: by updated_at, which rises with every change;
-// a deletion shows the last one.
+// a deletion shows the last one. It reads the text of a document by the version that an event names,
+// and so has all texts too.
 func TestDelivery_AppliedToAnEmptyCopy(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		to := receiver(t, a)
-		mirror := &mirror{records: map[string]fields{}, deleted: map[string]bool{}, seen: map[string]bool{}}
+		mirror := &mirror{reader: c, records: map[string]fields{}, texts: map[string]string{}, deleted: map[string]bool{}, seen: map[string]bool{}}
 		to.Answer(func(r sheaftest.Received) sheaftest.Reply {
 			if r.Number%5 == 0 {
 				return sheaftest.Reply{Status: 503} // it comes again, behind others
@@ -758,15 +760,23 @@ func TestDelivery_AppliedToAnEmptyCopy(t *testing.T) {
 		}
 		mirror.mu.Lock()
 		defer mirror.mu.Unlock()
-		listed := 0
+		listed, written := 0, 0
 		for _, path := range []string{projects, folders, documents} {
 			for _, r := range wholeList(t, c, path, 100) {
 				wantJSON(t, path, own(mirror.records[idOf(r)]), own(r))
 				if mirror.deleted[idOf(r)] {
 					t.Errorf("the copy deleted %v", r)
 				}
+				if path == documents {
+					text := c.GET(at(documents, idOf(r))).Want(t, 200).Text(t, "content")
+					wantJSON(t, "the text of "+idOf(r), mirror.texts[idOf(r)], text)
+					written += len(text)
+				}
 				listed++
 			}
+		}
+		if written == 0 {
+			t.Error("nobody wrote a text that is still there")
 		}
 		kept := 0
 		for id := range mirror.records {
@@ -782,8 +792,11 @@ func TestDelivery_AppliedToAnEmptyCopy(t *testing.T) {
 
 // mirror is a receiver's copy.
 type mirror struct {
-	mu      sync.Mutex // guards all
+	reader *apitest.Client // of what events do not carry: the texts
+
+	mu      sync.Mutex // guards what follows
 	records map[string]fields
+	texts   map[string]string // of documents
 	deleted map[string]bool
 	seen    map[string]bool
 }
@@ -805,4 +818,16 @@ func (m *mirror) take(body []byte) {
 		}
 	}
 	m.records[id], m.deleted[id] = now, gone
+	if e["resource_type"] == "document" && !gone {
+		m.read(id, now)
+	}
+}
+
+// read gets the text of the version that an event told of. One that is deleted meanwhile shows none:
+// its deletion is told, and so is its return.
+func (m *mirror) read(id string, now fields) {
+	v := m.reader.GET(fmt.Sprintf("%s/versions/%v", at(documents, id), now["version"]))
+	if text, ok := v.JSON["content"].(string); ok && hashOf(text) == now["content_sha256"] {
+		m.texts[id] = text
+	}
 }

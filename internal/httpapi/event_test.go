@@ -443,6 +443,9 @@ func (m *monkey) act() *apitest.Response {
 		return m.c.PATCH(one, fields{"sort_order": m.r.IntN(3), "color": []any{"#000000", "#ffffff", nil}[m.r.IntN(3)]})
 	}
 	name := fmt.Sprint("n", m.r.IntN(3))
+	if list == documents && m.r.IntN(2) == 0 {
+		return put(m.c, one, strings.Repeat(name+"\n", m.r.IntN(3)))
+	}
 	return m.c.PATCH(one, fields{"name": name, "title": name})
 }
 
