@@ -259,8 +259,8 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if d.Deleted == nil {
 			return sheaf.Conflictf("document %s is not deleted: DELETE /api/v1/documents/%s first, which can be undone", d.ID, d.ID)
 		}
-		freed, err := w.PurgeDocument(w.ws.ID, id)
-		w.ws.Storage -= freed
+		gone, err := w.PurgeDocument(w.ws.ID, id)
+		w.ws.Storage -= gone.Bytes
 		w.changes()
 		return err
 	})

@@ -74,7 +74,7 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 		l.where.And("project_id = ?", f.Project.Value)
 	}
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
-	switch sorted := f.Sort != sheaf.DocumentsByUpdated; { // what the filter leaves, and not all documents in the order that is asked for
+	switch sorted := f.Sort != sheaf.DocumentsByUpdated || f.Deleted; { // what the filter leaves, and not all documents in the order that is asked for
 	case f.ExternalID != "":
 		l.table += r.dialect().By("documents_by_external_id")
 	case f.Project.Set && sorted:
@@ -223,17 +223,20 @@ DELETE FROM documents
 WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
 )
 
-// PurgeDocument removes a deleted document for good, with its texts and its versions, and returns how
-// many bytes of texts went. Whoever calls it holds the workspace.
-func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (freed int64, err error) {
-	if err := tx.exec(purgeVersions, ws, id); err != nil {
-		return 0, fmt.Errorf("remove the versions of document %s: %w", id, err)
+// Purged is what went with a document: past versions, and bytes of texts.
+type Purged struct{ Versions, Bytes int64 }
+
+// PurgeDocument removes a deleted document for good, with its texts and its versions. Whoever calls it
+// holds the workspace.
+func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Purged, err error) {
+	if gone.Versions, err = tx.changed(purgeVersions, ws, id); err != nil {
+		return gone, fmt.Errorf("remove the versions of document %s: %w", id, err)
 	}
-	if err := tx.query(purgeTexts, func(r *row) { freed += r.Int() }, ws, id); err != nil {
-		return 0, fmt.Errorf("remove the texts of document %s: %w", id, err)
+	if err := tx.query(purgeTexts, func(r *row) { gone.Bytes += r.Int() }, ws, id); err != nil {
+		return gone, fmt.Errorf("remove the texts of document %s: %w", id, err)
 	}
 	if err := tx.exec(purgeDocument, ws, id); err != nil {
-		return 0, fmt.Errorf("remove document %s: %w", id, err)
+		return gone, fmt.Errorf("remove document %s: %w", id, err)
 	}
-	return freed, nil
+	return gone, nil
 }

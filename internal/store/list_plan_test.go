@@ -30,19 +30,18 @@ func lists() (out []asked) {
 	add := func(name, by string, sorts bool, read func(r *Reader) error) {
 		out = append(out, asked{name, read, by, sorts})
 	}
+	since := time.UnixMilli(5)
 	for _, desc := range []bool{false, true} {
 		p := sheaf.Paging{Limit: 50, Desc: desc}
 		for _, s := range listSorts {
 			in, root := sheaf.Some(sheaf.FolderID("0198c0de-0000-7000-8000-00000000000f")), sheaf.Nil[sheaf.FolderID]()
-			projects := func(name, by string, sorts bool, folder sheaf.Opt[sheaf.FolderID]) {
+			projects := func(name, by string, sorts bool, f sheaf.ProjectFilter) {
+				f.Sort, f.Paging = s, p
 				add(fmt.Sprintf("projects%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
-					_, err := r.Projects(theWorkspace, sheaf.ProjectFilter{Folder: folder, Sort: s, Paging: p})
+					_, err := r.Projects(theWorkspace, f)
 					return err
 				})
 			}
-			projects("", "", false, sheaf.Opt[sheaf.FolderID]{})
-			projects(" in a folder", "folder_id", s != sheaf.ByOrder, in)
-			projects(" at the root", "folder_id", s != sheaf.ByOrder, root)
 			brandings := func(name, by string, sorts bool, folder sheaf.Opt[sheaf.FolderID]) {
 				add(fmt.Sprintf("brandings%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
 					_, err := r.Brandings(theWorkspace, sheaf.BrandingFilter{Folder: folder, Sort: s, Paging: p})
@@ -52,6 +51,11 @@ func lists() (out []asked) {
 			brandings("", "", false, sheaf.Opt[sheaf.FolderID]{})
 			brandings(" in a folder", "folder_id", s != sheaf.ByOrder, sheaf.Some(sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")))
 			brandings(" at the root", "folder_id", s != sheaf.ByOrder, root)
+			projects("", "", false, sheaf.ProjectFilter{})
+			projects(" in a folder", "folder_id", s != sheaf.ByOrder, sheaf.ProjectFilter{Folder: in})
+			projects(" at the root", "folder_id", s != sheaf.ByOrder, sheaf.ProjectFilter{Folder: root})
+			projects(" of a reference", "external_id", true, sheaf.ProjectFilter{ExternalID: "x"})
+			projects(" changed since", "updated_at", s != sheaf.ByUpdated, sheaf.ProjectFilter{UpdatedSince: &since})
 			folders := func(name, by string, sorts bool, f sheaf.FolderFilter) {
 				f.Sort, f.Paging = s, p
 				add(fmt.Sprintf("folders%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
@@ -63,19 +67,34 @@ func lists() (out []asked) {
 			folders(" in a folder", "parent_id", s != sheaf.ByOrder, sheaf.FolderFilter{Parent: in})
 			folders(" at the root", "parent_id", s != sheaf.ByOrder, sheaf.FolderFilter{Parent: root})
 			folders(" of a type", "entity_type", s != sheaf.ByOrder, sheaf.FolderFilter{EntityType: sheaf.ProjectFolder})
+			folders(" of a reference", "external_id", true, sheaf.FolderFilter{ExternalID: "x"})
+			folders(" changed since", "updated_at", s != sheaf.ByUpdated, sheaf.FolderFilter{UpdatedSince: &since})
 		}
-		for _, s := range []sheaf.DocumentSort{sheaf.DocumentsByCreated, sheaf.DocumentsByUpdated, sheaf.DocumentsByTitle} {
-			documents := func(name, by string, sorts bool, project sheaf.Opt[sheaf.ProjectID]) {
-				add(fmt.Sprintf("documents%s by %s, desc %t", name, s, desc), by, sorts, func(r *Reader) error {
-					_, err := r.Documents(theWorkspace, sheaf.DocumentFilter{Project: project, Sort: s, Paging: p})
-					return err
-				})
+		for _, s := range []sheaf.DocumentSort{sheaf.DocumentsByCreated, sheaf.DocumentsByUpdated, sheaf.DocumentsByTitle, sheaf.DocumentsByDeleted} {
+			documents := func(name, by string, sorts bool, f sheaf.DocumentFilter) {
+				f.Sort, f.Paging = s, p
+				for _, f := range []sheaf.DocumentFilter{f, deleted(f)} {
+					if s == sheaf.DocumentsByDeleted && !f.Deleted {
+						continue
+					}
+					sorts := sorts || f.Deleted && f.Project.Set // of a project's trash there is no index by itself
+					add(fmt.Sprintf("documents%s by %s, deleted %t, desc %t", name, s, f.Deleted, desc), by, sorts, func(r *Reader) error {
+						_, err := r.Documents(theWorkspace, f)
+						return err
+					})
+				}
 			}
-			documents("", "", false, sheaf.Opt[sheaf.ProjectID]{})
-			documents(" in a project", "project_id", s != sheaf.DocumentsByUpdated, sheaf.Some(sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a")))
-			documents(" in none", "project_id", s != sheaf.DocumentsByUpdated, sheaf.Nil[sheaf.ProjectID]())
+			in := sheaf.Some(sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a"))
+			documents("", "", false, sheaf.DocumentFilter{})
+			documents(" in a project", "project_id", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{Project: in})
+			documents(" in none", "project_id", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{Project: sheaf.Nil[sheaf.ProjectID]()})
+			documents(" of a reference", "external_id", true, sheaf.DocumentFilter{ExternalID: "x"})
+			documents(" changed since", "updated_at", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{UpdatedSince: &since})
 		}
-		since := time.UnixMilli(5)
+		add(fmt.Sprintf("versions, desc %t", desc), "", false, func(r *Reader) error {
+			_, err := r.Versions(theWorkspace, "0198c0de-0000-7000-8000-00000000002d", p)
+			return err
+		})
 		for by, f := range map[string]sheaf.EventFilter{
 			"":                {},
 			"type":            {Type: sheaf.ProjectCreated},
@@ -114,6 +133,15 @@ func lists() (out []asked) {
 		})
 	}
 	return out
+}
+
+// deleted is the same list of the trash, where another one has a reference.
+func deleted(f sheaf.DocumentFilter) sheaf.DocumentFilter {
+	f.Deleted = true
+	if f.ExternalID != "" {
+		f.ExternalID = "gone"
+	}
+	return f
 }
 
 // Every order in which a client may ask for a page has an index, and every filter: a tenant with many rows must not
@@ -214,24 +242,30 @@ func fillLists(t *testing.T, s *Store) {
 		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2, Documents: 2, Subscriptions: 1, Brandings: 2}
 		looks := sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")
 		f, p := sheaf.FolderID("0198c0de-0000-7000-8000-00000000000f"), sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a")
+		x, gone, at := "x", "gone", time.UnixMilli(10)
 		for _, err := range []error{
 			tx.InsertWorkspace(w), tx.SaveWorkspace(w),
 			tx.InsertUser(sheaf.User{ID: theUser}),
 			tx.InsertKey(theWorkspace, sheaf.Key{ID: theKey, UserID: theUser, Scopes: sheaf.AllScopes}, sheaf.KeyHash{1}),
-			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: f, EntityType: sheaf.ProjectFolder, Depth: 1, Number: 1}),
+			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: f, EntityType: sheaf.ProjectFolder, Depth: 1, Number: 1, ExternalID: &x, UpdatedAt: at}),
 			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: "0198c0de-0000-7000-8000-000000000010", EntityType: sheaf.ProjectFolder, ParentID: &f, Depth: 2, Number: 2}),
 			tx.InsertFolder(theWorkspace, sheaf.Folder{ID: looks, EntityType: sheaf.BrandingFolder, Depth: 1, Number: 7}),
 			tx.InsertBranding(theWorkspace, sheaf.Branding{ID: "0198c0de-0000-7000-8000-00000000003b", FolderID: &looks, Number: 8}),
 			tx.InsertBranding(theWorkspace, sheaf.Branding{ID: "0198c0de-0000-7000-8000-00000000003c", Number: 9}),
-			tx.InsertProject(theWorkspace, sheaf.Project{ID: p, FolderID: &f, Number: 3}),
+			tx.InsertProject(theWorkspace, sheaf.Project{ID: p, FolderID: &f, Number: 3, ExternalID: &x, UpdatedAt: at}),
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: "0198c0de-0000-7000-8000-00000000001b", Number: 4}),
-			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5, ExternalID: &x, UpdatedAt: at}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002e", Number: 6}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003d", ProjectID: &p, Number: 10, ExternalID: &gone, UpdatedAt: at}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003e", Number: 11}, sheaf.Author{}),
 			tx.InsertSubscription(theWorkspace, sheaf.Subscription{ID: "0198c0de-0000-7000-8000-000000000055", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),
 		} {
 			if err != nil {
 				return err
 			}
+		}
+		if err := tx.exec("UPDATE documents SET deleted_at = 10 WHERE number > 6"); err != nil {
+			return err
 		}
 		var events []sheaf.Event
 		for i := range 9 {

@@ -211,57 +211,68 @@ func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 	return tx.changed(oldFailures, before, most)
 }
 
+// TrashEnd is a place in the order in which the documents of a workspace were deleted: it names those
+// up to it.
+type TrashEnd struct{ deletedAt, number int64 }
+
+// TrashBefore names the documents that were deleted up to a time.
+func TrashBefore(t time.Time) TrashEnd { return TrashEnd{t.UnixMilli(), math.MaxInt64} }
+
+const selectTrashEnd = `
+SELECT deleted_at, number
+FROM documents
+WHERE ws = $1 AND deleted_at IS NOT NULL
+ORDER BY deleted_at DESC, number DESC
+LIMIT 1 OFFSET $2`
+
+// TrashBeyond names the workspace's deleted documents but for so many, those that were deleted last;
+// found is false when there are no others. It reads as many as are kept, so it is asked once, and not
+// while somebody waits.
+func (r *Reader) TrashBeyond(ws sheaf.WorkspaceID, keep int) (end TrashEnd, found bool, err error) {
+	return one(r, selectTrashEnd, func(w *row) TrashEnd { return TrashEnd{w.Int(), w.Int()} }, ws, keep)
+}
+
 const longestDeleted = `
 SELECT id
 FROM documents
-WHERE ws = $1 AND deleted_at <= $2
+WHERE ws = $1 AND deleted_at IS NOT NULL AND (deleted_at, number) <= ($2, $3)
 ORDER BY deleted_at, number
-LIMIT $3`
+LIMIT $4`
 
-// endOfTime is after whatever was deleted.
-const endOfTime = math.MaxInt64
+// purgedVersions is after how many versions a transaction removes no further document. One document
+// goes whole, with a thousand at most, so that nobody restores a part of it.
+const purgedVersions = 200
 
-// DeleteTrash removes, of the workspace's deleted documents, those that were deleted longest ago,
-// at most that many at once, until so many are kept. It returns how many it removed.
-func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, now time.Time, keep, most int) (int64, error) {
+// DeleteTrash removes the workspace's deleted documents up to an end, those that were deleted longest
+// ago first, at most that many and fewer where they have many versions. It returns how many of so many
+// it has dealt with: fewer than asked for when no more are there. One that was restored meanwhile
+// stays, and so does one that was deleted again: its place is another.
+func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, now time.Time, end TrashEnd, most int) (int64, error) {
 	// Nobody restores one meanwhile.
 	w, err := tx.LockWorkspace(ws)
 	if err != nil {
 		return 0, err
 	}
-	n, err := tx.count(`SELECT COUNT(*) FROM documents WHERE ws = $1 AND deleted_at IS NOT NULL`, ws)
-	if err != nil || n <= int64(keep) {
-		return 0, err
-	}
-	return tx.purge(w, now, endOfTime, min(n-int64(keep), int64(most)))
-}
-
-// DeleteTrashBefore removes at most that many of the workspace's documents that were deleted up to a
-// time, and returns how many it removed.
-func (tx *Tx) DeleteTrashBefore(ws sheaf.WorkspaceID, now, before time.Time, most int) (int64, error) {
-	w, err := tx.LockWorkspace(ws)
-	if err != nil {
-		return 0, err
-	}
-	return tx.purge(w, now, before.UnixMilli(), int64(most))
-}
-
-// purge removes at most that many documents that were deleted up to a time. What lists the deleted
-// ones changes with that, and so the workspace's version.
-func (tx *Tx) purge(w sheaf.Workspace, now time.Time, before, most int64) (int64, error) {
-	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], w.ID, before, most)
+	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], ws, end.deletedAt, end.number, most)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	removed, versions := int64(len(ids)), int64(0)
 	for _, id := range ids {
-		freed, err := tx.PurgeDocument(w.ID, id)
+		if versions >= purgedVersions {
+			removed = int64(most) // there are others
+			break
+		}
+		gone, err := tx.PurgeDocument(ws, id)
 		if err != nil {
 			return 0, err
 		}
-		w.Storage -= freed
+		versions += gone.Versions
+		w.Storage -= gone.Bytes
 	}
+	// What lists the deleted ones changes with that, and so the workspace's version.
 	w.Version = NextVersion(w.Version, now)
-	return int64(len(ids)), tx.SaveWorkspace(w)
+	return removed, tx.SaveWorkspace(w)
 }
 
 const selectTrashed = `

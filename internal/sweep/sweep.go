@@ -153,9 +153,23 @@ func (s *Sweeper) trash(ctx context.Context, now time.Time) error {
 		if ws.LastNumber <= int64(s.MostTrash) || err != nil {
 			continue
 		}
-		err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws.ID, now, s.MostTrash, batch) })
+		err = s.tooMuchTrash(ctx, ws.ID, now)
 	}
 	return err
+}
+
+// tooMuchTrash removes the deleted documents of a workspace that are too many now.
+func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID, now time.Time) error {
+	var end store.TrashEnd
+	found := false
+	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		end, found, err = r.TrashBeyond(ws, s.MostTrash)
+		return err
+	})
+	if err != nil || !found {
+		return err
+	}
+	return s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws, now, end, batch) })
 }
 
 // oldTrash removes documents that were deleted long enough ago. What was deleted before a program was
@@ -180,7 +194,7 @@ func (s *Sweeper) oldTrash(ctx context.Context, v view) error {
 	}
 	for _, ws := range trashed {
 		if err == nil {
-			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrashBefore(ws, v.now, old, batch) })
+			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws, v.now, store.TrashBefore(old), batch) })
 		}
 	}
 	return err

@@ -18,6 +18,23 @@ func (f *fixture) wantDocument(what string, want sheaf.Document) {
 	same(f, what, got, want)
 }
 
+func (f *fixture) documentWith(externalID string) (d sheaf.Document, found bool, err error) {
+	f.read(func(r *store.Reader) error {
+		d, found, err = r.DocumentWith(f.ws.ID, externalID)
+		return err
+	})
+	return d, found, err
+}
+
+func (f *fixture) wantDocumentWith(externalID string, want sheaf.Document) {
+	f.Helper()
+	got, found, err := f.documentWith(externalID)
+	if !found || err != nil {
+		f.Errorf("%q finds nothing: %v", externalID, err)
+	}
+	same(f, externalID, got, want)
+}
+
 // change writes d over before.
 func (f *fixture) change(before, d sheaf.Document, documents int64) {
 	f.Helper()
@@ -38,8 +55,12 @@ func (f *fixture) wantDocumentCount(id sheaf.ProjectID, want int64) {
 
 func documentRoundTrip(f *fixture) {
 	one, two := f.project(nil), f.project(nil)
-	d := f.document(func(d *sheaf.Document) { d.Description, d.ProjectID = ptr("About"), &one.ID })
+	d := f.document(func(d *sheaf.Document) {
+		d.Description, d.ProjectID = ptr("About"), &one.ID
+		d.ExternalID, d.URL, d.Metadata = ptr("wiki:1 ä"), ptr("https://example.com/1"), `{"a":"1"}`
+	})
 	f.wantDocument("created", d)
+	f.wantDocumentWith("wiki:1 ä", d)
 	f.wantDocumentCount(one.ID, 1)
 	before := d
 	d.Title, d.Description, d.ProjectID, d.Revision, d.UpdatedAt = "Renamed", nil, &two.ID, 2, f.now()
@@ -48,9 +69,20 @@ func documentRoundTrip(f *fixture) {
 	f.wantDocumentCount(one.ID, 0)
 	f.wantDocumentCount(two.ID, 1)
 	before = d
-	d.ProjectID = nil
+	d.ProjectID, d.ExternalID, d.URL, d.Metadata = nil, ptr("wiki:2"), nil, `{"b":"2","c":"\u2028"}`
 	f.change(before, d, 0)
 	f.wantDocument("in no project", d)
+	f.wantDocumentWith("wiki:2", d)
+	if _, found, err := f.documentWith("wiki:1 ä"); found || err != nil {
+		f.Errorf("the former external id finds it: %v", err)
+	}
+	before = d
+	d.ExternalID, d.Metadata = nil, ""
+	f.change(before, d, 0)
+	f.wantDocument("without references", d)
+	text := d
+	text.ExternalID, text.URL, text.Metadata = ptr("wiki:3"), ptr("http://example.com/3"), `{}`
+	f.wantDocument("with a text and references", f.rewrite(text, "Rewritten", "text"))
 	f.wantDocumentCount(two.ID, 0)
 
 	theirs, _ := f.newWorkspace("Theirs")
@@ -158,4 +190,75 @@ func documentUnlink(f *fixture) {
 	f.wantDocument("unlinked, at the same time", ahead)
 	f.wantDocument("deleted and unlinked without a trace", deleted)
 	f.wantDocument("not in the project", elsewhere)
+}
+
+// trashWithinBounds: of documents with many versions fewer go at once, each of them whole, and which
+// are too many is told by when they were deleted.
+func trashWithinBounds(f *fixture) {
+	var all []sheaf.Document
+	for range 4 {
+		before := f.writtenOften(150)
+		d := before
+		d.Deleted = ptr(f.now())
+		f.change(before, d, -1)
+		all = append(all, d)
+	}
+	remove := func(end store.TrashEnd, most int) (n int64) {
+		f.write(func(tx *store.Tx) (err error) {
+			n, err = tx.DeleteTrash(f.ws.ID, f.now(), end, most)
+			return err
+		})
+		return n
+	}
+	left := func() (n int) {
+		for _, d := range all {
+			if _, err := try(f, func(r *store.Reader) (sheaf.Document, error) { return r.AnyDocument(f.ws.ID, d.ID) }); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	var end store.TrashEnd
+	f.read(func(r *store.Reader) error {
+		_, found, err := r.TrashBeyond(f.ws.ID, 4)
+		if found || err != nil {
+			f.Errorf("of four, four are too many to keep: %v", err)
+		}
+		end, _, err = r.TrashBeyond(f.ws.ID, 1)
+		return err
+	})
+	if n, rest := remove(end, 50), left(); n != 50 || rest != 2 {
+		f.Errorf("dealt with %d, and %d documents are left, want 50 and 2", n, rest)
+	}
+	f.wantStorage(2 * 90)
+	if n, rest := remove(end, 50), left(); n != 1 || rest != 1 {
+		f.Errorf("dealt with %d, and %d documents are left, want 1 and 1", n, rest)
+	}
+	f.wantDocument("the last deleted", all[3])
+	if n := remove(end, 50); n != 0 {
+		f.Errorf("dealt with %d more", n)
+	}
+	if n := remove(store.TrashBefore(*all[3].Deleted), 50); n != 1 || left() != 0 {
+		f.Errorf("dealt with %d, want the one that was deleted then", n)
+	}
+	f.wantStorage(0)
+}
+
+// writtenOften makes a document with so many past versions, which have 90 texts of a byte between them.
+func (f *fixture) writtenOften(times int) sheaf.Document {
+	d := f.document(nil)
+	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
+		for i := range times {
+			text, before := store.NewText(string(rune('!'+i%90))), d
+			d.Version, d.Revision, d.Title = before.Version+1, before.Revision+1, before.Title+"."
+			d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
+			grown, err := tx.AddVersion(w.ID, before, d, f.author(), text)
+			if err != nil {
+				return err
+			}
+			w.Storage += grown
+		}
+		return nil
+	}))
+	return d
 }

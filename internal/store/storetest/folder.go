@@ -24,8 +24,18 @@ func folderRoundTrip(f *fixture) {
 	f.wantFolder("at the root", top)
 	sub := f.folder(func(d *sheaf.Folder) {
 		d.EntityType, d.ParentID, d.Depth, d.Color, d.SortOrder = sheaf.BrandingFolder, &top.ID, 2, "#123456", 9
+		d.ExternalID = ptr("wiki:1 ä")
 	})
 	f.wantFolder("below", sub)
+	f.read(func(r *store.Reader) error {
+		got, found, err := r.FolderWith(f.ws.ID, "wiki:1 ä")
+		if !found {
+			f.Error("the external id finds nothing")
+		}
+		same(f, "by its external id", got, sub)
+		return err
+	})
+	sub.ExternalID = nil
 	sub.ParentID, sub.Depth, sub.Name, sub.Color = nil, 1, "Moved", "#654321"
 	sub.SortOrder, sub.Revision, sub.UpdatedAt = -9, 2, f.now()
 	f.write(func(tx *store.Tx) error { return tx.UpdateFolder(f.ws.ID, sub) })

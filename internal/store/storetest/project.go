@@ -21,19 +21,39 @@ func (f *fixture) wantProject(what string, want sheaf.Project) {
 	same(f, what, got, want)
 }
 
+func (f *fixture) wantProjectWith(externalID string, want sheaf.Project) {
+	f.Helper()
+	f.read(func(r *store.Reader) error {
+		got, found, err := r.ProjectWith(f.ws.ID, externalID)
+		if !found {
+			f.Errorf("%q finds nothing", externalID)
+		}
+		same(f, externalID, got, want)
+		return err
+	})
+}
+
 func projectRoundTrip(f *fixture) {
 	drawer := f.folder(nil)
 	p := f.project(func(p *sheaf.Project) {
 		p.Description, p.Icon, p.Color = ptr("What it is"), ptr("rocket"), ptr("#ff0000")
 		p.FolderID, p.SortOrder = &drawer.ID, 7
+		p.ExternalID, p.URL, p.Metadata = ptr("wiki:1 ä"), ptr("https://example.com/1"), `{"a":"1"}`
 	})
 	f.wantProject("created", p)
+	f.wantProjectWith("wiki:1 ä", p)
 
 	before := p
 	p.Name, p.Description, p.Icon, p.Color = "Renamed", ptr("Else"), ptr("leaf"), ptr("#00ff00")
 	p.FolderID, p.SortOrder, p.Revision, p.UpdatedAt = nil, -3, 2, f.now()
+	p.ExternalID, p.URL, p.Metadata = ptr("wiki:2"), ptr("http://example.com/2"), `{}`
 	f.write(func(tx *store.Tx) error { return tx.UpdateProject(f.ws.ID, before, p) })
 	f.wantProject("updated", p)
+	f.wantProjectWith("wiki:2", p)
+	before = p
+	p.ExternalID, p.URL, p.Metadata = nil, nil, ""
+	f.write(func(tx *store.Tx) error { return tx.UpdateProject(f.ws.ID, before, p) })
+	f.wantProject("without references", p)
 
 	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
 		w.Projects--

@@ -54,6 +54,7 @@ var inWorkspace = map[string]func(*fixture){
 	"Branding/lists":                                     brandingLists,
 	"Document/round trip":                                documentRoundTrip,
 	"Document/deleted softly":                            documentDeleted,
+	"Document/trash goes within bounds":                  trashWithinBounds,
 	"Document/constraints":                               documentConstraints,
 	"Document/newest of a project":                       documentNewest,
 	"Document/unlinked from a project":                   documentUnlink,
