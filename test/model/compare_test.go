@@ -17,17 +17,31 @@ func (e *engine) check(want answer, got exchange) error {
 	if !want.ok() {
 		return checkError(want, got)
 	}
-	if want.status == 304 || want.body == nil {
-		if got.text != "" {
-			return fmt.Errorf("a body, want none")
-		}
-	} else if err := e.same("", want.body, got.body); err != nil {
+	if err := e.checkBody(want, got); err != nil {
 		return err
 	}
 	if err := e.checkTag(want, got); err != nil {
 		return err
 	}
 	return e.checkHeaders(want, got)
+}
+
+func (e *engine) checkBody(want answer, got exchange) error {
+	switch {
+	case want.judge != nil:
+		return want.judge(got.text)
+	case want.status == 304 || want.body == nil:
+		if got.text != "" {
+			return fmt.Errorf("a body, want none")
+		}
+		return nil
+	case want.text:
+		if got.text != want.body {
+			return fmt.Errorf("the text %q, want %q", got.text, want.body)
+		}
+		return nil
+	}
+	return e.same("", want.body, got.body)
 }
 
 func checkError(want answer, got exchange) error {

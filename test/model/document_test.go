@@ -1,21 +1,20 @@
 package model
 
 import (
-	"maps"
 	"slices"
 )
 
 var (
 	documentsRead  = []string{"documents:read"}
 	documentsWrite = []string{"documents:write"}
-	documentFields = rules{"title": name(200), "description": orNull(upTo(0, 2000)), "project_id": orNull(isIDValue),
+	documentFields = rules{"title": name(200), "description": orNull(upTo(0, 2000)), "project_id": orNull(isIDValue), "content": orNull(isContent),
 		"external_id": orNull(name(200)), "url": orNull(isWeb), "metadata": orNull(isMetadataPatch)}
 )
 
 func init() {
-	handle("GET", "/api/v1/documents", operation{need: documentsRead, act: (*model).listDocuments,
-		params: paging(params{"project_id": idOrNull, "q": isQuery, "sort": oneOf("created_at", "updated_at", "title"),
-			"external_id": isExternalID, "updated_since": isMoment})})
+	handle("GET", "/api/v1/documents", operation{need: documentsRead, before: (*model).sortsDeleted, act: (*model).listDocuments,
+		params: paging(params{"project_id": idOrNull, "q": isQuery, "sort": oneOf("created_at", "updated_at", "title", "deleted_at"),
+			"external_id": isExternalID, "updated_since": isMoment, "deleted": oneOf("true", "false")})})
 	handle("POST", "/api/v1/documents", operation{need: documentsWrite, fields: whole(documentFields), must: []string{"title"}, act: (*model).createDocument})
 	handle("GET", "/api/v1/documents/{}", operation{need: documentsRead, act: (*model).getDocument})
 	handle("PATCH", "/api/v1/documents/{}", operation{need: documentsWrite, fields: documentFields, some: true, act: (*model).changeDocument})
@@ -23,15 +22,35 @@ func init() {
 	handle("POST", "/api/v1/documents/{}/restore", operation{need: documentsWrite, act: (*model).restoreDocument})
 }
 
+// sortsDeleted refuses an order that only deleted documents have (D85).
+func (m *model) sortsDeleted(c *call) answer {
+	if c.query["sort"] == "deleted_at" && c.query["deleted"] != "true" {
+		return invalid
+	}
+	return answer{}
+}
+
 func (m *model) listDocuments(c *call) answer {
-	things := c.filtered(sorted(m.documents, c.query["sort"], c.query["order"] == "desc"), "project_id")
-	return c.shown(m, "document", c.referred(c.searched(things, "title", "description")))
+	deleted := c.query["deleted"] == "true"
+	things := inOrderOf(m.documents, c.query["sort"], c.query["order"] == "desc")
+	things = slices.DeleteFunc(things, func(d *thing) bool { return d.deleted != deleted })
+	things = c.referred(c.searched(c.filtered(things, "project_id"), "title", "description"))
+	if !deleted {
+		return c.shown(m, "document", things)
+	}
+	items := make([]any, len(things))
+	for i, d := range things {
+		shown := m.show("document", d)
+		shown["deleted_at"] = stamp(d.gone)
+		items[i] = shown
+	}
+	return c.page(items)
 }
 
 func (m *model) createDocument(c *call) answer {
-	own := record{"description": nil, "project_id": nil, "external_id": nil, "url": nil, "metadata": nil,
-		"version": 1.0, "content_bytes": 0.0, "content_sha256": emptySHA256}
-	set(own, c.in)
+	own := record{"description": nil, "project_id": nil, "external_id": nil, "url": nil, "metadata": nil, "version": 1.0}
+	set(own, described(record{"content": ""}))
+	set(own, described(c.in))
 	if !m.hasProject(own["project_id"]) {
 		return notFound
 	}
@@ -40,6 +59,7 @@ func (m *model) createDocument(c *call) answer {
 	}
 	d := m.add("d", own)
 	m.documents = append(m.documents, d)
+	d.keep(contentOf(c.in, ""), c.key)
 	m.emit("document.created", d.id, m.show("document", d))
 	return created(d, m.show("document", d), "/api/v1/documents/")
 }
@@ -52,22 +72,8 @@ func (m *model) getDocument(c *call) answer {
 		return notFound
 	}
 	body := m.show("document", d)
-	body["content"] = ""
+	body["content"] = d.content()
 	return resource(200, d, body)
-}
-
-// emptySHA256 is the hash of the empty text, the only one that the documents here have.
-const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-// versioned adds the number of the version that a change of the title makes (D82).
-func versioned(d *thing, in record) record {
-	title, sent := in["title"]
-	if !sent || title == d.own["title"] {
-		return in
-	}
-	out := maps.Clone(in)
-	out["version"] = d.own["version"].(float64) + 1
-	return out
 }
 
 func (m *model) changeDocument(c *call) answer {
@@ -85,7 +91,7 @@ func (m *model) changeDocument(c *call) answer {
 	case !free(m.documents, in["external_id"], d.id):
 		return taken
 	}
-	m.change("document", d, versioned(d, in))
+	m.rewrite(d, in, c.key)
 	return resource(200, d, m.show("document", d))
 }
 
@@ -98,7 +104,7 @@ func (m *model) deleteDocument(c *call) answer {
 		return stale
 	}
 	m.emit("document.deleted", d.id, m.show("document", d))
-	d.deleted = true
+	d.deleted, d.gone = true, m.now
 	return noContent
 }
 
@@ -109,9 +115,7 @@ func (m *model) restoreDocument(c *call) answer {
 	}
 	d := m.documents[i]
 	if d.deleted {
-		d.deleted = false
-		m.touch(d)
-		m.emit("document.created", d.id, m.show("document", d))
+		m.rewrite(d, record{}, c.key)
 	}
 	return resource(200, d, m.show("document", d))
 }

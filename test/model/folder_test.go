@@ -131,11 +131,7 @@ func (m *model) moveFolder(c *call) answer {
 	if f == nil {
 		return notFound
 	}
-	to := m.under(c.in["parent_id"], f.own["entity_type"], m.height(f))
-	if slices.ContainsFunc(m.tree(f), func(x *thing) bool { return x.id == c.in["parent_id"] }) {
-		to = invalid
-	}
-	if a := inOrder(to, f.matches(c.request.match)); !a.ok() {
+	if a := inOrder(m.movable(f, c.in["parent_id"]), f.matches(c.request.match)); !a.ok() {
 		return a
 	}
 	if !m.allows(f.own["entity_type"]) {
@@ -143,6 +139,14 @@ func (m *model) moveFolder(c *call) answer {
 	}
 	m.change("folder", f, c.in)
 	return resource(200, f, m.show("folder", f))
+}
+
+// movable judges another parent of a folder (D32).
+func (m *model) movable(f *thing, parent any) answer {
+	if slices.ContainsFunc(m.tree(f), func(x *thing) bool { return x.id == parent }) {
+		return invalid
+	}
+	return m.under(parent, f.own["entity_type"], m.height(f))
 }
 
 // tree is the folder and all below it, level by level.

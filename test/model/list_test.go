@@ -18,7 +18,12 @@ func fold(v any) string {
 
 // sorted returns the things that are there in the order that the query asks for; creation decides ties (D20).
 func sorted(things []*thing, by string, desc bool) []*thing {
-	out := slices.DeleteFunc(slices.Clone(things), func(t *thing) bool { return t.deleted })
+	return slices.DeleteFunc(inOrderOf(things, by, desc), func(t *thing) bool { return t.deleted })
+}
+
+// inOrderOf is sorted with the deleted ones.
+func inOrderOf(things []*thing, by string, desc bool) []*thing {
+	out := slices.Clone(things)
 	slices.SortFunc(out, func(a, b *thing) int {
 		return cmp.Or(compare(a, b, by), cmp.Compare(a.number, b.number))
 	})
@@ -34,6 +39,8 @@ func compare(a, b *thing, by string) int {
 		return cmp.Compare(a.own[by].(float64), b.own[by].(float64))
 	case "name", "title":
 		return strings.Compare(fold(a.own[by]), fold(b.own[by]))
+	case "deleted_at":
+		return a.gone.Compare(b.gone)
 	case "created_at", "updated_at":
 		return strings.Compare(a.own[by].(string), b.own[by].(string))
 	}

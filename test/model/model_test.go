@@ -22,7 +22,9 @@ type thing struct {
 	revision int
 	updated  time.Time
 	deleted  bool
-	headers  record // a subscription's
+	gone     time.Time // when a document was deleted
+	versions []version // a document's, the present one last
+	headers  record    // a subscription's
 }
 
 // model is a workspace as the contract describes it. Identifiers are symbols such as {p1}, which each engine has a
@@ -79,9 +81,11 @@ type request struct {
 // answer is what must come back.
 type answer struct {
 	status     int
-	code       string // of an error
-	body       any    // nil: none, or that of an error
-	tag        string // what the ETag stands for; "" when it is left open
+	code       string                  // of an error
+	body       any                     // nil: none, or that of an error
+	text       bool                    // the body is a text as it is, and no JSON
+	judge      func(text string) error // of a text that is not the only right one; instead of body
+	tag        string                  // what the ETag stands for; "" when it is left open
 	location   string
 	replayed   bool
 	page       bool
@@ -124,7 +128,7 @@ func (m *model) do(r request) answer {
 	if m.plan == "free" {
 		return planRequired
 	}
-	o, id, refused := route(r.method, r.path)
+	o, id, version, refused := route(r.method, r.path)
 	if !refused.ok() {
 		return refused
 	}
@@ -133,7 +137,7 @@ func (m *model) do(r request) answer {
 			return forbidden
 		}
 	}
-	c := &call{request: r, key: k, id: id}
+	c := &call{request: r, key: k, id: id, version: version}
 	if !c.read(o) {
 		return invalid
 	}

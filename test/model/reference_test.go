@@ -14,6 +14,8 @@ var taken = fail(409, "CONFLICT")
 func init() {
 	handle("PUT", "/api/v1/projects", operation{need: projectsWrite, fields: whole(projectFields), params: params{"external_id": isExternalID},
 		before: (*model).namesItself, act: (*model).putProject})
+	handle("PUT", "/api/v1/folders", operation{need: projectsWrite, fields: newFolder, params: params{"external_id": isExternalID},
+		before: (*model).namesItself, act: (*model).putFolder})
 	handle("PUT", "/api/v1/documents", operation{need: documentsWrite, fields: whole(documentFields), params: params{"external_id": isExternalID},
 		before: (*model).namesItself, act: (*model).putDocument})
 	handle("DELETE", "/api/v1/documents/{}/permanent", operation{need: documentsWrite, act: (*model).purgeDocument})
@@ -119,7 +121,7 @@ func (c *call) put(things []*thing) *thing {
 func (m *model) putProject(c *call) answer {
 	p := c.put(m.projects)
 	if p == nil {
-		return m.putNew(c, "name", m.mayHold(c.in["folder_id"]), m.createProject)
+		return m.putNew(c, m.mayHold(c.in["folder_id"]), m.createProject, "name")
 	}
 	if a := inOrder(m.mayHold(c.in["folder_id"]), p.matches(c.request.match)); !a.ok() {
 		return a
@@ -128,15 +130,45 @@ func (m *model) putProject(c *call) answer {
 	return resource(200, p, m.show("project", p))
 }
 
-// putNew makes what is not there: not under a condition, and only with a name.
-func (m *model) putNew(c *call, needs string, reference answer, create func(*call) answer) answer {
+// putNew makes what is not there: not under a condition, and only with what it needs.
+func (m *model) putNew(c *call, reference answer, create func(*call) answer, needs ...string) answer {
 	if c.request.match != "" {
 		return notFound
 	}
-	if _, named := c.in[needs]; !named && reference.status != 404 {
-		return invalid
+	for _, name := range needs {
+		if _, sent := c.in[name]; !sent && reference.status != 404 {
+			return invalid
+		}
 	}
 	return create(c)
+}
+
+// putFolder changes a folder, and moves it where a parent was sent; its type stays.
+func (m *model) putFolder(c *call) answer {
+	parent, moved := c.in["parent_id"]
+	f := c.put(m.folders)
+	if f == nil {
+		return m.putNew(c, m.under(parent, c.in["entity_type"], 1), m.createFolder, "name", "entity_type")
+	}
+	to := answer{}
+	if moved {
+		to = m.movable(f, parent)
+	}
+	if a := inOrder(to, f.matches(c.request.match)); !a.ok() {
+		return a
+	}
+	entity, sent := c.in["entity_type"]
+	switch {
+	case sent && entity != f.own["entity_type"]:
+		return invalid
+	case !m.allows(f.own["entity_type"]):
+		return planRequired
+	}
+	if v, sent := c.in["color"]; sent && v == nil {
+		c.in["color"] = defaultColor
+	}
+	m.change("folder", f, c.in)
+	return resource(200, f, m.show("folder", f))
 }
 
 func (m *model) putDocument(c *call) answer {
@@ -147,21 +179,15 @@ func (m *model) putDocument(c *call) answer {
 	}
 	switch {
 	case d == nil:
-		return m.putNew(c, "title", reference, m.createDocument)
+		return m.putNew(c, reference, m.createDocument, "title")
 	case d.deleted && c.request.match != "":
 		return notFound
 	case !reference.ok():
 		return reference
 	case !d.matches(c.request.match):
 		return stale
-	case d.deleted:
-		set(d.own, versioned(d, c.in))
-		d.deleted = false
-		m.touch(d)
-		m.emit("document.created", d.id, m.show("document", d))
-	default:
-		m.change("document", d, versioned(d, c.in))
 	}
+	m.rewrite(d, c.in, c.key)
 	return resource(200, d, m.show("document", d))
 }
 

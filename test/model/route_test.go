@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"math"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -15,6 +16,7 @@ type operation struct {
 	must   []string
 	some   bool // at least one of the fields must be there
 	empty  bool // the body may be left out
+	raw    bool // the body is a text, and no JSON
 	params params
 	path   func(id string) bool
 	before func(*model, *call) answer // checks that come before a replay
@@ -26,6 +28,7 @@ type call struct {
 	request request
 	key     *key
 	id      string
+	version string            // the number in the path, where there is one
 	in      record            // the writable fields that were sent
 	query   map[string]string // the last of each
 }
@@ -50,27 +53,28 @@ func handle(method, path string, o operation) {
 	operations[path][method] = &o
 }
 
-// route finds the operation and the id in the path (D12).
-func route(method, path string) (o *operation, id string, refused answer) {
-	pattern := path
-	if parts := strings.Split(path, "/"); len(parts) > 4 && parts[4] != "stream" {
-		id = parts[4]
-		parts[4] = "{}"
-		pattern = strings.Join(parts, "/")
+// route finds the operation, and in the path the id and the number of a version (D12).
+func route(method, path string) (o *operation, id, version string, refused answer) {
+	parts := strings.Split(path, "/")
+	if len(parts) > 4 && parts[4] != "stream" {
+		id, parts[4] = parts[4], "{}"
 	}
-	methods, found := operations[pattern]
+	if len(parts) > 6 && parts[5] == "versions" {
+		version, parts[6] = parts[6], "{n}"
+	}
+	methods, found := operations[strings.Join(parts, "/")]
 	switch {
 	case !found, strings.HasSuffix(path, "/"):
-		return nil, "", notFound
+		return nil, "", "", notFound
 	case methods[method] == nil:
-		return nil, "", notAllowed
+		return nil, "", "", notAllowed
 	}
-	return methods[method], id, answer{}
+	return methods[method], id, version, answer{}
 }
 
 // read checks the syntax of path, query and body.
 func (c *call) read(o *operation) bool {
-	if c.id != "" && !o.path(c.id) {
+	if c.id != "" && !o.path(c.id) || c.version != "" && !within(1, math.MaxInt)(c.version) {
 		return false
 	}
 	c.query = map[string]string{}
@@ -89,6 +93,10 @@ func (c *call) read(o *operation) bool {
 	}
 	if n := len(c.request.once); c.request.method == "POST" && n > 255 {
 		return false
+	}
+	if o.raw {
+		c.in = record{"content": c.request.text}
+		return isContent(c.request.text)
 	}
 	return o.fields == nil || c.readBody(o)
 }

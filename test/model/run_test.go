@@ -99,12 +99,23 @@ func (r *run) remember(q request, a answer) {
 		} else if a.location != "" {
 			at = a.location
 		}
-		at = strings.TrimSuffix(strings.TrimSuffix(at, "/move"), "/restore")
+		if q.method != "GET" {
+			at = subject(at)
+		}
 		r.tags[at] = append(r.tags[at], a.tag)
 	}
 	if q.once != "" && q.method == "POST" && !a.replayed {
 		r.posted = append(r.posted, q)
 	}
+}
+
+// subject is the address of the thing that a request at this address changes.
+func subject(path string) string {
+	for _, act := range []string{"/move", "/restore", "/content"} {
+		path = strings.TrimSuffix(path, act)
+	}
+	thing, _, _ := strings.Cut(path, "/versions/")
+	return thing
 }
 
 // String prints the request for a person.
@@ -148,14 +159,30 @@ func (r *run) final() {
 		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"))
 	}
 	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
+	for _, d := range r.m.documents {
+		lists = append(lists, "/api/v1/documents/"+d.id+"/versions")
+	}
 	for _, s := range r.m.hooks {
 		lists = append(lists, hooksPath+"/"+s.id+"/deliveries")
 	}
 	for _, path := range lists {
 		r.all(path, k)
 	}
+	r.send(request{as: k.secret, method: "GET", path: "/api/v1/documents", query: []string{"deleted=true", "limit=100"}})
 	for _, p := range r.m.projects {
 		r.send(request{as: k.secret, method: "GET", path: "/api/v1/projects/" + p.id})
+	}
+	for _, d := range r.m.documents {
+		r.texts(d, k)
+	}
+}
+
+// texts reads the text of a document, and of each of its versions.
+func (r *run) texts(d *thing, k *key) {
+	one := "/api/v1/documents/" + d.id
+	r.send(request{as: k.secret, method: "GET", path: one})
+	for n := range d.versions {
+		r.send(request{as: k.secret, method: "GET", path: fmt.Sprintf("%s/versions/%d", one, n+1)})
 	}
 }
 

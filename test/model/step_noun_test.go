@@ -40,9 +40,12 @@ func (r *run) stepNoun(what string) bool {
 		r.get(r.folderPath())
 	case "list folders":
 		r.get("/api/v1/folders", r.parameters(map[string][]string{"parent_id": r.filter(r.m.folders),
+			"q": queries, "external_id": externalIDs, "updated_since": {r.later(-time.Second), r.later(0), "soon"},
 			"entity_type": {"project", "branding", "document"}, "sort": {"name", "sort_order", "created_at", "updated_at", "colour"}})...)
 	case "put project":
 		r.putThing("/api/v1/projects", r.fields(r.projectPools()))
+	case "put folder":
+		r.putThing("/api/v1/folders", r.newFolderBody())
 	default:
 		return r.stepDocument(what)
 	}
@@ -68,7 +71,7 @@ func (r *run) newFolderBody() record {
 
 func (r *run) stepDocument(what string) bool {
 	pools := map[string]func() any{"title": r.name(200), "description": r.text(0), "project_id": r.reference(r.m.projects, "{xp1}"),
-		"external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
+		"content": r.value("content", anys(texts), 5.0, []any{}, "nul\x00"), "external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
 	switch what {
 	case "create document":
 		body := r.fields(pools)
@@ -89,11 +92,52 @@ func (r *run) stepDocument(what string) bool {
 	case "list documents":
 		r.get("/api/v1/documents", r.parameters(map[string][]string{"project_id": r.filter(r.m.projects), "q": queries,
 			"external_id": externalIDs, "updated_since": {r.later(-time.Second), r.later(0), "soon"},
-			"sort": {"title", "created_at", "updated_at", "name"}})...)
+			"deleted": {"true", "true", "false", "maybe"}, "sort": {"title", "created_at", "updated_at", "deleted_at", "name"}})...)
+	default:
+		return r.stepVersion(what)
+	}
+	return true
+}
+
+// texts are what documents hold: with and without an end of the last line, and with lines in common.
+var texts = []string{"", "one\n", "one", "one\ntwo\nthree\n", "one\ntwo and a half\nthree\n", "three\n\n\none\n", "# Ünï\r\n日本語\t<b>\n--- x\n+++ y"}
+
+// stepVersion makes the steps about texts and their versions.
+func (r *run) stepVersion(what string) bool {
+	switch what {
+	case "put content":
+		q := request{as: r.as(), method: "PUT", path: r.documentPath() + "/content", text: draw(r, "text", texts...)}
+		if r.chance("a bad text", 12) {
+			q.text = draw(r, "bad text", "a\x00b", "a\xff", strings.Repeat("x", 1<<20+1))
+		}
+		r.alter(q)
+	case "get content":
+		r.get(r.documentPath()+"/content", r.some("format", "markdown", "", "pdf")...)
+	case "list versions":
+		r.get(r.documentPath()+"/versions", r.parameters(nil)...)
+	case "get version":
+		r.get(r.versionPath())
+	case "diff versions":
+		r.get(r.versionPath()+"/diff", r.some("to", "1", "2", "3", "0", "x")...)
+	case "restore version":
+		r.change("POST", r.versionPath()+"/restore", nil)
 	default:
 		return false
 	}
 	return true
+}
+
+// versionPath is that of a version of some document, mostly one that is there.
+func (r *run) versionPath() string {
+	return r.documentPath() + "/versions/" + draw(r, "version", "1", "2", "1", "3", "1000", "0", "x")
+}
+
+// some draws one of the values of a parameter, or leaves it out.
+func (r *run) some(name string, values ...string) []string {
+	if !r.chance("ask "+name, 2) {
+		return nil
+	}
+	return []string{name + "=" + draw(r, name, values...)}
 }
 
 func (r *run) projectPath() string  { return "/api/v1/projects/" + r.id(r.m.projects, "{xp1}") }

@@ -13,9 +13,10 @@ import (
 // steps are what a sequence is made of, the likelier the more often they are named.
 var steps = weighted(map[string]int{
 	"create project": 4, "change project": 3, "move project": 3, "delete project": 1, "get project": 2, "list projects": 2, "put project": 3,
-	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2,
 	"create branding": 2, "change branding": 2, "move branding": 2, "delete branding": 1, "get branding": 1, "list brandings": 1,
+	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2, "put folder": 3,
 	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
+	"put content": 4, "get content": 1, "list versions": 2, "get version": 1, "diff versions": 2, "restore version": 2,
 	"create key": 2, "revoke key": 1, "list keys": 1, "me": 1,
 	"create hook": 3, "change hook": 4, "delete hook": 1, "get hook": 1, "list hooks": 1, "rotate": 1, "recover": 1,
 	"list deliveries": 2, "get delivery": 1, "redeliver": 1,
@@ -25,11 +26,13 @@ var steps = weighted(map[string]int{
 // themes are what a sequence may turn around, so that it comes to the limits: half of its steps are from there.
 var themes = [][]string{
 	steps,
-	weighted(map[string]int{"create folder": 6, "move folder": 4, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
 	weighted(map[string]int{"create folder": 4, "move folder": 1, "delete folder": 2, "create branding": 5, "move branding": 4, "change branding": 3, "delete branding": 1, "list brandings": 2, "get folder": 1, "plan": 1}),
+	weighted(map[string]int{"create folder": 6, "move folder": 4, "put folder": 3, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
 	weighted(map[string]int{"create hook": 4, "change hook": 4, "recover": 1, "list deliveries": 1, "redeliver": 1, "create project": 2, "plan": 1}),
 	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
 	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
+	weighted(map[string]int{"create document": 2, "put content": 6, "change document": 3, "list versions": 2, "get version": 1, "diff versions": 3, "restore version": 4,
+		"delete document": 1, "restore document": 1, "list documents": 1, "get document": 1, "get content": 1}),
 }
 
 func weighted(weights map[string]int) (out []string) {
@@ -114,10 +117,16 @@ func (r *run) change(method, path string, body record) {
 	if body != nil {
 		q = r.withBody(q, body)
 	}
+	r.alter(q)
+}
+
+// alter sends what changes a thing, now and then under a condition.
+func (r *run) alter(q request) {
+	method, path := q.method, q.path
 	if method == "POST" {
 		r.maybeOnce(&q)
 	}
-	at := strings.TrimSuffix(path, "/move")
+	at := subject(path)
 	switch {
 	case !r.chance("conditional", 3):
 	case len(r.tags[at]) > 0 && !r.chance("odd condition", 5):
