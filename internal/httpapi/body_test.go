@@ -161,7 +161,7 @@ func TestBody_UnknownAndReadOnlyFieldsAreIgnored(t *testing.T) {
 
 // D5
 func TestBody_IsIgnoredWhereNoneIsTaken(t *testing.T) {
-	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")
+	c := apitest.SQLite(t).Workspace(sheaf.Business).Client("")
 	ids := resources(t, c)
 	for _, body := range []string{"{", "\xff", `{"a":1,"a":1}`, "name=a"} {
 		c.Do("GET", "/api/v1/projects", body, "Content-Type: text/plain").Want(t, 200)

@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-var lists = []string{"projects", "folders", "documents", "events", "api-keys", "icons"}
+var lists = []string{"projects", "folders", "brandings", "documents", "events", "api-keys", "icons"}
 
 // D9
 func TestQuery_LimitAndOffsetAreNeverClamped(t *testing.T) {
@@ -86,7 +86,7 @@ func TestQuery_FiltersCombine(t *testing.T) {
 
 // D9: a malformed query string is refused on every route, also in parameters that nobody asks for.
 func TestQuery_Malformed(t *testing.T) {
-	c := apitest.SQLite(t).Workspace(sheaf.Pro).Client("")
+	c := apitest.SQLite(t).Workspace(sheaf.Business).Client("")
 	ids := resources(t, c)
 	for _, bad := range []string{"%", "a=%", "a=%zz", "%zz=1", "a=1;b=2", "a=%ff", "%00=1", "limit=%zz"} {
 		for _, noun := range lists {

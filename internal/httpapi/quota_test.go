@@ -25,7 +25,7 @@ func TestQuota_OfRecords(t *testing.T) {
 		f := c.POST(folders, folder).Want(t, 201).Text(t, "id") // the fourth: one of the documents is deleted
 		full := func(r *apitest.Response) {
 			t.Helper()
-			r.WantError(t, 403, "QUOTA_REACHED", "4 projects, folders and documents", "pro plan allows 4", "delete", "upgrade")
+			r.WantError(t, 403, "QUOTA_REACHED", "4 projects, folders, documents and brandings", "pro plan allows 4", "delete", "upgrade")
 		}
 		full(c.POST(projects, project))
 		full(c.POST(folders, folder))

@@ -181,14 +181,14 @@ func patchable(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	ids := resources(t, c)
 	return map[string]string{"/api/v1/projects/" + ids["projects"]: "name", "/api/v1/folders/" + ids["folders"]: "name",
-		"/api/v1/documents/" + ids["documents"]: "title"}
+		"/api/v1/brandings/" + ids["brandings"]: "name", "/api/v1/documents/" + ids["documents"]: "title"}
 }
 
 // D6
 func TestPatch_AnswersTheWholeResource(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()
-		c := a.Workspace(sheaf.Pro).Client("")
+		c := a.Workspace(sheaf.Business).Client("")
 		for path, field := range patchable(t, c) {
 			before := withoutText(c.GET(path).Want(t, 200).JSON)
 			delete(before, "documents")
@@ -227,7 +227,7 @@ func TestPatch_AnswersTheWholeResource(t *testing.T) {
 // D7
 func TestDelete_AnswersNoContentAndThenNotFound(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
-		c := a.Workspace(sheaf.Pro).Client("")
+		c := a.Workspace(sheaf.Business).Client("")
 		for noun, id := range resources(t, c) {
 			path := "/api/v1/" + noun + "/" + id
 			switch noun {
