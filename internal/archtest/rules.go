@@ -29,7 +29,7 @@ var rules = []rule{
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/render", "internal/failpoint"}},
-	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/render"}},
+	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/look", "internal/render"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
@@ -63,6 +63,7 @@ var rules = []rule{
 	{part: "internal/strict", why: "it knows shapes, and of the vocabulary only how a field is left out", may: []string{"internal/sheaf"}},
 
 	{part: "internal/markdown", why: "it reads and writes files, and of the vocabulary knows the bounds", may: []string{"internal/sheaf"}},
+	{part: "internal/look", why: "it writes the style of what the vocabulary derives", may: []string{"internal/sheaf"}},
 	{part: "internal/tally", why: "it counts what the vocabulary names", may: []string{"internal/sheaf"}},
 
 	{part: "client", why: "it is public: a user's program builds with it alone"},

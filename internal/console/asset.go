@@ -6,8 +6,10 @@ import (
 	"embed"
 	"encoding/hex"
 	"net/http"
+	"strings"
 	"time"
 
+	"sheaf.dev/internal/look"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 )
@@ -55,7 +57,19 @@ func (f *files) address(name string) string {
 	return "/assets/" + name + "?v=" + f.hash[name]
 }
 
-func (c *Console) asset(v *visit) error { return v.sendFile(v.r.PathValue("file")) }
+func (c *Console) asset(v *visit) error {
+	if css, ok := look.File(v.r.PathValue("file"), ".look"); ok {
+		return v.sendLook(css)
+	}
+	return v.sendFile(v.r.PathValue("file"))
+}
+
+// sendLook answers with the style of a branding, whose name says all of it.
+func (v *visit) sendLook(css string) error {
+	v.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	http.ServeContent(v, v.r, "look.css", time.Time{}, strings.NewReader(css))
+	return nil
+}
 
 func (c *Console) favicon(v *visit) error { return v.sendFile("favicon.svg") }
 

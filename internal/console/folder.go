@@ -14,7 +14,9 @@ type folderPage struct {
 	Path     []*branch // from the root to this one
 	Folders  []*branch
 	Projects []sheaf.Project
-	Total    int64 // of the projects
+	Looks    []lookLeaf
+	Total    int64 // of the projects, or brandings
+	Plan     bool  // the plan includes making brandings
 	More     string
 }
 
@@ -38,11 +40,33 @@ func (c *Console) folder(v *visit) error {
 		return err
 	}
 	offset := v.offset()
+	if f.EntityType == sheaf.BrandingFolder {
+		return c.brandingFolder(v, f, t)
+	}
 	projects, err := c.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Some(f.ID), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
 	if err != nil {
 		return err
 	}
 	data := folderPage{Folder: f, Path: t.path(f.ParentID), Projects: projects.Items, Total: projects.Total, More: v.more(projects.More(), offset+sheaf.MaxLimit)}
+	if b := t.byID[f.ID]; b != nil {
+		data.Folders = b.Children
+	}
+	p := v.page(data)
+	p.Tree = t
+	return v.render(http.StatusOK, "folder", p)
+}
+
+// brandingFolder shows what is in a folder of brandings.
+func (c *Console) brandingFolder(v *visit, f sheaf.Folder, t *tree) error {
+	offset := v.offset()
+	page, err := c.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Folder: sheaf.Some(f.ID), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
+	if err != nil {
+		return err
+	}
+	data := folderPage{Folder: f, Path: t.path(f.ParentID), Total: page.Total, More: v.more(page.More(), offset+sheaf.MaxLimit), Plan: v.mayMakeBrandings()}
+	for _, b := range page.Items {
+		data.Looks = append(data.Looks, lookLeaf{Branding: b})
+	}
 	if b := t.byID[f.ID]; b != nil {
 		data.Folders = b.Children
 	}

@@ -57,6 +57,18 @@ GET /w/{workspace}/folders/{id}/move: projects:write
 POST /w/{workspace}/folders/{id}/move: projects:write
 GET /w/{workspace}/folders/{id}/delete: projects:write
 POST /w/{workspace}/folders/{id}/delete: projects:write
+GET /w/{workspace}/brandings: brandings:read
+GET /w/{workspace}/brandings/new: brandings:write
+POST /w/{workspace}/brandings: brandings:write
+POST /w/{workspace}/brandings/preview: brandings:write
+GET /w/{workspace}/brandings/{id}: brandings:read
+GET /w/{workspace}/brandings/{id}/edit: brandings:write
+POST /w/{workspace}/brandings/{id}: brandings:write
+GET /w/{workspace}/brandings/{id}/move: brandings:write
+POST /w/{workspace}/brandings/{id}/move: brandings:write
+GET /w/{workspace}/brandings/{id}/delete: brandings:write
+POST /w/{workspace}/brandings/{id}/delete: brandings:write
+POST /w/{workspace}/settings/branding: brandings:write
 GET /w/{workspace}/documents: documents:read
 GET /w/{workspace}/documents/new: documents:write
 POST /w/{workspace}/documents: documents:write
@@ -194,6 +206,8 @@ func (w *town) fill() {
 	w.must(err)
 	p, err := w.a.CreateProject(ctx, w.caller, sheaf.ProjectChange{Name: sheaf.Some("Project"), FolderID: sheaf.Some(f.ID)})
 	w.must(err)
+	look, err := w.a.CreateBranding(ctx, w.caller, sheaf.BrandingChange{Name: sheaf.Some("Branding")})
+	w.must(err)
 	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
 	w.must(err)
 	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
@@ -211,7 +225,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -253,6 +267,8 @@ func (w *town) everything() string {
 	w.must(err)
 	projects, err := w.a.Projects(ctx, w.caller, sheaf.ProjectFilter{Paging: all})
 	w.must(err)
+	brandings, err := w.a.Brandings(ctx, w.caller, sheaf.BrandingFilter{Paging: all})
+	w.must(err)
 	documents, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Paging: all})
 	w.must(err)
 	trash, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Deleted: true, Paging: all})
@@ -267,7 +283,7 @@ func (w *town) everything() string {
 	w.must(err)
 	keys, err := w.a.Keys(ctx, w.caller, all)
 	w.must(err)
-	b, err := json.Marshal([]any{folders, projects, documents, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	b, err := json.Marshal([]any{folders, projects, brandings, documents, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }

@@ -57,6 +57,7 @@ func post(path string, who access, do func(*visit) error) route {
 func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
+	looksRead, looksWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	return []route{
 		get("/{$}", anyone, c.home),
@@ -99,6 +100,18 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/folders/{id}/move", write, moves("folder", "parent", (*visit).folderMove, c.app.MoveFolder)),
 		get("/w/{workspace}/folders/{id}/delete", write, c.deleteFolderForm),
 		post("/w/{workspace}/folders/{id}/delete", write, c.deleteFolder),
+
+		get("/w/{workspace}/brandings", looksRead, c.brandings),
+		get("/w/{workspace}/brandings/new", looksWrite, c.newBranding),
+		post("/w/{workspace}/brandings", looksWrite, c.createBranding),
+		post("/w/{workspace}/brandings/preview", looksWrite, c.previewBranding).changingNothing(),
+		get("/w/{workspace}/brandings/{id}", looksRead, c.branding),
+		get("/w/{workspace}/brandings/{id}/edit", looksWrite, c.editBranding),
+		post("/w/{workspace}/brandings/{id}", looksWrite, c.updateBranding),
+		get("/w/{workspace}/brandings/{id}/move", looksWrite, asksMove("branding", (*visit).brandingMove)),
+		post("/w/{workspace}/brandings/{id}/move", looksWrite, moves("branding", "folder", (*visit).brandingMove, c.app.MoveBranding)),
+		get("/w/{workspace}/brandings/{id}/delete", looksWrite, c.deleteBrandingForm),
+		post("/w/{workspace}/brandings/{id}/delete", looksWrite, c.deleteBranding),
 
 		get("/w/{workspace}/documents", docsRead, c.looseDocuments),
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
@@ -159,5 +172,6 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/settings", read, c.settings),
 		post("/w/{workspace}/settings/name", owners, c.renameWorkspace),
 		post("/w/{workspace}/settings/plan", owners, c.changePlan),
+		post("/w/{workspace}/settings/branding", looksWrite, c.chooseBranding),
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 // tree is what stands on the left: folders, what is in them, and where the reader is.
 type tree struct {
-	Projects  []*branch // folders of projects at the root level
-	Brandings []*branch // folders of brandings at the root level
-	Root      []leaf    // projects at the root level
-	Whole     bool      // nothing is left out
+	Projects  []*branch  // folders of projects at the root level
+	Brandings []*branch  // folders of brandings at the root level
+	Root      []leaf     // projects at the root level
+	Looks     []lookLeaf // brandings at the root level
+	Whole     bool       // nothing is left out
 	byID      map[sheaf.FolderID]*branch
 }
 
@@ -22,6 +23,7 @@ type branch struct {
 	sheaf.Folder
 	Children []*branch
 	Projects []leaf
+	Looks    []lookLeaf
 	Here     bool    // it is what the page shows
 	parent   *branch // nil at the root level
 }
@@ -29,6 +31,12 @@ type branch struct {
 // leaf is a project in the tree.
 type leaf struct {
 	sheaf.Project
+	Here bool
+}
+
+// lookLeaf is a branding in the tree.
+type lookLeaf struct {
+	sheaf.Branding
 	Here bool
 }
 
@@ -47,7 +55,26 @@ func (v *visit) readTree(here string) (*tree, error) {
 	t.Projects = t.grow(projects.Folders, here)
 	t.Brandings = t.grow(brandings.Folders, here)
 	t.hang(projects, here)
-	return t, nil
+	return t, v.hangLooks(t, here)
+}
+
+// hangLooks puts each branding into its folder, or at the root where that is not shown.
+func (v *visit) hangLooks(t *tree, here string) error {
+	if !v.caller.May(sheaf.BrandingsRead) {
+		return nil
+	}
+	all, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: app.MaxTree}})
+	t.Whole = t.Whole && !all.More()
+	for _, b := range all.Items {
+		l := lookLeaf{b, string(b.ID) == here}
+		if b.FolderID == nil || t.byID[*b.FolderID] == nil {
+			t.Looks = append(t.Looks, l)
+			continue
+		}
+		in := t.byID[*b.FolderID]
+		in.Looks = append(in.Looks, l)
+	}
+	return err
 }
 
 // grow puts each folder under its parent. A folder whose parent is beyond what is shown stands at

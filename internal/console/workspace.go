@@ -12,6 +12,8 @@ func (c *Console) workspace(v *visit) error { return v.redirect(v.at("projects")
 type settingsPage struct {
 	Form, Done string
 	Plans      []planView
+	Brandings  []sheaf.Branding // of which one may be the default
+	Branding   bool             // the plan includes choosing one
 }
 
 // planView is a plan as the settings show it.
@@ -23,33 +25,46 @@ type planView struct {
 }
 
 // settingsPage is the data of settings.html.
-func (v *visit) settingsPage() settingsPage {
-	p := settingsPage{Plans: []planView{
+func (v *visit) settingsPage() (settingsPage, error) {
+	p := settingsPage{Branding: v.mayMakeBrandings(), Plans: []planView{
 		{Plan: sheaf.Free, Name: "Free", Includes: "Projects and documents in the console. No API, folders or webhooks."},
 		{Plan: sheaf.Pro, Name: "Pro", Includes: "The API with " + many(sheaf.Pro.MaxKeys(), "key") + ", project folders, " +
 			many(sheaf.Pro.MaxSubscriptions(), "webhook") + "."},
 		{Plan: sheaf.Business, Name: "Business", Includes: "The API with " + many(sheaf.Business.MaxKeys(), "key") +
-			", project and branding folders, " + many(sheaf.Business.MaxSubscriptions(), "webhook") + "."},
+			", project and branding folders, brandings, " + many(sheaf.Business.MaxSubscriptions(), "webhook") + "."},
 	}}
 	for i := range p.Plans {
 		p.Plans[i].Current = p.Plans[i].Plan == v.member.Workspace.Plan
 	}
-	return p
+	var err error
+	p.Brandings, err = v.brandingChoices()
+	return p, err
+}
+
+// settingsAgain shows the settings with what was wrong with one of their forms.
+func (v *visit) settingsAgain(form string, fault error) error {
+	p, err := v.settingsPage()
+	if err != nil {
+		return err
+	}
+	p.Form = form
+	return v.again("settings", p, fault)
 }
 
 // settings answers GET /w/{workspace}/settings: it shows the settings of the workspace.
 func (c *Console) settings(v *visit) error {
-	p := v.settingsPage()
-	p.Done = map[string]string{"name": "The workspace is renamed.", "plan": "The plan is changed."}[v.r.URL.Query().Get("done")]
+	p, err := v.settingsPage()
+	if err != nil {
+		return err
+	}
+	p.Done = map[string]string{"name": "The workspace is renamed.", "plan": "The plan is changed.", "branding": "The default branding is changed."}[v.r.URL.Query().Get("done")]
 	return v.show(http.StatusOK, "settings", p)
 }
 
 // renameWorkspace answers POST /w/{workspace}/settings/name: it changes its name.
 func (c *Console) renameWorkspace(v *visit) error {
 	if err := c.app.RenameWorkspace(v.r.Context(), v.caller, v.field("name")); err != nil {
-		p := v.settingsPage()
-		p.Form = "name"
-		return v.again("settings", p, err)
+		return v.settingsAgain("name", err)
 	}
 	return v.done(v.at("settings?done=name"))
 }
@@ -61,9 +76,7 @@ func (c *Console) changePlan(v *visit) error {
 		err = c.app.ChangePlan(v.r.Context(), v.caller, plan)
 	}
 	if err != nil {
-		p := v.settingsPage()
-		p.Form = "plan"
-		return v.again("settings", p, err)
+		return v.settingsAgain("plan", err)
 	}
 	return v.done(v.at("settings?done=plan"))
 }

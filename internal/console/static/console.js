@@ -143,14 +143,15 @@
   on("click", "[data-menu]", (_, button) => {
     const row = button.closest(".row"), { url, kind } = row.dataset, base = row.dataset.new;
     const items = [["Edit", url + "/edit"], ["Move", url + "/move"]];
-    if (kind !== "project") {
+    if (kind.endsWith("-folder")) {
       if (row.dataset.depth < 3) items.unshift(["New folder here", base + "/folders/new?in=" + row.dataset.id]);
       if (kind === "project-folder") items.unshift(["New project here", base + "/projects/new?in=" + row.dataset.id]);
+      else items.unshift(["New branding here", base + "/brandings/new?in=" + row.dataset.id]);
     }
     items.push(["Delete", url + "/delete"]);
     rowMenu.replaceChildren(...items.map(([text, href]) => {
       const a = Object.assign(document.createElement("a"), { textContent: text, href });
-      a.dataset.dialog = "";
+      if (!href.includes("/brandings/new") && !(kind === "branding" && text === "Edit")) a.dataset.dialog = ""; // their editor needs the page
       if (text === "Delete") a.className = "danger";
       return a;
     }));
@@ -174,14 +175,14 @@
   });
   on("click", "[data-fold]", (_, fold) => fold.setAttribute("aria-expanded", String(fold.getAttribute("aria-expanded") !== "true")));
 
-  // Dragging a project or folder onto a folder. The keyboard has Move.
+  // Dragging a project, branding or folder onto a folder. The keyboard has Move.
   let drag = null;
   const typeOf = (row) => row.dataset.kind.replace("-folder", "");
   const targetAt = (x, y) => {
     const under = document.elementFromPoint(x, y), target = under && under.closest("[data-drop]");
     if (!target || !drag || target === drag.row || target.dataset.dropKind !== typeOf(drag.row)) return null;
     const inside = drag.row.parentElement;
-    return drag.row.dataset.kind !== "project" && inside.contains(target) ? null : target;
+    return drag.row.dataset.kind.endsWith("-folder") && inside.contains(target) ? null : target;
   };
   document.addEventListener("pointerdown", (e) => {
     const row = e.target instanceof Element && e.target.closest(".row[data-move]");

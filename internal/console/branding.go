@@ -1,0 +1,269 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/look"
+	"sheaf.dev/internal/sheaf"
+)
+
+// brandingsPage is the data of brandings.html, the root level of brandings.
+type brandingsPage struct {
+	Folders []*branch
+	Roots   []lookLeaf
+	Plan    bool // the plan includes making them
+}
+
+// brandings answers GET /w/{workspace}/brandings: the brandings and branding folders at the root level.
+func (c *Console) brandings(v *visit) error {
+	t, err := v.readTree("")
+	if err != nil {
+		return err
+	}
+	p := v.page(brandingsPage{Folders: t.Brandings, Roots: t.Looks, Plan: v.mayMakeBrandings()})
+	p.Tree = t
+	return v.render(http.StatusOK, "brandings", p)
+}
+
+// mayMakeBrandings reports whether the workspace's plan includes making and changing brandings.
+func (v *visit) mayMakeBrandings() bool { return v.member.Workspace.Plan.AllowBrandings() == nil }
+
+// brandingPage is the data of branding.html.
+type brandingPage struct {
+	Branding sheaf.Branding
+	Path     []*branch
+	Preview  lookPreview
+	Default  bool // it is the workspace's default one
+	Plan     bool // the plan includes changing it
+}
+
+// brandingOf finds the branding in the path, or NotFound.
+func (v *visit) brandingOf() (sheaf.Branding, error) {
+	id, err := id[sheaf.BrandingID](v, "branding")
+	if err != nil {
+		return sheaf.Branding{}, err
+	}
+	return v.console.app.Branding(v.r.Context(), v.caller, id)
+}
+
+// branding answers GET /w/{workspace}/brandings/{id}: it shows what pages in it look like.
+func (c *Console) branding(v *visit) error {
+	b, err := v.brandingOf()
+	if err != nil {
+		return err
+	}
+	t, err := v.readTree(string(b.ID))
+	if err != nil {
+		return err
+	}
+	p := v.page(brandingPage{Branding: b, Path: t.path(b.FolderID), Preview: v.previewOf(b),
+		Default: v.member.Workspace.DefaultBranding == b.ID, Plan: v.mayMakeBrandings()})
+	p.Tree = t
+	return v.render(http.StatusOK, "branding", p)
+}
+
+// lookPreview is a page in a branding, in small, by day and by night.
+type lookPreview struct {
+	Style  string // the address of its style sheet
+	Name   string
+	Footer string
+	Faces  []string // "light" and "dark"
+}
+
+// previewOf returns the preview of a branding, also of one that is not stored.
+func (v *visit) previewOf(b sheaf.Branding) lookPreview {
+	return lookPreview{Style: v.console.base + "/assets/" + look.Name(b), Name: b.Name, Footer: text(b.Footer), Faces: []string{"light", "dark"}}
+}
+
+// previewBranding answers POST /w/{workspace}/brandings/preview: the preview of what the form holds,
+// for the editor. It changes nothing.
+func (c *Console) previewBranding(v *visit) error {
+	_, change := v.brandingForm()
+	if err := change.Check(); err != nil {
+		return err
+	}
+	return v.fragment("branding-form", "looks", v.previewOf(change.Apply(sheaf.NewBranding())))
+}
+
+// brandingForm is for a new branding, or a change of one.
+type brandingForm struct {
+	ID       sheaf.BrandingID // empty: a new one
+	Revision int64            // that was begun with
+	Name     string
+	Color    string
+	Font     string
+	Footer   string
+	Folder   sheaf.FolderID // of a new one
+	Inside   string         // the folder's name
+	Preview  lookPreview
+}
+
+// Fonts lists the fonts with what they are called.
+func (brandingForm) Fonts() []fontChoice {
+	return []fontChoice{{sheaf.SystemFont, "System", "what the reader's screen is set in"}, {sheaf.SerifFont, "Serif", "as in a book"},
+		{sheaf.MonoFont, "Mono", "as in a terminal"}}
+}
+
+// fontChoice is a font to choose.
+type fontChoice struct {
+	Font        sheaf.Font
+	Name, Words string
+}
+
+// formOf is the form of a branding as it is stored.
+func (v *visit) formOf(b sheaf.Branding) brandingForm {
+	return brandingForm{ID: b.ID, Revision: b.Revision, Name: b.Name, Color: b.ColorPrimary, Font: string(b.Font), Footer: text(b.Footer), Preview: v.previewOf(b)}
+}
+
+// newBranding answers GET /w/{workspace}/brandings/new: it shows an empty form.
+func (c *Console) newBranding(v *visit) error {
+	f := v.formOf(sheaf.NewBranding())
+	if folder := v.r.URL.Query().Get("in"); folder != "" {
+		id, ok := sheaf.ParseUUID(folder)
+		if !ok {
+			return sheaf.Missing("folder")
+		}
+		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
+		if err != nil {
+			return err
+		}
+		f.Folder, f.Inside = in.ID, in.Name
+	}
+	return v.showBeside(http.StatusOK, "branding-form", "", f)
+}
+
+// brandingForm reads the form of a branding. What was typed is previewed as far as it is right.
+func (v *visit) brandingForm() (brandingForm, sheaf.BrandingChange) {
+	change := sheaf.BrandingChange{Name: sheaf.Some(v.field("name")), ColorPrimary: v.optField("color"), Font: v.optField("font"), Footer: v.optField("footer")}
+	shown := sheaf.NewBranding()
+	if change.Check() == nil {
+		shown = change.Apply(shown)
+	}
+	revision, _ := strconv.ParseInt(v.field("revision"), 10, 64)
+	return brandingForm{Revision: revision, Name: v.field("name"), Color: v.field("color"), Font: v.field("font"), Footer: v.field("footer"),
+		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside"), Preview: v.previewOf(shown)}, change
+}
+
+// createBranding answers POST /w/{workspace}/brandings: it makes a branding.
+func (c *Console) createBranding(v *visit) error {
+	form, change := v.brandingForm()
+	var err error
+	if change.FolderID, err = optID[sheaf.FolderID](v, "in", "folder"); err != nil {
+		return v.again("branding-form", form, err)
+	}
+	b, err := c.app.CreateBranding(v.r.Context(), v.caller, change)
+	if err != nil {
+		return v.again("branding-form", form, err)
+	}
+	return v.done(v.at("brandings", string(b.ID)))
+}
+
+// editBranding answers GET /w/{workspace}/brandings/{id}/edit: it shows the form of a branding.
+func (c *Console) editBranding(v *visit) error {
+	b, err := v.brandingOf()
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "branding-form", string(b.ID), v.formOf(b))
+}
+
+// updateBranding answers POST /w/{workspace}/brandings/{id}: it changes a branding, unless somebody
+// else did since the form was shown. Who is told so may save all the same, over the other's change.
+func (c *Console) updateBranding(v *visit) error {
+	before, err := v.brandingOf()
+	if err != nil {
+		return err
+	}
+	form, change := v.brandingForm()
+	form.ID = before.ID
+	match := sheaf.Match{Asked: true, Revisions: []int64{form.Revision}}
+	_, err = c.app.UpdateBranding(v.r.Context(), v.caller, before.ID, change, match)
+	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
+		form.Revision = before.Revision
+		err = &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeConflict, Text: "somebody changed this branding meanwhile: it is now called " +
+			strconv.Quote(before.Name) + ", in " + before.ColorPrimary + " and the font " + string(before.Font) + ". Nothing was saved. Save again to put yours in its place"}
+	}
+	if err != nil {
+		return v.again("branding-form", form, err)
+	}
+	return v.done(v.at("brandings", string(before.ID)))
+}
+
+// brandingMove is the form that moves a branding, with every place that it may go to.
+func (v *visit) brandingMove(id sheaf.BrandingID) (moveForm, error) {
+	b, err := v.console.app.Branding(v.r.Context(), v.caller, id)
+	if err != nil {
+		return moveForm{}, err
+	}
+	t, err := v.readTree("")
+	if err != nil {
+		return moveForm{}, err
+	}
+	return moveForm{Noun: "branding", Name: b.Name, Action: v.at("brandings", string(id), "move"), Field: "folder",
+		Root: b.FolderID == nil, Places: t.places(t.Brandings, "", b.FolderID)}, nil
+}
+
+// brandingRemoval is the data of branding-delete.html.
+type brandingRemoval struct {
+	Branding sheaf.Branding
+	Default  bool
+}
+
+// deleteBrandingForm answers GET /w/{workspace}/brandings/{id}/delete: it asks whether to delete a
+// branding.
+func (c *Console) deleteBrandingForm(v *visit) error {
+	b, err := v.brandingOf()
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "branding-delete", string(b.ID), brandingRemoval{b, v.member.Workspace.DefaultBranding == b.ID})
+}
+
+// deleteBranding answers POST /w/{workspace}/brandings/{id}/delete: it deletes a branding.
+func (c *Console) deleteBranding(v *visit) error {
+	b, err := v.brandingOf()
+	if err != nil {
+		return err
+	}
+	if err := c.app.DeleteBranding(v.r.Context(), v.caller, b.ID, sheaf.Match{}); err != nil {
+		return err
+	}
+	if b.FolderID == nil {
+		return v.done(v.at("brandings"))
+	}
+	return v.done(v.inside(b.FolderID))
+}
+
+// chooseBranding answers POST /w/{workspace}/settings/branding: it says which branding shares take that
+// name none.
+func (c *Console) chooseBranding(v *visit) error {
+	id, err := optID[sheaf.BrandingID](v, "branding", "branding")
+	if err == nil {
+		err = c.app.SetDefaultBranding(v.r.Context(), v.caller, id.Pointer())
+	}
+	if err != nil {
+		return v.settingsAgain("branding", err)
+	}
+	return v.done(v.at("settings?done=branding"))
+}
+
+// maxChoices is how many brandings the settings offer; the present default is always among them.
+const maxChoices = app.MaxTree
+
+// brandingChoices are the brandings from which the settings let choose the default, and that one.
+func (v *visit) brandingChoices() ([]sheaf.Branding, error) {
+	if !v.caller.May(sheaf.BrandingsRead) {
+		return nil, nil
+	}
+	page, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: maxChoices}})
+	if err != nil || !page.More() {
+		return page.Items, err
+	}
+	now, err := v.console.app.DefaultBranding(v.r.Context(), v.caller)
+	if err == nil && now != nil {
+		page.Items = append(page.Items, *now)
+	}
+	return page.Items, err
+}

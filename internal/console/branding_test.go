@@ -1,0 +1,128 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// page is what a page of the workspace says to the owner.
+func (w *town) page(path string) string {
+	w.Helper()
+	got := w.ask(http.MethodGet, w.address("/w/{workspace}"+path), w.owner)
+	if got.Code != http.StatusOK {
+		w.Errorf("%s: %d", path, got.Code)
+	}
+	return got.Body.String()
+}
+
+func (w *town) wantWords(where, text string, words ...string) {
+	w.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			w.Errorf("%s lacks %q", where, word)
+		}
+	}
+}
+
+// D119: brandings are made, shown in their folder, changed, chosen as the default and deleted; what
+// people write is text wherever it stands.
+func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
+	w := newTown(t)
+	f, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some("Customers"), EntityType: sheaf.Some("branding")})
+	w.must(err)
+	w.wantWords("the empty folder", w.page("/folders/"+string(f.ID)), "0 brandings", "New branding")
+	made := w.send("/w/{workspace}/brandings", url.Values{"name": {"<b>Acme</b>"}, "color": {"#ffcc00"}, "font": {"serif"}, "footer": {"<i>©</i>"}, "in": {string(f.ID)}})
+	to := made.Header().Get("Location")
+	if made.Code != http.StatusSeeOther || !strings.Contains(to, "/brandings/") {
+		t.Fatalf("making one: %d to %q", made.Code, to)
+	}
+	here := strings.TrimPrefix(to, w.address("/w/{workspace}"))
+	page := w.page(here)
+	w.wantWords("its page", page, "&lt;b&gt;Acme&lt;/b&gt;", "&lt;i&gt;©&lt;/i&gt;", "/assets/look-ffcc00-serif.css", `class="look light"`, `class="look dark"`, "Customers")
+	if strings.Contains(page, "<b>Acme") || strings.Contains(page, "<i>©") || strings.Contains(page, " style=") {
+		t.Error("what was written is not shown as text alone")
+	}
+	w.wantWords("its folder", w.page("/folders/"+string(f.ID)), "1 branding", "&lt;b&gt;Acme&lt;/b&gt;")
+	w.wantWords("the form", w.page(here+"/edit"), `value="#ffcc00"`, `value="serif" checked`)
+	w.wantWords("the form of the settings", w.page("/settings"), "Default branding", "&lt;b&gt;Acme&lt;/b&gt;")
+	id := strings.TrimPrefix(here, "/brandings/")
+	if got := w.send("/w/{workspace}/settings/branding", url.Values{"branding": {id}}); got.Code != http.StatusSeeOther {
+		t.Errorf("choosing it: %d", got.Code)
+	}
+	w.wantWords("the settings", w.page("/settings"), `value="`+id+`" selected`)
+	w.wantWords("its page", w.page(here), "Default of the workspace")
+	w.wantWords("the question", w.page(here+"/delete"), "default of this workspace")
+	if got := w.send("/w/{workspace}"+here+"/delete", nil); got.Code != http.StatusSeeOther || got.Header().Get("Location") != w.address("/w/{workspace}/folders/"+string(f.ID)) {
+		t.Errorf("deleting it: %d to %q", got.Code, got.Header().Get("Location"))
+	}
+	if now, err := w.a.DefaultBranding(t.Context(), w.caller); err != nil || now != nil {
+		t.Errorf("the default is %v, %v", now, err)
+	}
+}
+
+// What the editor's form holds is previewed by the server, which stores nothing of it.
+func TestBranding_Preview(t *testing.T) {
+	w := newTown(t)
+	before := w.everything()
+	got := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"<b>"}, "color": {"#1e3a8a"}, "font": {"mono"}, "footer": {"below"}})
+	w.wantWords("the preview", got.Body.String(), "/assets/look-1e3a8a-mono.css", "&lt;b&gt;", "below")
+	if strings.Contains(got.Body.String(), "<html") || got.Code != http.StatusOK {
+		t.Errorf("%d, and it is a whole page", got.Code)
+	}
+	if bad := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"x"}, "color": {"red"}}); bad.Code != http.StatusBadRequest {
+		t.Errorf("of what is wrong: %d", bad.Code)
+	}
+	if w.everything() != before {
+		t.Error("a preview changed something")
+	}
+	css := w.ask(http.MethodGet, "/assets/look-1e3a8a-mono.css", "")
+	w.wantWords("its style", css.Body.String(), ".look {", "--accent: light-dark(#1e3a8a,")
+	if css.Code != http.StatusOK || !strings.Contains(css.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(css.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("its style: %d %v", css.Code, css.Header())
+	}
+	if none := w.ask(http.MethodGet, "/assets/look-red-mono.css", ""); none.Code != http.StatusNotFound {
+		t.Errorf("a look that is none: %d", none.Code)
+	}
+}
+
+// Who saves over what somebody else changed meanwhile is told so first, and keeps what was typed.
+func TestBranding_ChangedMeanwhile(t *testing.T) {
+	w := newTown(t)
+	here := "/brandings/" + w.ids["brandings"]
+	w.wantWords("the form", w.page(here+"/edit"), `name="revision" value="1"`)
+	_, err := w.a.UpdateBranding(t.Context(), w.caller, sheaf.BrandingID(w.ids["brandings"]), sheaf.BrandingChange{Name: sheaf.Some("Theirs")}, sheaf.Match{})
+	w.must(err)
+	form := url.Values{"name": {"Mine"}, "color": {"#111111"}, "font": {"mono"}, "revision": {"1"}}
+	got := w.send("/w/{workspace}"+here, form)
+	w.wantWords("the answer", got.Body.String(), "Theirs", `value="Mine"`, `value="#111111"`, `name="revision" value="2"`)
+	if got.Code != http.StatusConflict {
+		t.Errorf("a stale form: %d", got.Code)
+	}
+	form.Set("revision", "2")
+	if again := w.send("/w/{workspace}"+here, form); again.Code != http.StatusSeeOther {
+		t.Errorf("saving all the same: %d", again.Code)
+	}
+	w.wantWords("its page", w.page(here), "Mine", "#111111")
+}
+
+// D117: on a smaller plan brandings are shown and can be deleted, and nothing offers to change them.
+func TestBranding_OnASmallerPlan(t *testing.T) {
+	w := newTown(t)
+	here := "/brandings/" + w.ids["brandings"]
+	w.must(w.a.ChangePlan(t.Context(), w.caller, sheaf.Pro))
+	page := w.page(here)
+	w.wantWords("its page", page, "needs the Business plan", here+"/delete")
+	if strings.Contains(page, here+"/edit") || strings.Contains(w.page("/brandings"), "brandings/new") {
+		t.Error("something offers what the plan refuses")
+	}
+	if got := w.send("/w/{workspace}/brandings", url.Values{"name": {"x"}, "color": {"#111111"}}); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "Business plan") {
+		t.Errorf("making one: %d", got.Code)
+	}
+	if got := w.send("/w/{workspace}"+here+"/delete", nil); got.Code != http.StatusSeeOther {
+		t.Errorf("deleting it: %d", got.Code)
+	}
+}
