@@ -1,0 +1,111 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// color chooses a colour, which no key types.
+func (b *tab) color(value string) {
+	b.t.Helper()
+	set := fmt.Sprintf(`(() => { const e = document.querySelector("#branding-editor [name=color]"); e.value = %q;
+		e.dispatchEvent(new Event("input", {bubbles: true})); return true })()`, value)
+	if _, ok := ask[bool](b, set); !ok {
+		b.t.Fatal("no colour can be chosen")
+	}
+}
+
+// painted waits until a part of the dark preview has a colour.
+func (b *tab) painted(part, property, rgb string) {
+	b.t.Helper()
+	b.until(part+" in "+rgb, fmt.Sprintf("document.querySelector('.look.dark %s') && getComputedStyle(document.querySelector('.look.dark %s')).%s === %q", part, part, property, rgb))
+}
+
+// A branding is made, seen before it is saved, dragged into its folder, chosen as the default and deleted.
+func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.click("=Brandings")
+	b.arrive("Brandings")
+	b.shot("brandings")
+	b.click("=Make the first branding")
+	b.arrive("New branding")
+	b.fill("[name=name]", "Acme")
+	b.color("#ffcc00")
+	b.painted(".look-bar", "backgroundColor", "rgb(255, 204, 0)")
+	b.painted(".look-bar", "color", "rgb(0, 0, 0)")
+	b.click("label:has([value=serif])")
+	b.fill("[name=footer]", "© Acme <b>2026</b>")
+	b.until("the footer in the preview", "document.querySelector('.look.light .look-foot')?.textContent === '© Acme <b>2026</b>'")
+	b.until("the letters of the preview", "getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('Georgia')")
+	b.shot("branding-form")
+	b.click("=Make the branding")
+	b.arrive("Acme")
+	b.painted(".look-bar", "backgroundColor", "rgb(255, 204, 0)")
+	b.shot("branding")
+
+	// Into a folder, by dragging it and by its menu.
+	b.click("=Brandings")
+	b.arrive("Brandings")
+	b.click("=New branding folder")
+	b.fill("dialog [name=name]", "Customers")
+	b.click("=Make the folder")
+	b.arrive("Customers")
+	b.drag("#tree .row[data-name=Acme] a", "#tree .row[data-name=Customers] a")
+	b.read("Acme moved to Customers.")
+	b.see("#tree li:has(> .row[data-name=Customers]) ul .row[data-name=Acme]")
+	b.see("#folder .cards a[href*='/brandings/']")
+	b.picture("folder-of-brandings")
+	b.click("#tree .row[data-name=Acme] a")
+	b.arrive("Acme")
+	b.click("=Move")
+	b.see("dialog select[name=folder]")
+	b.picture("branding-move")
+	if _, ok := ask[bool](b, "(() => { document.querySelector('dialog select[name=folder]').value = ''; return true })()"); !ok {
+		t.Fatal("no folder can be chosen")
+	}
+	b.click("dialog button.primary")
+	b.gone("#tree li:has(> .row[data-name=Customers]) ul .row[data-name=Acme]")
+
+	// The default of the workspace.
+	b.click("=Settings")
+	b.arrive("Settings")
+	if _, ok := ask[bool](b, "(() => { const s = document.querySelector('[name=branding]'); s.value = s.options[1].value; return true })()"); !ok {
+		t.Fatal("no branding can be chosen")
+	}
+	b.click("=Save the default")
+	b.read("The default branding is changed.")
+	b.click("=Projects")
+	b.arrive("My workspace")
+	b.click("#tree .row[data-name=Acme] a")
+	b.arrive("Acme")
+	b.read("Default of the workspace")
+	b.peek("=Delete", "branding-delete")
+	b.click("=Delete")
+	b.click("=Delete the branding")
+	b.arrive("Brandings")
+	b.gone("#tree .row[data-name=Acme]")
+}
+
+// Without scripts a branding is made and changed as well, and the preview is that of what was saved.
+func TestBranding_WorksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.click("=Brandings")
+	b.arrive("Brandings")
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.click("=Make the first branding")
+	b.await("document.querySelector('h1')?.innerText === 'New branding'")
+	b.fill("[name=name]", "Plain")
+	b.click("label:has([value=mono])")
+	b.click("=Make the branding")
+	b.await("document.querySelector('h1')?.innerText === 'Plain' && getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('monospace') && " +
+		"getComputedStyle(document.querySelector('.look.dark .look-bar')).backgroundColor === 'rgb(37, 99, 235)'")
+}
