@@ -355,6 +355,9 @@ func (b *bench) growBacklog(r *row, c *contender, dead string, points []int) err
 			if err := b.addBacklog(c, c.owners[1:2], n-waiting); err != nil {
 				return err
 			}
+			if err := c.indexed(c.owners[1]); err != nil { // or search would catch up with a million events meanwhile
+				return err
+			}
 			waiting = n
 		}
 		for range b.rounds {

@@ -67,18 +67,25 @@ func (b *bench) search() error {
 	return end()
 }
 
-// searchFor asks again and again for the first page of what has a word. The first one waits until the index is built.
-func (b *bench) searchFor(r *row, c *contender, o owner, word, name string) error {
-	path := "/api/v1/search?q=" + url.QueryEscape(word)
+// indexed waits until the index of the owner's workspace is built, and has followed its log.
+func (c *contender) indexed(o owner) error {
 	for deadline := time.Now().Add(5 * time.Minute); ; {
-		err := c.process.call(o, "GET", path, "", nil)
+		err := c.process.call(o, "GET", "/api/v1/search?q=kingfisher", "", nil)
 		if err == nil {
-			break
+			return nil
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the index was not built: %w", err)
 		}
 	}
+}
+
+// searchFor asks again and again for the first page of what has a word, once the index is built.
+func (b *bench) searchFor(r *row, c *contender, o owner, word, name string) error {
+	if err := c.indexed(o); err != nil {
+		return err
+	}
+	path := "/api/v1/search?q=" + url.QueryEscape(word)
 	m, err := b.generate(workload{Addr: c.process.addr, Conns: 1, Time: b.time / 2, Warm: b.time / 8, Requests: [][]byte{raw("GET", path, o, "")}})
 	if err != nil {
 		return err
