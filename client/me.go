@@ -28,6 +28,12 @@ type Identity struct {
 		Remaining int `json:"remaining"`
 		Reset     int `json:"reset"`
 	} `json:"rate_limit"`
+	// Storage is how many bytes the workspace stores, and how many it may; nil where nothing bounds
+	// it.
+	Storage struct {
+		Used  int64  `json:"used"`
+		Quota *int64 `json:"quota"`
+	} `json:"storage"`
 }
 
 // Me returns who the key stands for: the call to test a connection with.

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"testing"
 
 	"sheaf.dev/client"
@@ -32,5 +33,34 @@ func TestPut_MakesChangesAndLeavesAlone(t *testing.T) {
 	}
 	if len(collect(t, c.Documents.All(ctx, client.DocumentFilter{}))) != 1 || *p.ExternalID != "s:a/b" || *f.ExternalID != "s:a" {
 		t.Errorf("there are others, or %s and %s lack what they are called", p.Raw(), f.Raw())
+	}
+}
+
+// D84, D85: what is deleted is listed with its time, comes back with a put, and is purged only while it
+// is deleted.
+func TestPurge_OfWhatIsDeleted(t *testing.T) {
+	t.Parallel()
+	c, ctx := connect(t, apitest.SQLite(t)), t.Context()
+	d := must2(c.Documents.Put(ctx, "s:1", client.DocumentChange{Title: client.Set("a")}))(t)
+	if err := c.Documents.Purge(ctx, d.ID); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("one that is there: %v", err)
+	}
+	if err := c.Documents.Delete(ctx, d.ID); err != nil {
+		t.Fatal(err)
+	}
+	trash := collect(t, c.Documents.All(ctx, client.DocumentFilter{Deleted: true, Sort: "deleted_at"}))
+	if len(trash) != 1 || trash[0].ID != d.ID || trash[0].DeletedAt == nil {
+		t.Errorf("the trash has %+v", trash)
+	}
+	if back := must2(c.Documents.Put(ctx, "s:1", client.DocumentChange{Title: client.Set("b")}))(t); back.ID != d.ID || back.Title != "b" || back.DeletedAt != nil {
+		t.Errorf("put again: %s", back.Raw())
+	}
+	for _, act := range []func() error{func() error { return c.Documents.Delete(ctx, d.ID) }, func() error { return c.Documents.Purge(ctx, d.ID) }} {
+		if err := act(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Documents.Restore(ctx, d.ID); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("restored what is purged: %v", err)
 	}
 }

@@ -43,6 +43,17 @@ func (s Documents) Content(ctx context.Context, id string, opts ...Option) (text
 	return string(res.body), res.header.Get("Etag"), nil
 }
 
+// HTML returns the text of a document as HTML that the service made of it: elements that stand in a
+// body, in which nothing runs and nothing is loaded from elsewhere. Links to documents and media are
+// href="document:…" and href="media:…".
+func (s Documents) HTML(ctx context.Context, id string, opts ...Option) (string, error) {
+	res, err := s.c.do(ctx, request{method: http.MethodGet, path: contentPath(id), query: url.Values{"format": {"html"}}}, opts)
+	if err != nil {
+		return "", err
+	}
+	return string(res.body), nil
+}
+
 // PutContent gives a document this text, of at most 1,048,576 bytes, and returns the whole document
 // without it.
 func (s Documents) PutContent(ctx context.Context, id, text string, opts ...Option) (Document, error) {

@@ -29,6 +29,12 @@ func TestVersions_OfADocument(t *testing.T) {
 	if text, _, _ := c.Documents.Content(ctx, d.ID); text != second {
 		t.Errorf("got %q", text)
 	}
+	if page := must2(c.Documents.HTML(ctx, d.ID))(t); !strings.Contains(page, "&lt;b&gt;") {
+		t.Errorf("as HTML %q", page)
+	}
+	if me := must2(c.Me(ctx))(t); me.Storage.Used != int64(len("one\n"+second)) {
+		t.Errorf("stored are %d bytes", me.Storage.Used)
+	}
 	page := must2(c.Documents.Versions(ctx, d.ID, client.Paging{Limit: 1}))(t)
 	if page.Total != 2 || page.Data[0].Number != 2 || page.Data[0].ContentSHA256 != d.ContentSHA256 || page.Data[0].KeyID == nil || page.Data[0].Content != nil {
 		t.Errorf("got %+v", page)

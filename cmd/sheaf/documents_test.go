@@ -30,6 +30,29 @@ func TestDocuments_OnTheCommandLine(t *testing.T) {
 	lacks(t, r.do(t, "documents", "get", id), "Start")
 }
 
+// D85: the trash is listed, the last deleted first, and what is in it goes for good; what is not, does
+// not.
+func TestDocuments_TrashOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	first, second := r.id(t, "documents", "create", "First", "--external-id", "wiki:1"), r.id(t, "documents", "create", "Second")
+	sheafWith(t, r.env, "", "documents", "purge", first).fails(t, "is not deleted")
+	r.do(t, "documents", "delete", first)
+	r.do(t, "documents", "delete", second)
+	lacks(t, r.do(t, "documents", "trash"), "DELETED", "First", "Second")
+	if all := r.list(t, "documents", "trash"); len(all) != 2 || all[0]["id"] != second || all[0]["deleted_at"] == nil {
+		t.Errorf("the trash has %v", all)
+	}
+	r.do(t, "documents", "purge", first)
+	if all := r.list(t, "documents", "trash"); len(all) != 1 || all[0]["id"] != second {
+		t.Errorf("the trash has %v", all)
+	}
+	sheafWith(t, r.env, "", "documents", "restore", first).fails(t, "document not found")
+	if got := r.json(t, "documents", "create", "Third", "--external-id", "wiki:1"); got["external_id"] != "wiki:1" {
+		t.Errorf("made %v", got)
+	}
+}
+
 // A text is edited in the editor that the environment names, and is never lost.
 func TestDocuments_Edit(t *testing.T) {
 	t.Parallel()

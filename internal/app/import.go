@@ -151,7 +151,7 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 			return Imported{}, err
 		}
 		w.caller.User = owner
-		im := newImporting(w.ws, w.now, o.app.quota(w.ws.Plan))
+		im := newImporting(w.ws, w.now)
 		im.owner = owner
 		if err := im.judge(&w.Reader, batch); err != nil {
 			return Imported{}, err
@@ -249,7 +249,7 @@ func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported,
 			if err != nil {
 				return Imported{}, err
 			}
-			r.im = newImporting(ws, r.operator.app.now(), r.operator.app.quota(ws.Plan))
+			r.im = newImporting(ws, r.operator.app.now())
 		}
 		r.im.nextBatch()
 		return r.im.out, r.im.judge(reader, batch)

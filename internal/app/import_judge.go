@@ -15,7 +15,6 @@ import (
 type importing struct {
 	ws    sheaf.Workspace // with the counters that it will have
 	now   time.Time
-	quota int64        // of bytes of texts; 0: none
 	owner sheaf.UserID // of the workspace; empty in a rehearsal
 
 	// These have what the workspace has, as far as the records name it, and what was accepted so
@@ -50,8 +49,8 @@ type creation struct {
 	record sheaf.Record
 }
 
-func newImporting(ws sheaf.Workspace, now time.Time, quota int64) *importing {
-	return &importing{ws: ws, now: now, quota: quota, folders: map[sheaf.FolderID]sheaf.Folder{},
+func newImporting(ws sheaf.Workspace, now time.Time) *importing {
+	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{},
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
 		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
