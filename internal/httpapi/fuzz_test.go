@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -88,4 +92,39 @@ func checkFuzzedAnswer(t *testing.T, r *http.Request, w *httptest.ResponseRecord
 	if err := json.Unmarshal(w.Body.Bytes(), &refusal); err != nil || refusal.Error == "" || refusal.Code == "" {
 		t.Fatalf("%s %s: %d without an error and a code: %s", r.Method, r.URL, w.Code, w.Body)
 	}
+}
+
+// FuzzContent puts a body as the text of a document. What is taken comes back byte for byte, raw and in
+// JSON, and what is not leaves the text as it was; UTF-8 without NUL is always taken.
+func FuzzContent(f *testing.F) {
+	a := apitest.SQLite(f)
+	c := a.Workspace(sheaf.Business).Client("")
+	one := "/api/v1/documents/" + c.POST("/api/v1/documents", map[string]any{"title": "t"}).Want(f, 201).Text(f, "id")
+	for _, text := range append([]string{"", "# Title\r\n\n“quoted” \\ <b>\t\x01 \U0001F600\n", "a\x00b", "a\xff", "\xed\xa0\x80", "\ufeff", "\u2028"}, slices.Collect(maps.Values(attacks))...) {
+		f.Add("text/markdown", []byte(text))
+	}
+	f.Add("text/plain; charset=utf-8", []byte("plain"))
+	f.Add("application/json", []byte(`{"content":"no"}`))
+	f.Fuzz(func(t *testing.T, media string, body []byte) {
+		if strings.ContainsFunc(media, func(r rune) bool { return r < ' ' || r > '~' }) || len(body) > 1<<16 {
+			return // no header that a client could send
+		}
+		before := c.GET(one).Want(t, 200).Text(t, "content")
+		r := c.Do("PUT", one+"/content", body, "Content-Type: "+media)
+		want := before
+		switch valid := utf8.Valid(body) && !bytes.ContainsRune(body, 0); {
+		case r.Status == 200 && valid:
+			want = string(body)
+		case r.Status == 200 || media == "text/markdown" && valid:
+			t.Errorf("%d for %q: %s", r.Status, body, r.Body)
+		default:
+			r.WantError(t, 400, "VALIDATION_ERROR")
+		}
+		if got := string(c.GET(one+"/content").Want(t, 200).Body); got != want {
+			t.Errorf("put %q, got %q", body, got)
+		}
+		if got := c.GET(one).Want(t, 200).Text(t, "content"); got != want {
+			t.Errorf("put %q, got %q in JSON", body, got)
+		}
+	})
 }

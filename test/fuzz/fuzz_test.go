@@ -36,6 +36,7 @@ var parsers = map[string]target{
 	"URLs":              {"./internal/guard", "FuzzCheckURL"},
 	"signature headers": {"./webhook", "FuzzHeader"},
 	"whole requests, with cursors, tags and conditions": {"./internal/httpapi", "FuzzRequest"},
+	"texts of documents, as they are":                   {"./internal/httpapi", "FuzzContent"},
 	"answers of endpoints":                              {"./internal/deliver", "FuzzAnswerText"},
 	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
 	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
