@@ -12,6 +12,9 @@ type Page struct {
 	html  []byte
 	marks []mark // in the order of the page
 	plain bool
+
+	headings []Heading
+	opening  string
 }
 
 // A mark is a reference to a document or a medium: the bytes of the page that an address takes the
@@ -108,4 +111,4 @@ func (p *Page) ids(kind addressKind) (ids []string) {
 func (p *Page) Plain() bool { return p.plain }
 
 // size is about how many bytes the page takes.
-func (p *Page) size() int { return cap(p.html) + 160*len(p.marks) }
+func (p *Page) size() int { return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening) }

@@ -277,3 +277,30 @@ func BenchmarkPage_Remembered(b *testing.B) {
 		_ = r.page(b, text).HTML(known)
 	}
 }
+
+func TestPage_Outline(t *testing.T) {
+	t.Parallel()
+	page := func(text string) *Page {
+		p, err := New(Options{}).Page(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := page("# The *first* `one`\n\n> quoted\n\n  Some\nwords &amp; a [link](https://example.com).\n\n## Twice\n\n- item\n\n### Twice\n\nmore\n")
+	want := []Heading{{Level: 1, ID: "h-the-first-one", Text: "The first one", First: true}, {Level: 2, ID: "h-twice", Text: "Twice"}, {Level: 3, ID: "h-twice-1", Text: "Twice"}}
+	if diff := cmp.Diff(want, p.Headings()); diff != "" {
+		t.Errorf("the headings (-want +got):\n%s", diff)
+	}
+	if got := p.Opening(); got != "Some words & a link." {
+		t.Errorf("it opens with %q", got)
+	}
+	p = page("words\n\n# Later\n")
+	if h := p.Headings(); len(h) != 1 || h[0].First {
+		t.Errorf("a heading that does not come first: %+v", h)
+	}
+	p = page(strings.Repeat("# h\n\n"+strings.Repeat("word ", 200)+"\n\n", 400))
+	if n, opening := len(p.Headings()), []rune(p.Opening()); n != 300 || len(opening) != 300 || opening[299] != '…' {
+		t.Errorf("%d headings, and an opening of %d characters", n, len(opening))
+	}
+}

@@ -23,6 +23,9 @@ type writer struct {
 	ids    headingIDs
 	inLink bool // whether a link is open, in which there can be no other
 	colour int  // how many bytes of code were highlighted
+
+	headings []Heading
+	opening  string // the words of the first paragraph
 }
 
 // maxOutput is how long a page may become: a definition of an address that is used in every word is
@@ -30,7 +33,9 @@ type writer struct {
 const maxOutput = 8 << 20
 
 // page ends the writing.
-func (w *writer) page() *Page { return &Page{html: w.out, marks: w.marks} }
+func (w *writer) page() *Page {
+	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening}
+}
 
 // tags writes what this package spells out.
 func (w *writer) tags(parts ...string) {
@@ -76,6 +81,7 @@ func (w *writer) within(n ast.Node, depth int, open, end string) {
 func (w *writer) node(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Paragraph:
+		w.opens(n)
 		w.within(n, depth, "<p>", "</p>\n")
 	case *ast.TextBlock:
 		w.children(n, depth)
@@ -172,7 +178,9 @@ func (w *writer) codeSpan(n *ast.CodeSpan) {
 
 func (w *writer) heading(n *ast.Heading, depth int) {
 	level := string("0123456"[n.Level])
-	id := w.ids.of(string(w.plain(n)))
+	words := w.plain(n)
+	id := w.ids.of(string(words))
+	w.outlined(n, id, words)
 	w.within(n, depth, "<h"+level+` id="`+html.EscapeString(id)+`">`, "</h"+level+">\n")
 }
 
