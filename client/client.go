@@ -82,6 +82,7 @@ type Client struct {
 	Folders       Folders
 	Brandings     Brandings
 	Documents     Documents
+	Shares        Shares
 	Events        Events
 	Keys          Keys
 	Icons         Icons
@@ -108,6 +109,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
+	c.Shares = Shares{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil
 }

@@ -22,6 +22,7 @@ const (
 	ErrPlanRequired        Code = "PLAN_REQUIRED"
 	ErrKeyLimit            Code = "KEY_LIMIT_REACHED"
 	ErrSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
+	ErrShareLimit          Code = "SHARE_LIMIT_REACHED"
 	ErrQuota               Code = "QUOTA_REACHED"
 	ErrNotFound            Code = "NOT_FOUND"
 	ErrMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"

@@ -86,6 +86,7 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
 	o.Int("versions", c.Versions)
+	o.Int("shares", c.Shares)
 	o.Int("subscriptions", c.Subscriptions)
 }
 
@@ -98,5 +99,9 @@ func recordCounts(c archive.Count) string {
 	if c.Brandings > 0 {
 		looks = fmt.Sprintf(" %d brandings,", c.Brandings)
 	}
-	return fmt.Sprintf("%d folders,%s %d projects, %d documents%s and %d subscriptions", c.Folders, looks, c.Projects, c.Documents, past, c.Subscriptions)
+	shares := ""
+	if c.Shares > 0 {
+		shares = fmt.Sprintf(", %d shares", c.Shares)
+	}
+	return fmt.Sprintf("%d folders,%s %d projects, %d documents%s%s and %d subscriptions", c.Folders, looks, c.Projects, c.Documents, past, shares, c.Subscriptions)
 }

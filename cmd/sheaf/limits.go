@@ -58,6 +58,24 @@ func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, str
 	}
 }
 
+// sharePages is how many pages of shares an address may ask for in a minute.
+const sharePages = 120
+
+// readers returns the bound on what the readers of shares ask for.
+func (s *sharedLimits) readers() func(context.Context, string, time.Time) time.Duration {
+	admit := s.limiter()
+	if admit == nil {
+		admit = httpapi.NewLimiter()
+	}
+	return func(ctx context.Context, name string, now time.Time) time.Duration {
+		d := admit.Admit(ctx, name, sharePages, ratewindow.Group{}, now)
+		if d.Admitted {
+			return 0
+		}
+		return time.Duration(d.RetryAfter) * time.Second
+	}
+}
+
 // register adds what an operator watches: whether this node counts alone, and how many nodes it
 // sees.
 func (s *sharedLimits) register(r prometheus.Registerer) {

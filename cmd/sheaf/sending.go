@@ -64,9 +64,9 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 }
 
 // sweeper makes the chores by the clock.
-func (p *program) sweeper(s *config.Settings, st *store.Store, log *slog.Logger) *sweep.Sweeper {
+func (p *program) sweeper(s *config.Settings, st *store.Store, a *app.App, log *slog.Logger) *sweep.Sweeper {
 	began := p.Now()
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,
-		VersionRetention: s.VersionRetention, MostTrash: mostTrash(s.MaxRecords),
+		VersionRetention: s.VersionRetention, MostTrash: mostTrash(s.MaxRecords), PurgeTrash: a.Operator().PurgeTrash,
 		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

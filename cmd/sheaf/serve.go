@@ -20,6 +20,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -95,7 +96,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer listener.Close()
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Webhooks: hooks.rules(settings),
-		MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: baseURL(settings, listener.Addr().String()), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
@@ -178,6 +179,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 	texts := render.New(render.Options{ImageHosts: c.ImageHosts})
 	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts,
 		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
+	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.readers()})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts,
@@ -189,14 +191,16 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 		front.Mount{Edge: api, Name: "other", Paths: []string{"/"}},
 		front.Mount{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
+		front.Mount{Edge: shares, Name: "share", Paths: publish.Paths},
 	)
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
 	sender := p.deliverer(c, st, w, counts, log)
-	sweeper := p.sweeper(c, st, log)
+	sweeper := p.sweeper(c, st, a, log)
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "key usage", run: api.Run},
+		{name: "views of shares", run: shares.Run},
 		{name: "charts", run: charts(counts, a, pages, log)},
 		{name: "deliveries", run: sender.Run, withSignal: true},
 		{name: "chores", run: sweeper.Run, withSignal: true},

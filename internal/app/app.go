@@ -24,6 +24,7 @@ type App struct {
 	random   io.Reader        // for identifiers and secrets
 	index    *search.Index    // nil: nobody searches
 	webhooks Webhooks
+	address  string         // before the path of what people are sent: see Config.Address
 	trials   *trials        // the test events that wait for their endpoints
 	sessions *knownSessions // whose sessions were seen here
 	cost     PasswordCost   // of hashing a new password
@@ -40,6 +41,9 @@ type Config struct {
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
 	// Index finds what the store keeps; it may be left out where nobody searches.
 	Index *search.Index
+	// Address is what the addresses of shares begin with: how people reach the service, without a slash
+	// at its end.
+	Address string
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
 	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
@@ -74,7 +78,7 @@ func New(c Config) *App {
 		c.Quota = func(sheaf.Plan) int64 { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		index: c.Index, webhooks: c.Webhooks, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
+		index: c.Index, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

@@ -15,7 +15,7 @@ import (
 //	               ──▶ write ─────▶ ask ──▶ transaction: lock the workspace, ask again, act
 //	               ──▶ cascade ───▶ ask ──▶ the same, once for each of its transactions
 //
-//	method()       ──▶ readUnasked, readShare, writeUnasked, operate
+//	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate
 //
 // A change is asked for twice. Before the transaction, since whoever may not do something must not
 // make everybody else wait for it, and is told so before anything else. Inside, under the lock of
@@ -26,7 +26,8 @@ import (
 // A read is asked for once: what it returns was allowed to be seen when the request began.
 //
 // The methods in the last line take no Caller: they find out who somebody is (signing in, sessions,
-// invitations), or serve whoever runs the program (Operator). archtest has the test that nothing
+// invitations), serve whoever runs the program (Operator), or whoever has the address of a share,
+// whose Shared they take. archtest has the test that nothing
 // else touches the store, and that no method with a Caller leads to these.
 
 // Caller is who asks: a key of a user in a workspace, or a member of it who is signed in to the
@@ -180,12 +181,22 @@ func (w *work) askAgain(needs need) error {
 // readUnasked runs act in one snapshot of the store, for methods that take no Caller. All of them
 // together hold no more connections than one workspace may.
 func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (T, error) {
-	return readShare(ctx, a, "", act)
+	return readPart(ctx, a, "", act)
 }
 
-// readShare is readUnasked with a share of the connections of its own, named as no workspace is.
-func readShare[T any](ctx context.Context, a *App, share string, act func(r *store.Reader) (T, error)) (out T, err error) {
-	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(share), func(r *store.Reader) (err error) {
+// readPart is readUnasked with a part of the connections of its own, named as no workspace is.
+func readPart[T any](ctx context.Context, a *App, part string, act func(r *store.Reader) (T, error)) (out T, err error) {
+	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(part), func(r *store.Reader) (err error) {
+		out, err = act(r)
+		return err
+	})
+	return out, err
+}
+
+// readShown runs act in one snapshot of the store, for the reader of a share. What act returns must be
+// what the share shows.
+func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *store.Reader) (T, error)) (out T, err error) {
+	err = a.store.ReadIn(ctx, s.Workspace, func(r *store.Reader) (err error) {
 		out, err = act(r)
 		return err
 	})

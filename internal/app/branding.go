@@ -134,25 +134,42 @@ func (w *work) changeBranding(id sheaf.BrandingID, in sheaf.BrandingChange, matc
 	return b, w.UpdateBranding(w.ws.ID, before, b)
 }
 
-// DeleteBranding removes the branding for good. A workspace whose default it was has none then.
+// DeleteBranding removes the branding for good. Its shares have none then, each with its event, many of
+// them first, in chunks; so has a workspace whose default it was.
 func (a *App) DeleteBranding(ctx context.Context, c Caller, id sheaf.BrandingID, match sheaf.Match) error {
-	return do(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) error {
+	return a.cascade(ctx, c, scope(sheaf.BrandingsWrite), func(w *work, at stage) (progress, error) {
 		b, err := w.Branding(w.ws.ID, id)
 		if err != nil {
-			return err
+			return nothing, err
 		}
 		if err := match.Check(b.Revision); err != nil {
+			return nothing, err
+		}
+		shares, err := w.CountSharesWith(w.ws.ID, id, a.cascades.Whole+1)
+		if err != nil {
+			return nothing, err
+		}
+		most := w.portion(at, shares)
+		if most == 0 {
+			return nothing, nil
+		}
+		if _, err := w.undress(id, most); err != nil || shares > most {
+			return part, err
+		}
+		return all, w.removeBranding(b)
+	})
+}
+
+// removeBranding removes a branding that no share names.
+func (w *work) removeBranding(b sheaf.Branding) error {
+	if w.ws.DefaultBranding == b.ID {
+		if err := w.setDefaultBranding(nil); err != nil {
 			return err
 		}
-		if w.ws.DefaultBranding == id {
-			if err := w.setDefaultBranding(nil); err != nil {
-				return err
-			}
-		}
-		w.ws.Brandings--
-		w.changes()
-		return w.DeleteBranding(w.ws.ID, b)
-	})
+	}
+	w.ws.Brandings--
+	w.changes()
+	return w.DeleteBranding(w.ws.ID, b)
 }
 
 // DefaultBranding returns the branding that shares take which name none; nil: there is none.

@@ -104,9 +104,9 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 	}
 }
 
-// share returns how many of the n records that are left this transaction of a cascade may change:
+// portion returns how many of the n records that are left this transaction of a cascade may change:
 // all of them, a chunk, or none, when there are too many for one that has not waited for its turn.
-func (w *work) share(at stage, n int64) int64 {
+func (w *work) portion(at stage, n int64) int64 {
 	rows := 2 + w.ws.Subscriptions // the record, its event and the deliveries
 	switch {
 	case at == light && n*rows > min(lightRows, w.app.cascades.Rows):

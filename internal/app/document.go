@@ -245,23 +245,40 @@ func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 	})
 }
 
-// PurgeDocument removes a deleted document for good, with its texts and versions. One that is not
-// deleted is CONFLICT. No event tells of it: its deletion was told.
+// PurgeDocument removes a deleted document for good, with its texts, versions and shares. One that is
+// not deleted is CONFLICT. No event tells of the document, whose deletion was told; each of its shares
+// has one. Many shares go first, in chunks.
 func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
-	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error {
+	return a.cascade(ctx, c, scope(sheaf.DocumentsWrite), func(w *work, at stage) (progress, error) {
 		d, err := w.AnyDocument(w.ws.ID, id)
 		if err != nil {
-			return err
+			return nothing, err
 		}
 		if err := match.Check(d.Revision); err != nil {
-			return err
+			return nothing, err
 		}
 		if d.Deleted == nil {
-			return sheaf.Conflictf("document %s is not deleted: DELETE /api/v1/documents/%s first, which can be undone", d.ID, d.ID)
+			return nothing, sheaf.Conflictf("document %s is not deleted: DELETE /api/v1/documents/%s first, which can be undone", d.ID, d.ID)
 		}
-		gone, err := w.PurgeDocument(w.ws.ID, id)
-		w.ws.Storage -= gone.Bytes
-		w.changes()
-		return err
+		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfDocument, string(id), a.cascades.Whole+1)
+		if err != nil {
+			return nothing, err
+		}
+		most := w.portion(at, shares)
+		if most == 0 {
+			return nothing, nil
+		}
+		if _, err := w.unshare(sheaf.ShareOfDocument, string(id), most); err != nil || shares > most {
+			return part, err
+		}
+		return all, w.purge(id)
 	})
+}
+
+// purge removes a deleted document that has no shares.
+func (w *work) purge(id sheaf.DocumentID) error {
+	gone, err := w.PurgeDocument(w.ws.ID, id)
+	w.ws.Storage -= gone.Bytes
+	w.changes()
+	return err
 }

@@ -74,8 +74,22 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 				return sheaf.Event{}, sheaf.Missing("user")
 			}
 		}
+		if err := w.isElsewhere(in.ResourceID); err != nil {
+			return sheaf.Event{}, err
+		}
 		return w.emitRaw(in.Type, in.ResourceID, user, in.Payload), nil
 	})
+}
+
+// isElsewhere returns Invalid for the id of a record of this service, whose events it emits itself.
+func (w *work) isElsewhere(id string) error {
+	switch _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); {
+	case err == nil:
+		return sheaf.Invalidf("resource_id %s is a share of this workspace, whose events this service emits itself: change the share instead", id)
+	case sheaf.KindOf(err) != sheaf.NotFound:
+		return err
+	}
+	return nil
 }
 
 // FollowEvents returns the position from which to follow the log: after the filter's event, which

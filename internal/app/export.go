@@ -8,7 +8,7 @@ import (
 )
 
 // Exported is one record of an export: a folder, a branding, a project, a document with its present version, a
-// past version with the document that it is of, or a subscription.
+// past version with the document that it is of, a share, or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
 	Branding     *sheaf.Branding
@@ -17,12 +17,14 @@ type Exported struct {
 	Document     *sheaf.Document
 	Version      *sheaf.VersionText
 	VersionOf    sheaf.DocumentID // of a past version
+	Share        *sheaf.Share
 	Subscription *sheaf.Subscription
 }
 
 // Export calls each for every record of a workspace, as of one moment: folders, parents before
 // their children, brandings, projects, documents without the deleted, each followed by its past versions, newest
-// first, and subscriptions. It returns NotFound for an unknown workspace, and what each returns.
+// first, shares without those of deleted documents, and subscriptions. It returns NotFound for an unknown workspace, and
+// what each returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		ws, err := r.Workspace(id)
@@ -48,6 +50,9 @@ func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) erro
 		return err
 	}
 	if err := r.EachDocument(id, func(d sheaf.Document) error { return exportDocument(r, id, d, each) }); err != nil {
+		return err
+	}
+	if err := r.EachShare(id, func(s sheaf.Share) error { return each(Exported{Share: &s}) }); err != nil {
 		return err
 	}
 	all, err := r.EventSubscriptions(id)

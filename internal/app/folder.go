@@ -270,7 +270,7 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		if err != nil {
 			return nothing, err
 		}
-		most := w.share(at, max(size.Folders, size.Filed))
+		most := w.portion(at, max(size.Folders, size.Filed))
 		switch {
 		case most == 0:
 			return nothing, nil

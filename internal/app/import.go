@@ -28,17 +28,18 @@ type ImportRecord struct {
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
 	Version              *ImportVersion
+	Share                *ImportShare
 	Subscription         *sheaf.SubscriptionChange
 
 	text store.Text // of a document or a version: checkBatch prepares it, before the transaction
 }
 
 // ImportCount counts records by kind.
-type ImportCount struct{ Folders, Brandings, Projects, Documents, Versions, Subscriptions int64 }
+type ImportCount struct{ Folders, Brandings, Projects, Documents, Versions, Shares, Subscriptions int64 }
 
 // Sum is how many records there are of all kinds.
 func (c ImportCount) Sum() int64 {
-	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Subscriptions
+	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Shares + c.Subscriptions
 }
 
 func (c *ImportCount) add(d ImportCount) {
@@ -47,6 +48,7 @@ func (c *ImportCount) add(d ImportCount) {
 	c.Projects += d.Projects
 	c.Documents += d.Documents
 	c.Versions += d.Versions
+	c.Shares += d.Shares
 	c.Subscriptions += d.Subscriptions
 }
 
@@ -102,6 +104,8 @@ func (o Operator) CheckImport(r ImportRecord) error {
 		return firstError(checkNewDocument(*r.Document), o.checkVersion(r.Version))
 	case r.Version != nil:
 		return firstError(checkNewDocument(sheaf.DocumentChange{Title: r.Version.Title, Content: r.Version.Content}), o.checkVersion(r.Version))
+	case r.Share != nil:
+		return r.Share.CheckNew()
 	}
 	return o.app.checkNewSubscription(*r.Subscription)
 }
@@ -179,6 +183,10 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 // the events are in that of the records.
 func (w *work) saveImport(im *importing) (Imported, error) {
 	w.ws = im.ws
+	for _, s := range im.newShares {
+		s.Token = sheaf.NewShareToken(w.app.random)
+		*s = w.app.shown(*s)
+	}
 	for _, c := range im.created {
 		w.emit(c.event, c.id, c.record)
 	}
@@ -197,6 +205,9 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 		return im.out, err
 	}
 	if err := w.saveVersions(im); err != nil {
+		return im.out, err
+	}
+	if err := w.InsertShares(w.ws.ID, im.newShares); err != nil {
 		return im.out, err
 	}
 	for i := range im.out.Subscriptions {

@@ -23,6 +23,7 @@ type importing struct {
 	brandings     map[sheaf.BrandingID]bool
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
+	shares        map[sheaf.ShareID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
 	current       importedDocument
 
@@ -40,6 +41,7 @@ type importing struct {
 	newDocuments []store.NewDocument
 	newVersions  []store.NewVersion
 	newTexts     []acceptedText
+	newShares    []*sheaf.Share // whose addresses are made when they are saved
 }
 
 // creation is an event to emit.
@@ -52,7 +54,7 @@ type creation struct {
 func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{},
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
-		documents: map[sheaf.DocumentID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
+		documents: map[sheaf.DocumentID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}}
 }
@@ -60,7 +62,7 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 // nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
 func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newBrandings, im.newProjects = Imported{}, nil, nil, nil, nil
-	im.newDocuments, im.newVersions, im.newTexts = nil, nil, nil
+	im.newDocuments, im.newVersions, im.newTexts, im.newShares = nil, nil, nil, nil
 }
 
 // judge accepts the records in their order, or returns a *RecordError for the first that is
@@ -82,6 +84,8 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 			err = im.acceptDocument(r, record)
 		case record.Version != nil:
 			err = im.acceptVersion(r, record)
+		case record.Share != nil:
+			err = im.acceptShare(record)
 		default:
 			err = im.acceptSubscription(r, record)
 		}
@@ -98,6 +102,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var brandings []sheaf.BrandingID
 	var projects []sheaf.ProjectID
 	var documents []sheaf.DocumentID
+	var shares []sheaf.ShareID
 	for _, b := range batch {
 		switch {
 		case b.Folder != nil:
@@ -112,6 +117,11 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		case b.Document != nil:
 			documents = append(documents, sheaf.DocumentID(b.ID))
 			projects = appendID(projects, b.Document.ProjectID)
+		case b.Share != nil:
+			brandings = appendID(brandings, b.Share.BrandingID)
+			shares = append(shares, sheaf.ShareID(b.ID))
+			projects = append(projects, sheaf.ProjectID(b.Share.ResourceID.Value))
+			documents = append(documents, sheaf.DocumentID(b.Share.ResourceID.Value))
 		}
 	}
 	if err := learn(im.folders, im.ws.ID, folders, r.FoldersByID); err != nil {
@@ -124,6 +134,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		return err
 	}
 	if err := im.findHolders(r, batch); err != nil {
+		return err
+	}
+	if err := learn(im.shares, im.ws.ID, shares, r.KnownShares); err != nil {
 		return err
 	}
 	return learn(im.documents, im.ws.ID, documents, r.KnownDocuments)

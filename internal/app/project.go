@@ -161,8 +161,8 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	return p, w.UpdateProject(w.ws.ID, before, p)
 }
 
-// DeleteProject removes the project for good. Its documents stay, in no project. More than 10,000
-// of them leave it first, in chunks, and it goes with the last.
+// DeleteProject removes the project for good, with its shares. Its documents stay, in no project. More
+// than 10,000 of both leave it first, in chunks, and it goes with the last.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
@@ -179,12 +179,19 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 		if err != nil {
 			return nothing, err
 		}
-		most := w.share(at, n)
+		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfProject, string(id), a.cascades.Whole+1)
+		if err != nil {
+			return nothing, err
+		}
+		most := w.portion(at, n+shares)
 		switch {
 		case most == 0:
 			return nothing, nil
-		case n > most:
+		case n+shares > most:
 			return part, w.emptyProject(p, most)
+		}
+		if _, err := w.unshare(sheaf.ShareOfProject, string(id), math.MaxInt64); err != nil {
+			return nothing, err
 		}
 		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
 		if _, err := w.unlinkDocuments(id, math.MaxInt64); err != nil {
@@ -195,9 +202,13 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 	})
 }
 
-// emptyProject takes at most so many documents out of the project.
+// emptyProject ends shares of the project, and takes documents out of it, at most so many of both.
 func (w *work) emptyProject(p sheaf.Project, most int64) error {
-	shown, err := w.unlinkDocuments(p.ID, most)
+	ended, err := w.unshare(sheaf.ShareOfProject, string(p.ID), most)
+	if err != nil || ended == most {
+		return err
+	}
+	shown, err := w.unlinkDocuments(p.ID, most-ended)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	now := a.now()
 	hash := tokenHash(token)
 	var stored store.Session
-	s, err := readShare(ctx, a, a.sessions.share(hash), func(r *store.Reader) (s Session, err error) {
+	s, err := readPart(ctx, a, a.sessions.part(hash), func(r *store.Reader) (s Session, err error) {
 		if stored, err = r.Session(hash); err != nil {
 			return s, err
 		}
@@ -178,17 +178,17 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 // maxKnownSessions bounds the memory of sessions: some 200 bytes each.
 const maxKnownSessions = 10_000
 
-// knownSessions remembers whose sessions were found before. It decides nothing but whose share of
+// knownSessions remembers whose sessions were found before. It decides nothing but whose part of
 // the store's connections is used to look for the session again: the person's own. Without it all
-// would look in one share, which somebody who sends made-up cookies could keep full.
+// would look in one part, which somebody who sends made-up cookies could keep full.
 type knownSessions struct {
 	mu   sync.Mutex              // guards user
 	user map[string]sheaf.UserID // by the hash of the token; at most maxKnownSessions
 }
 
-// share names the share of the connections to look for the session in; empty is that of everybody
+// part names the part of the connections to look for the session in; empty is that of everybody
 // who is not known.
-func (k *knownSessions) share(hash []byte) string {
+func (k *knownSessions) part(hash []byte) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if user, ok := k.user[string(hash)]; ok {

@@ -268,7 +268,7 @@ func TestSession_UnknownCookiesTakeNoPlaceFromKnownOnes(t *testing.T) {
 		for range many {
 			strangers.Go(func() {
 				// Who finds no place is refused after a while; that is all the same here.
-				_, err := readShare(t.Context(), a, a.sessions.share(tokenHash("made up")), func(*store.Reader) (bool, error) {
+				_, err := readPart(t.Context(), a, a.sessions.part(tokenHash("made up")), func(*store.Reader) (bool, error) {
 					settled.Add(1)
 					<-release
 					return true, nil
@@ -304,11 +304,11 @@ func TestKnownSessions_AreBoundedAndForgotten(t *testing.T) {
 		t.Errorf("%d are known, want %d", len(k.user), maxKnownSessions)
 	}
 	k.know([]byte("x"), "ada")
-	if got := k.share([]byte("x")); got != "user ada" {
+	if got := k.part([]byte("x")); got != "user ada" {
 		t.Errorf("the share is %q", got)
 	}
 	k.forget([]byte("x"))
-	if got := k.share([]byte("x")); got != "" {
+	if got := k.part([]byte("x")); got != "" {
 		t.Errorf("the share of a session that has ended is %q", got)
 	}
 }

@@ -7,8 +7,9 @@
 //	{"kind":"project","id":…}
 //	{"kind":"document","id":…}        with its present text
 //	{"kind":"version","document_id":…} its past versions, newest first, without a gap
+//	{"kind":"share","id":…}           without its address and its password
 //	{"kind":"subscription","id":…}    without its secret
-//	{"kind":"end","records":5}        without it the file is torn
+//	{"kind":"end","records":6}        without it the file is torn
 //
 // docs/import-export.md describes it for others who write one. Whether a record may be added is
 // decided by app alone.
@@ -27,6 +28,7 @@ const (
 	kindProject      = "project"
 	kindDocument     = "document"
 	kindVersion      = "version"
+	kindShare        = "share"
 	kindSubscription = "subscription"
 	kindEnd          = "end"
 )

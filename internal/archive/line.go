@@ -66,6 +66,7 @@ var kindFields = map[string][]string{
 	kindDocument: {"id", "title", "description", "project_id", "external_id", "url", "metadata",
 		"content", "version", "version_user_id", "version_key_id", "version_created_at", "created_at", "updated_at"},
 	kindVersion:      {"document_id", "version", "title", "content", "user_id", "key_id", "created_at"},
+	kindShare:        {"id", "resource_type", "resource_id", "has_password", "expires_at", "branding_id", "listed", "created_at", "updated_at"},
 	kindSubscription: {"id", "name", "url", "events", "header_names", "created_at", "updated_at"},
 	kindEnd:          {"records"},
 }
@@ -106,7 +107,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, branding, project, document, version or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, branding, project, document, version, share or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -174,6 +175,10 @@ func (out *line) read(f *strict.Fields) {
 		r.Version = readPresent(f)
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),
 			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
+	case kindShare:
+		r.Share = &app.ImportShare{HasPassword: f.Bool("has_password").Value, ShareChange: sheaf.ShareChange{ResourceType: f.Text("resource_type"),
+			ResourceID: referenceTo[string](f, "resource_id"), ExpiresAt: f.Time("expires_at"),
+			BrandingID: referenceTo[sheaf.BrandingID](f, "branding_id"), Listed: f.Bool("listed")}}
 	case kindSubscription:
 		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events")}
 		out.headers = f.Texts("header_names").Value

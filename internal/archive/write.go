@@ -51,6 +51,9 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 	case e.Version != nil:
 		count.Versions++
 		return kindVersion, versionFields(e.VersionOf, e.Version)
+	case e.Share != nil:
+		count.Shares++
+		return kindShare, shareFields(e.Share)
 	}
 	count.Subscriptions++
 	return kindSubscription, subscriptionFields(e.Subscription)
@@ -93,6 +96,21 @@ func projectFields(p *sheaf.Project) sheaf.RecordFunc {
 		o.Metadata("metadata", p.Metadata)
 		o.Time("created_at", p.CreatedAt)
 		o.Time("updated_at", p.UpdatedAt)
+	}
+}
+
+// shareFields leaves out how often it was seen, its address, and its password but for that it has one.
+func shareFields(s *sheaf.Share) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		o.Text("id", string(s.ID))
+		o.Text("resource_type", string(s.ResourceType))
+		o.Text("resource_id", s.ResourceID)
+		o.Bool("has_password", s.PasswordHash != "")
+		o.OptTime("expires_at", s.ExpiresAt)
+		o.OptText("branding_id", (*string)(s.BrandingID))
+		o.Bool("listed", s.Listed)
+		o.Time("created_at", s.CreatedAt)
+		o.Time("updated_at", s.UpdatedAt)
 	}
 }
 

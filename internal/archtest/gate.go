@@ -25,7 +25,9 @@ var asking = []string{"read", "write", "cascade"}
 // unasked are the ways to the store that ask nobody, since who uses them has no Caller.
 var unasked = []exemption{
 	{"readUnasked", "finding out who somebody is, and the operator"},
-	{"readShare", "readUnasked, and the sessions that are known"},
+	{"readPart", "readUnasked, and the sessions that are known"},
+	{"readShown", "the reader of a share, who has its address"},
+	{"OpenShare", "it finds the share of an address"},
 	{"writeUnasked", "the same, changing something"},
 	{"operate", "the operator, in a workspace"},
 	{"Export", "the operator, who reads all of a workspace"},

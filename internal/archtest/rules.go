@@ -30,6 +30,7 @@ var rules = []rule{
 	{part: "internal/httpapi", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/ratewindow", "internal/tally", "internal/obs", "internal/icon", "internal/render", "internal/failpoint"}},
 	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/look", "internal/render"}},
+	{part: "internal/publish", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/look", "internal/render"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 

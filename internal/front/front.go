@@ -7,7 +7,8 @@
 //
 //	http.Server ── Front ─┬─ httpapi.Server   /            whatever is nobody else's
 //	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
-//	                      └─ console.Console  /w/ …
+//	                      ├─ console.Console  /w/ …
+//	                      └─ publish.Publisher /s/ …
 //
 // To mount another edge: give it the three methods of Edge, and name it with its paths where
 // cmd/sheaf makes the Front. Serve gets an Exchange: the request, the way to answer it, and the
@@ -208,14 +209,20 @@ func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
 }
 
-// loggedPath leaves out the tokens of one-time links, and bounds what a client can put into the
-// log.
+// loggedPath leaves out the tokens of one-time links and of shares, and bounds what a client can put into
+// the log.
 func loggedPath(path string) string {
-	for _, link := range []string{"/setup/", "/invite/"} {
-		if rest, ok := strings.CutPrefix(path, link); ok && rest != "" {
-			return link + "redacted"
+	for _, link := range []string{"/setup/", "/invite/", "/s/"} {
+		// Wherever it stands and however it is written: a path that leads nowhere may have a secret too.
+		if at := strings.Index(strings.ToLower(path), link); at >= 0 && at+len(link) < len(path) {
+			return clipPath(path[:at]) + link + "redacted"
 		}
 	}
+	return clipPath(path)
+}
+
+// clipPath bounds a path.
+func clipPath(path string) string {
 	if len(path) > maxLoggedPath {
 		return path[:maxLoggedPath] + "…"
 	}

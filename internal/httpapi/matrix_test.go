@@ -53,6 +53,11 @@ GET /api/v1/documents/{id}/versions: documents:read
 GET /api/v1/documents/{id}/versions/{n}: documents:read
 GET /api/v1/documents/{id}/versions/{n}/diff: documents:read
 POST /api/v1/documents/{id}/versions/{n}/restore: documents:write
+GET /api/v1/shares: shares:read
+POST /api/v1/shares: shares:write documents:read media:read
+GET /api/v1/shares/{id}: shares:read
+PATCH /api/v1/shares/{id}: shares:write documents:read media:read
+DELETE /api/v1/shares/{id}: shares:write
 GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
@@ -121,7 +126,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
 const anyBody = `{"name":"n","title":"t","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
-	"content":"c",
+	"content":"c","listed":true,
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
 
 // resources makes one of each noun that stands before an {id}, and returns their ids.
@@ -133,6 +138,7 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 	for _, noun := range []string{"projects", "folders", "brandings", "documents", "events", "api-keys"} {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
+	made["shares"] = c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": made["documents"]}).Text(t, "id")
 	made["deliveries"] = c.GET("/api/webhooks/subscriptions/" + made["subscriptions"] + "/deliveries").IDs(t)[0]
 	return made
 }
@@ -164,7 +170,7 @@ func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
 	return c.Do(r.Method, path, nil)
 }
 
-// D8, D11, D50, D51, D53: every route, with every sort of key that opens nothing.
+// D8, D11, D50, D51, D53, D121: every route, with every sort of key that opens nothing.
 func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
@@ -272,6 +278,9 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"PATCH", "/api/v1/brandings/" + own["brandings"], `{"folder_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/brandings/" + own["brandings"] + "/move", `{"folder_id":"%s"}`, "folders", 404},
 			{"GET", "/api/v1/brandings?folder_id=%s", "", "folders", 200},
+			{"POST", "/api/v1/shares", `{"resource_type":"document","resource_id":"%s"}`, "documents", 404},
+			{"POST", "/api/v1/shares", `{"resource_type":"project","resource_id":"%s"}`, "projects", 404},
+			{"GET", "/api/v1/shares?resource_id=%s", "", "documents", 200},
 			{"GET", "/api/v1/projects?folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/folders?parent_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
@@ -322,7 +331,7 @@ func same(t *testing.T, want, got *apitest.Response) {
 func everything(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, path := range []string{"v1/projects", "v1/folders", "v1/brandings", "v1/documents", "v1/events", "webhooks/subscriptions"} {
+	for _, path := range []string{"v1/projects", "v1/folders", "v1/brandings", "v1/documents", "v1/shares", "v1/events", "webhooks/subscriptions"} {
 		out[path] = string(c.GET("/api/"+path+"?limit=100").Want(t, 200).Body)
 	}
 	return out

@@ -93,6 +93,9 @@ func (s *Server) allRoutes() []route {
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	looksRead, looksWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
+	// What a share shows, its maker must be allowed to read; of a project, app asks for projects:read
+	// too.
+	publish := needs(sheaf.SharesWrite, sheaf.DocumentsRead, sheaf.MediaRead)
 	return []route{
 		cachedGet("/api/v1/projects", read, s.listProjects),
 		post("/api/v1/projects", write, s.createProject),
@@ -131,6 +134,12 @@ func (s *Server) allRoutes() []route {
 		get("/api/v1/documents/{id}/versions/{n}", docsRead, s.getVersion),
 		get("/api/v1/documents/{id}/versions/{n}/diff", docsRead, s.diffVersions),
 		act("/api/v1/documents/{id}/versions/{n}/restore", docsWrite, s.restoreVersion),
+
+		get("/api/v1/shares", needs(sheaf.SharesRead), s.listShares),
+		post("/api/v1/shares", publish, s.createShare),
+		get("/api/v1/shares/{id}", needs(sheaf.SharesRead), s.getShare),
+		patch("/api/v1/shares/{id}", publish, s.updateShare),
+		remove("/api/v1/shares/{id}", needs(sheaf.SharesWrite), s.deleteShare),
 
 		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 

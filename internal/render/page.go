@@ -111,4 +111,6 @@ func (p *Page) ids(kind addressKind) (ids []string) {
 func (p *Page) Plain() bool { return p.plain }
 
 // size is about how many bytes the page takes.
-func (p *Page) size() int { return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening) }
+func (p *Page) size() int {
+	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening)
+}

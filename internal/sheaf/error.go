@@ -73,6 +73,7 @@ const (
 	CodeConflict            Code = "CONFLICT"
 	CodePreconditionFailed  Code = "PRECONDITION_FAILED"
 	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
+	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
 	CodeUnavailable         Code = "UNAVAILABLE"
 )
 

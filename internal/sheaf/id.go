@@ -21,6 +21,7 @@ type (
 	InvitationID   string
 	BrandingID     string
 	MediumID       string
+	ShareID        string
 )
 
 // EventPrefix begins every event's identifier.

@@ -109,6 +109,14 @@ func (o *Object) Derived(name string, v int64) {
 	}
 }
 
+// DerivedTime is Derived for a timestamp, or null.
+func (o *Object) DerivedTime(name string, t *time.Time) {
+	o.OptTime(name, t)
+	if o.track {
+		o.spans[len(o.spans)-1].derived = true
+	}
+}
+
 // Bool appends true or false.
 func (o *Object) Bool(name string, v bool) {
 	o.name(name)

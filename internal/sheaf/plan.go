@@ -48,6 +48,26 @@ func (p Plan) MaxSubscriptions() int {
 	return 0
 }
 
+// MaxShares is how many shares a workspace may have.
+func (p Plan) MaxShares() int {
+	switch p {
+	case Pro:
+		return 1_000
+	case Business:
+		return 10_000
+	}
+	return 0
+}
+
+// AllowShares returns PLAN_REQUIRED unless the plan includes making and changing shares. Those that
+// exist stay on every plan.
+func (p Plan) AllowShares() error {
+	if p.Paid() {
+		return nil
+	}
+	return PlanRequiredf("sharing needs the Pro or Business plan, this workspace is on %s: upgrade it to make or change shares; those that it has stay", p)
+}
+
 // AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that type: project folders
 // need Pro, branding folders Business.
 func (p Plan) AllowFolders(t EntityType) error {

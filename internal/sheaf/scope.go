@@ -8,7 +8,8 @@ import (
 // Scope is a right that a key is granted. A write scope does not imply read.
 type Scope string
 
-// The scopes. EventsRead and WebhooksWrite expose all of a workspace's content.
+// The scopes. EventsRead and WebhooksWrite expose all of a workspace's content. SharesRead exposes the
+// addresses of shares, and with them what is shared without a password.
 const (
 	ProjectsRead   Scope = "projects:read"
 	ProjectsWrite  Scope = "projects:write"

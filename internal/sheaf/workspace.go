@@ -20,6 +20,7 @@ type Workspace struct {
 	Documents     int64 // how many there are, without the deleted ones
 	Subscriptions int64 // how many there are
 	Brandings     int64 // how many there are
+	Shares        int64 // how many there are
 	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media
 
 	// DefaultBranding is the look of shares that name none; empty: there is none.

@@ -79,3 +79,17 @@ func (r *Reader) EachPastVersion(ws sheaf.WorkspaceID, id sheaf.DocumentID, each
 	}
 	return nil
 }
+
+const exportShares = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE ws = $1 AND NOT EXISTS (
+  SELECT 1 FROM documents d
+  WHERE d.ws = shares.ws AND d.id = shares.resource_id AND d.deleted_at IS NOT NULL)
+ORDER BY number`
+
+// EachShare calls each for the workspace's shares in the order of their creation, without those of
+// deleted documents.
+func (r *Reader) EachShare(ws sheaf.WorkspaceID, each func(sheaf.Share) error) error {
+	return r.each(exportShares, func(w *row) error { return each(ScanShare(w)) }, ws)
+}

@@ -50,6 +50,8 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = idBytes(string(a))
 		case *sheaf.MediumID:
 			args[i] = optBytes(a)
+		case sheaf.ShareID:
+			args[i] = idBytes(string(a))
 		case sheaf.DocumentID:
 			args[i] = idBytes(string(a))
 		case sheaf.SubscriptionID:

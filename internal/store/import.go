@@ -37,6 +37,7 @@ var (
 	knownProjects = newKnown("projects")
 	// A deleted document can be restored, and so is known.
 	knownDocuments = newKnown("documents")
+	knownShares    = newKnown("shares")
 )
 
 func newKnown(table string) *engine.Bulk {
@@ -58,6 +59,11 @@ func (r *Reader) KnownProjects(ws sheaf.WorkspaceID, ids []sheaf.ProjectID) (map
 // included.
 func (r *Reader) KnownDocuments(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
 	return known(r, knownDocuments, ws, ids)
+}
+
+// KnownShares tells which of the shares the workspace has.
+func (r *Reader) KnownShares(ws sheaf.WorkspaceID, ids []sheaf.ShareID) (map[sheaf.ShareID]bool, error) {
+	return known(r, knownShares, ws, ids)
 }
 
 var (

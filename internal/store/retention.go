@@ -243,36 +243,35 @@ LIMIT $4`
 // goes whole, with a thousand at most, so that nobody restores a part of it.
 const purgedVersions = 200
 
-// DeleteTrash removes the workspace's deleted documents up to an end, those that were deleted longest
-// ago first, at most that many and fewer where they have many versions. It returns how many of so many
-// it has dealt with: fewer than asked for when no more are there. One that was restored meanwhile
-// stays, and so does one that was deleted again: its place is another.
-func (tx *Tx) DeleteTrash(ws sheaf.WorkspaceID, now time.Time, end TrashEnd, most int) (int64, error) {
-	// Nobody restores one meanwhile.
-	w, err := tx.LockWorkspace(ws)
+// DeleteTrash removes deleted documents of a workspace that this transaction holds, up to an end, those
+// that were deleted longest ago first, at most that many and fewer where they have many versions. It
+// returns how many of so many it has dealt with: fewer than asked for when no more are there. One that
+// was restored meanwhile stays, and so does one that was deleted again: its place is another.
+//
+// It calls first before it removes a document, for what hangs on it; with later, the document stays and
+// so do those behind it, until the next time. The counters are the caller's to save.
+func (tx *Tx) DeleteTrash(w *sheaf.Workspace, end TrashEnd, most int, first func(sheaf.DocumentID) (later bool, err error)) (int64, error) {
+	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], w.ID, end.deletedAt, end.number, most)
 	if err != nil {
 		return 0, err
 	}
-	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], ws, end.deletedAt, end.number, most)
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	removed, versions := int64(len(ids)), int64(0)
+	versions := int64(0)
 	for _, id := range ids {
-		if versions >= purgedVersions {
-			removed = int64(most) // there are others
-			break
+		later, err := first(id)
+		if err != nil {
+			return 0, err
 		}
-		gone, err := tx.PurgeDocument(ws, id)
+		if later || versions >= purgedVersions {
+			return int64(most), nil // there are others
+		}
+		gone, err := tx.PurgeDocument(w.ID, id)
 		if err != nil {
 			return 0, err
 		}
 		versions += gone.Versions
 		w.Storage -= gone.Bytes
 	}
-	// What lists the deleted ones changes with that, and so the workspace's version.
-	w.Version = NextVersion(w.Version, now)
-	return removed, tx.SaveWorkspace(w)
+	return int64(len(ids)), nil
 }
 
 const selectTrashed = `

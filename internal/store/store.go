@@ -30,7 +30,10 @@ type Store struct {
 	// tells the other nodes, on PostgreSQL. The one that is not needed is nil.
 	credentials *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
 	neighbours  *neighbours
-	numbers     *numbers
+	// shares has what the tokens of shares lead to, as credentials has what keys stand for; nil where
+	// that is nil.
+	shares  *engine.Freshness[string, sheaf.WorkspaceID, sheaf.Shared]
+	numbers *numbers
 
 	mu        sync.RWMutex // guards listeners
 	listeners []func(Note)
@@ -42,6 +45,7 @@ type Note struct {
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
+	Shares        bool // a share changed; nobody is told
 	Recorded      bool // attempts were recorded; nothing becomes due by it
 	// Workspaces are those whose log, deliveries or subscriptions changed: only who shows one of
 	// them has to look.
@@ -73,6 +77,7 @@ func (n *Note) add(m Note) {
 	n.Deliveries = n.Deliveries || m.Deliveries
 	n.Subscriptions = n.Subscriptions || m.Subscriptions
 	n.Credentials = n.Credentials || m.Credentials
+	n.Shares = n.Shares || m.Shares
 	n.Recorded = n.Recorded || m.Recorded
 	n.AnyLane = n.AnyLane || m.AnyLane
 	n.Workspaces.AddAll(m.Workspaces)
@@ -110,6 +115,7 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	s := &Store{log: o.Log, numbers: newNumbers()}
 	if o.DatabaseURL == "" {
 		s.credentials = engine.NewFreshness[sheaf.KeyHash](func(c sheaf.Credential) sheaf.WorkspaceID { return c.Workspace })
+		s.shares = engine.NewFreshness[string](func(v sheaf.Shared) sheaf.WorkspaceID { return v.Workspace })
 	} else {
 		s.neighbours = newNeighbours()
 	}
@@ -141,7 +147,7 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	}
 	settled := func(bool) {}
 	if s.credentials != nil {
-		settled = s.credentials.Unsettle(touched, note.Credentials)
+		settled = both(s.credentials.Unsettle(touched, note.Credentials), s.shares.Unsettle(touched, note.Shares))
 	}
 	return func(committed bool) {
 		settled(committed)
@@ -156,9 +162,18 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	}
 }
 
+// both calls one function after the other.
+func both(first, second func(bool)) func(bool) {
+	return func(committed bool) {
+		first(committed)
+		second(committed)
+	}
+}
+
 // elsewhere is called when another process has committed something.
 func (s *Store) elsewhere() {
 	s.credentials.Forget()
+	s.shares.Forget()
 	s.announce(everything)
 }
 

@@ -41,6 +41,9 @@ type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Now   func() time.Time // the clock that decides what is old: see clock.go
+	// PurgeTrash removes deleted documents of a workspace for good, up to an end, at most so many
+	// records at once, and returns how many it has dealt with. Who is told of that, the rules say.
+	PurgeTrash func(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd, most int) (int64, error)
 	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
 	MostTrash int
 	Retention time.Duration // of events and deliveries, and of keys that are dead
@@ -123,7 +126,7 @@ func (s *Sweeper) Once(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.trash(ctx, v.now); err != nil {
+	if err := s.trash(ctx); err != nil {
 		return err
 	}
 	if err := s.oldTrash(ctx, v); err != nil {
@@ -139,7 +142,7 @@ func (s *Sweeper) Once(ctx context.Context) error {
 }
 
 // trash removes deleted documents that are too many, the longest deleted first.
-func (s *Sweeper) trash(ctx context.Context, now time.Time) error {
+func (s *Sweeper) trash(ctx context.Context) error {
 	if s.MostTrash == 0 {
 		return nil
 	}
@@ -153,13 +156,13 @@ func (s *Sweeper) trash(ctx context.Context, now time.Time) error {
 		if ws.LastNumber <= int64(s.MostTrash) || err != nil {
 			continue
 		}
-		err = s.tooMuchTrash(ctx, ws.ID, now)
+		err = s.tooMuchTrash(ctx, ws.ID)
 	}
 	return err
 }
 
 // tooMuchTrash removes the deleted documents of a workspace that are too many now.
-func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID, now time.Time) error {
+func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID) error {
 	var end store.TrashEnd
 	found := false
 	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
@@ -169,7 +172,7 @@ func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID, now ti
 	if err != nil || !found {
 		return err
 	}
-	return s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws, now, end, batch) })
+	return s.purge(ctx, ws, end)
 }
 
 // oldTrash removes documents that were deleted long enough ago. What was deleted before a program was
@@ -194,10 +197,20 @@ func (s *Sweeper) oldTrash(ctx context.Context, v view) error {
 	}
 	for _, ws := range trashed {
 		if err == nil {
-			err = s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteTrash(ws, v.now, store.TrashBefore(old), batch) })
+			err = s.purge(ctx, ws, store.TrashBefore(old))
 		}
 	}
 	return err
+}
+
+// purge removes deleted documents of a workspace up to an end, a batch at a time, until it finds less.
+func (s *Sweeper) purge(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd) error {
+	for ctx.Err() == nil {
+		if n, err := s.PurgeTrash(ctx, ws, end, batch); err != nil || n < batch {
+			return err
+		}
+	}
+	return nil
 }
 
 // oldVersions removes old versions of documents that have many.

@@ -139,7 +139,8 @@ func (y *yard) start() {
 	y.Helper()
 	epoch := y.Clock.Now().Add(-y.set)
 	y.s = sweep.New(sweep.Config{Store: y.Store, Log: slog.New(slog.NewTextHandler(&y.told, nil)), Now: y.Clock.Now, Retention: retention,
-		Elapsed: func() time.Duration { return y.Clock.Now().Add(-y.set).Sub(epoch) }})
+		PurgeTrash: y.App.Operator().PurgeTrash,
+		Elapsed:    func() time.Duration { return y.Clock.Now().Add(-y.set).Sub(epoch) }})
 	y.sweep()
 }
 
@@ -372,6 +373,38 @@ func TestOnce_RemovesDeletedDocumentsWithTextsAndVersions(t *testing.T) {
 		}
 		if violations := y.Doctor(); len(violations) > 0 {
 			y.Errorf("the doctor: %q", violations)
+		}
+	})
+}
+
+// D112: documents that go from the trash take their shares along, each with its event, however many
+// they are.
+func TestTrash_SharesGoWithTheirDocument(t *testing.T) {
+	each(t, func(y *yard) {
+		c := y.ws.Client("")
+		d := c.POST("/api/v1/documents", map[string]string{"title": "d"}).Want(y.T, 201).Text(y.T, "id")
+		const many = 450 // two batches, and more
+		for range many {
+			c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": d}).Want(y.T, 201)
+		}
+		stays := c.POST("/api/v1/documents", map[string]string{"title": "stays"}).Want(y.T, 201).Text(y.T, "id")
+		c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": stays}).Want(y.T, 201)
+		c.DELETE("/api/v1/documents/"+d).Want(y.T, 204)
+		y.s.TrashRetention = 24 * time.Hour
+		y.sweep()
+		if n := c.GET("/api/v1/shares?limit=1").Want(y.T, 200).JSON["total"]; n != many+1.0 {
+			y.Fatalf("%v shares while the document is in the trash", n)
+		}
+		y.Clock.Advance(25 * time.Hour)
+		y.sweep()
+		if n := c.GET("/api/v1/shares?limit=1").Want(y.T, 200).JSON["total"]; n != 1.0 {
+			y.Errorf("%v shares are left", n)
+		}
+		if n := c.GET("/api/v1/events?type=share.deleted&limit=1").Want(y.T, 200).JSON["total"]; n != float64(many) {
+			y.Errorf("%v events tell of them", n)
+		}
+		if n := c.GET("/api/v1/documents?deleted=true").JSON["total"]; n != 0.0 {
+			y.Errorf("%v documents are in the trash", n)
 		}
 	})
 }

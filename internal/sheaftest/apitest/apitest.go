@@ -17,6 +17,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
@@ -52,6 +53,8 @@ type Config struct {
 	TrustedProxy []netip.Prefix
 	// Beside are edges that are mounted beside the API.
 	Beside []front.Mount
+
+	shares *publish.Publisher // that WithShares mounted
 }
 
 // Option changes how the service is set up, before it starts.

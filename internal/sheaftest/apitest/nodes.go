@@ -15,6 +15,7 @@ import (
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -28,6 +29,7 @@ type node struct {
 	app     *app.App
 	front   *front.Front
 	handler *httpapi.Server
+	shares  *publish.Publisher // nil unless WithShares mounted them
 }
 
 // Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that gives them
@@ -41,6 +43,9 @@ func Nodes(t testing.TB, options ...Option) *API {
 	return openNodes(t, store.Options{DatabaseURL: copies.URL(t)}, 2, options)
 }
 
+// Address is what the addresses of shares begin with.
+const Address = "https://sheaf.test"
+
 // startNode opens the store anew and serves it.
 func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	a.t.Helper()
@@ -50,13 +55,13 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	}
 	n := &node{store: s}
 	n.index = search.New(search.Config{Store: s, Folder: a.Options.Folder, DatabaseURL: a.Options.DatabaseURL, Log: a.Options.Log, Now: a.Clock.Now})
-	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Webhooks: a.Webhooks.rules(),
+	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Webhooks: a.Webhooks.rules(), Address: Address,
 		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
 	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}}
 	for _, change := range options {
 		change(&c)
 	}
-	n.handler = httpapi.New(c.Config)
+	n.handler, n.shares = httpapi.New(c.Config), c.shares
 	n.front = c.mount(n.handler)
 	s.OnCommit(func(note store.Note) {
 		if note.Events {
@@ -79,6 +84,36 @@ func Serve(c httpapi.Config) *front.Front { return Config{Config: c}.mount(httpa
 // WithConsole mounts the console beside the API.
 func WithConsole(c *Config) {
 	c.Beside = append(c.Beside, front.Mount{Edge: console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now}), Name: "console", Paths: console.Paths})
+}
+
+// WithShares mounts the pages of shares beside the API. An address may ask for any number of them.
+func WithShares(c *Config) { withShares(c, 0) }
+
+// WithLimitedShares is WithShares, with the bound on what an address asks for.
+func WithLimitedShares(c *Config) { withShares(c, 120) }
+
+func withShares(c *Config, limit int) {
+	limiter := c.Limiter
+	c.shares = publish.New(publish.Config{App: c.App, Log: c.Log, Now: c.Now, Admit: func(ctx context.Context, name string, now time.Time) time.Duration {
+		d := limiter.Admit(ctx, name, limit, ratewindow.Group{}, now)
+		if d.Admitted {
+			return 0
+		}
+		return time.Duration(d.RetryAfter) * time.Second
+	}})
+	c.Beside = append(c.Beside, front.Mount{Edge: c.shares, Name: "share", Paths: publish.Paths})
+}
+
+// WriteViews writes now how often shares were seen, which the program does every few seconds.
+func (a *API) WriteViews() {
+	a.t.Helper()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, n := range a.nodes {
+		if err := n.shares.Run(ended); err != nil {
+			a.t.Fatal(err)
+		}
+	}
 }
 
 // watch lets the nodes tell each other of their commits. The function that it returns ends that.

@@ -44,6 +44,7 @@ var plants = []plant{
 	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
+	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
 	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
@@ -133,6 +134,21 @@ var plants = []plant{
 		`UPDATE texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + `)
 		 WHERE ws = {n} AND hash <> ` + presentHash}},
 	{check: "text hash: packed in no known form", sql: []string{`UPDATE texts SET form = 99 WHERE ws = {n} AND hash = ` + presentHash}},
+
+	{check: "share resource", sql: []string{
+		`UPDATE events SET body = replace(body, {text}(SELECT resource_id FROM shares s WHERE s.ws = {n} AND s.listed = 1){end}, '{lost}')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
+		`UPDATE shares SET resource_id = {nowhere} WHERE ws = {n} AND listed = 1`}},
+	{check: "share resource: of another kind", sql: []string{
+		`UPDATE events SET body = replace(body, '"resource_type":"document"', '"resource_type":"project"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 0)`,
+		`UPDATE shares SET resource_type = 2 WHERE ws = {n} AND listed = 0`}},
+	{check: "share branding", sql: []string{
+		`UPDATE events SET body = replace(body, '"branding_id":null', '"branding_id":"{lost}"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
+		`UPDATE shares SET branding_id = {nowhere} WHERE ws = {n} AND listed = 1`}},
+	{check: "share event", sql: []string{`UPDATE shares SET expires_at = 1 WHERE ws = {n} AND listed = 1`}},
+	{check: "share event: another address", sql: []string{`UPDATE shares SET token = 'x' || substr(token, 2) || 'x' WHERE ws = {n} AND listed = 1`}},
 
 	{check: "event gap", sql: []string{`DELETE FROM events WHERE ws = {n} AND type = 10`}},
 	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE ws = {n}`}},
@@ -320,6 +336,9 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	written := "/api/v1/documents/" + id("/api/v1/documents", object{"title": "Draft", "content": "one"})
 	c.PATCH(written, object{"content": "two"}).Want(t, 200)
 	c.PATCH(written, object{"title": "Written"}).Want(t, 200)
+	share := id("/api/v1/shares", object{"resource_type": "project", "resource_id": filed})
+	c.PATCH("/api/v1/shares/"+share, object{"listed": true}).Want(t, 200)
+	id("/api/v1/shares", object{"resource_type": "document", "resource_id": strings.TrimPrefix(written, "/api/v1/documents/")})
 	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
 	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
 	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)
@@ -463,6 +482,7 @@ func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
 			told = append(told, f.Text)
 		})
 		want := []string{"it has 1 live API keys, the free plan includes 0", "it has 2 webhook subscriptions, the free plan includes 0",
+			"it has 2 shares, the free plan includes 0",
 			"it has 2 brandings, the free plan includes none", "it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
 		slices.Sort(want)
 		if slices.Sort(told); err != nil || !slices.Equal(told, want) {

@@ -156,6 +156,7 @@ type logged struct {
 	changed  time.Time // last
 	deleted  bool      // softly
 	mayLose  string    // a field that becomes null without an event
+	ends     string    // a field that is only the end of what the event has
 	// added are fields that events of before do not have, each with what it was then.
 	added map[string]string
 }
@@ -198,6 +199,9 @@ func (l logged) differences(body string) (fields []string) {
 		was, told := e.Payload[name]
 		if then, later := l.added[name]; later && !told {
 			was = []byte(then)
+		}
+		if name == l.ends && bytes.HasSuffix(was, is[1:]) { // the quotes aside
+			continue
 		}
 		if !bytes.Equal(is, was) && !(name == l.mayLose && string(is) == "null") {
 			fields = append(fields, name)

@@ -45,6 +45,10 @@ FROM (
   FROM workspaces
   WHERE ws = $1
   UNION ALL
+  SELECT shares, 'shares', (SELECT COUNT(*) FROM shares s WHERE s.ws = $1)
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
   SELECT storage, 'bytes of texts', (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM texts t WHERE t.ws = $1)
   FROM workspaces
   WHERE ws = $1) c
@@ -63,6 +67,8 @@ FROM (
   SELECT 'branding', ws, id, number FROM brandings WHERE ws = $1
   UNION ALL
   SELECT 'key', ws, id, number FROM api_keys WHERE ws = $1
+  UNION ALL
+  SELECT 'share', ws, id, number FROM shares WHERE ws = $1
   UNION ALL
   SELECT 'subscription', ws, id, number FROM subscriptions WHERE ws = $1) n
 WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},
@@ -121,6 +127,10 @@ WHERE ws = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
 	{name: "beyond plan", information: true, judge: beyond("webhook subscriptions", sheaf.Plan.MaxSubscriptions), sql: `
 SELECT COUNT(*)
 FROM subscriptions
+WHERE ws = $1`},
+	{name: "beyond plan", information: true, judge: beyond("shares", sheaf.Plan.MaxShares), sql: `
+SELECT COUNT(*)
+FROM shares
 WHERE ws = $1`},
 	{name: "beyond plan", information: true, judge: beyondBrandings, sql: `
 SELECT brandings

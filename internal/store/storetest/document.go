@@ -205,7 +205,14 @@ func trashWithinBounds(f *fixture) {
 	}
 	remove := func(end store.TrashEnd, most int) (n int64) {
 		f.write(func(tx *store.Tx) (err error) {
-			n, err = tx.DeleteTrash(f.ws.ID, f.now(), end, most)
+			w, err := tx.LockWorkspace(f.ws.ID)
+			if err != nil {
+				return err
+			}
+			n, err = tx.DeleteTrash(&w, end, most, func(sheaf.DocumentID) (bool, error) { return false, nil })
+			if err == nil {
+				err = tx.SaveWorkspace(w)
+			}
 			return err
 		})
 		return n

@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// shownBy is what a caller must be allowed to read who makes or changes a share: all that the share
+// shows. Otherwise a key could read by a share what it may not read itself.
+func shownBy(kind sheaf.Shareable) sheaf.Scopes {
+	if kind == sheaf.ShareOfProject {
+		return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead, sheaf.ProjectsRead}
+	}
+	return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead}
+}
+
+// publishing demands that the caller may write shares, and read what one of that kind shows.
+func publishing(kind sheaf.Shareable) need {
+	return scope(append(sheaf.Scopes{sheaf.SharesWrite}, shownBy(kind)...)...)
+}
+
+// shown fills in where the share is.
+func (a *App) shown(s sheaf.Share) sheaf.Share {
+	s.URL = a.address + sheaf.SharePath + s.Token
+	return s
+}
+
+// Shares returns a page of the workspace's shares, oldest first.
+func (a *App) Shares(ctx context.Context, c Caller, f sheaf.ShareFilter) (sheaf.Page[sheaf.Share], error) {
+	page, err := read(ctx, a, c, scope(sheaf.SharesRead), func(r *store.Reader) (sheaf.Page[sheaf.Share], error) {
+		return r.Shares(c.Workspace, f)
+	})
+	for i := range page.Items {
+		page.Items[i] = a.shown(page.Items[i])
+	}
+	return page, err
+}
+
+// Share returns one share, or NotFound.
+func (a *App) Share(ctx context.Context, c Caller, id sheaf.ShareID) (sheaf.Share, error) {
+	s, err := read(ctx, a, c, scope(sheaf.SharesRead), func(r *store.Reader) (sheaf.Share, error) {
+		return r.Share(c.Workspace, id)
+	})
+	return a.shown(s), err
+}
+
+// CreateShare makes an address under which everybody who has it reads a document, or a project with
+// its documents. What is shared must exist (NotFound), and the caller be allowed to read it; the plan
+// must include shares (PLAN_REQUIRED), and bounds how many there are (SHARE_LIMIT_REACHED).
+func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (sheaf.Share, error) {
+	needs, fault := publishing(sheaf.Shareable(in.ResourceType.Value)), in.CheckNew()
+	if err := firstError(needs(c), fault); err != nil {
+		return sheaf.Share{}, err
+	}
+	hash, err := a.hashSharePassword(c, in.Password)
+	if err != nil {
+		return sheaf.Share{}, err
+	}
+	return write(ctx, a, c, needs, fault, func(w *work) (sheaf.Share, error) { return w.createShare(in, hash) })
+}
+
+func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Share, error) {
+	s := in.Apply(sheaf.Share{ResourceType: sheaf.Shareable(in.ResourceType.Value), ResourceID: in.ResourceID.Value, PasswordHash: passwordHash})
+	if err := w.shareableExists(s); err != nil {
+		return s, err
+	}
+	if err := w.brandingExists(s.BrandingID); err != nil {
+		return s, err
+	}
+	// Here and not before: a repetition after the share has expired still gets the first answer.
+	if s.Expired(w.now) {
+		return s, errShareExpired
+	}
+	if err := oneMoreShare(w.ws); err != nil {
+		return s, err
+	}
+	s.ID, s.Token, s.Number, s.Revision = sheaf.ShareID(w.app.newID()), sheaf.NewShareToken(w.app.random), w.nextNumber(), 1
+	s.CreatedAt, s.UpdatedAt = w.now, w.now
+	s = w.app.shown(s)
+	w.ws.Shares++
+	w.emit(sheaf.ShareCreated, string(s.ID), &s)
+	return s, w.InsertShare(w.ws.ID, s)
+}
+
+var errShareExpired = sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
+
+// shareableExists returns NotFound unless what the share shows is there.
+func (w *work) shareableExists(s sheaf.Share) (err error) {
+	if s.ResourceType == sheaf.ShareOfProject {
+		_, err = w.Project(w.ws.ID, sheaf.ProjectID(s.ResourceID))
+	} else {
+		_, err = w.Document(w.ws.ID, sheaf.DocumentID(s.ResourceID))
+	}
+	return err
+}
+
+// brandingExists returns NotFound for a look that the workspace does not have.
+func (w *work) brandingExists(id *sheaf.BrandingID) error {
+	if id == nil {
+		return nil
+	}
+	_, err := w.Branding(w.ws.ID, *id)
+	return err
+}
+
+// oneMoreShare returns PLAN_REQUIRED on a plan without shares, and SHARE_LIMIT_REACHED when the
+// workspace has as many as its plan allows.
+func oneMoreShare(ws sheaf.Workspace) error {
+	if err := ws.Plan.AllowShares(); err != nil {
+		return err
+	}
+	if most := ws.Plan.MaxShares(); ws.Shares >= int64(most) {
+		return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeShareLimit,
+			Text: fmt.Sprintf("the %s plan allows %d shares: delete one, or upgrade the plan", ws.Plan, most)}
+	}
+	return nil
+}
+
+// UpdateShare changes the fields that were sent. What changes nothing leaves no trace; the password
+// that the share has already changes nothing. The caller must be allowed to read what the share shows,
+// and the plan include shares (PLAN_REQUIRED).
+func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sheaf.ShareChange, match sheaf.Match) (sheaf.Share, error) {
+	needs := publishing(sheaf.ShareOfDocument)
+	fault := checkChange(in.Empty(), "password, expires_at, branding_id, listed", in.Check())
+	if err := firstError(needs(c), fault); err != nil {
+		return sheaf.Share{}, err
+	}
+	hash, err := a.newSharePassword(ctx, c, id, in.Password)
+	if err != nil {
+		return sheaf.Share{}, err
+	}
+	return write(ctx, a, c, needs, fault, func(w *work) (sheaf.Share, error) {
+		before, err := w.Share(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		if err := publishing(before.ResourceType)(w.caller); err != nil {
+			return before, err
+		}
+		s := in.Apply(before)
+		if in.Password.Set {
+			s.PasswordHash = hash
+		}
+		return w.changeShare(w.app.shown(before), w.app.shown(s), match)
+	})
+}
+
+// changeShare writes s over before, unless they are the same, with its event.
+func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Share, error) {
+	if err := w.brandingExists(s.BrandingID); err != nil {
+		return before, err
+	}
+	if err := match.Check(before.Revision); err != nil {
+		return before, err
+	}
+	// A client may send back the time that it read.
+	moved := s.ExpiresAt != nil && (before.ExpiresAt == nil || !s.ExpiresAt.Equal(*before.ExpiresAt))
+	if moved && s.Expired(w.now) {
+		return before, sheaf.Invalidf("expires_at is in the past: choose a later time, or delete the share")
+	}
+	if err := w.ws.Plan.AllowShares(); err != nil {
+		return before, err
+	}
+	if sheaf.SameFields(&before, &s) && before.PasswordHash == s.PasswordHash {
+		return before, nil
+	}
+	s.Revision++
+	s.UpdatedAt = w.after(before.UpdatedAt)
+	w.emit(sheaf.ShareUpdated, string(s.ID), &sheaf.Updated{Before: &before, After: &s})
+	return s, w.UpdateShare(w.ws.ID, s)
+}
+
+// DeleteShare ends a share: its address leads nowhere from now on.
+func (a *App) DeleteShare(ctx context.Context, c Caller, id sheaf.ShareID, match sheaf.Match) error {
+	return do(ctx, a, c, scope(sheaf.SharesWrite), nil, func(w *work) error {
+		s, err := w.Share(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
+		if err := match.Check(s.Revision); err != nil {
+			return err
+		}
+		w.unshared(s)
+		return w.DeleteShare(w.ws.ID, id)
+	})
+}
+
+// unshared counts a share as gone, and tells of it.
+func (w *work) unshared(s sheaf.Share) {
+	s = w.app.shown(s)
+	w.ws.Shares--
+	w.emit(sheaf.ShareDeleted, string(s.ID), &s)
+}
+
+// unshare removes at most so many shares of a document or a project that goes for good, each with its
+// event, and returns how many.
+func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, error) {
+	return w.pages(most, func(most int64) (int64, error) {
+		shares, err := w.SharesOf(w.ws.ID, kind, id, most)
+		if err != nil || len(shares) == 0 {
+			return 0, err
+		}
+		for _, s := range shares {
+			w.unshared(s)
+		}
+		return int64(len(shares)), w.DeleteSharesOf(w.ws.ID, shares[len(shares)-1])
+	})
+}
+
+// undress takes a branding that goes from at most so many of its shares, each with its event, and
+// returns how many.
+func (w *work) undress(id sheaf.BrandingID, most int64) (int64, error) {
+	return w.pages(most, func(most int64) (int64, error) {
+		shares, err := w.SharesWith(w.ws.ID, id, most)
+		for _, before := range shares {
+			s := before
+			s.BrandingID, s.UpdatedAt = nil, w.after(before.UpdatedAt)
+			s.Revision++
+			before, s = w.app.shown(before), w.app.shown(s)
+			w.emit(sheaf.ShareUpdated, string(s.ID), &sheaf.Updated{Before: &before, After: &s})
+			if err := w.UpdateShare(w.ws.ID, s); err != nil {
+				return 0, err
+			}
+		}
+		return int64(len(shares)), err
+	})
+}

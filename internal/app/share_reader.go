@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/search"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// What follows serves people who have the address of a share, and nothing else. Each method takes the
+// share that OpenShare found, and returns what it shows: no other document, project or medium of its
+// workspace is reached by it. What is not shown is NotFound, in the same words whatever the reason is.
+
+// errNotShared is what the reader of a share is told of everything that it does not show.
+var errNotShared = sheaf.Missing("page")
+
+// OpenShare returns the share with that token, or NotFound when there is none, or it has expired. It
+// asks for no password: see Unlocked.
+func (a *App) OpenShare(ctx context.Context, token string) (sheaf.Shared, error) {
+	if !sheaf.IsShareToken(token) {
+		return sheaf.Shared{}, errNotShared
+	}
+	s, err := a.store.Shared(ctx, token)
+	if err == nil && s.Expired(a.now()) {
+		err = errNotShared
+	}
+	if err != nil {
+		return sheaf.Shared{}, notShared(err)
+	}
+	s.Share = a.shown(s.Share)
+	return s, nil
+}
+
+// notShared words every NotFound in the same way.
+func notShared(err error) error {
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return errNotShared
+	}
+	return err
+}
+
+// ShareShows returns NotFound when what the share shows is not there, as a document in the trash.
+func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
+	_, err := readShown(ctx, a, s, func(r *store.Reader) (bool, error) {
+		if s.ResourceType == sheaf.ShareOfProject {
+			_, err := r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
+			return true, err
+		}
+		_, err := r.Document(s.Workspace, sheaf.DocumentID(s.ResourceID))
+		return true, err
+	})
+	return notShared(err)
+}
+
+// SharedProject is a project that a share shows, and a page of its documents in the order of their
+// creation.
+type SharedProject struct {
+	sheaf.Project
+	Documents sheaf.Page[sheaf.Document]
+	Look      *sheaf.Branding // nil: none
+}
+
+// lookOf returns the branding of a share: its own, or the workspace's default; nil for none.
+func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
+	id := s.BrandingID
+	if id == nil {
+		ws, err := r.Workspace(s.Workspace)
+		if err != nil || ws.DefaultBranding == "" {
+			return nil, err
+		}
+		id = &ws.DefaultBranding
+	}
+	b, err := r.Branding(s.Workspace, *id)
+	return &b, err
+}
+
+// SharedProject returns the project of a share, or NotFound for a share of something else.
+func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, p sheaf.Paging) (SharedProject, error) {
+	id := sheaf.ProjectID(s.ResourceID)
+	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedProject, err error) {
+		if s.ResourceType != sheaf.ShareOfProject {
+			return out, errNotShared
+		}
+		if out.Project, err = r.Project(s.Workspace, id); err != nil {
+			return out, err
+		}
+		if out.Look, err = lookOf(r, s); err != nil {
+			return out, err
+		}
+		out.Documents, err = r.Documents(s.Workspace, sheaf.DocumentFilter{Project: sheaf.Some(id), Paging: p})
+		return out, err
+	})
+	return out, notShared(err)
+}
+
+// SharedDocument is a document that a share shows, with its text, and where the share is that of a
+// project, the project and what stands beside the document in it.
+type SharedDocument struct {
+	sheaf.DocumentText
+	Project *sheaf.Project
+	Beside  Beside
+	Look    *sheaf.Branding // nil: none
+}
+
+// Beside is what stands before and behind a document in its project, in the order of their creation;
+// nil for nothing.
+type Beside struct{ Before, Behind *sheaf.Document }
+
+// besideMost is up to how many documents a project is looked at for what stands beside one: in a larger
+// one it is not told.
+const besideMost = 2_000
+
+// SharedDocument returns a document that the share shows, or NotFound.
+func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.DocumentID) (SharedDocument, error) {
+	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedDocument, err error) {
+		if out.DocumentText, err = r.DocumentText(s.Workspace, id); err != nil {
+			return out, err
+		}
+		if !shows(s.Share, out.Document) {
+			return SharedDocument{}, errNotShared
+		}
+		if out.Look, err = lookOf(r, s); err != nil {
+			return out, err
+		}
+		if s.ResourceType == sheaf.ShareOfProject {
+			err = out.place(r, s.Workspace)
+		}
+		return out, err
+	})
+	return out, notShared(err)
+}
+
+// place fills in the project, and what stands beside the document in it.
+func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
+	p, err := r.Project(ws, *d.ProjectID)
+	if err != nil {
+		return err
+	}
+	d.Project = &p
+	if p.DocumentCount <= besideMost {
+		d.Beside.Before, d.Beside.Behind, err = r.DocumentsBeside(ws, p.ID, d.Number)
+	}
+	return err
+}
+
+// shows reports whether a share shows a document, which is not deleted.
+func shows(s sheaf.Share, d sheaf.Document) bool {
+	if s.ResourceType == sheaf.ShareOfProject {
+		return d.ProjectID != nil && string(*d.ProjectID) == s.ResourceID
+	}
+	return string(d.ID) == s.ResourceID
+}
+
+// SharedDocuments tells which of these documents the share shows.
+func (a *App) SharedDocuments(ctx context.Context, s sheaf.Shared, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if s.ResourceType != sheaf.ShareOfProject {
+		return map[sheaf.DocumentID]bool{sheaf.DocumentID(s.ResourceID): true}, nil
+	}
+	return readShown(ctx, a, s, func(r *store.Reader) (map[sheaf.DocumentID]bool, error) {
+		return r.DocumentsIn(s.Workspace, sheaf.ProjectID(s.ResourceID), ids)
+	})
+}
+
+// SearchShared returns a page of the documents of a shared project that have every word of the text.
+// It is NotFound for a share of something else, and Invalid for words that are wrong.
+func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
+	if s.ResourceType != sheaf.ShareOfProject {
+		return page, errNotShared
+	}
+	project := sheaf.ProjectID(s.ResourceID)
+	may := search.Scope{Types: []sheaf.SearchType{sheaf.SearchDocument}}
+	q := sheaf.SearchQuery{Text: text, Types: may.Types, Project: &project, Paging: p}
+	err = a.index.View(ctx, s.Workspace, q, func(ctx context.Context, v *search.View) (err error) {
+		page, err = readShown(ctx, a, s, func(r *store.Reader) (sheaf.Page[sheaf.Hit], error) { return v.Find(r, may) })
+		return err
+	})
+	return page, notShared(err)
+}
+
+// ShareViews is how often a share was seen.
+type ShareViews = store.ShareViews
+
+// CountViews adds to how often shares were seen. The edge gathers that, so that no page waits for it.
+func (a *App) CountViews(ctx context.Context, views []ShareViews) error {
+	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.AddViews(views) })
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaf"
+)
+
+type sharesCommands struct {
+	List   sharesList   `cmd:"" help:"List the shares."`
+	Get    sharesGet    `cmd:"" help:"Show a share."`
+	Create sharesCreate `cmd:"" help:"Publish a document or a project under an address."`
+	Update sharesUpdate `cmd:"" help:"Change the password, the end or the listing of a share."`
+	Delete sharesDelete `cmd:"" help:"End a share: its address leads nowhere from then on."`
+}
+
+type sharesList struct {
+	apiCommand
+	pages
+	Of string `placeholder:"ID" help:"Only those of this document or project."`
+}
+
+func (c *sharesList) Run(ctx context.Context, p *Program) error {
+	f := client.ShareFilter{ResourceID: c.Of, Paging: c.paging()}
+	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Share, error] {
+		return api.Shares.All(ctx, f)
+	}, "ID\tOF\tVIEWS\tEXPIRES\tURL", func(v client.Share) []any {
+		return []any{v.ID, v.ResourceType, v.Views, stampOr(v.ExpiresAt, "never"), v.URL}
+	})
+}
+
+type sharesGet struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the share."`
+}
+
+func (c *sharesGet) Run(ctx context.Context, p *Program) error {
+	return ask(c.on("shares", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		return api.Shares.Get(ctx, c.ID)
+	}, shareText)
+}
+
+func shareText(v client.Share) string {
+	return facts("id", v.ID, "url", v.URL, "of", v.ResourceType+" "+v.ResourceID, "password", yesNo(v.HasPassword), "listed", yesNo(v.Listed),
+		"expires", stampOr(v.ExpiresAt, "never"), "branding", or(v.BrandingID, ""), "views", fmt.Sprint(v.Views), "last viewed", stampOr(v.LastViewedAt, ""),
+		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// yesNo is how a person is told of a flag.
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+type sharesCreate struct {
+	apiCommand
+	Kind     string `arg:"" enum:"document,project" help:"document or project."`
+	ID       string `arg:"" help:"Id of the document or the project."`
+	Password string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input."`
+	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; never unless given."`
+	Branding string `placeholder:"ID" help:"Its look; the workspace's default unless given."`
+	Listed   bool   `help:"Let search engines list it."`
+}
+
+func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
+	in := client.NewShare{ResourceType: c.Kind, ResourceID: c.ID, BrandingID: c.Branding, Listed: c.Listed}
+	var err error
+	if in.ExpiresAt, err = p.later("--expires", c.Expires); err != nil {
+		return err
+	}
+	if in.Password, err = p.typed(c.Password); err != nil {
+		return err
+	}
+	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		return api.Shares.Create(ctx, in)
+	}, shareText)
+}
+
+// later reads a time that is to come, or after how long it is; nil for none.
+func (p *Program) later(flag, s string) (*time.Time, error) {
+	if s == "" {
+		return nil, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if d, wrong := time.ParseDuration(s); wrong == nil && d > 0 {
+		t, err = p.Now().Add(d), nil
+	}
+	if err != nil {
+		return nil, sheaf.Invalidf("%s: %q is no time: write 2030-01-01T00:00:00Z, or after how long, for example 720h", flag, sheaf.Clip(s))
+	}
+	return &t, nil
+}
+
+// typed returns a secret as it was given, or for - the first line of standard input: what stands on a
+// command line, others on the machine can read.
+func (p *Program) typed(s string) (string, error) {
+	if s != "-" {
+		return s, nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(p.Stdin, 4096)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return "", fmt.Errorf("read the password from standard input: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+type sharesUpdate struct {
+	apiCommand
+	ID       string  `arg:"" help:"Id of the share."`
+	Password *string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input, an empty one takes it away."`
+	Expires  *string `placeholder:"TIME|720h" help:"When it ends, or after how long; an empty one is never."`
+	Branding *string `placeholder:"ID" help:"Its look; an empty one is the workspace's default."`
+	Listed   *bool   `negatable:"" help:"Let search engines list it, or with --no-listed not."`
+}
+
+func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
+	in := client.ShareChange{BrandingID: change(c.Branding), Listed: changeTo(c.Listed)}
+	if c.Password != nil {
+		password, err := p.typed(*c.Password)
+		if err != nil {
+			return err
+		}
+		in.Password = change(&password)
+	}
+	if c.Expires != nil {
+		at, err := p.later("--expires", *c.Expires)
+		if err != nil {
+			return err
+		}
+		if in.ExpiresAt = client.Null[time.Time](); at != nil {
+			in.ExpiresAt = client.Set(*at)
+		}
+	}
+	return ask(c.on("shares", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		return api.Shares.Update(ctx, c.ID, in)
+	}, shareText)
+}
+
+type sharesDelete struct {
+	apiCommand
+	ID string `arg:"" help:"Id of the share."`
+}
+
+func (c *sharesDelete) Run(ctx context.Context, p *Program) error {
+	return c.on("shares", c.ID).gone(ctx, p, "share", c.ID, func(ctx context.Context, api *client.Client) error { return api.Shares.Delete(ctx, c.ID) })
+}

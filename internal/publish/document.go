@@ -1,0 +1,166 @@
+package publish
+
+import (
+	"html/template"
+	"strings"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/render"
+	"sheaf.dev/internal/sheaf"
+)
+
+// outlineFrom is from how many headings on a document has a table of contents.
+const outlineFrom = 3
+
+// documentPage is the data of the page of a document.
+type documentPage struct {
+	sheaf.Document
+	HTML    template.HTML
+	Titled  bool // the text begins with its title
+	Outline []render.Heading
+	Raw     string // the address of its Markdown
+	Beside  app.Beside
+	Home    string
+}
+
+// front shows the first page of a share: its document, or the contents of its project.
+func (v *visit) front() error {
+	if v.share.ResourceType == sheaf.ShareOfProject {
+		return v.project()
+	}
+	return v.showDocument(sheaf.DocumentID(v.share.ResourceID), v.home()+"/raw")
+}
+
+// document shows a document of a shared project.
+func (v *visit) document() error {
+	id, err := v.documentID()
+	if err != nil {
+		return err
+	}
+	return v.showDocument(id, v.home()+"/"+string(id)+"/raw")
+}
+
+// documentID returns the document in the path. One that is not written as we write it, or that of a share
+// of one document, leads nowhere: every page has one address.
+func (v *visit) documentID() (sheaf.DocumentID, error) {
+	id := v.r.PathValue("document")
+	if known, ok := sheaf.ParseUUID(id); !ok || known != id || v.share.ResourceType != sheaf.ShareOfProject {
+		return "", errNothing
+	}
+	return sheaf.DocumentID(id), nil
+}
+
+// showDocument shows a document that the share shows.
+func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
+	d, err := v.publisher.App.SharedDocument(v.r.Context(), v.share, id)
+	if err != nil {
+		return err
+	}
+	text, err := v.publisher.Render.Page(v.r.Context(), d.Content)
+	if err != nil {
+		return err
+	}
+	refs, err := v.refs(text)
+	if err != nil {
+		return err
+	}
+	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Beside: d.Beside, Home: v.home(), // #nosec G203 -- what render wrote
+		Titled: titled(text, d.Title), Outline: outline(text)}
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Look: lookOf(d.Look)}
+	if d.Project != nil {
+		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
+	}
+	body, err := v.page("document", l, data)
+	if err != nil {
+		return err
+	}
+	return v.keep(body, htmlType, l.Look)
+}
+
+// listed reports whether search engines may list the page.
+func (v *visit) listed() bool { return v.share.Listed && v.share.PasswordHash == "" }
+
+// refs leads from one text to others that the same share shows. What it does not show is no link.
+func (v *visit) refs(text *render.Page) (render.Refs, error) {
+	var ids []sheaf.DocumentID
+	for _, id := range text.Documents() {
+		ids = append(ids, sheaf.DocumentID(id))
+	}
+	shown, err := v.publisher.App.SharedDocuments(v.r.Context(), v.share, ids)
+	return render.Refs{
+		Document: func(id string) string {
+			switch {
+			case !shown[sheaf.DocumentID(id)]:
+				return ""
+			case v.share.ResourceType == sheaf.ShareOfDocument:
+				return v.home()
+			}
+			return v.home() + "/" + id
+		},
+		Media: func(string) string { return "" },
+	}, err
+}
+
+// titled reports whether a text begins with a heading that is the title: it is not shown twice then.
+func titled(text *render.Page, title string) bool {
+	h := text.Headings()
+	return len(h) > 0 && h[0].First && h[0].Level == 1 && strings.EqualFold(h[0].Text, strings.Join(strings.Fields(title), " "))
+}
+
+// outline returns the headings of the two upper levels below the title, where there are enough of them
+// to get lost among.
+func outline(text *render.Page) []render.Heading {
+	var below []render.Heading
+	top := 7
+	for _, h := range text.Headings() {
+		if !(h.First && h.Level == 1) && h.Text != "" {
+			below = append(below, h)
+			top = min(top, h.Level)
+		}
+	}
+	var out []render.Heading
+	for _, h := range below {
+		if h.Level <= top+1 {
+			h.Level -= top - 1 // 1 or 2
+			out = append(out, h)
+		}
+	}
+	if len(out) < outlineFrom {
+		return nil
+	}
+	return out
+}
+
+// described is what a link preview says: the description, or how the text begins.
+func described(description *string, opening string) string {
+	if description != nil && *description != "" {
+		return *description
+	}
+	return opening
+}
+
+// rawFront answers with the Markdown of the first page: the text of the document, or the contents of
+// the project.
+func (v *visit) rawFront() error {
+	if v.share.ResourceType == sheaf.ShareOfProject {
+		return v.rawProject()
+	}
+	return v.rawDocument(sheaf.DocumentID(v.share.ResourceID))
+}
+
+// raw answers with the Markdown of a document of a shared project.
+func (v *visit) raw() error {
+	id, err := v.documentID()
+	if err != nil {
+		return err
+	}
+	return v.rawDocument(id)
+}
+
+func (v *visit) rawDocument(id sheaf.DocumentID) error {
+	d, err := v.publisher.App.SharedDocument(v.r.Context(), v.share, id)
+	if err != nil {
+		return err
+	}
+	return v.keep([]byte(d.Content), markdownType, look{})
+}

@@ -1,0 +1,218 @@
+package publish
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/front"
+	"sheaf.dev/internal/sheaf"
+)
+
+// visit is one request of a reader.
+type visit struct {
+	*front.Exchange
+	r         *http.Request // the exchange's
+	publisher *Publisher
+	share     sheaf.Shared // set once it is found
+}
+
+// route is one page of a share.
+type route struct {
+	method, path string
+	do           func(*visit) error
+	counts       bool // whoever sees it has seen the share
+}
+
+// allRoutes is the whole surface. A password is sent to the page that asked for it.
+func (p *Publisher) allRoutes() []route {
+	out := []route{{method: http.MethodGet, path: "/share-assets/{file}", do: (*visit).style}}
+	for _, page := range []route{
+		{path: "/s/{token}", do: (*visit).front, counts: true},
+		{path: "/s/{token}/raw", do: (*visit).rawFront},
+		{path: "/s/{token}/search", do: (*visit).search},
+		{path: "/s/{token}/{document}", do: (*visit).document, counts: true},
+		{path: "/s/{token}/{document}/raw", do: (*visit).raw},
+	} {
+		page.method = http.MethodGet
+		out = append(out, page, route{method: http.MethodPost, path: page.path, do: (*visit).unlock})
+	}
+	return out
+}
+
+// serve makes the checks that come before the page, in the order that the package describes, and shows
+// it.
+func (v *visit) serve() error {
+	route, allow := v.publisher.routes.Find(v.Exchange)
+	if route != nil && v.r.PathValue("file") != "" {
+		return route.do(v)
+	}
+	if err := v.admit(); err != nil {
+		return err
+	}
+	switch {
+	case allow != "":
+		v.Header().Set("Allow", allow)
+		return &sheaf.Error{Kind: sheaf.MethodNotAllowed, Text: "This page can only be read."}
+	case route == nil:
+		return errNothing
+	}
+	var err error
+	if v.share, err = v.publisher.App.OpenShare(v.r.Context(), v.r.PathValue("token")); err != nil {
+		return err
+	}
+	if err := v.EnterWorkspace(string(v.share.Workspace)); err != nil {
+		return crowded(err)
+	}
+	if v.r.Method == http.MethodPost {
+		return route.do(v)
+	}
+	if !v.unlocked() {
+		return v.askForPassword()
+	}
+	return v.show(route)
+}
+
+// errNothing is what everything that is not shared looks like.
+var errNothing = sheaf.Missing("page")
+
+// admit returns RateLimited when the address asked too often in the last minute.
+func (v *visit) admit() error {
+	if v.publisher.Admit == nil {
+		return nil
+	}
+	wait := v.publisher.Admit(v.r.Context(), "share "+v.address(), v.publisher.Now())
+	if wait == 0 {
+		return nil
+	}
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
+		Text: "Too many pages were asked for from your address within a minute. Try again in " + wait.String() + "."}
+}
+
+// address is where the reader is, as far as we know: an IPv6 network, since one has more addresses than
+// anybody could count.
+func (v *visit) address() string {
+	ip := v.Client()
+	if ip.Is6() && !ip.Is4In6() {
+		network, _ := ip.Prefix(64)
+		return network.String()
+	}
+	return netip.Addr.Unmap(ip).String()
+}
+
+// show shows a page: one that was made before, or a new one.
+func (v *visit) show(r *route) error {
+	if v.share.Listed && v.share.PasswordHash == "" {
+		v.Header().Del("X-Robots-Tag")
+	}
+	if r.counts && v.r.Method == http.MethodGet && v.r.Header.Get("Sec-Purpose") == "" {
+		v.publisher.views.note(v.share, v.publisher.Now())
+	}
+	if made := v.publisher.cache.find(v.cacheKey()); made != nil {
+		return v.send(made)
+	}
+	return r.do(v)
+}
+
+// answer is a page that was made, or another text.
+type answer struct {
+	body []byte
+	kind string // its Content-Type
+	etag string
+	look look // of a page
+}
+
+// keep shows a page and keeps it: it is the same until something in the workspace changes.
+func (v *visit) keep(body []byte, kind string, l look) error {
+	a := &answer{body: body, kind: kind, etag: tagOf(body), look: l}
+	v.publisher.cache.keep(v.cacheKey(), a)
+	return v.send(a)
+}
+
+// send answers with a page, or says that the reader has it. A browser asks each time: a share may end at
+// any moment. What a password protects is kept nowhere.
+func (v *visit) send(a *answer) error {
+	h := v.Header()
+	h.Set("Content-Security-Policy", a.look.policy(v.publisher.policy))
+	if v.share.PasswordHash == "" {
+		h.Set("Cache-Control", "private, no-cache")
+		h.Set("ETag", a.etag)
+		if has(v.r.Header.Get("If-None-Match"), a.etag) {
+			v.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	if err := v.HoldAnswer(len(a.body)); err != nil {
+		return crowded(err)
+	}
+	h.Set("Content-Type", a.kind)
+	v.WriteHeader(http.StatusOK)
+	if v.r.Method != http.MethodHead {
+		_, _ = v.Write(a.body) // a reader who left needs no answer
+	}
+	return nil
+}
+
+// has reports whether a list of entity tags, as If-None-Match has it, names this one.
+func has(list, etag string) bool {
+	for tag := range strings.SplitSeq(list, ",") {
+		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etag || tag == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// crowded says to a person what a refusal says to a program.
+func crowded(err error) error {
+	var refusal *front.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: refusal.RetryAfter,
+		Text: "More people read here than the service can serve at the moment. Try again in a few seconds."}
+}
+
+// fail shows an error. What a person cannot do anything about is logged, without the address, which is
+// a secret.
+func (v *visit) fail(err error) {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) || refusal.Cause != nil {
+		v.publisher.Log.Error("page of a share failed", "request_id", v.ID, "error", err)
+		status := http.StatusInternalServerError
+		if refusal != nil {
+			status = refusal.Kind.Status()
+		}
+		v.sorry(status, "Something went wrong", "The page could not be made. Try again in a moment.")
+		return
+	}
+	if refusal.RetryAfter > 0 {
+		v.RetryAfter(max(refusal.RetryAfter, time.Second))
+	}
+	switch refusal.Kind {
+	case sheaf.NotFound:
+		v.sorry(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or what it led to is not shared any more.")
+	case sheaf.RateLimited, sheaf.Unavailable:
+		v.sorry(refusal.Kind.Status(), "Just a moment", refusal.Text)
+	default:
+		v.sorry(refusal.Kind.Status(), "That did not work", refusal.Text)
+	}
+}
+
+// sorry is the page of whoever gets no other: it tells nothing of the share.
+func (v *visit) sorry(status int, title, text string) {
+	body, err := v.page("sorry", layout{Title: title, Bare: true}, sorry{Title: title, Text: text})
+	if err != nil {
+		v.publisher.Log.Error("page was not rendered", "error", err)
+		status, body = http.StatusInternalServerError, []byte("<!doctype html><title>Something went wrong</title><p>Something went wrong.")
+	}
+	v.Header().Set("Content-Type", htmlType)
+	v.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		_, _ = v.Write(body)
+	}
+}
+
+type sorry struct{ Title, Text string }

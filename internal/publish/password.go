@@ -1,0 +1,125 @@
+package publish
+
+import (
+	"mime"
+	"net/http"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// maxForm is far above what the form of a password holds.
+const maxForm = 8 << 10
+
+// cookieName tells the browser to send the cookie over HTTPS alone, where it came so.
+func (v *visit) cookieName() string {
+	if v.publisher.secure(v.Exchange) {
+		return "__Secure-sheaf-share"
+	}
+	return "sheaf-share"
+}
+
+// unlocked reports whether the reader may see the share: it has no password, or its cookie says that
+// the right one was given.
+func (v *visit) unlocked() bool {
+	if v.share.PasswordHash == "" {
+		return true
+	}
+	cookie, err := v.r.Cookie(v.cookieName())
+	return err == nil && v.publisher.App.Unlocked(v.share, cookie.Value)
+}
+
+// locked is the data of the page that asks for a password.
+type locked struct{ Fault string }
+
+// askForPassword shows the page that asks for the password, unless there is nothing behind it. It tells
+// nothing of what is shared.
+func (v *visit) askForPassword() error {
+	if err := v.publisher.App.ShareShows(v.r.Context(), v.share); err != nil {
+		return err
+	}
+	return v.locked(http.StatusUnauthorized, "")
+}
+
+func (v *visit) locked(status int, fault string) error {
+	body, err := v.page("locked", layout{Title: "A password, please", Bare: true}, locked{fault})
+	if err != nil {
+		return err
+	}
+	v.Header().Set("Content-Type", htmlType)
+	if status == http.StatusUnauthorized {
+		v.Header().Set("WWW-Authenticate", `Form realm="share"`)
+	}
+	v.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		_, _ = v.Write(body)
+	}
+	return nil
+}
+
+// unlock takes the password, and leads the reader to the page that asked for it.
+func (v *visit) unlock() error {
+	if v.publisher.origin.Check(v.r) != nil {
+		return &sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused."}
+	}
+	if err := v.publisher.App.ShareShows(v.r.Context(), v.share); err != nil {
+		return err
+	}
+	if v.unlocked() {
+		return v.onward()
+	}
+	password, err := v.password()
+	if err != nil {
+		return err
+	}
+	token, expires, err := v.publisher.App.UnlockShare(v.r.Context(), v.share, password, v.address())
+	switch sheaf.KindOf(err) {
+	case sheaf.Unauthorized, sheaf.RateLimited, sheaf.Unavailable:
+		return v.refused(err)
+	}
+	if err != nil {
+		return err
+	}
+	v.remember(token, expires)
+	return v.onward()
+}
+
+// password reads the form.
+func (v *visit) password() (string, error) {
+	kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
+	if err != nil || kind != "application/x-www-form-urlencoded" || v.r.ParseForm() != nil {
+		return "", sheaf.Invalidf("The form did not arrive whole. Go back, and send it again.")
+	}
+	return v.r.PostForm.Get("password"), nil
+}
+
+// refused asks again, and says why.
+func (v *visit) refused(err error) error {
+	refusal, ok := err.(*sheaf.Error)
+	if !ok || refusal.Cause != nil {
+		return err
+	}
+	if refusal.RetryAfter > 0 {
+		v.RetryAfter(refusal.RetryAfter)
+	}
+	v.publisher.Log.Info("opening a share failed", "address", v.address(), "share_id", v.share.ID)
+	return v.locked(refusal.Kind.Status(), refusal.Text)
+}
+
+// remember hands the browser what opens this share, and no other.
+func (v *visit) remember(token string, expires time.Time) {
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: token, Path: v.home(), Expires: expires,
+		HttpOnly: true, Secure: v.publisher.secure(v.Exchange), SameSite: http.SameSiteLaxMode})
+}
+
+// onward leads the browser to the page whose form it sent.
+func (v *visit) onward() error {
+	address := v.publisher.base + v.r.URL.EscapedPath()
+	if v.r.URL.RawQuery != "" {
+		address += "?" + v.r.URL.RawQuery
+	}
+	v.Header().Set("Location", address)
+	v.WriteHeader(http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,136 @@
+// Package publish is the pages of shares: what people without an account read at /s/<token>. They are
+// made here, work without any script, and may load nothing but what this service serves.
+//
+// Whoever has the address of a share sees what it shows, after its password where it has one. No
+// session and no key plays a role: this edge knows neither, and calls only those methods of app that
+// take a share. Everything that is not shown is the same page with 404, whatever the reason is.
+//
+//	request ── as many as an address may make ── route ── share ── password ── page
+//	              429                            404      404      401         cached by the workspace's version
+//
+// The token of a share is a secret: it is put into no log line, metric or error.
+package publish
+
+import (
+	"context"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
+	"sheaf.dev/internal/render"
+)
+
+// Config is what the pages need.
+type Config struct {
+	App *app.App
+	Log *slog.Logger
+	Now func() time.Time
+	// PublicURL is how people reach the service; nil when only the request tells.
+	PublicURL *url.URL
+	// Render makes HTML of the documents' texts; nil is one that shows pictures of no host.
+	Render *render.Renderer
+	// ImageHosts are the hosts from which Render shows pictures.
+	ImageHosts []string
+	// Admit counts a request under the name of an address, and returns how long that has to wait when
+	// it is one too many; 0 lets it pass. Nil lets everything pass.
+	Admit func(ctx context.Context, name string, now time.Time) time.Duration
+}
+
+// Publisher serves the pages. It is safe for concurrent use.
+type Publisher struct {
+	Config
+	base   string // before every address of ours: the path of PublicURL
+	pages  *template.Template
+	styles styles
+	routes *front.Routes[route]
+	origin *http.CrossOriginProtection // refuses passwords that another site sends
+	cache  *cache
+	views  *views
+	policy string // what a page may load
+}
+
+// Paths are the patterns of all addresses that are served here, for whoever mounts it.
+var Paths = []string{"/s/", "/share-assets/"}
+
+// New returns the pages over the rules.
+func New(c Config) *Publisher {
+	p := &Publisher{Config: c, styles: readStyles(), origin: http.NewCrossOriginProtection(), cache: newCache(cacheBytes), views: newViews(),
+		policy: policy(c.ImageHosts)}
+	if p.Render == nil {
+		p.Render = render.New(render.Options{})
+	}
+	if u := c.PublicURL; u != nil {
+		p.base = strings.TrimRight(u.EscapedPath(), "/")
+		if err := p.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+			panic("publish: " + err.Error()) // the setting was checked
+		}
+	}
+	p.pages = readPages()
+	p.routes = front.NewRoutes(p.allRoutes(), func(r *route) (string, string) { return r.method, r.path })
+	return p
+}
+
+// policy lets a page load styles and pictures of this program, pictures of those hosts, and nothing
+// else: no script, whatever a text says.
+func policy(imageHosts []string) string {
+	images := "'self'"
+	for _, host := range imageHosts {
+		images += " https://" + host
+	}
+	return "default-src 'none'; style-src 'self'; img-src " + images + "; media-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}
+
+// Run writes how often shares were seen, until ctx ends and once more then.
+func (p *Publisher) Run(ctx context.Context) error { return p.views.run(ctx, p.App, p.Log) }
+
+// Serve answers a request for one of the paths.
+func (p *Publisher) Serve(x *front.Exchange) {
+	p.protect(x)
+	v := &visit{Exchange: x, r: x.Request, publisher: p}
+	if err := v.serve(); err != nil {
+		v.fail(err)
+	}
+}
+
+// protect tells the browser what the answer may do, and crawlers that it is not theirs, whatever it is.
+func (p *Publisher) protect(x *front.Exchange) {
+	h := x.Header()
+	h.Set("Content-Security-Policy", p.policy)
+	h.Set("Referrer-Policy", "no-referrer") // the address is a secret
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cache-Control", "no-store")
+	if p.secure(x) {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// secure reports whether the browser speaks HTTPS: to us, to a proxy that we trust, or to whatever
+// stands at the public address.
+func (p *Publisher) secure(x *front.Exchange) bool {
+	scheme, _ := x.Origin()
+	return scheme == "https" || x.Request.TLS != nil || p.PublicURL != nil && p.PublicURL.Scheme == "https"
+}
+
+// TurnAway answers a request that there is no room for.
+func (p *Publisher) TurnAway(x *front.Exchange, why *front.Refusal) {
+	p.protect(x)
+	(&visit{Exchange: x, r: x.Request, publisher: p}).fail(crowded(why))
+}
+
+// Panicked answers a request that nobody could foresee to fail: written out, since the usual way to
+// answer may be what failed.
+func (p *Publisher) Panicked(x *front.Exchange) {
+	p.protect(x)
+	x.Header().Set("Content-Type", "text/html; charset=utf-8")
+	x.WriteHeader(http.StatusInternalServerError)
+	_, _ = x.Write([]byte("<!doctype html><title>Something went wrong</title><p>" + x.Unexpected()))
+}

@@ -1,0 +1,581 @@
+package publish_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type fields = map[string]any
+
+// world is a workspace whose shares are read.
+type world struct {
+	*testing.T
+	*apitest.API
+	ws *apitest.Workspace
+	c  *apitest.Client // with a key of all scopes
+}
+
+// each runs a test on either engine.
+func each(t *testing.T, test func(w *world)) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		test(&world{T: t, API: a, ws: ws, c: ws.Client("")})
+	}, apitest.WithShares)
+}
+
+// make creates something by the API and returns its id.
+func (w *world) make(path string, body fields) string {
+	w.Helper()
+	return w.c.POST("/api/v1/"+path, body).Want(w.T, 201).Text(w.T, "id")
+}
+
+// share shares something and returns the id and the path of the share.
+func (w *world) share(kind, id string, more ...fields) (share, path string) {
+	w.Helper()
+	body := fields{"resource_type": kind, "resource_id": id}
+	for _, m := range more {
+		for k, v := range m {
+			body[k] = v
+		}
+	}
+	made := w.c.POST("/api/v1/shares", body).Want(w.T, 201)
+	return made.Text(w.T, "id"), strings.TrimPrefix(made.Text(w.T, "url"), apitest.Address)
+}
+
+// reply is what a reader gets.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// get asks as a browser does that knows nobody here.
+func (w *world) get(path string, headers ...string) reply {
+	w.Helper()
+	return w.send(http.MethodGet, path, "", headers...)
+}
+
+func (w *world) send(method, path, form string, headers ...string) reply {
+	w.Helper()
+	r := w.do(method, path, form, headers...)
+	if r.Response == nil {
+		w.Fatalf("%s %s: no answer", method, path)
+	}
+	return r
+}
+
+// do is send for goroutines that must not end the test.
+func (w *world) do(method, path, form string, headers ...string) reply {
+	req, err := http.NewRequest(method, w.Server.URL+path, strings.NewReader(form))
+	if err != nil {
+		w.Error(err)
+		return reply{}
+	}
+	if form != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	client := *w.Server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(req)
+	if err != nil {
+		w.Error(err)
+		return reply{}
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.Error(err)
+	}
+	return reply{res, string(body)}
+}
+
+// want ends the test unless the reply has the status, and returns it.
+func (r reply) want(w *world, status int) reply {
+	w.Helper()
+	if r.StatusCode != status {
+		w.Fatalf("%s %s: status %d, want %d: %s", r.Request.Method, r.Request.URL.Path, r.StatusCode, status, r.body)
+	}
+	return r
+}
+
+// has fails the test unless the reply has all of the texts.
+func (r reply) has(w *world, texts ...string) reply {
+	w.Helper()
+	for _, t := range texts {
+		if !strings.Contains(r.body, t) {
+			w.Errorf("%s: the page lacks %q:\n%s", r.Request.URL.Path, t, r.body)
+		}
+	}
+	return r
+}
+
+// lacks fails the test when the reply has one of the texts.
+func (r reply) lacks(w *world, texts ...string) reply {
+	w.Helper()
+	for _, t := range texts {
+		if strings.Contains(r.body, t) {
+			w.Errorf("%s: the page has %q:\n%s", r.Request.URL.Path, t, r.body)
+		}
+	}
+	return r
+}
+
+// D111: the page of a document, as it is stored now, and its Markdown.
+func TestPage_OfADocument(t *testing.T) {
+	each(t, func(w *world) {
+		d := w.make("documents", fields{"title": "Getting <started>", "description": "What to do first.", "content": "## One\n\n**bold** <script>alert(1)</script>\n\n## Two\n\n## Three\n"})
+		_, path := w.share("document", d)
+		page := w.get(path).want(w, 200).has(w, "<h1 dir=\"auto\">Getting &lt;started&gt;</h1>", "What to do first.", "<strong>bold</strong>", "&lt;script&gt;alert(1)",
+			`href="#h-two"`, `property="og:title" content="Getting &lt;started&gt;"`, `property="og:description" content="What to do first."`, `name="robots" content="noindex"`).
+			lacks(w, "<script", "style=", " onclick")
+		for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex",
+			"Cache-Control": "private, no-cache", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff"} {
+			if got := page.Header.Get(name); got != want {
+				w.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		if p := page.Header.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'none'; style-src 'self'") || strings.Contains(p, "script-src") || strings.Contains(p, "unsafe") {
+			w.Errorf("the policy is %q", p)
+		}
+		if got := w.get(path+"/raw").want(w, 200); got.body != "## One\n\n**bold** <script>alert(1)</script>\n\n## Two\n\n## Three\n" || got.Header.Get("Content-Type") != "text/markdown; charset=utf-8" {
+			w.Errorf("the Markdown is %q, %s", got.body, got.Header.Get("Content-Type"))
+		}
+		etag := page.Header.Get("ETag")
+		w.get(path, "If-None-Match: "+etag).want(w, 304)
+		if head := w.send(http.MethodHead, path, "").want(w, 200); head.body != "" || head.Header.Get("ETag") != etag {
+			w.Errorf("HEAD has %q, ETag %q", head.body, head.Header.Get("ETag"))
+		}
+		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "# Getting <started>\n\nAnew.\n"}).Want(w.T, 200)
+		w.get(path, "If-None-Match: "+etag).want(w, 200).has(w, "Anew.").lacks(w, "<h1 dir=")
+		css := regexp.MustCompile(`href="(/share-assets/[^"]+)"`).FindStringSubmatch(page.body)
+		if css == nil {
+			w.Fatal("the page has no style sheet")
+		}
+		if got := w.get(css[1]).want(w, 200).has(w, ".prose", ".sheet"); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
+			w.Errorf("the style sheet: %q", got.Header.Get("Cache-Control"))
+		}
+	})
+}
+
+// D111: search engines are told of what is listed, unless a password protects it.
+func TestPage_Listed(t *testing.T) {
+	each(t, func(w *world) {
+		d := w.make("documents", fields{"title": "d"})
+		_, listed := w.share("document", d, fields{"listed": true})
+		_, protected := w.share("document", d, fields{"listed": true, "password": "open sesame"})
+		if got := w.get(listed).want(w, 200).lacks(w, "noindex"); got.Header.Get("X-Robots-Tag") != "" {
+			w.Errorf("X-Robots-Tag %q", got.Header.Get("X-Robots-Tag"))
+		}
+		if got := w.get(protected).want(w, 401).has(w, "noindex"); got.Header.Get("X-Robots-Tag") != "noindex" {
+			w.Errorf("X-Robots-Tag %q", got.Header.Get("X-Robots-Tag"))
+		}
+	})
+}
+
+// D111: the contents of a project, each document on its own page, with what stands beside it.
+func TestPage_OfAProject(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.make("projects", fields{"name": "Handbook", "description": "All of it."})
+		first := w.make("documents", fields{"title": "First", "project_id": p, "content": "To the [other](document:" + w.make("documents", fields{"title": "Elsewhere"}) + ")."})
+		second := w.make("documents", fields{"title": "Second", "project_id": p, "content": "Back to the [first](document:" + first + "#x)."})
+		third := w.make("documents", fields{"title": "Third", "project_id": p})
+		_, path := w.share("project", p)
+		contents := w.get(path).want(w, 200).has(w, "Handbook", "All of it.", path+"/"+first, path+"/"+second, path+"/"+third, "3 documents").lacks(w, "Elsewhere")
+		if strings.Index(contents.body, first) > strings.Index(contents.body, third) {
+			w.Error("the documents are not in the order of their creation")
+		}
+		w.get(path+"/"+first).want(w, 200).has(w, `class="gone"`, `rel="next" href="`+path+"/"+second+`"`).lacks(w, "document:", `rel="prev"`)
+		w.get(path+"/"+second).want(w, 200).has(w, path+"/"+first+"#h-x", `rel="prev" href="`+path+"/"+first+`"`, `rel="next" href="`+path+"/"+third+`"`)
+		w.get(path+"/"+second+"/raw").want(w, 200).has(w, "document:"+first)
+		w.get(path+"/raw").want(w, 200).has(w, "# Handbook\n\nAll of it.\n\n- [First]("+apitest.Address+path+"/"+first+"/raw)\n")
+		w.get(path+"?page=2").want(w, 404)
+		w.get(path+"?page=x").want(w, 404)
+		// What leaves the project is shown no more; what comes into it is.
+		w.c.PATCH("/api/v1/documents/"+third, fields{"project_id": nil}).Want(w.T, 200)
+		w.get(path+"/"+third).want(w, 404)
+		w.get(path).lacks(w, third)
+	})
+}
+
+// D111: the search of a project finds its documents and no others.
+func TestPage_Search(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.make("projects", fields{"name": "Handbook"})
+		inside := w.make("documents", fields{"title": "Inside", "project_id": p, "content": "the <quick> brown fox"})
+		w.make("documents", fields{"title": "Outside", "content": "the quick brown fox"})
+		w.make("projects", fields{"name": "the quick brown fox"})
+		_, path := w.share("project", p)
+		w.get(path+"/search?q=QUICK+brown").want(w, 200).has(w, path+"/"+inside, "&lt;<mark>quick</mark>&gt; <mark>brown</mark>", "1 document").lacks(w, "Outside", "0 documents")
+		w.get(path+"/search?q=giraffe").want(w, 200).has(w, "No document has")
+		w.get(path+"/search").want(w, 200)
+		w.get(path+"/search?q="+strings.Repeat("x", 300)).want(w, 200).has(w, "role=\"alert\"")
+		w.get(path+"/search?q=%ff%00").want(w, 200).has(w, "role=\"alert\"")
+		_, document := w.share("document", inside)
+		w.get(document+"/search?q=quick").want(w, 404)
+	})
+}
+
+// D112: whatever is not shown is the same page, byte for byte.
+func TestPage_NothingIsTheSameForAll(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		d, p := w.make("documents", fields{"title": "d"}), w.make("projects", fields{"name": "p"})
+		gone, gonePath := w.share("document", d)
+		w.c.DELETE("/api/v1/shares/"+gone).Want(w.T, 204)
+		_, expired := w.share("document", d, fields{"expires_at": w.Clock.Now().Add(time.Second)})
+		trashed := w.make("documents", fields{"title": "t"})
+		_, inTrash := w.share("document", trashed)
+		_, inTrashLocked := w.share("document", trashed, fields{"password": "open sesame"})
+		w.c.DELETE("/api/v1/documents/"+trashed).Want(w.T, 204)
+		_, project := w.share("project", p)
+		_, document := w.share("document", d)
+		w.get(expired).want(w, 200)
+		w.Clock.Advance(time.Second)
+		want := w.get("/s/aaaaaaaaaaaaaaaaaaaaaa").want(w, 404).lacks(w, "mark")
+		for name, path := range map[string]string{"deleted": gonePath, "expired": expired, "in the trash": inTrash, "in the trash, with a password": inTrashLocked, "short": "/s/x",
+			"odd": "/s/aaaaaaaaaaaaaaaaaaaaa%20", "another document": document + "/" + d, "not in the project": project + "/" + d, "no such page": document + "/more/of/it",
+			"upper case": project + "/" + strings.ToUpper(d), "no file": "/share-assets/x.css", "expired raw": expired + "/raw"} {
+			if got := w.get(path).want(w, 404); got.body != want.body || !sameHeader(got.Header, want.Header) {
+				w.Errorf("%s differs:\n%v %s\n%v %s", name, got.Header, got.body, want.Header, want.body)
+			}
+		}
+		w.c.POST("/api/v1/documents/"+trashed+"/restore", nil).Want(w.T, 200)
+		w.get(inTrash).want(w, 200)
+		w.get(inTrashLocked).want(w, 401)
+		if got := w.send(http.MethodDelete, document, "").want(w, 405); got.Header.Get("Allow") == "" {
+			w.Error("a wrong method is not told which are right")
+		}
+	})
+}
+
+// sameHeader compares all but what is of one answer alone.
+func sameHeader(a, b http.Header) bool {
+	a, b = a.Clone(), b.Clone()
+	for _, h := range []http.Header{a, b} {
+		h.Del("X-Request-Id")
+		h.Del("Date")
+	}
+	return fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// cookieOf is what the browser sends after the right password.
+func cookieOf(r reply) string {
+	for _, c := range r.Cookies() {
+		return "Cookie: " + c.Name + "=" + c.Value
+	}
+	return ""
+}
+
+// D112: a password is asked for by 401, and opens this share until it is changed, for twelve hours.
+func TestPassword(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		p := w.make("projects", fields{"name": "Secret handbook"})
+		d := w.make("documents", fields{"title": "Secret document", "project_id": p, "content": "secret words"})
+		id, path := w.share("project", p, fields{"password": "open sesame"})
+		_, other := w.share("project", p, fields{"password": "open sesame"})
+		for _, page := range []string{"", "/raw", "/search?q=secret", "/" + d, "/" + d + "/raw", "/0190b0a0-0000-7000-8000-00000000dead"} {
+			w.get(path+page).want(w, 401).has(w, `type="password"`).lacks(w, "ecret handbook", "ecret document", "secret words", "og:")
+		}
+		wrong := w.send(http.MethodPost, path+"/"+d, "password=wrong").want(w, 401).has(w, "wrong")
+		if len(wrong.Cookies()) != 0 {
+			w.Error("a wrong password sets a cookie")
+		}
+		right := w.send(http.MethodPost, path+"/"+d+"?x=y", "password=open+sesame").want(w, 303)
+		if got := right.Header.Get("Location"); got != path+"/"+d+"?x=y" {
+			w.Errorf("it leads to %q", got)
+		}
+		c := right.Cookies()[0]
+		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != path || !c.Expires.Equal(w.Clock.Now().Add(12*time.Hour).Truncate(time.Second)) {
+			w.Errorf("the cookie is %+v", c)
+		}
+		cookie := cookieOf(right)
+		if got := w.get(path+"/"+d, cookie).want(w, 200).has(w, "secret words"); got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("ETag") != "" {
+			w.Errorf("what is protected is kept: %v", got.Header)
+		}
+		w.get(other, cookie).want(w, 401)
+		w.get(path, cookie+"x").want(w, 401)
+		w.get(path, "Cookie: sheaf-share=9999999999.").want(w, 401)
+		w.Clock.Advance(12*time.Hour - time.Second)
+		w.get(path, cookie).want(w, 200)
+		w.Clock.Advance(time.Second)
+		w.get(path, cookie).want(w, 401)
+		cookie = cookieOf(w.send(http.MethodPost, path, "password=open+sesame").want(w, 303))
+		w.c.PATCH("/api/v1/shares/"+id, fields{"listed": true}).Want(w.T, 200)
+		w.get(path, cookie).want(w, 200)
+		w.c.PATCH("/api/v1/shares/"+id, fields{"password": "another one"}).Want(w.T, 200)
+		w.get(path, cookie).want(w, 401)
+		w.c.PATCH("/api/v1/shares/"+id, fields{"password": nil}).Want(w.T, 200)
+		w.get(path).want(w, 200)
+		w.send(http.MethodPost, path, "password=whatever").want(w, 303)
+		w.send(http.MethodPost, other, "password=open+sesame", "Sec-Fetch-Site: cross-site").want(w, 403)
+		w.send(http.MethodPost, other, strings.Repeat("x", 9<<10)).want(w, 400)
+	})
+}
+
+// D112: guessing is slowed down by share and address together, and by address, on every node; no reader
+// elsewhere is kept out.
+func TestPassword_Guessing(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		d := w.make("documents", fields{"title": "d"})
+		var paths []string
+		for range 5 {
+			_, path := w.share("document", d, fields{"password": "open sesame"})
+			paths = append(paths, path)
+		}
+		for range 5 {
+			w.send(http.MethodPost, paths[0], "password=guess").want(w, 401)
+		}
+		slow := w.send(http.MethodPost, paths[0], "password=open+sesame").want(w, 429).has(w, "too many wrong passwords")
+		if slow.Header.Get("Retry-After") == "" {
+			w.Error("it does not say when to try again")
+		}
+		// Another address is not kept out, and this one may try another share.
+		if _, _, err := w.App.UnlockShare(w.Context(), w.opened(paths[0]), "open sesame", "203.0.113.7"); err != nil {
+			w.Errorf("a reader elsewhere: %v", err)
+		}
+		w.send(http.MethodPost, paths[1], "password=open+sesame").want(w, 303)
+		for i := range 15 {
+			w.send(http.MethodPost, paths[1+i/4], "password=guess").want(w, 401)
+		}
+		w.send(http.MethodPost, paths[4], "password=open+sesame").want(w, 429)
+		w.Clock.Advance(time.Hour)
+		w.send(http.MethodPost, paths[4], "password=open+sesame").want(w, 303)
+	})
+}
+
+// opened is the share at a path.
+func (w *world) opened(path string) sheaf.Shared {
+	w.Helper()
+	s, err := w.App.OpenShare(w.Context(), strings.TrimPrefix(path, "/s/"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+// D112: an address asks 120 times a minute, for whatever it asks.
+func TestPage_LimitOfAnAddress(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		w := &world{T: t, API: a, ws: ws, c: ws.Client("")}
+		a.Clock.Freeze()
+		_, path := w.share("document", w.make("documents", fields{"title": "d"}))
+		for i := range 120 {
+			if i%2 == 0 {
+				w.get(path).want(w, 200)
+			} else {
+				w.get("/s/guess").want(w, 404)
+			}
+		}
+		if got := w.get(path).want(w, 429); got.Header.Get("Retry-After") == "" {
+			w.Error("it does not say when to try again")
+		}
+		w.c.GET("/api/v1/me").Want(w.T, 200)
+		a.Clock.Advance(61 * time.Second)
+		w.get(path).want(w, 200)
+	}, apitest.WithLimitedShares)
+}
+
+// D110: views are counted in batches: no view writes, changes the version or is an event.
+func TestViews(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		p := w.make("projects", fields{"name": "p"})
+		d := w.make("documents", fields{"title": "d", "project_id": p, "content": "words"})
+		id, path := w.share("project", p)
+		before := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200)
+		events := w.c.GET("/api/v1/events?limit=1").JSON["total"]
+		version := w.opened(path).Version
+		etag := w.get(path).want(w, 200).Header.Get("ETag")
+		w.get(path, "If-None-Match: "+etag).want(w, 304)
+		w.get(path+"/"+d).want(w, 200)
+		w.get(path+"/raw").want(w, 200)
+		w.get(path+"/search?q=words").want(w, 200)
+		w.send(http.MethodHead, path, "").want(w, 200)
+		w.get(path, "Sec-Purpose: prefetch").want(w, 200)
+		w.get(path+"/nothing").want(w, 404)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { w.do(http.MethodGet, path, "") })
+		}
+		wg.Wait()
+		if got := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200); string(got.Body) != string(before.Body) {
+			w.Errorf("a view was written at once: %s", got.Body)
+		}
+		w.Clock.Advance(time.Second)
+		w.WriteViews()
+		after := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200)
+		if after.JSON["views"] != 24.0 || after.JSON["last_viewed_at"] == nil || after.JSON["updated_at"] != before.JSON["updated_at"] {
+			w.Errorf("after 24 views: %s", after.Body)
+		}
+		if got := w.c.GET("/api/v1/events?limit=1").JSON["total"]; got != events {
+			w.Errorf("views made %v events of %v", got, events)
+		}
+		if got := w.opened(path).Version; got != version {
+			w.Error("views changed the version of the workspace")
+		}
+		w.WriteViews()
+		if got := w.c.GET("/api/v1/shares/" + id).JSON["views"]; got != 24.0 {
+			w.Errorf("written twice: %v", got)
+		}
+	})
+}
+
+// D112: the token of a share stands in no line of the log, however it is written.
+func TestToken_IsInNoLog(t *testing.T) {
+	each(t, func(w *world) {
+		d := w.make("documents", fields{"title": "d"})
+		_, path := w.share("document", d, fields{"password": "open sesame"})
+		token := strings.TrimPrefix(path, "/s/")
+		for _, p := range []string{path, path + "/raw", path + "/", "/" + path, "/S/" + token, "/x" + path, path + "/a/b/c", path + "?page=" + token, "/s/./" + token, "/s/%2e%2e/s/" + token} {
+			w.get(p)
+		}
+		w.send(http.MethodPost, path, "password=wrong").want(w, 401)
+		w.send(http.MethodPost, path, "password=open+sesame").want(w, 303)
+		log := w.Log()
+		if strings.Contains(strings.ToLower(log), strings.ToLower(token)) {
+			w.Errorf("the token is in the log:\n%s", log)
+		}
+		if strings.Contains(log, "sesame") {
+			w.Error("the password is in the log")
+		}
+		if !strings.Contains(log, `"/s/redacted"`) {
+			w.Error("the requests are not in the log")
+		}
+	})
+}
+
+// D112, D121: what a reader of a share can reach is exactly what it shows, by every link and every id of
+// the workspace.
+func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
+	each(t, func(w *world) {
+		p, q := w.make("projects", fields{"name": "Shown project"}), w.make("projects", fields{"name": "CANARY project"})
+		hidden := w.make("documents", fields{"title": "CANARY elsewhere", "project_id": q, "content": "CANARY text", "description": "CANARY said"})
+		loose := w.make("documents", fields{"title": "CANARY loose", "content": "CANARY text"})
+		first := w.make("documents", fields{"title": "Shown first", "project_id": p, "content": "To [hidden](document:" + hidden + ") and [loose](document:" + loose + ")."})
+		second := w.make("documents", fields{"title": "Shown second", "project_id": p, "content": "Back to [first](document:" + first + "). words"})
+		trashed := w.make("documents", fields{"title": "CANARY trashed", "project_id": p, "content": "CANARY text words"})
+		folder := w.make("folders", fields{"name": "CANARY folder", "entity_type": "project"})
+		w.c.DELETE("/api/v1/documents/"+trashed).Want(w.T, 204)
+		other, _ := w.share("document", hidden)
+		share, project := w.share("project", p)
+		_, document := w.share("document", second)
+		ids := []string{p, q, hidden, loose, first, second, trashed, folder, other, share, string(w.ws.ID), string(w.ws.Owner)}
+		for root, shown := range map[string][]string{
+			project:  {"", "/" + first, "/" + second, "/search?q=words"},
+			document: {""},
+		} {
+			want := map[string]bool{}
+			for _, s := range shown {
+				want[root+s] = true
+			}
+			reached := w.walk(root)
+			for _, id := range ids {
+				for _, at := range []string{"/" + id, "/" + id + "/raw", "/media/" + id, "/documents/" + id, "/projects/" + id, "/search?q=" + id} {
+					if r := w.get(root + at); r.StatusCode == 200 {
+						reached[root+at] = r.body
+					}
+				}
+			}
+			for path, body := range reached {
+				if strings.Contains(body, "CANARY") {
+					w.Errorf("%s shows what is not shared: %s", path, body)
+				}
+				plain := strings.TrimSuffix(path, "/raw")
+				if !want[plain] && !strings.Contains(path, "/search") && !strings.HasPrefix(path, "/share-assets/") {
+					w.Errorf("%s is reached", path)
+				}
+			}
+			for path := range want {
+				if _, ok := reached[path]; !ok && !strings.Contains(path, "/search?") {
+					w.Errorf("%s is not reached", path)
+				}
+			}
+		}
+	})
+}
+
+var links = regexp.MustCompile(`(?:href|src|action)="([^"#]+)`)
+
+// walk follows every link from a page on, and returns what it found.
+func (w *world) walk(from string) map[string]string {
+	found, next := map[string]string{}, []string{from}
+	for len(next) > 0 {
+		path := next[0]
+		next = next[1:]
+		if _, seen := found[path]; seen {
+			continue
+		}
+		r := w.get(path)
+		if r.StatusCode != 200 {
+			w.Errorf("the link to %s leads to %d", path, r.StatusCode)
+			continue
+		}
+		found[path] = r.body
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		for _, m := range links.FindAllStringSubmatch(r.body, -1) {
+			u, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+			if err != nil || u.Host != "" {
+				w.Errorf("%s leads elsewhere: %s", path, m[1])
+				continue
+			}
+			next = append(next, u.RequestURI())
+		}
+	}
+	return found
+}
+
+// D119: a share has the look of its branding, or of the workspace's default, from the next request on.
+func TestPage_Look(t *testing.T) {
+	each(t, func(w *world) {
+		d := w.make("documents", fields{"title": "d"})
+		own := w.make("brandings", fields{"name": "Own", "color_primary": "#b00020", "font": "serif", "footer": "Made by <us>"})
+		id, path := w.share("document", d, fields{"branding_id": own})
+		page := w.get(path).want(w, 200).has(w, "<style>:root{--paper:light-dark(#", "#b00020", "Georgia", "Made by &lt;us&gt;")
+		if p := page.Header.Get("Content-Security-Policy"); !strings.Contains(p, "style-src 'self' 'sha256-") || strings.Contains(p, "unsafe") {
+			w.Errorf("the policy is %q", p)
+		}
+		w.c.PATCH("/api/v1/brandings/"+own, fields{"color_primary": "#004d40"}).Want(w.T, 200)
+		w.get(path).want(w, 200).has(w, "#004d40").lacks(w, "#b00020")
+		// Deleting it leaves the share without one, with its event.
+		w.c.DELETE("/api/v1/brandings/"+own).Want(w.T, 204)
+		if got := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200).JSON["branding_id"]; got != nil {
+			w.Errorf("the share has the branding %v", got)
+		}
+		told := w.c.GET("/api/v1/events?type=share.updated&resource_id="+id).Want(w.T, 200).Items(w.T)
+		if len(told) != 1 || fmt.Sprint(told[0]["payload"].(fields)["previous"].(fields)["branding_id"]) != own {
+			w.Errorf("the events are %v", told)
+		}
+		w.get(path).want(w, 200).lacks(w, "<style")
+		standard := sheaf.BrandingID(w.make("brandings", fields{"name": "Default", "footer": "By default"}))
+		owner := app.Caller{Workspace: w.ws.ID, User: w.ws.Owner, Role: sheaf.Owner}
+		if err := w.App.SetDefaultBranding(w.Context(), owner, &standard); err != nil {
+			w.Fatal(err)
+		}
+		w.get(path).want(w, 200).has(w, "By default")
+	})
+}

@@ -1,0 +1,100 @@
+package publish
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// hitsPerPage is how many documents a page of what was found has.
+const hitsPerPage = 20
+
+// searchPage is the data of the page that shows what was found in a project.
+type searchPage struct {
+	Home  string
+	Fault string // what was wrong with the words
+	Total int64
+	Hits  []hit
+	Pages pager
+}
+
+// hit is a document that was found.
+type hit struct {
+	Address, Title string
+	Pieces         []piece // of the snippet
+}
+
+// piece is a part of a text; Found ones are what was looked for.
+type piece struct {
+	Text  string
+	Found bool
+}
+
+// search shows the documents of the shared project that have every word. Its pages are not kept.
+func (v *visit) search() error {
+	project, err := v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: 1})
+	if err != nil {
+		return err
+	}
+	n, err := v.number()
+	if err != nil {
+		return err
+	}
+	words := v.r.URL.Query().Get("q")
+	data := searchPage{Home: v.home()}
+	page, err := v.find(words, sheaf.Paging{Limit: hitsPerPage, Offset: (n - 1) * hitsPerPage})
+	switch {
+	case sheaf.KindOf(err) == sheaf.Invalid:
+		data.Fault = "Look for a few words of a document: up to ten, with 200 characters in all."
+	case err != nil:
+		return err
+	}
+	data.Total = page.Total
+	for _, h := range page.Items {
+		data.Hits = append(data.Hits, hit{Address: v.home() + "/" + h.ID, Title: h.Title, Pieces: pieces(h.Snippet, h.Ranges)})
+	}
+	data.Pages = pagesOf(n, hitsPerPage, page.Total, func(page int) string {
+		return fmt.Sprintf("%s/search?q=%s&page=%d", v.home(), url.QueryEscape(words), page)
+	})
+	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Look: lookOf(project.Look)}
+	body, err := v.page("search", l, data)
+	if err != nil {
+		return err
+	}
+	v.Header().Set("X-Robots-Tag", "noindex")
+	return v.send(&answer{body: body, kind: htmlType, etag: tagOf(body), look: l.Look})
+}
+
+// find looks for the words; none are no fault, and find nothing.
+func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
+	if strings.TrimSpace(words) == "" {
+		return page, nil
+	}
+	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) {
+		return page, sheaf.Invalidf("q is no text")
+	}
+	return v.publisher.App.SearchShared(v.r.Context(), v.share, words, p)
+}
+
+// pieces cuts a snippet where the words begin and end; ranges count code points.
+func pieces(snippet string, ranges [][2]int) (out []piece) {
+	text, at := []rune(snippet), 0
+	for _, r := range ranges {
+		start, end := min(r[0], len(text)), min(r[0]+r[1], len(text))
+		if start < at {
+			continue
+		}
+		if start > at {
+			out = append(out, piece{Text: string(text[at:start])})
+		}
+		out = append(out, piece{string(text[start:end]), true})
+		at = end
+	}
+	if at < len(text) {
+		out = append(out, piece{Text: string(text[at:])})
+	}
+	return out
+}

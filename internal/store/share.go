@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
+)
+
+// ShareColumns are what ScanShare reads, in its order.
+const ShareColumns = `id, resource_type, resource_id, token, password_hash, expires_at, branding_id, listed, views, last_viewed_at,
+  created_at, updated_at, number, revision`
+
+// ScanShare reads a row of ShareColumns.
+func ScanShare(r *row) sheaf.Share {
+	return sheaf.Share{
+		ID: readID[sheaf.ShareID](r), ResourceType: readShareable(r), ResourceID: readID[string](r), Token: r.Text(),
+		PasswordHash: readPasswordHash(r), ExpiresAt: r.OptTime(), BrandingID: optID[sheaf.BrandingID](r), Listed: r.Bool(),
+		Views: r.Int(), LastViewedAt: r.OptTime(), CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
+	}
+}
+
+// shareables has the kinds of what is shared in the order of their numbers, which begin at 1.
+var shareables = []sheaf.Shareable{sheaf.ShareOfDocument, sheaf.ShareOfProject}
+
+// readShareable reads the kind of what is shared; a number that is none becomes a kind that does not
+// exist.
+func readShareable(r *row) sheaf.Shareable {
+	n := r.Int()
+	if n < 1 || n > int64(len(shareables)) {
+		return sheaf.Shareable(fmt.Sprint("number ", n))
+	}
+	return shareables[n-1]
+}
+
+// shareableNumber is what readShareable reads.
+func shareableNumber(s sheaf.Shareable) int64 { return int64(slices.Index(shareables, s) + 1) }
+
+// readPasswordHash reads the hash of a share's password; NULL is none.
+func readPasswordHash(r *row) string {
+	if hash := r.OptText(); hash != nil {
+		return *hash
+	}
+	return ""
+}
+
+// storedPasswordHash is what readPasswordHash reads.
+func storedPasswordHash(hash string) any {
+	if hash == "" {
+		return nil
+	}
+	return hash
+}
+
+const selectShare = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE ws = $1 AND id = $2`
+
+// Share returns the workspace's share, or NotFound.
+func (r *Reader) Share(ws sheaf.WorkspaceID, id sheaf.ShareID) (sheaf.Share, error) {
+	return mustFind(r, "share", selectShare, ScanShare, ws, id)
+}
+
+// Shares returns a page of the workspace's shares, oldest first.
+func (r *Reader) Shares(ws sheaf.WorkspaceID, f sheaf.ShareFilter) (page sheaf.Page[sheaf.Share], err error) {
+	l := listing{columns: ShareColumns, table: "shares", order: []string{"number"}, total: -1}
+	l.where.And("ws = ?", ws)
+	if f.ResourceID != "" {
+		l.where.And("resource_id = ?", idBytes(f.ResourceID))
+		l.table += r.dialect().By("shares_of")
+	} else if l.total, err = r.count(`SELECT shares FROM workspaces WHERE ws = $1`, ws); err != nil {
+		return page, err
+	}
+	return list(r, l, f.Paging, ScanShare)
+}
+
+const selectSharesOf = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE ws = $1 AND resource_id = $2 AND resource_type = $3
+ORDER BY number
+LIMIT $4`
+
+// SharesOf returns the shares of a document or a project, oldest first, at most that many.
+func (r *Reader) SharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) ([]sheaf.Share, error) {
+	return all(r, selectSharesOf, ScanShare, ws, idBytes(id), shareableNumber(kind), most)
+}
+
+const selectSharesWith = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE ws = $1 AND branding_id = $2
+ORDER BY number
+LIMIT $3`
+
+// SharesWith returns the shares that name a branding, oldest first, at most that many.
+func (r *Reader) SharesWith(ws sheaf.WorkspaceID, id sheaf.BrandingID, most int64) ([]sheaf.Share, error) {
+	return all(r, selectSharesWith, ScanShare, ws, id, most)
+}
+
+const countSharesWith = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM shares WHERE ws = $1 AND branding_id = $2 LIMIT $3) AS q`
+
+// CountSharesWith counts the shares that name a branding, as far as most.
+func (r *Reader) CountSharesWith(ws sheaf.WorkspaceID, id sheaf.BrandingID, most int64) (int64, error) {
+	return r.count(countSharesWith, ws, id, most)
+}
+
+const countSharesOf = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 LIMIT $4) AS q`
+
+// CountSharesOf counts the shares of a document or a project, as far as most.
+func (r *Reader) CountSharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) (int64, error) {
+	return r.count(countSharesOf, ws, idBytes(id), shareableNumber(kind), most)
+}
+
+var documentsIn = engine.NewBulk(`
+SELECT id
+FROM documents
+WHERE ws = {workspace} AND id = {wanted} AND project_id = {project} AND deleted_at IS NULL`, "", "workspace int", "wanted id", "project id")
+
+// DocumentsIn tells which of the documents are in the project, and not deleted.
+func (r *Reader) DocumentsIn(ws sheaf.WorkspaceID, project sheaf.ProjectID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
+	rows := wanted(ws, ids)
+	for i := range rows {
+		rows[i] = append(rows[i], project)
+	}
+	found := map[sheaf.DocumentID]bool{}
+	err := r.run(documentsIn, rows, func(_ int, w *row) { found[readID[sheaf.DocumentID](w)] = true })
+	return found, err
+}
+
+// The documents of a project before and behind a number, nearest first.
+const (
+	documentBefore = `
+WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL AND number < $3
+ORDER BY number DESC
+LIMIT 1`
+	documentBehind = `
+WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL AND number > $3
+ORDER BY number
+LIMIT 1`
+)
+
+// DocumentsBeside returns the documents of the project that were made before and after the one with
+// that number; nil for none. It looks at every document of the project.
+func (r *Reader) DocumentsBeside(ws sheaf.WorkspaceID, project sheaf.ProjectID, number int64) (before, behind *sheaf.Document, err error) {
+	from := "SELECT " + DocumentColumns + " FROM documents" + r.dialect().By("documents_in_project")
+	for _, next := range []struct {
+		where string
+		found **sheaf.Document
+	}{{documentBefore, &before}, {documentBehind, &behind}} {
+		d, found, err := one(r, from+next.where, ScanDocument, ws, project, number)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found {
+			*next.found = &d
+		}
+	}
+	return before, behind, nil
+}
+
+// InsertShare adds a share.
+func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
+	return tx.InsertShares(ws, []*sheaf.Share{&s})
+}
+
+var insertShares = engine.NewBulkInsert("shares", "ws int", "id id", "resource_type int", "resource_id id", "token", "password_hash",
+	"expires_at int", "branding_id id", "listed int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
+
+// InsertShares is InsertShare for many.
+func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
+	tx.note.Shares = tx.note.Shares || len(shares) > 0
+	rows := make([][]any, len(shares))
+	for i, s := range shares {
+		rows[i] = []any{ws, s.ID, shareableNumber(s.ResourceType), idBytes(s.ResourceID), s.Token, storedPasswordHash(s.PasswordHash),
+			s.ExpiresAt, s.BrandingID, s.Listed, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt}
+	}
+	if err := tx.insertMany(insertShares, rows); err != nil {
+		return fmt.Errorf("insert %d shares: %w", len(shares), err)
+	}
+	return nil
+}
+
+const updateShare = `
+UPDATE shares
+SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8
+WHERE ws = $1 AND id = $2`
+
+// UpdateShare writes what of a share can change, but for how often it was seen.
+func (tx *Tx) UpdateShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
+	tx.note.Shares = true
+	err := tx.exec(updateShare, ws, s.ID, storedPasswordHash(s.PasswordHash), s.ExpiresAt, s.BrandingID, s.Listed, s.Revision, s.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("update share %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+const deleteShare = `
+DELETE FROM shares
+WHERE ws = $1 AND id = $2`
+
+// DeleteShare removes a share.
+func (tx *Tx) DeleteShare(ws sheaf.WorkspaceID, id sheaf.ShareID) error {
+	tx.note.Shares = true
+	if err := tx.exec(deleteShare, ws, id); err != nil {
+		return fmt.Errorf("delete share %s: %w", id, err)
+	}
+	return nil
+}
+
+const deleteSharesOf = `
+DELETE FROM shares
+WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 AND number <= $4`
+
+// DeleteSharesOf removes the shares of what a share shows, up to that one, which SharesOf returned.
+func (tx *Tx) DeleteSharesOf(ws sheaf.WorkspaceID, last sheaf.Share) error {
+	tx.note.Shares = true
+	err := tx.exec(deleteSharesOf, ws, idBytes(last.ResourceID), shareableNumber(last.ResourceType), last.Number)
+	if err != nil {
+		return fmt.Errorf("delete the shares of %s %s: %w", last.ResourceType, last.ResourceID, err)
+	}
+	return nil
+}
+
+const selectShared = `
+SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires_at, s.branding_id, s.listed, s.views, s.last_viewed_at,
+  s.created_at, s.updated_at, s.number, s.revision, w.id, w.version
+FROM shares s
+JOIN workspaces w ON w.ws = s.ws
+WHERE s.token = $1`
+
+// shared returns the share with that token, or NotFound. It alone is found without naming its
+// workspace: whoever has the address has nothing else.
+func (r *Reader) shared(token string) (sheaf.Shared, error) {
+	return mustFind(r, "share", selectShared, func(w *row) sheaf.Shared {
+		return sheaf.Shared{Share: ScanShare(w), Workspace: readID[sheaf.WorkspaceID](w), Version: w.Int()}
+	}, token)
+}
+
+// Shared returns the share with that token as of the newest commit, or NotFound. It looks neither at
+// its expiry nor at what it shows, and how often it was seen may be older.
+func (s *Store) Shared(ctx context.Context, token string) (sheaf.Shared, error) {
+	load := func() (out sheaf.Shared, version int64, err error) {
+		err = s.engine.ReadOne(ctx, s.reading(func(r *Reader) error {
+			out, err = r.shared(token)
+			return err
+		}))
+		return out, out.Version, err
+	}
+	if s.shares == nil {
+		out, _, err := load()
+		return out, err
+	}
+	out, version, err := s.shares.Value(token, load)
+	out.Version = version
+	return out, err
+}
+
+// ShareViews is how often a share was seen since that was last written.
+type ShareViews struct {
+	Workspace sheaf.WorkspaceID
+	Share     sheaf.ShareID
+	Count     int64
+	At        time.Time // the last one
+}
+
+const addViews = `
+UPDATE shares
+SET views = views + $3, last_viewed_at = CASE WHEN last_viewed_at > $4 THEN last_viewed_at ELSE $4 END
+WHERE ws = $1 AND id = $2`
+
+// AddViews counts views, in an order that all nodes share: those which write the same shares at once
+// wait for each other, and not in a circle. A share that is gone is not counted. It announces nothing:
+// no page depends on it.
+func (tx *Tx) AddViews(views []ShareViews) error {
+	inOrder := slices.SortedFunc(slices.Values(views), func(a, b ShareViews) int { return strings.Compare(string(a.Share), string(b.Share)) })
+	for _, v := range inOrder {
+		if err := tx.exec(addViews, v.Workspace, v.Share, v.Count, v.At); err != nil {
+			return fmt.Errorf("count the views of share %s: %w", v.Share, err)
+		}
+	}
+	return nil
+}
