@@ -25,8 +25,10 @@ const (
 	// lookEvery is how often every log is looked at, whatever commits told, and how often a node
 	// that does not follow looks whether it is its turn.
 	lookEvery = time.Second
-	// gatherFor is a pause between two passes, in which writes gather to one batch.
-	gatherFor = 100 * time.Millisecond
+	// gatherFor is a pause between two passes, in which writes gather to one batch: what a batch costs
+	// hardly depends on its size, and is paid for each workspace that writes. A search does not wait
+	// for it: what the index lacks it reads from the store.
+	gatherFor = 500 * time.Millisecond
 	// forgetEvery is after how many looks workspaces are looked for that are no longer there.
 	forgetEvery = 60
 	// batchChanges, batchBytes and groupRecords bound a batch: how many events it takes in, about

@@ -319,7 +319,7 @@ func TestFollow_TwoAtOnceDoNoHarm(t *testing.T) {
 // D92: the index follows by itself, woken by commits, and looks at least every second whatever it was
 // told; of several nodes one does.
 func TestRun_FollowsWhatIsCommitted(t *testing.T) {
-	if search.LookEvery > time.Second || search.GatherFor > 200*time.Millisecond {
+	if search.LookEvery > time.Second || search.GatherFor > 500*time.Millisecond {
 		t.Errorf("it looks every %v and gathers for %v: too late for 2 seconds", search.LookEvery, search.GatherFor)
 	}
 	each(t, func(t *testing.T, w *world) {
