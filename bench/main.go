@@ -29,7 +29,6 @@ type bench struct {
 	out                   string        // kept between runs: what was built, and the peer's data
 	dir                   string        // of this run
 	results               results
-	answers               map[string]recorded
 	body                  posted // a delivery of Sheaf
 	endpoint              *endpoint
 	fileSeen              bool // the size of the growth seed's file was measured
@@ -126,7 +125,7 @@ func (b *bench) choose(only, conns string) error {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "cold", "update", "create", "deliver", "latency", "hung",
+var parts = []string{"get", "list", "cold", "update", "create", "text", "deliver", "latency", "hung",
 	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "search", "process", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }

@@ -24,6 +24,7 @@ type contender struct {
 	// Of Sheaf alone: where its data is, and owners without projects, whose webhooks are measured.
 	options    store.Options
 	hookOwners []owner
+	texts      []string // the id of a document of 10 KB of each owner; none before they are asked for
 }
 
 // api is how a contender is asked. The limit is asked as Sheaf is.
@@ -152,7 +153,7 @@ func (b *bench) requestRows() {
 	for _, work := range []struct {
 		name    string
 		measure func(all []*contender, conns int) error
-	}{{"get", b.get}, {"list", b.list}, {"cold", b.cold}, {"update", b.update}, {"create", b.create}} {
+	}{{"get", b.get}, {"list", b.list}, {"cold", b.cold}, {"update", b.update}, {"create", b.create}, {"text", b.text}} {
 		for _, conns := range b.conns {
 			b.try(work.name, func() (err error) {
 				if all == nil {
@@ -278,35 +279,41 @@ func (b *bench) contenders() ([]*contender, error) {
 // limit records what Sheaf answers and starts the bare handler with it.
 func (b *bench) limit(sheaf *contender) (*contender, error) {
 	o := sheaf.owners[0]
-	b.answers = map[string]recorded{}
-	for path, request := range map[string][]byte{
+	return b.bare("limit", sheaf, map[string][]byte{
 		"":                 sheafAPI.get(o, o.Projects[0]),
 		"/api/v1/projects": sheafAPI.list(o, ""),
-	} {
+	})
+}
+
+// bare starts a bare handler that gives the answers that Sheaf gives to these requests, by path; any other path gets that
+// of "". The file of the answers has that name.
+func (b *bench) bare(name string, sheaf *contender, requests map[string][]byte) (*contender, error) {
+	answers := map[string]recorded{}
+	for path, request := range requests {
 		err := persist(func() (err error) {
-			b.answers[path], err = record(sheaf.process.addr, request)
+			answers[path], err = record(sheaf.process.addr, request)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(b.answers)
+	text, err := json.Marshal(answers)
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(b.dir, "answers.json")
+	file := filepath.Join(b.dir, name+".json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
 	addr, stats := freeAddr(), freeAddr()
-	p, err := b.start("limit", b.self, nil, "limit", addr, stats, file)
+	p, err := b.start(name, b.self, nil, "limit", addr, stats, file)
 	if err != nil {
 		return nil, err
 	}
 	p.addr, p.stats = addr, stats
 	_, err = p.ready("/")
-	return &contender{name: "limit", process: p, owners: sheaf.owners, api: sheafAPI}, err
+	return &contender{name: "limit", process: p, owners: sheaf.owners, api: sheafAPI, texts: sheaf.texts}, err
 }
 
 // patient waits until it is a stall.

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,46 +29,199 @@ var words = []struct {
 	word  string
 	every int     // every so manieth document has it
 	most  float64 // ms, of the first page
-}{{"kingfisher", searched / 10, 25}, {"bullfinch", searched / 1000, 40}, {"sparrow", 2, 150}}
+	peer  float64 // how many times faster than the peer's; 0: that is not promised
+}{{"kingfisher", searched / 10, 25, 10}, {"bullfinch", searched / 1000, 40, 10}, {"sparrow", 2, 150, 0}}
 
-// search measures the first page of a search over a large workspace, and over a small one beside it.
+// search measures the first page of a search over a large workspace, and over a small one beside it; on PostgreSQL and by
+// the peer the same; and how far the index falls behind many writes.
 func (b *bench) search() error {
-	c, end, err := b.grown("search", func(o store.Options) ([]owner, error) {
-		owners, err := seed(o, size{3, 0, 0})
-		if err != nil {
-			return nil, err
-		}
-		for i, n := range []int{searched, 100, 100} {
-			c, err := callerOf(o, owners[i].Workspace)
-			if err == nil {
-				err = seedTexts(o, c, n)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return owners, nil
-	})
+	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
+	c, end, err := b.grown("search", seedSearched)
 	if err != nil {
 		return err
 	}
-	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
-	for range b.rounds {
-		for i, w := range words {
-			if err := b.searchFor(r, c, c.owners[0], w.word, fmt.Sprintf("word of %d", searched/words[i].every)); err != nil {
-				return err
-			}
-		}
-		if err := b.searchFor(r, c, c.owners[1], "sparrow", "workspace of 100 beside it"); err != nil {
+	if err := b.searchAll(r, c, ""); err != nil {
+		return err
+	}
+	if b.peer {
+		if err := b.searchPeer(r); err != nil {
 			return err
 		}
 	}
 	b.keep(r)
-	for _, w := range words {
-		name := fmt.Sprintf("word of %d", searched/w.every)
+	for i, w := range words {
+		name := wordOf(i)
 		r.atMost(w.most, r.figure(name).Median, fmt.Sprintf("%s ≤ %.0f ms", name, w.most))
+		if r.has("peer, "+name) && w.peer > 0 {
+			r.atLeast(w.peer, "peer, "+name, name, name+": ≥ %g × the peer")
+		}
 	}
-	return end()
+	if err := b.searchLag(c); err != nil {
+		return err
+	}
+	if err := end(); err != nil || !b.postgres {
+		return err
+	}
+	return b.searchOnPostgres()
+}
+
+// wordOf names a word by how many documents have it.
+func wordOf(i int) string { return fmt.Sprintf("word of %d", searched/words[i].every) }
+
+// seedSearched fills a workspace with as many documents as are searched, and two small ones beside it.
+func seedSearched(o store.Options) ([]owner, error) {
+	owners, err := seed(o, size{3, 0, 0})
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range []int{searched, 100, 100} {
+		c, err := callerOf(o, owners[i].Workspace)
+		if err == nil {
+			err = seedTexts(o, c, n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return owners, nil
+}
+
+// searchAll measures each word, and the small workspace; the names of the figures begin with prefix.
+func (b *bench) searchAll(r *row, c *contender, prefix string) error {
+	for range b.rounds {
+		for i, w := range words {
+			if err := b.searchFor(r, c, c.owners[0], w.word, prefix+wordOf(i)); err != nil {
+				return err
+			}
+		}
+		if err := b.searchFor(r, c, c.owners[1], "sparrow", prefix+"workspace of 100 beside it"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searchOnPostgres measures the same searches on a cluster of their own.
+func (b *bench) searchOnPostgres() error {
+	url, err := b.startPostgres()
+	if err != nil {
+		return err
+	}
+	o := store.Options{DatabaseURL: url}
+	owners, err := seedSearched(o)
+	if err != nil {
+		return err
+	}
+	p, err := b.startSheaf("search-postgres", b.dataDir("search-node"), "--database-url", url)
+	if err != nil {
+		return err
+	}
+	r := b.begin(row{Work: "search, first page, PostgreSQL", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
+	if err := b.searchAll(r, &contender{name: onPostgres, process: p, owners: owners, options: o}, ""); err != nil {
+		return err
+	}
+	b.keep(r)
+	last := wordOf(len(words) - 1)
+	r.atMost(400, r.figure(last).Median, last+" ≤ 400 ms")
+	return p.stop()
+}
+
+// peerSearched is the peer's data with the documents that are searched; making them takes minutes, so they are kept.
+func (b *bench) peerSearched() (string, error) {
+	kept := filepath.Join(b.out, "peer-searched-0.39.11")
+	if _, err := os.Stat(filepath.Join(kept, "owners.json")); err == nil {
+		return kept, nil
+	}
+	if err := os.RemoveAll(kept); err != nil {
+		return "", err
+	}
+	b.logf("filling the peer with texts: this is kept\n")
+	cmd := exec.Command(b.peerProgram(), "texts", "--dir", kept, "--dev=false")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	vocabulary := newVocabulary(random)
+	go func() {
+		defer in.Close()
+		for i := range searched {
+			fmt.Fprintln(in, textOf(i, random, vocabulary))
+		}
+	}()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("fill the peer with texts: %w\n%s", err, out)
+	}
+	return kept, nil
+}
+
+// searchPeer asks the peer for the same words by its filter for what contains a text.
+func (b *bench) searchPeer(r *row) error {
+	kept, err := b.peerSearched()
+	if err != nil {
+		return err
+	}
+	c, err := b.servePeer("peer-searched", kept)
+	if err != nil {
+		return err
+	}
+	for range b.rounds {
+		for i, w := range words {
+			filter := url.QueryEscape(fmt.Sprintf("title ~ '%s' || description ~ '%s'", w.word, w.word))
+			path := "/api/collections/documents/records?perPage=50&sort=-updated&filter=" + filter
+			if err := b.timeSearch(r, c, c.owners[0], path, "peer, "+wordOf(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return c.process.stop()
+}
+
+// searchLag writes 500 documents of 2 KB a second, and looks how long the index lacks what it lacks, and what memory the
+// server takes in the end.
+func (b *bench) searchLag(c *contender) error {
+	random := mathrand.New(mathrand.NewPCG(5, 6))
+	vocabulary := newVocabulary(random)
+	var requests [][]byte
+	for i := range 100 {
+		body, err := json.Marshal(map[string]string{"title": fmt.Sprintf("Written %d", i), "content": textOf(i, random, vocabulary)})
+		if err != nil {
+			return err
+		}
+		requests = append(requests, raw("POST", "/api/v1/documents", c.owners[2], string(body)))
+	}
+	r := b.begin(row{Work: "search, the index behind", Group: "growth", Unit: "s", Note: "beside 500 writes a second of 2 KB"})
+	most, ended := 0.0, make(chan error, 1)
+	go func() {
+		var done []written
+		ended <- b.child("pace", pacing{Addr: c.process.addr, Rate: 500, Time: 10 * b.time, Requests: requests}, &done)
+	}()
+	for looking := true; looking; {
+		select {
+		case err := <-ended:
+			if err != nil {
+				return err
+			}
+			looking = false
+		case <-time.After(100 * time.Millisecond):
+			text, err := c.process.metrics()
+			if err != nil {
+				return err
+			}
+			lag, _ := metric(text, "sheaf_search_lag_seconds")
+			most = max(most, lag)
+		}
+	}
+	r.figure("sheaf, at most").add(sample{value: most})
+	r.atMost(2, max(most, 0.001), "≤ 2 s")
+	b.keep(r)
+	now, highest := c.process.memory()
+	m := b.begin(row{Work: "resident memory, search", Group: "process", Unit: "MB", Note: "after searches over 100,000 documents, and many writes"})
+	m.figure("sheaf").add(sample{value: float64(now) / megabyte})
+	m.figure("sheaf, at its highest").add(sample{value: float64(highest) / megabyte})
+	m.atMost(200, m.figure("sheaf").Median, "< 200 MB")
+	b.keep(m)
+	return nil
 }
 
 // indexed waits until the index of the owner's workspace is built, and has followed its log.
@@ -86,6 +243,11 @@ func (b *bench) searchFor(r *row, c *contender, o owner, word, name string) erro
 		return err
 	}
 	path := "/api/v1/search?q=" + url.QueryEscape(word)
+	return b.timeSearch(r, c, o, path, name)
+}
+
+// timeSearch asks for a page again and again, one client.
+func (b *bench) timeSearch(r *row, c *contender, o owner, path, name string) error {
 	m, err := b.generate(workload{Addr: c.process.addr, Conns: 1, Time: b.time / 2, Warm: b.time / 8, Requests: [][]byte{raw("GET", path, o, "")}})
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func (b *bench) standard(name string, o store.Options, data string, more ...stri
 func pauseWebhooks(p *process, owners []owner) error {
 	for _, o := range owners {
 		var made struct{ Subscription struct{ ID string } }
-		body := `{"name":"bench","url":"https://127.0.0.1:9/hook","events":["project.created","project.updated"]}`
+		body := `{"name":"bench","url":"https://127.0.0.1:9/hook","events":["project.created","project.updated","document.updated"]}`
 		if err := p.call(o, "POST", "/api/webhooks/subscriptions", body, &made); err != nil {
 			return err
 		}
@@ -130,9 +130,15 @@ func (b *bench) peerProgram() string { return filepath.Join(b.out, "peer") }
 // startPeer starts the peer on data that it made itself; making them takes so long that they are kept.
 func (b *bench) startPeer() (*contender, error) {
 	kept := filepath.Join(b.out, "peer-0.39.11")
-	if err := b.seedPeer(kept); err != nil {
-		return nil, err
+	err := b.seedPeer(kept)
+	if err == nil {
+		b.peerServer, err = b.servePeer("peer", kept)
 	}
+	return b.peerServer, err
+}
+
+// servePeer starts the peer on a copy of what was kept.
+func (b *bench) servePeer(name, kept string) (*contender, error) {
 	text, err := os.ReadFile(filepath.Join(kept, "owners.json"))
 	if err != nil {
 		return nil, err
@@ -141,19 +147,18 @@ func (b *bench) startPeer() (*contender, error) {
 	if err := json.Unmarshal(text, &owners); err != nil {
 		return nil, err
 	}
-	data := filepath.Join(b.dir, "peer")
+	data := filepath.Join(b.dir, name)
 	if err := os.CopyFS(data, os.DirFS(kept)); err != nil {
 		return nil, err
 	}
 	addr, stats := freeAddr(), freeAddr()
-	p, err := b.start("peer-server", b.peerProgram(), []string{"PEER_STATS=" + stats}, "serve", "--dir", data, "--dev=false", "--http", addr)
+	p, err := b.start(name+"-server", b.peerProgram(), []string{"PEER_STATS=" + stats}, "serve", "--dir", data, "--dev=false", "--http", addr)
 	if err != nil {
 		return nil, err
 	}
 	p.addr, p.stats = addr, stats
 	_, err = p.ready("/api/health")
-	b.peerServer = &contender{name: "peer", process: p, owners: owners, api: peerAPI}
-	return b.peerServer, err
+	return &contender{name: "peer", process: p, owners: owners, api: peerAPI}, err
 }
 
 func (b *bench) seedPeer(kept string) error {

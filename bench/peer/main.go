@@ -2,14 +2,18 @@
 // do: an owner, a rule that shows each owner their own records alone, and a token for each owner.
 //
 //	peer seed --dir DIR --dev=false OWNERS PROJECTS DOCUMENTS   makes and fills the collections, lists them in owners.json
+//	peer texts --dir DIR --dev=false                            makes one owner with a document for each line of standard input
 //	peer serve --dir DIR --dev=false --http ADDR                serves them
 //
 // PEER_STATS names an address where it tells how many bytes it has allocated.
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -26,6 +30,9 @@ func main() {
 	app := pocketbase.NewWithConfig(pocketbase.Config{HideStartBanner: true})
 	app.RootCmd.AddCommand(&cobra.Command{Use: "seed", Args: cobra.ExactArgs(3), RunE: func(_ *cobra.Command, args []string) error {
 		return seed(app, number(args[0]), number(args[1]), number(args[2]))
+	}})
+	app.RootCmd.AddCommand(&cobra.Command{Use: "texts", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		return texts(app, os.Stdin)
 	}})
 	if addr := os.Getenv("PEER_STATS"); addr != "" {
 		go func() { log.Fatal(http.ListenAndServe(addr, http.HandlerFunc(stats))) }()
@@ -54,26 +61,46 @@ func stats(w http.ResponseWriter, _ *http.Request) {
 type owner struct {
 	Token    string
 	Projects []string
+	user     string // its id
 }
 
 func seed(app core.App, owners, projects, documents int) error {
+	return build(app, func(tx core.App, c schema) (out []owner, err error) {
+		for i := 0; i < owners && err == nil; i++ {
+			var o owner
+			o, err = c.fill(tx, i, projects, documents)
+			out = append(out, o)
+		}
+		return out, err
+	})
+}
+
+// texts makes one owner, whose documents have the lines for descriptions.
+func texts(app core.App, lines io.Reader) error {
+	return build(app, func(tx core.App, c schema) ([]owner, error) {
+		o, err := c.fill(tx, 0, 0, 0)
+		in := bufio.NewScanner(lines)
+		for n := 0; err == nil && in.Scan(); n++ {
+			d := core.NewRecord(c.documents)
+			d.Load(map[string]any{"owner": o.user, "title": fmt.Sprintf("Document %d", n), "description": in.Text()})
+			err = tx.Save(d)
+		}
+		return []owner{o}, errors.Join(err, in.Err())
+	})
+}
+
+// build makes the collections and what fill adds, in one transaction, and lists the owners in a file.
+func build(app core.App, fill func(core.App, schema) ([]owner, error)) error {
 	if err := app.RunAllMigrations(); err != nil {
 		return err
 	}
 	var out []owner
 	err := app.RunInTransaction(func(tx core.App) error {
 		c, err := collections(tx)
-		if err != nil {
-			return err
+		if err == nil {
+			out, err = fill(tx, c)
 		}
-		for i := range owners {
-			o, err := c.fill(tx, i, projects, documents)
-			if err != nil {
-				return err
-			}
-			out = append(out, o)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -133,7 +160,7 @@ func (s schema) fill(tx core.App, n, projects, documents int) (owner, error) {
 		return owner{}, err
 	}
 	token, err := user.NewAuthToken()
-	out := owner{Token: token}
+	out := owner{Token: token, user: user.Id}
 	for i := 0; i < projects && err == nil; i++ {
 		var id string
 		id, err = s.project(tx, user.Id, i, documents)

@@ -45,15 +45,64 @@ var bugs = []bug{
 		name: "app: whether an external id is there is asked outside of the transaction that makes it",
 		Fault: plant.Fault{{
 			File: "internal/app/project.go",
-			Old:  `before, found, err := w.ProjectWith(w.ws.ID, externalID)`,
+			Old: `return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Project], err error) {
+		before, found, err := w.ProjectWith(w.ws.ID, externalID)`,
 			New: `var before sheaf.Project
-		var found bool
-		err = a.store.Read(ctx, func(r *store.Reader) (err error) {
-			before, found, err = r.ProjectWith(c.Workspace, externalID)
-			return err
-		})`,
+	var found bool
+	if err := a.store.Read(ctx, func(r *store.Reader) (err error) {
+		before, found, err = r.ProjectWith(c.Workspace, externalID)
+		return err
+	}); err != nil {
+		return Put[sheaf.Project]{}, err
+	}
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Project], err error) {`,
 		}},
 		pkg: "./internal/httpapi", run: "TestPut_TogetherMakesOne",
+	},
+	{
+		name: "app: a deleted document does not hold its external id",
+		Fault: plant.Fault{{
+			File: "internal/app/document.go",
+			Old:  `case err != nil || !found || holder.ID == d.ID:`,
+			New:  `case err != nil || !found || holder.ID == d.ID || holder.Deleted != nil:`,
+		}},
+		pkg: "./internal/httpapi", run: "TestExternalID_TakenNamesItsHolder",
+	},
+	{
+		name: "app: a version is restored without its title",
+		Fault: plant.Fault{{
+			File: "internal/app/version.go",
+			Old:  `d.Title, d.ContentBytes, d.ContentSHA256 = v.Title, v.ContentBytes, v.ContentSHA256`,
+			New:  `d.ContentBytes, d.ContentSHA256 = v.ContentBytes, v.ContentSHA256`,
+		}},
+		pkg: "./internal/httpapi", run: "TestVersions_Restore",
+	},
+	{
+		name: "app: an import takes versions in any order, and those of a document that was there",
+		Fault: plant.Fault{{
+			File: "internal/app/import_version.go",
+			Old:  `if v.Number != kept.Oldest-1 || kept.Present-v.Number >= sheaf.MaxVersions {`,
+			New:  `if kept.Present-v.Number >= sheaf.MaxVersions {`,
+		}},
+		pkg: "./cmd/sheaf", run: "TestImport_TextsAndVersionsTravel|TestImport_GoesOnWithinADocument|TestImport_RefusesVersionsThatBelongNowhere",
+	},
+	{
+		name: "app: an import counts a text once for each version that has it",
+		Fault: plant.Fault{{
+			File: "internal/app/import_version.go",
+			Old:  `doc.texts[t.SHA256()] = true`,
+			New:  `doc.texts[""] = true`,
+		}},
+		pkg: "./cmd/sheaf", run: "TestImport_TextsAndVersionsTravel",
+	},
+	{
+		name: "store: the trash is emptied without counting versions",
+		Fault: plant.Fault{{
+			File: "internal/store/retention.go",
+			Old:  `versions += gone.Versions`,
+			New:  `versions += 0 * gone.Versions`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite",
 	},
 	{
 		name: "app: a node gives the time of its own clock, also one before the newest",
