@@ -87,6 +87,35 @@ func TestSearch_IsAsOfTheAnswer(t *testing.T) {
 	})
 }
 
+// D92: the total counts what is not on the page as of the answer too: what changed after the index was
+// written does not count by it.
+func TestSearch_TotalIsAsOfTheAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c, ctx := w.workspace(), context.Background()
+		var all []sheaf.Document
+		for range 4 {
+			all = append(all, w.document(c, "Heron", "grey"))
+		}
+		w.catchUp()
+		total := func(want int64) {
+			t.Helper()
+			page, err := w.app.Search(ctx, c, sheaf.SearchQuery{Text: "heron", Paging: sheaf.Paging{Limit: 1}})
+			if err != nil || page.Total != want || len(page.Items) != 1 {
+				t.Errorf("found %d, %v, want %d", page.Total, err, want)
+			}
+		}
+		total(4)
+		if _, err := w.app.UpdateDocument(ctx, c, all[0].ID, sheaf.DocumentChange{Title: sheaf.Some("Stork")}, sheaf.Match{}); err != nil {
+			t.Fatal(err)
+		}
+		total(3)
+		if err := w.app.DeleteDocument(ctx, c, all[1].ID, sheaf.Match{}); err != nil {
+			t.Fatal(err)
+		}
+		total(2)
+	})
+}
+
 // D92: what the index says is shown only where the store says the same.
 func TestSearch_ShowsNothingThatTheStoreDoesNotHave(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -427,7 +427,7 @@ var bugs = []bug{
 			Old:  `return !stale && wanted(kind, at, parent)`,
 			New:  `return (stale || !stale) && wanted(kind, at, parent)`,
 		}},
-		pkg: "./internal/search", run: "TestSearch_IsAsOfTheAnswer",
+		pkg: "./internal/search", run: "TestSearch_IsAsOfTheAnswer|TestSearch_TotalIsAsOfTheAnswer",
 	},
 	{
 		name: "search: a cursor of another history is trusted",
