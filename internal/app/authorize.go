@@ -43,6 +43,9 @@ type Caller struct {
 	Plan sheaf.Plan
 	// Once is set when the request carries an Idempotency-Key.
 	Once *Once
+	// Refusal is returned in place of every change, when it is set: the caller looks at what would be
+	// said, and does nothing.
+	Refusal error
 }
 
 // May reports whether the caller holds the scope: a key holds what it was granted, a member what
@@ -136,7 +139,7 @@ func read[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *
 // that it emits and the caller's idempotency key. fault is what is wrong with the request whatever
 // is stored, nil for nothing: who may not act does not learn of it, and nobody waits for it.
 func write[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work) (T, error)) (out T, err error) {
-	if err := firstError(needs(c), fault); err != nil {
+	if err := firstError(needs(c), c.Refusal, fault); err != nil {
 		return out, err
 	}
 	err = a.store.WriteIn(ctx, c.Workspace, func(tx *store.Tx) (err error) {

@@ -73,7 +73,7 @@ const (
 //
 // A workspace has one heavy cascade at a time, and between two transactions others write.
 func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *work, s stage) (progress, error)) error {
-	if err := needs(c); err != nil {
+	if err := firstError(needs(c), c.Refusal); err != nil {
 		return err
 	}
 	write := a.store.WriteIn

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/look"
@@ -89,15 +88,21 @@ func (c *Console) previewBranding(v *visit) error {
 
 // brandingForm is for a new branding, or a change of one.
 type brandingForm struct {
-	ID       sheaf.BrandingID // empty: a new one
-	Revision int64            // that was begun with
-	Name     string
-	Color    string
-	Font     string
-	Footer   string
-	Folder   sheaf.FolderID // of a new one
-	Inside   string         // the folder's name
-	Preview  lookPreview
+	ID      sheaf.BrandingID // empty: a new one
+	Name    string
+	Color   string
+	Font    string
+	Footer  string
+	Folder  sheaf.FolderID // of a new one
+	Inside  string         // the folder's name
+	Preview lookPreview
+	basis
+}
+
+// fields are those of the form that change the branding.
+func (f brandingForm) fields() []field {
+	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Color", Value: f.Color},
+		{Name: "font", Label: "Font", Value: f.Font}, {Name: "footer", Label: "Footer", Value: f.Footer}}
 }
 
 // Fonts lists the fonts with what they are called.
@@ -114,7 +119,9 @@ type fontChoice struct {
 
 // formOf is the form of a branding as it is stored.
 func (v *visit) formOf(b sheaf.Branding) brandingForm {
-	return brandingForm{ID: b.ID, Revision: b.Revision, Name: b.Name, Color: b.ColorPrimary, Font: string(b.Font), Footer: text(b.Footer), Preview: v.previewOf(b)}
+	f := brandingForm{ID: b.ID, Name: b.Name, Color: b.ColorPrimary, Font: string(b.Font), Footer: text(b.Footer), Preview: v.previewOf(b)}
+	f.basis = basisOf(b.Revision, f.fields())
+	return f
 }
 
 // newBranding answers GET /w/{workspace}/brandings/new: it shows an empty form.
@@ -136,14 +143,15 @@ func (c *Console) newBranding(v *visit) error {
 
 // brandingForm reads the form of a branding. What was typed is previewed as far as it is right.
 func (v *visit) brandingForm() (brandingForm, sheaf.BrandingChange) {
-	change := sheaf.BrandingChange{Name: sheaf.Some(v.field("name")), ColorPrimary: v.optField("color"), Font: v.optField("font"), Footer: v.optField("footer")}
+	change := sheaf.BrandingChange{Name: sheaf.Some(v.typed("name")), ColorPrimary: v.typedOr("color"), Font: v.typedOr("font"), Footer: v.typedOr("footer")}
 	shown := sheaf.NewBranding()
 	if change.Check() == nil {
 		shown = change.Apply(shown)
 	}
-	revision, _ := strconv.ParseInt(v.field("revision"), 10, 64)
-	return brandingForm{Revision: revision, Name: v.field("name"), Color: v.field("color"), Font: v.field("font"), Footer: v.field("footer"),
-		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside"), Preview: v.previewOf(shown)}, change
+	f := brandingForm{Name: v.typed("name"), Color: v.typed("color"), Font: v.typed("font"), Footer: v.typed("footer"),
+		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside"), Preview: v.previewOf(shown)}
+	f.basis = v.basis(f.fields())
+	return f, change
 }
 
 // createBranding answers POST /w/{workspace}/brandings: it makes a branding.
@@ -169,8 +177,7 @@ func (c *Console) editBranding(v *visit) error {
 	return v.showBeside(http.StatusOK, "branding-form", string(b.ID), v.formOf(b))
 }
 
-// updateBranding answers POST /w/{workspace}/brandings/{id}: it changes a branding, unless somebody
-// else did since the form was shown. Who is told so may save all the same, over the other's change.
+// updateBranding answers POST /w/{workspace}/brandings/{id}: it changes a branding.
 func (c *Console) updateBranding(v *visit) error {
 	before, err := v.brandingOf()
 	if err != nil {
@@ -178,13 +185,13 @@ func (c *Console) updateBranding(v *visit) error {
 	}
 	form, change := v.brandingForm()
 	form.ID = before.ID
-	match := sheaf.Match{Asked: true, Revisions: []int64{form.Revision}}
-	_, err = c.app.UpdateBranding(v.r.Context(), v.caller, before.ID, change, match)
-	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
-		form.Revision = before.Revision
-		err = &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeConflict, Text: "somebody changed this branding meanwhile: it is now called " +
-			strconv.Quote(before.Name) + ", in " + before.ColorPrimary + " and the font " + string(before.Font) + ". Nothing was saved. Save again to put yours in its place"}
-	}
+	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+		_, err := c.app.UpdateBranding(v.r.Context(), v.caller, before.ID, change, m)
+		return err
+	}, func() (present, error) {
+		b, err := c.app.Branding(v.r.Context(), v.caller, before.ID)
+		return present{"", b.Revision, v.formOf(b).fields()}, err
+	})
 	if err != nil {
 		return v.again("branding-form", form, err)
 	}
@@ -197,12 +204,10 @@ func (v *visit) brandingMove(id sheaf.BrandingID) (moveForm, error) {
 	if err != nil {
 		return moveForm{}, err
 	}
-	t, err := v.readTree("")
-	if err != nil {
-		return moveForm{}, err
-	}
-	return moveForm{Noun: "branding", Name: b.Name, Action: v.at("brandings", string(id), "move"), Field: "folder",
-		Root: b.FolderID == nil, Places: t.places(t.Brandings, "", b.FolderID)}, nil
+	f := moveForm{Noun: "branding", Name: b.Name, Action: v.at("brandings", string(id), "move"), From: placeOf(b.FolderID), Revision: b.Revision}
+	f.Places, err = v.pickFolders(sheaf.BrandingFolder, "", f.From, v.r.URL.Query().Get("q"))
+	f.Places.Name = "folder"
+	return f, err
 }
 
 // brandingRemoval is the data of branding-delete.html.

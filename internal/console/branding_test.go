@@ -99,7 +99,7 @@ func TestBranding_ChangedMeanwhile(t *testing.T) {
 	form := url.Values{"name": {"Mine"}, "color": {"#111111"}, "font": {"mono"}, "revision": {"1"}}
 	got := w.send("/w/{workspace}"+here, form)
 	w.wantWords("the answer", got.Body.String(), "Theirs", `value="Mine"`, `value="#111111"`, `name="revision" value="2"`)
-	if got.Code != http.StatusConflict {
+	if got.Code != http.StatusPreconditionFailed {
 		t.Errorf("a stale form: %d", got.Code)
 	}
 	form.Set("revision", "2")

@@ -34,11 +34,7 @@ type documentPage struct {
 
 // document answers GET /w/{workspace}/documents/{id}: it shows the text of a document.
 func (c *Console) document(v *visit) error {
-	id, err := id[sheaf.DocumentID](v, "document")
-	if err != nil {
-		return err
-	}
-	d, err := c.app.DocumentText(v.r.Context(), v.caller, id)
+	d, err := v.textOf()
 	if err != nil {
 		return err
 	}
@@ -59,6 +55,15 @@ func (c *Console) document(v *visit) error {
 	p := v.page(data)
 	p.Tree = t
 	return v.render(http.StatusOK, "document", p)
+}
+
+// textOf finds the document in the path with its text, or NotFound.
+func (v *visit) textOf() (sheaf.DocumentText, error) {
+	id, err := id[sheaf.DocumentID](v, "document")
+	if err != nil {
+		return sheaf.DocumentText{}, err
+	}
+	return v.console.app.DocumentText(v.r.Context(), v.caller, id)
 }
 
 // author says who made the present version of a document.

@@ -12,14 +12,20 @@ import (
 // documentForm is the editor: of a new document, or of one that is there.
 type documentForm struct {
 	ID          sheaf.DocumentID // empty: a new one
-	Revision    int64            // that the person began with; 0 for a new one
 	Title       string
 	Description string
 	Content     string
 	Project     sheaf.ProjectID
-	Projects    []sheaf.Project // that it may be in
-	Typed       bool            // the fields have what the person typed, not what is stored
-	Conflict    *conflict       // somebody saved meanwhile
+	Projects    pick      // that it may be in
+	Typed       bool      // the fields have what the person typed, not what is stored
+	Conflict    *conflict // somebody saved meanwhile
+	basis
+}
+
+// fields are those of the form that have one value. The text is compared line by line.
+func (f documentForm) fields() []field {
+	return []field{{Name: "title", Label: "Title", Value: f.Title}, {Name: "description", Label: "Description", Value: f.Description},
+		{Name: "project", Label: "Project", Value: string(f.Project), Shown: f.Projects.Now()}}
 }
 
 // conflict is what somebody else saved while the person was writing.
@@ -30,29 +36,23 @@ type conflict struct {
 	Note  string    // why there is no diff
 }
 
-// withProjects fills in the choice of projects.
-func (v *visit) withProjects(f documentForm) (documentForm, error) {
-	page, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: app.MaxTree}})
-	f.Projects = page.Items
-	return f, err
-}
-
 // showEditor shows the form as it is stored.
-func (v *visit) showEditor(f documentForm) error {
-	f, err := v.withProjects(f)
-	if err != nil {
+func (v *visit) showEditor(f documentForm) (err error) {
+	if f.Projects, err = v.pickProjects(f.Project, ""); err != nil {
 		return err
 	}
 	return v.show(http.StatusOK, "document-form", f)
 }
 
 // editorAgain shows the form with what was typed, and what was wrong with it.
-func (v *visit) editorAgain(f documentForm, cause error) error {
-	f, err := v.withProjects(f)
-	if err != nil {
+func (v *visit) editorAgain(f documentForm, cause error) (err error) {
+	if f.Projects, err = v.pickProjects(f.Project, v.field("find-project")); err != nil {
 		return err
 	}
 	f.Typed = true
+	if cause == nil {
+		return v.show(http.StatusOK, "document-form", f)
+	}
 	return v.again("document-form", f, cause)
 }
 
@@ -64,15 +64,20 @@ func (c *Console) newDocument(v *visit) error {
 
 // documentForm reads the form of a document.
 func (v *visit) documentForm() (documentForm, sheaf.DocumentChange, error) {
-	f := documentForm{Title: v.field("title"), Description: v.field("description"), Content: v.field("content"), Project: sheaf.ProjectID(v.field("project"))}
-	project, err := optID[sheaf.ProjectID](v, "project", "project")
-	return f, sheaf.DocumentChange{Title: sheaf.Some(f.Title), Description: v.optField("description"), ProjectID: project, Content: sheaf.Some(f.Content)}, err
+	f := documentForm{Title: v.typed("title"), Description: v.typed("description"), Content: v.field("content"), Project: sheaf.ProjectID(v.typed("project"))}
+	f.basis = v.basis(f.fields())
+	project, err := asID(f.Project, "project")
+	return f, sheaf.DocumentChange{Title: sheaf.Some(f.Title), Description: v.typedOr("description"), ProjectID: project, Content: sheaf.Some(f.Content)}, err
 }
+
+// looksFor reports whether the form is sent to find a project to choose, and not to be saved: so it
+// works where no script finds it meanwhile.
+func (v *visit) looksFor() bool { return v.field("find") != "" }
 
 // createDocument answers POST /w/{workspace}/documents: it makes a document.
 func (c *Console) createDocument(v *visit) error {
 	form, change, err := v.documentForm()
-	if err != nil {
+	if err != nil || v.looksFor() {
 		return v.editorAgain(form, err)
 	}
 	d, err := c.app.CreateDocument(v.r.Context(), v.caller, change)
@@ -90,19 +95,21 @@ func (v *visit) saved(d sheaf.Document) error {
 
 // editDocument answers GET /w/{workspace}/documents/{id}/edit: it shows the editor of a document.
 func (c *Console) editDocument(v *visit) error {
-	id, err := id[sheaf.DocumentID](v, "document")
+	d, err := v.textOf()
 	if err != nil {
 		return err
 	}
-	d, err := c.app.DocumentText(v.r.Context(), v.caller, id)
-	if err != nil {
-		return err
-	}
-	f := documentForm{ID: d.ID, Revision: d.Revision, Title: d.Title, Description: text(d.Description), Content: d.Content}
+	return v.showEditor(formOfDocument(d))
+}
+
+// formOfDocument is the editor of a document as it is stored.
+func formOfDocument(d sheaf.DocumentText) documentForm {
+	f := documentForm{ID: d.ID, Title: d.Title, Description: text(d.Description), Content: d.Content}
 	if d.ProjectID != nil {
 		f.Project = *d.ProjectID
 	}
-	return v.showEditor(f)
+	f.basis = basisOf(d.Revision, f.fields())
+	return f
 }
 
 // revision is what the document was when the form was made. A form has it always.
@@ -132,9 +139,9 @@ func (c *Console) updateDocument(v *visit) error {
 		return err
 	}
 	if fault == nil {
-		form.Revision, fault = v.revision()
+		_, fault = v.revision()
 	}
-	if fault != nil {
+	if fault != nil || v.looksFor() {
 		return v.editorAgain(form, fault)
 	}
 	return v.save(form, change, before)
@@ -145,7 +152,7 @@ func (v *visit) save(form documentForm, change sheaf.DocumentChange, before shea
 	if asForm(before.Content) == form.Content {
 		change.Content = sheaf.Opt[string]{} // else its CR LF would become LF though nobody touched them
 	}
-	d, err := v.console.app.UpdateDocument(v.r.Context(), v.caller, form.ID, change, sheaf.Match{Asked: true, Revisions: []int64{form.Revision}})
+	d, err := v.console.app.UpdateDocument(v.r.Context(), v.caller, form.ID, change, form.match())
 	switch {
 	case sheaf.KindOf(err) == sheaf.PreconditionFailed:
 		return v.bothTexts(form)
@@ -162,7 +169,7 @@ func asForm(s string) string {
 
 // editorOfDeleted keeps what was written into a document that is gone: the form makes a new one.
 func (v *visit) editorOfDeleted(form documentForm) error {
-	form.ID, form.Revision = "", 0
+	form.ID, form.basis = "", basis{}
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 		Text: "The document was deleted while you were writing. What you wrote is below: save it as a new document"})
 }
@@ -189,7 +196,14 @@ func (v *visit) bothTexts(form documentForm) error {
 		x.Note = "The two texts are the same; the title, the description or the project was changed."
 	}
 	x.Diff = readDiff(unified)
-	form.Conflict, form.Revision = x, saved.Revision
+	stored := formOfDocument(saved)
+	if stored.Projects, err = v.pickProjects(stored.Project, ""); err != nil {
+		return err
+	}
+	if form.Projects, err = v.pickProjects(form.Project, ""); err != nil {
+		return err
+	}
+	form.Conflict, form.basis = x, form.over(saved.Revision, form.fields(), stored.fields())
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
 		Text: "while you were writing, " + x.By + " saved this document. Nothing is lost: both texts are below"})
 }

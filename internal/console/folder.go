@@ -83,6 +83,19 @@ type folderForm struct {
 	Type   sheaf.EntityType
 	Parent sheaf.FolderID
 	Inside string // the parent's name
+	basis
+}
+
+// fields are those of the form that change the folder.
+func (f folderForm) fields() []field {
+	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Colour", Value: f.Color}}
+}
+
+// formOfFolder is the form of a folder as it is stored.
+func formOfFolder(x sheaf.Folder) folderForm {
+	f := folderForm{ID: x.ID, Name: x.Name, Color: x.Color, Type: x.EntityType}
+	f.basis = basisOf(x.Revision, f.fields())
+	return f
 }
 
 // newFolder answers GET /w/{workspace}/folders/new: it shows an empty form.
@@ -106,9 +119,12 @@ func (c *Console) newFolder(v *visit) error {
 	return v.showBeside(http.StatusOK, "folder-form", "", f)
 }
 
+// folderForm reads the form of a folder.
 func (v *visit) folderForm() folderForm {
-	return folderForm{Name: v.field("name"), Color: v.field("color"), Type: sheaf.EntityType(v.field("type")),
+	f := folderForm{Name: v.typed("name"), Color: v.typed("color"), Type: sheaf.EntityType(v.field("type")),
 		Parent: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
+	f.basis = v.basis(f.fields())
+	return f
 }
 
 // createFolder answers POST /w/{workspace}/folders: it makes a folder.
@@ -118,7 +134,7 @@ func (c *Console) createFolder(v *visit) error {
 	if err != nil {
 		return v.again("folder-form", form, err)
 	}
-	f, err := c.app.CreateFolder(v.r.Context(), v.caller, sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.optField("color"),
+	f, err := c.app.CreateFolder(v.r.Context(), v.caller, sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOr("color"),
 		EntityType: sheaf.Some(string(form.Type)), ParentID: parent})
 	if err != nil {
 		return v.again("folder-form", form, err)
@@ -132,7 +148,7 @@ func (c *Console) editFolder(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "folder-form", string(f.ID), folderForm{ID: f.ID, Name: f.Name, Color: f.Color, Type: f.EntityType})
+	return v.showBeside(http.StatusOK, "folder-form", string(f.ID), formOfFolder(f))
 }
 
 // updateFolder answers POST /w/{workspace}/folders/{id}: it changes a folder.
@@ -143,8 +159,15 @@ func (c *Console) updateFolder(v *visit) error {
 	}
 	form := v.folderForm()
 	form.ID = id
-	change := sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.optField("color")}
-	if _, err := c.app.UpdateFolder(v.r.Context(), v.caller, id, change, sheaf.Match{}); err != nil {
+	change := sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOr("color")}
+	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+		_, err := c.app.UpdateFolder(v.r.Context(), v.caller, id, change, m)
+		return err
+	}, func() (present, error) {
+		f, err := c.app.Folder(v.r.Context(), v.caller, id)
+		return present{string(id), f.Revision, formOfFolder(f).fields()}, err
+	})
+	if err != nil {
 		return v.again("folder-form", form, err)
 	}
 	return v.done(v.at("folders", string(id)))
@@ -155,9 +178,18 @@ type moveForm struct {
 	Noun   string // "folder" or "project"
 	Name   string // of what is moved
 	Action string // the address that the form is sent to
-	Field  string // the name of the form's field for the place
-	Root   bool   // it is at the root level now
-	Places []place
+	Places pick
+	// From and Revision are where it was, and what, when the form was made.
+	From     sheaf.FolderID
+	Revision int64
+}
+
+// placeOf is the folder's identifier; empty for the root level.
+func placeOf(f *sheaf.FolderID) sheaf.FolderID {
+	if f == nil {
+		return ""
+	}
+	return *f
 }
 
 // folderMove is the form that moves a folder, with every place that it may go to.
@@ -166,16 +198,10 @@ func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 	if err != nil {
 		return moveForm{}, err
 	}
-	t, err := v.readTree("")
-	if err != nil {
-		return moveForm{}, err
-	}
-	roots := t.Projects
-	if f.EntityType == sheaf.BrandingFolder {
-		roots = t.Brandings
-	}
-	return moveForm{Noun: "folder", Name: f.Name, Action: v.at("folders", string(id), "move"), Field: "parent",
-		Root: f.ParentID == nil, Places: t.places(roots, id, f.ParentID)}, nil
+	out := moveForm{Noun: "folder", Name: f.Name, Action: v.at("folders", string(id), "move"), From: placeOf(f.ParentID), Revision: f.Revision}
+	out.Places, err = v.pickFolders(f.EntityType, id, out.From, v.r.URL.Query().Get("q"))
+	out.Places.Name = "parent"
+	return out, err
 }
 
 // asksMove answers GET …/{id}/move of a noun: it asks where to, in the form that form makes.
@@ -204,13 +230,45 @@ func moves[T ~string, R any](noun, field string, form func(*visit, T) (moveForm,
 		}
 		to, err := optID[sheaf.FolderID](v, field, "folder")
 		if err == nil {
-			_, err = move(v.r.Context(), v.caller, id, to.Pointer(), sheaf.Match{})
+			err = v.moveFrom(func(m sheaf.Match) error {
+				_, err := move(v.r.Context(), v.caller, id, to.Pointer(), m)
+				return err
+			}, func() (moveForm, error) { return form(v, id) })
 		}
 		if err != nil {
 			return v.moveAgain(err, func() (moveForm, error) { return form(v, id) })
 		}
 		return v.moved(noun+"s", string(id))
 	}
+}
+
+// moveFrom moves something from where it was when its form was made. When somebody moved it meanwhile,
+// it stays there, and the error says so; any other change is no matter. What is dragged has no form: the
+// person has just seen where it is.
+func (v *visit) moveFrom(move func(sheaf.Match) error, now func() (moveForm, error)) error {
+	if !v.r.PostForm.Has("revision") {
+		return move(sheaf.Match{})
+	}
+	revision, err := v.revision()
+	for range maxOver {
+		if err != nil {
+			return err
+		}
+		err = move(sheaf.Match{Asked: true, Revisions: []int64{revision}})
+		if sheaf.KindOf(err) != sheaf.PreconditionFailed {
+			return err
+		}
+		present, missing := now()
+		if missing != nil {
+			return missing
+		}
+		if string(present.From) != v.field("from") {
+			break
+		}
+		revision, err = present.Revision, nil
+	}
+	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
+		Text: "Somebody moved it while you were choosing, and it stays there for now. Below is where it is: choose again"}
 }
 
 // moveAgain shows the form of a refused move; one that was dragged has none.

@@ -33,6 +33,8 @@ type visit struct {
 	in      bool             // somebody is signed in
 	caller  app.Caller       // the person in the workspace of the path; set by mayOpen
 	member  sheaf.Membership // the same, as it is stored
+	route   *route           // that answers; nil where there is none
+	lost    bool             // what a form sent was not read: nobody was signed in, and it is long
 }
 
 // serve makes the checks that come before the handler, and calls it.
@@ -56,6 +58,7 @@ func (v *visit) serve() error {
 
 // run makes the checks of one route, and then what it does.
 func (v *visit) run(r *route) error {
+	v.route = r
 	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
 	// minute ago.
 	if err := v.readForm(r); err != nil {
@@ -89,11 +92,15 @@ func (v *visit) limit(r *route) error {
 // several parts, which would be kept in files, is never read.
 func (v *visit) readForm(r *route) error {
 	if r.long && isForm(v.r) {
-		if err := v.readTextForm(); err != nil {
+		err := v.readTextForm()
+		if sheaf.KindOf(err) == sheaf.Unauthorized {
+			v.readInterrupted()
+		}
+		if err != nil {
 			return err
 		}
 	}
-	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
+	v.r.Body = http.MaxBytesReader(v, v.Body(), r.mostForm())
 	if v.r.Method == http.MethodPost {
 		if err := v.r.ParseForm(); err != nil {
 			return errForm
@@ -177,13 +184,15 @@ func (v *visit) mayOpen(who access) error {
 }
 
 // identify finds out who is signed in, by the cookie, or returns Unauthorized.
-func (v *visit) identify() error {
-	cookie, err := v.r.Cookie(v.cookieName())
-	if err != nil {
-		return errSignedOut
+func (v *visit) identify() (err error) {
+	if v.token == "" {
+		cookie, err := v.r.Cookie(v.cookieName())
+		if err != nil {
+			return errSignedOut
+		}
+		v.token = cookie.Value
 	}
-	v.token = cookie.Value
-	v.session, err = v.console.app.Session(v.r.Context(), cookie.Value)
+	v.session, err = v.console.app.Session(v.r.Context(), v.token)
 	v.in = err == nil
 	return err
 }
@@ -216,11 +225,15 @@ func (v *visit) optField(name string) sheaf.Opt[string] {
 
 // optID reads an identifier from a field that may be empty: null then.
 func optID[T ~string](v *visit, name, noun string) (sheaf.Opt[T], error) {
-	s := v.field(name)
+	return asID(T(v.field(name)), noun)
+}
+
+// asID is the identifier that somebody sent; null where it is empty.
+func asID[T ~string](s T, noun string) (sheaf.Opt[T], error) {
 	if s == "" {
 		return sheaf.Nil[T](), nil
 	}
-	id, ok := sheaf.ParseUUID(s)
+	id, ok := sheaf.ParseUUID(string(s))
 	if !ok {
 		return sheaf.Opt[T]{}, sheaf.Missing(noun)
 	}
@@ -292,7 +305,7 @@ func (v *visit) fail(err error) {
 			Text: "The service cannot reach its store at the moment, and nothing was changed. Try again in a few seconds."}
 	}
 	if refusal.Kind == sheaf.Unauthorized {
-		_ = v.toSignIn()
+		v.toSignIn()
 		return
 	}
 	v.retryAfter(refusal)
@@ -305,19 +318,6 @@ func (v *visit) fail(err error) {
 		v.console.Log.Error("page was not rendered", "error", err)
 		http.Error(v, "Something went wrong on our side.", sheaf.KindOf(err).Status())
 	}
-}
-
-// toSignIn sends who is signed out to the form, and from there back to the page.
-func (v *visit) toSignIn() error {
-	address := v.console.base + "/sign-in"
-	if v.r.Method == http.MethodGet && !v.byScript() && v.r.URL.Path != "/" {
-		address += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
-	}
-	if v.byStream() {
-		v.WriteHeader(http.StatusNoContent) // a stream that shall not come back
-		return nil
-	}
-	return v.done(address)
 }
 
 type sorry struct{ Title, Text string }

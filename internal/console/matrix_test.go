@@ -40,6 +40,7 @@ GET /w/{workspace}/live: events:read
 GET /w/{workspace}/search: projects:read
 GET /w/{workspace}/projects: projects:read
 GET /w/{workspace}/projects/new: projects:write
+GET /w/{workspace}/projects/choose: projects:read
 POST /w/{workspace}/projects: projects:write
 GET /w/{workspace}/projects/{id}: projects:read
 GET /w/{workspace}/projects/{id}/edit: projects:write
@@ -49,6 +50,7 @@ POST /w/{workspace}/projects/{id}/move: projects:write
 GET /w/{workspace}/projects/{id}/delete: projects:write
 POST /w/{workspace}/projects/{id}/delete: projects:write
 GET /w/{workspace}/folders/new: projects:write
+GET /w/{workspace}/folders/choose: projects:read
 POST /w/{workspace}/folders: projects:write
 GET /w/{workspace}/folders/{id}: projects:read
 GET /w/{workspace}/folders/{id}/edit: projects:write
@@ -297,8 +299,14 @@ func TestAccess_SignedOut(t *testing.T) {
 		}
 		for _, token := range []string{"", "made-up"} {
 			got := w.ask(r.method, w.address(r.path), token)
-			if to := got.Header().Get("Location"); got.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/sign-in") {
+			to := got.Header().Get("Location")
+			switch {
+			case r.method == http.MethodGet && (got.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/sign-in")):
 				t.Errorf("%s %s: %d to %q", r.method, r.path, got.Code, to)
+			case r.method == http.MethodPost && (got.Code != http.StatusUnauthorized || !strings.Contains(got.Body.String(), `action="/sign-in"`)):
+				t.Errorf("%s %s: %d without the sign-in form", r.method, r.path, got.Code)
+			case strings.Contains(got.Body.String(), "long enough"):
+				t.Errorf("%s %s: the page has the password that was sent", r.method, r.path)
 			}
 		}
 	}

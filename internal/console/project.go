@@ -82,6 +82,20 @@ type projectForm struct {
 	Color       string
 	Folder      sheaf.FolderID
 	Inside      string
+	basis
+}
+
+// fields are those of the form that change the project.
+func (f projectForm) fields() []field {
+	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "description", Label: "Description", Value: f.Description},
+		{Name: "color", Label: "Colour", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
+}
+
+// formOfProject is the form of a project as it is stored.
+func formOfProject(p sheaf.Project) projectForm {
+	f := projectForm{ID: p.ID, Name: p.Name, Description: text(p.Description), Icon: text(p.Icon), Color: text(p.Color)}
+	f.basis = basisOf(p.Revision, f.fields())
+	return f
 }
 
 // newProject answers GET /w/{workspace}/projects/new: it shows an empty form.
@@ -103,9 +117,10 @@ func (c *Console) newProject(v *visit) error {
 
 // projectForm reads the form of a project.
 func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
-	f := projectForm{Name: v.field("name"), Description: v.field("description"), Icon: v.field("icon"), Color: v.field("color"),
+	f := projectForm{Name: v.typed("name"), Description: v.typed("description"), Icon: v.typed("icon"), Color: v.typed("color"),
 		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
-	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.optField("description"), Icon: v.optField("icon"), Color: v.optField("color")}
+	f.basis = v.basis(f.fields())
+	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOr("description"), Icon: v.typedOr("icon"), Color: v.typedOr("color")}
 }
 
 // createProject answers POST /w/{workspace}/projects: it makes a project.
@@ -128,8 +143,7 @@ func (c *Console) editProject(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "project-form", string(d.ID), projectForm{ID: d.ID, Name: d.Name, Description: text(d.Description),
-		Icon: text(d.Icon), Color: text(d.Color)})
+	return v.showBeside(http.StatusOK, "project-form", string(d.ID), formOfProject(d.Project))
 }
 
 // updateProject answers POST /w/{workspace}/projects/{id}: it changes a project.
@@ -140,7 +154,14 @@ func (c *Console) updateProject(v *visit) error {
 	}
 	form, change := v.projectForm()
 	form.ID = id
-	if _, err := c.app.UpdateProject(v.r.Context(), v.caller, id, change, sheaf.Match{}); err != nil {
+	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+		_, err := c.app.UpdateProject(v.r.Context(), v.caller, id, change, m)
+		return err
+	}, func() (present, error) {
+		d, err := c.app.Project(v.r.Context(), v.caller, id)
+		return present{string(id), d.Revision, formOfProject(d.Project).fields()}, err
+	})
+	if err != nil {
 		return v.again("project-form", form, err)
 	}
 	return v.done(v.at("projects", string(id)))
@@ -152,12 +173,10 @@ func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 	if err != nil {
 		return moveForm{}, err
 	}
-	t, err := v.readTree("")
-	if err != nil {
-		return moveForm{}, err
-	}
-	return moveForm{Noun: "project", Name: d.Name, Action: v.at("projects", string(id), "move"), Field: "folder",
-		Root: d.FolderID == nil, Places: t.places(t.Projects, "", d.FolderID)}, nil
+	f := moveForm{Noun: "project", Name: d.Name, Action: v.at("projects", string(id), "move"), From: placeOf(d.FolderID), Revision: d.Revision}
+	f.Places, err = v.pickFolders(sheaf.ProjectFolder, "", f.From, v.r.URL.Query().Get("q"))
+	f.Places.Name = "folder"
+	return f, err
 }
 
 // deleteProjectForm answers GET /w/{workspace}/projects/{id}/delete: it asks whether to delete a

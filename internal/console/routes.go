@@ -37,6 +37,7 @@ type route struct {
 	do           func(*visit) error
 	long         bool // its form holds a document's text
 	looks        bool // it changes nothing, though it is a POST: no limit counts it
+	resumes      bool // its form comes back after a sign-in in between
 }
 
 // withText is the route whose form holds a document's text.
@@ -44,6 +45,18 @@ func (r route) withText() route { r.long = true; return r }
 
 // changingNothing is the route that is a POST because of what it is sent, and only looks.
 func (r route) changingNothing() route { r.looks = true; return r }
+
+// resuming is the route whose form, when nobody was signed in any more, comes back with what was typed
+// once the person has signed in. It changes something by app's methods for a Caller alone.
+func (r route) resuming() route { r.resumes = true; return r }
+
+// mostForm is how much a form of this route may send. That of the sign-in carries another form.
+func (r *route) mostForm() int64 {
+	if r.path == "/sign-in" {
+		return maxSignInForm
+	}
+	return maxForm
+}
 
 func get(path string, who access, do func(*visit) error) route {
 	return route{method: http.MethodGet, path: path, who: who, do: do}
@@ -82,22 +95,24 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/projects", read, c.overview),
 		get("/w/{workspace}/projects/new", write, c.newProject),
-		post("/w/{workspace}/projects", write, c.createProject),
+		get("/w/{workspace}/projects/choose", read, c.chooseProject),
+		post("/w/{workspace}/projects", write, c.createProject).resuming(),
 		get("/w/{workspace}/projects/{id}", read, c.project),
 		get("/w/{workspace}/projects/{id}/edit", write, c.editProject),
-		post("/w/{workspace}/projects/{id}", write, c.updateProject),
+		post("/w/{workspace}/projects/{id}", write, c.updateProject).resuming(),
 		get("/w/{workspace}/projects/{id}/move", write, asksMove("project", (*visit).projectMove)),
-		post("/w/{workspace}/projects/{id}/move", write, moves("project", "folder", (*visit).projectMove, c.app.MoveProject)),
+		post("/w/{workspace}/projects/{id}/move", write, moves("project", "folder", (*visit).projectMove, c.app.MoveProject)).resuming(),
 		get("/w/{workspace}/projects/{id}/delete", write, c.deleteProjectForm),
 		post("/w/{workspace}/projects/{id}/delete", write, c.deleteProject),
 
 		get("/w/{workspace}/folders/new", write, c.newFolder),
-		post("/w/{workspace}/folders", write, c.createFolder),
+		get("/w/{workspace}/folders/choose", read, c.chooseFolder),
+		post("/w/{workspace}/folders", write, c.createFolder).resuming(),
 		get("/w/{workspace}/folders/{id}", read, c.folder),
 		get("/w/{workspace}/folders/{id}/edit", write, c.editFolder),
-		post("/w/{workspace}/folders/{id}", write, c.updateFolder),
+		post("/w/{workspace}/folders/{id}", write, c.updateFolder).resuming(),
 		get("/w/{workspace}/folders/{id}/move", write, asksMove("folder", (*visit).folderMove)),
-		post("/w/{workspace}/folders/{id}/move", write, moves("folder", "parent", (*visit).folderMove, c.app.MoveFolder)),
+		post("/w/{workspace}/folders/{id}/move", write, moves("folder", "parent", (*visit).folderMove, c.app.MoveFolder)).resuming(),
 		get("/w/{workspace}/folders/{id}/delete", write, c.deleteFolderForm),
 		post("/w/{workspace}/folders/{id}/delete", write, c.deleteFolder),
 
@@ -115,11 +130,11 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/documents", docsRead, c.looseDocuments),
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
-		post("/w/{workspace}/documents", docsWrite, c.createDocument).withText(),
+		post("/w/{workspace}/documents", docsWrite, c.createDocument).withText().resuming(),
 		post("/w/{workspace}/documents/preview", docsWrite, c.preview).withText().changingNothing(),
 		get("/w/{workspace}/documents/{id}", docsRead, c.document),
 		get("/w/{workspace}/documents/{id}/edit", docsWrite, c.editDocument),
-		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument).withText(),
+		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument).withText().resuming(),
 		get("/w/{workspace}/documents/{id}/versions", docsRead, c.versions),
 		get("/w/{workspace}/documents/{id}/versions/{n}", docsRead, c.version),
 		get("/w/{workspace}/documents/{id}/versions/{n}/restore", docsWrite, c.restoreVersionForm),
@@ -134,10 +149,10 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/webhooks", hooksRead, c.webhooks),
 		get("/w/{workspace}/webhooks/new", hooksWrite, c.newWebhook),
-		post("/w/{workspace}/webhooks", hooksWrite, c.createWebhook),
+		post("/w/{workspace}/webhooks", hooksWrite, c.createWebhook).resuming(),
 		get("/w/{workspace}/webhooks/{id}", hooksRead, c.webhook),
 		get("/w/{workspace}/webhooks/{id}/edit", hooksWrite, c.editWebhook),
-		post("/w/{workspace}/webhooks/{id}", hooksWrite, c.updateWebhook),
+		post("/w/{workspace}/webhooks/{id}", hooksWrite, c.updateWebhook).resuming(),
 		post("/w/{workspace}/webhooks/{id}/test", hooksWrite, c.testWebhook),
 		get("/w/{workspace}/webhooks/{id}/rotate", hooksWrite, c.onWebhook("webhook-rotate")),
 		post("/w/{workspace}/webhooks/{id}/rotate", hooksWrite, c.rotateSecret),
@@ -153,7 +168,7 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/keys", needs(sheaf.KeysRead), c.keys),
 		get("/w/{workspace}/keys/new", needs(sheaf.KeysWrite), c.newKey),
-		post("/w/{workspace}/keys", needs(sheaf.KeysWrite), c.createKey),
+		post("/w/{workspace}/keys", needs(sheaf.KeysWrite), c.createKey).resuming(),
 		get("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKeyForm),
 		post("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), c.revokeKey),
 
@@ -162,7 +177,7 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/members", read, c.members),
 		get("/w/{workspace}/members/invite", owners, c.inviteForm),
-		post("/w/{workspace}/members/invite", owners, c.invite),
+		post("/w/{workspace}/members/invite", owners, c.invite).resuming(),
 		get("/w/{workspace}/members/{id}/role", owners, c.roleForm),
 		post("/w/{workspace}/members/{id}/role", owners, c.setRole),
 		get("/w/{workspace}/members/{id}/remove", read, c.removeMemberForm),
@@ -170,7 +185,7 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/invitations/{id}/withdraw", owners, c.withdraw),
 
 		get("/w/{workspace}/settings", read, c.settings),
-		post("/w/{workspace}/settings/name", owners, c.renameWorkspace),
+		post("/w/{workspace}/settings/name", owners, c.renameWorkspace).resuming(),
 		post("/w/{workspace}/settings/plan", owners, c.changePlan),
 		post("/w/{workspace}/settings/branding", looksWrite, c.chooseBranding),
 	}

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -12,11 +14,30 @@ import (
 )
 
 // cookieName binds the cookie to this host where the browser can: the prefix __Host- needs HTTPS.
+// Browsers send a cookie to every port of its host, so the name tells instances apart.
 func (v *visit) cookieName() string {
+	name := "sheaf" + v.instance()
 	if v.secure() {
-		return "__Host-sheaf"
+		return "__Host-" + name
 	}
-	return "sheaf"
+	return name
+}
+
+// instance is what distinguishes this instance from others on its host, as the browser sees them: the
+// port, and the path of the public address. It is empty where there is neither.
+func (v *visit) instance() (out string) {
+	_, host := v.Origin()
+	if u := v.console.PublicURL; u != nil {
+		host = u.Host
+	}
+	if port := (&url.URL{Host: host}).Port(); port != "" {
+		out = "-" + port
+	}
+	if base := v.console.base; base != "" {
+		sum := sha256.Sum256([]byte(base))
+		out += "-" + hex.EncodeToString(sum[:4])
+	}
+	return out
 }
 
 // secure reports whether the browser speaks HTTPS: to us, to a proxy that we trust, or to whatever
@@ -82,10 +103,13 @@ type signInPage struct {
 	Email, Next string
 	Pending     bool // nobody has a password yet
 	Open        bool // the connection is not encrypted, and not of this machine
+	interrupted
 }
 
 func (v *visit) signInPage() signInPage {
-	return signInPage{Email: strings.TrimSpace(v.r.PostForm.Get("email")), Next: safeNext(v.next()), Open: v.exposed()}
+	form := v.r.PostForm
+	return signInPage{Email: strings.TrimSpace(form.Get("email")), Next: safeNext(v.next()), Open: v.exposed(),
+		interrupted: interrupted{Method: form.Get("resume"), Form: form.Get("form")}}
 }
 
 // next is where to go after signing in: as the form says, or the address of it.
@@ -114,10 +138,10 @@ func safeNext(s string) string {
 
 // signInForm answers GET /sign-in: it asks for e-mail and password.
 func (c *Console) signInForm(v *visit) error {
-	if v.in {
-		return v.redirect(c.base + "/")
-	}
 	p := v.signInPage()
+	if v.in {
+		return v.done(c.base + "/" + strings.TrimPrefix(p.Next, "/"))
+	}
 	var err error
 	if p.Pending, err = c.app.SetupPending(v.r.Context()); err != nil {
 		return err
@@ -136,10 +160,13 @@ func (c *Console) signIn(v *visit) error {
 		return v.again("sign-in", p, err)
 	}
 	v.keep(s)
+	if p.Method != "" && p.Next != "" {
+		return v.resume(p, s.Token)
+	}
 	if p.Next == "" {
 		p.Next = "/"
 	}
-	return v.redirect(c.base + p.Next)
+	return v.done(c.base + p.Next)
 }
 
 // signOut answers POST /sign-out: it signs out in this browser.

@@ -121,22 +121,15 @@ func (t *tree) path(id *sheaf.FolderID) (out []*branch) {
 	return out
 }
 
-// place is a folder that something may be moved into, as a form lists it.
-type place struct {
-	ID    sheaf.FolderID
-	Label string
-	Here  bool
-}
-
 // places lists the folders of a type in the tree's order, without the tree of one that is to be
 // moved. Which of them are possible the rules decide.
-func (t *tree) places(roots []*branch, without sheaf.FolderID, here *sheaf.FolderID) (out []place) {
+func (t *tree) places(roots []*branch, without, here sheaf.FolderID) (out []option) {
 	for _, b := range roots {
 		if b.ID == without {
 			continue
 		}
 		label := strings.Repeat("\u2003", b.Depth-1) + b.Name
-		out = append(out, place{b.ID, label, here != nil && *here == b.ID})
+		out = append(out, option{string(b.ID), label, here == b.ID})
 		out = append(out, t.places(b.Children, without, here)...)
 	}
 	return out

@@ -82,6 +82,42 @@ type webhookForm struct {
 	HeaderNames []string
 	Headers     string // to replace them, "Name: value" a line
 	Replace     bool
+	basis
+}
+
+// fields are those of the form that change the webhook. Of headers the names alone are told; to replace
+// them is a change of its own.
+func (f webhookForm) fields() []field {
+	headers := field{Name: "headers", Label: "Headers", Value: strings.Join(f.HeaderNames, ", ")}
+	if f.Replace {
+		headers.Value = "replace"
+		headers.Shown = "those in the form"
+	}
+	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "url", Label: "Address", Value: f.URL},
+		{Name: "event", Label: "It hears of", Value: strings.Join(f.chosen(), " "), Shown: strings.Join(f.chosen(), ", ")}, headers}
+}
+
+// chosen are the types of events that are ticked.
+func (f webhookForm) chosen() (out []string) {
+	for _, g := range f.Groups {
+		for _, t := range g.Types {
+			if t.Checked {
+				out = append(out, string(t.Type))
+			}
+		}
+	}
+	return out
+}
+
+// formOfWebhook is the form of a webhook as it is stored.
+func formOfWebhook(s sheaf.Subscription) webhookForm {
+	var chosen []string
+	for _, t := range s.Events {
+		chosen = append(chosen, string(t))
+	}
+	f := webhookForm{ID: s.ID, Name: s.Name, URL: s.URL, Groups: eventGroups(chosen), HeaderNames: s.HeaderNames}
+	f.basis = basisOf(s.Revision, f.fields())
+	return f
 }
 
 func (c *Console) newWebhook(v *visit) error {
@@ -92,8 +128,11 @@ func (c *Console) newWebhook(v *visit) error {
 // webhookForm reads the form, and the change that it asks for.
 func (v *visit) webhookForm() (webhookForm, sheaf.SubscriptionChange) {
 	chosen := v.r.PostForm["event"]
-	f := webhookForm{Name: v.field("name"), URL: strings.TrimSpace(v.field("url")), Groups: eventGroups(chosen),
-		Headers: v.field("headers"), Replace: v.field("replace") != ""}
+	if v.field("keep-event") == "saved" {
+		chosen = strings.Fields(v.field("was-event"))
+	}
+	f := webhookForm{Name: v.typed("name"), URL: strings.TrimSpace(v.typed("url")), Groups: eventGroups(chosen),
+		Headers: v.field("headers"), Replace: v.field("replace") != "" && v.field("keep-headers") != "saved"}
 	change := sheaf.SubscriptionChange{Name: sheaf.Some(f.Name), URL: sheaf.Some(f.URL), Events: sheaf.Some(chosen)}
 	if f.Replace {
 		change.Headers = sheaf.Some(readHeaders(f.Headers))
@@ -164,12 +203,7 @@ func (c *Console) editWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var chosen []string
-	for _, t := range s.Events {
-		chosen = append(chosen, string(t))
-	}
-	return v.show(http.StatusOK, "webhook-form", webhookForm{ID: s.ID, Name: s.Name, URL: s.URL, Groups: eventGroups(chosen),
-		HeaderNames: s.HeaderNames})
+	return v.show(http.StatusOK, "webhook-form", formOfWebhook(s))
 }
 
 // updateWebhook answers POST /w/{workspace}/webhooks/{id}: it changes a webhook.
@@ -180,7 +214,15 @@ func (c *Console) updateWebhook(v *visit) error {
 	}
 	form, change := v.webhookForm()
 	form.ID, form.HeaderNames = s.ID, s.HeaderNames
-	if _, err := c.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, sheaf.Match{}); err != nil {
+	form.basis = v.basis(form.fields())
+	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+		_, err := c.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, m)
+		return err
+	}, func() (present, error) {
+		s, err := c.app.Subscription(v.r.Context(), v.caller, s.ID)
+		return present{"", s.Revision, formOfWebhook(s).fields()}, err
+	})
+	if err != nil {
 		return v.again("webhook-form", form, err)
 	}
 	return v.done(v.at("webhooks", string(s.ID)))

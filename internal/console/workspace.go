@@ -11,6 +11,7 @@ func (c *Console) workspace(v *visit) error { return v.redirect(v.at("projects")
 // settingsPage says which of its forms was refused, or what was done.
 type settingsPage struct {
 	Form, Done string
+	Name       string // of the workspace, or what was typed
 	Plans      []planView
 	Brandings  []sheaf.Branding // of which one may be the default
 	Branding   bool             // the plan includes choosing one
@@ -26,7 +27,7 @@ type planView struct {
 
 // settingsPage is the data of settings.html.
 func (v *visit) settingsPage() (settingsPage, error) {
-	p := settingsPage{Branding: v.mayMakeBrandings(), Plans: []planView{
+	p := settingsPage{Name: v.member.Workspace.Name, Branding: v.mayMakeBrandings(), Plans: []planView{
 		{Plan: sheaf.Free, Name: "Free", Includes: "Projects and documents in the console. No API, folders or webhooks."},
 		{Plan: sheaf.Pro, Name: "Pro", Includes: "The API with " + many(sheaf.Pro.MaxKeys(), "key") + ", project folders, " +
 			many(sheaf.Pro.MaxSubscriptions(), "webhook") + "."},
@@ -47,7 +48,9 @@ func (v *visit) settingsAgain(form string, fault error) error {
 	if err != nil {
 		return err
 	}
-	p.Form = form
+	if p.Form = form; form == "name" {
+		p.Name = v.field("name")
+	}
 	return v.again("settings", p, fault)
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -35,12 +36,16 @@ func newPerson(t *testing.T) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &person{a, ws, &http.Cookie{Name: "sheaf", Value: s.Token}}
+	address, err := url.Parse(a.Server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &person{a, ws, &http.Cookie{Name: "sheaf-" + address.Port(), Value: s.Token}}
 }
 
 // asks returns a request for a page of the workspace.
 func (p *person) asks(path string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/w/"+string(p.ws.ID)+path, nil)
+	r := httptest.NewRequest(http.MethodGet, p.api.Server.URL+"/w/"+string(p.ws.ID)+path, nil)
 	r.AddCookie(p.cookie)
 	return r
 }

@@ -66,6 +66,13 @@ func (t *Routes[R]) Has(path string) bool {
 	return t.paths[pattern] != nil
 }
 
+// Takes reports whether a path leads to a route of that method.
+func (t *Routes[R]) Takes(method, path string) bool {
+	_, pattern := t.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+	m := t.paths[pattern]
+	return m != nil && m.byMethod[method] != nil
+}
+
 // isClean reports whether the path is one that a route may match: the mux would redirect the
 // others.
 func isClean(u *url.URL) bool {

@@ -19,15 +19,57 @@
     }
   };
 
-  // Said to everybody: shown for a moment, read by screen readers.
+  // Said to everybody: shown for a moment, above an open dialog too, and read by
+  // screen readers.
   let hush;
   const say = (text) => {
     const box = $("#said");
+    if (box.matches(":popover-open")) box.hidePopover();
+    box.showPopover();
     box.textContent = text;
     box.classList.add("shown");
     clearTimeout(hush);
-    hush = setTimeout(() => box.classList.remove("shown"), 4000);
+    hush = setTimeout(() => box.classList.remove("shown"), Math.max(4000, 60 * text.length));
   };
+
+  // Every act of a script goes through post. It returns the answer when the act
+  // was done; of anything else it says what happened, beginning with failed, and
+  // returns null. Only what the server calls done is done: an answer that leads
+  // elsewhere is none.
+  const words = async (answer) => {
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = $("main p:not(.brand), p", page);
+    return text ? text.textContent.trim() : "The server answered " + answer.status + ".";
+  };
+  const post = async (address, fields, failed) => {
+    try {
+      const answer = await fetch(address, {
+        method: "POST", headers: { "HX-Request": "true", "HX-Current-URL": location.href },
+        body: new URLSearchParams(fields), redirect: "error",
+      });
+      if (answer.status === 401) { signedOut(failed); return null; }
+      if (answer.ok && !answer.headers.get("HX-Redirect")) return answer;
+      say(failed + " " + await words(answer));
+    } catch (_) {
+      say(failed + " The server does not answer. Try again in a moment.");
+    }
+    return null;
+  };
+
+  // The session is over: the page says so and stays. Whatever is typed in it is
+  // sent after signing in, which happens in the dialog.
+  const ended = $("#ended");
+  const signedOut = (failed = "") => {
+    say((failed + " Your session has ended.").trim());
+    if (!ended) return;
+    ended.hidden = false;
+    if (failed) signIn();
+  };
+  const signIn = () => {
+    if (!dialog.open) htmx.ajax("GET", ended.dataset.signIn + encodeURIComponent(here()), { target: "#dialog-body", swap: "innerHTML" });
+  };
+  const here = () => location.pathname.slice(ended.dataset.base.length) + location.search;
+  on("click", "[data-sign-in-here]", signIn);
 
   // Light or dark.
   on("click", "[data-theme-toggle]", () => {
@@ -45,7 +87,7 @@
     if (e.metaKey || e.ctrlKey || e.shiftKey || e.button) return;
     e.preventDefault();
     opener = link;
-    for (const open of $$(":popover-open")) { opener = open.placedBy || link; open.hidePopover(); }
+    for (const open of $$(".menu:popover-open")) { opener = open.placedBy || link; open.hidePopover(); }
     htmx.ajax("GET", link.href, { target: "#dialog-body", swap: "innerHTML" });
   });
   document.addEventListener("htmx:afterSwap", (e) => {
@@ -231,18 +273,10 @@
   document.addEventListener("keydown", (e) => { if (e.key === "Escape") drop(true); });
   document.addEventListener("dragstart", (e) => { if (e.target.closest && e.target.closest(".row")) e.preventDefault(); });
   const move = async (row, over) => {
-    const answer = await fetch(row.dataset.url + "/move", {
-      method: "POST", headers: { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ [row.dataset.move]: over.dataset.drop }),
-    });
-    if (answer.ok) {
-      say(`${row.dataset.name} moved to ${over.dataset.dropName}.`);
-      refresh();
-      return;
-    }
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const text = $("main p:not(.brand)", page);
-    say(text ? text.textContent : "That could not be moved.");
+    const name = row.dataset.name, to = over.dataset.dropName;
+    const done = await post(row.dataset.url + "/move", { [row.dataset.move]: over.dataset.drop }, `${name} was not moved.`);
+    if (done) say(`${name} moved to ${to}.`);
+    refresh();
   };
 
   // Search as you type: results below the field, arrows to walk them.
@@ -281,12 +315,25 @@
     });
   }
 
-  // The editor keeps what is not saved (editor.js); what has arrived is kept no longer.
-  if ($("[data-saved]")) {
+  // The editor keeps what is not saved (editor.js); what has arrived is kept no longer, and
+  // nothing is kept for who signs out.
+  if ($("[data-once=saved]")) {
     try {
       for (const key of JSON.parse(sessionStorage.getItem("saving") || "[]")) localStorage.removeItem(key);
       sessionStorage.removeItem("saving");
     } catch (_) {}
+  }
+  document.addEventListener("submit", (e) => {
+    if (!e.target.matches("[data-signs-out]") || e.defaultPrevented) return;
+    try {
+      for (const key of Object.keys(localStorage)) if (key.startsWith("draft ")) localStorage.removeItem(key);
+    } catch (_) {}
+  });
+  // What a page says once is not in its address: a reload does not say it again.
+  for (const part of $$("[data-once]")) {
+    const address = new URL(location.href);
+    address.searchParams.delete(part.dataset.once);
+    history.replaceState(history.state, "", address);
   }
 
   // Colours and icons of forms.
@@ -308,11 +355,34 @@
     for (const label of $$("label[data-name]", input.closest("fieldset"))) label.hidden = !label.dataset.name.includes(wanted);
   });
 
+  // A choice among many is searched on the server as one types; the present one stays.
+  let finding;
+  on("input", "[data-find]", (_, input) => {
+    clearTimeout(finding);
+    finding = setTimeout(() => findOptions(input), 200);
+  });
+  on("keydown", "[data-find]", (e, input) => { if (e.key === "Enter") { e.preventDefault(); findOptions(input); } });
+  const findOptions = async (input) => {
+    const select = document.getElementById(input.dataset.findFor), asked = input.value;
+    const address = new URL(input.dataset.find, location.href);
+    address.searchParams.set("q", asked.trim());
+    address.searchParams.set("now", select.value);
+    try {
+      const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+      if (answer.status === 401) { signedOut(); return; }
+      if (!answer.ok) { say(await words(answer)); return; }
+      const text = await answer.text();
+      if (input.value === asked) select.innerHTML = text;
+    } catch (_) {
+      say("The server does not answer. Try again in a moment.");
+    }
+  };
+
   // Live: the parts of a page with class "live" are read again when something
   // happened, unless the reader is just at it.
   const signs = ["events", "deliveries", "minutes"];
   let late = null, latest = 0, later;
-  const busy = () => dialog.open || drag || $(":popover-open");
+  const busy = () => dialog.open || drag || $(".menu:popover-open");
   const refreshSoon = () => { if (late) refresh(late); };
   const refresh = async (kinds = signs) => {
     const parts = $$(".live[id]").filter((part) => kinds.some((kind) => (part.dataset.livePart || "events").split(" ").includes(kind)));
@@ -323,9 +393,16 @@
     if (wait > 0) { clearTimeout(later); later = setTimeout(() => refresh(), wait); return; }
     latest = Date.now();
     late = null;
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.redirected || !answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    let text;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (answer.redirected || !answer.ok) return;
+      text = await answer.text();
+    } catch (_) {
+      return; // the stream comes back with the server, and then the page is read again
+    }
+    if (ended) ended.hidden = true;
+    const page = new DOMParser().parseFromString(text, "text/html");
     if (busy()) { late = kinds; return; }
     for (const part of parts) {
       const fresh = page.getElementById(part.id);
@@ -357,18 +434,30 @@
       if (stream) return;
       stream = new EventSource(document.body.dataset.live);
       for (const kind of signs) stream.addEventListener(kind, () => refresh([kind]));
+      stream.addEventListener("signed-out", () => { quiet(); signedOut(); });
+      // A server that comes back may have much to tell.
+      let broken = false;
+      stream.addEventListener("error", () => { broken = true; });
+      stream.addEventListener("open", () => { if (broken) refresh(); broken = false; });
     };
+    const quiet = () => { if (stream) { stream.close(); stream = null; } };
     // A page that nobody sees holds no connection; browsers have six a site.
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible") { listen(); refresh(); }
-      else if (stream) { stream.close(); stream = null; }
+      else quiet();
     });
-    addEventListener("pagehide", () => { if (stream) { stream.close(); stream = null; } });
+    addEventListener("pagehide", quiet);
     if (document.visibilityState === "visible") listen();
   }
 
   document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
-  document.addEventListener("htmx:sendError", () => say("The server does not answer. Try again in a moment."));
+  document.addEventListener("htmx:sendError", () => say("The server does not answer. Nothing is known to have changed: try again in a moment."));
+  // The dialog shows the sign-in form itself; elsewhere it would be out of place.
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    if (e.detail.xhr.status !== 401 || e.detail.target === body) return;
+    e.detail.shouldSwap = false;
+    signedOut("That was not done.");
+  });
   times(document);
   // Where the tabs are wider than the window, the current one is in sight.
   const inSight = () => { const current = $(".tabs [aria-current]"); if (current) current.scrollIntoView({ block: "nearest", inline: "nearest" }); };

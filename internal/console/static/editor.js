@@ -23,10 +23,12 @@
   const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
   const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch (_) { return null; } };
   const forget = () => { for (const name of drafts()) localStorage.removeItem(name); };
+  const was = [...form.querySelectorAll("[name^=was-]")];
   const keep = () => {
     try {
       if (now() === saved) localStorage.removeItem(key());
-      else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value) }));
+      else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value), was: was.map((field) => field.value),
+        project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
     } catch (_) {
       say("Not saved, and too long to be kept over a reload.");
     }
@@ -40,7 +42,8 @@
     if (!found || JSON.stringify(found.values) === saved) return;
     const began = found.name.slice(prefix.length), older = revision && began !== revision.value;
     typed.forEach((field, i) => { field.value = found.values[i]; });
-    if (typed[3].selectedIndex < 0) typed[3].value = "";
+    if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
+    if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
     if (revision) revision.value = began;
     kept.querySelector("span").textContent = "What you wrote and did not save is back." +
       (older ? " The document was saved by somebody since: when you save, you see both." : "");
@@ -57,10 +60,14 @@
     if (asking || shown === text.value) return;
     asking = true;
     const asked = text.value;
+    let why = "the server does not answer";
     try {
-      const answer = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams({ content: asked }) });
-      if (answer.ok && !answer.redirected) { prose.innerHTML = await answer.text(); shown = asked; }
+      const answer = await fetch(form.dataset.preview, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams({ content: asked }) });
+      if (answer.ok) { prose.innerHTML = await answer.text(); shown = asked; why = ""; }
+      else if (answer.status === 401) why = "you are signed out";
+      else if (answer.status < 500) why = "the server refuses it";
     } catch (_) {}
+    pane.querySelector("[data-stale]").textContent = why && "not of the present text: " + why;
     asking = false;
     if (shown === asked && text.value !== asked) soon();
   };
@@ -91,7 +98,7 @@
   let saving = false;
   const save = async () => {
     if (saving || !form.reportValidity()) return;
-    if (!revision) { form.requestSubmit(); return; }
+    if (!revision || form.querySelector("[name^=keep-]")) { form.requestSubmit(); return; }
     saving = true;
     say("Saving…");
     const sent = now();
@@ -105,6 +112,7 @@
       forget();
       saved = sent;
       revision.value = fresh;
+      for (const field of was) field.value = form.elements[field.name.slice(4)].value;
       kept.hidden = true;
       keep();
       say(now() === sent ? "Saved." : "Not saved. Ctrl-S saves.");
