@@ -63,11 +63,70 @@ func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID
 	})
 }
 
-// Reactivate turns a subscription active and recovers what it holds, as RecoverHeld does: both, or
-// with an error neither. Otherwise whoever asked for both could be left with a subscription that
-// sends what is new and keeps back what is older.
+// Failing is what a subscription failed to deliver.
+type Failing struct {
+	// Since is when the oldest of those events happened; nil when nothing failed.
+	Since  *time.Time
+	Failed int64 // how many failed since then
+}
+
+// Failing says since when a subscription fails: since the first failure of those that it counts, or
+// where it counts none, since the oldest failed delivery that is kept.
+func (a *App) Failing(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Failing, error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (Failing, error) {
+		return failing(r, c.Workspace, id)
+	})
+}
+
+func failing(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (out Failing, err error) {
+	s, err := r.Subscription(ws, id)
+	if err != nil {
+		return out, err
+	}
+	p := sheaf.Paging{Limit: 1} // the oldest
+	if s.FailureCount > 0 {
+		p = sheaf.Paging{Limit: int(min(s.FailureCount, sheaf.MaxFailures)), Desc: true}
+	}
+	page, err := r.Deliveries(ws, id, sheaf.Failed, p)
+	if err != nil || len(page.Items) == 0 {
+		return out, err
+	}
+	out.Since, out.Failed = &page.Items[len(page.Items)-1].CreatedAt, page.Total
+	if p.Desc {
+		out.Failed = int64(len(page.Items))
+	}
+	return out, nil
+}
+
+// stoppedSince is since when the subscription fails or holds something; nil when it does neither. Of one
+// that is not there it is nil: the transaction says so.
+func (a *App) stoppedSince(ctx context.Context, c Caller, id sheaf.SubscriptionID) (*time.Time, error) {
+	since, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (*time.Time, error) {
+		held, err := oldestHeld(r, c.Workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		f, err := failing(r, c.Workspace, id)
+		if f.Since == nil || held != nil && held.Before(*f.Since) {
+			return held, err
+		}
+		return f.Since, err
+	})
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return nil, nil
+	}
+	return since, err
+}
+
+// Reactivate turns a subscription active and recovers everything since it began to fail, and what it
+// holds: both, or with an error neither. Otherwise whoever asked for both could be left with a
+// subscription that sends what is new and keeps back what is older.
 func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
-	before, err := a.recoverable(ctx, c, id, nil)
+	since, err := a.stoppedSince(ctx, c, id)
+	if err != nil {
+		return Recovered{}, err
+	}
+	before, err := a.recoverable(ctx, c, id, since)
 	if err != nil {
 		return Recovered{}, err
 	}

@@ -27,6 +27,22 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 	})
 }
 
+// ProjectNames returns the names of those of the projects that are there.
+func (a *App) ProjectNames(ctx context.Context, c Caller, ids []sheaf.ProjectID) (map[sheaf.ProjectID]string, error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (map[sheaf.ProjectID]string, error) {
+		out := map[sheaf.ProjectID]string{}
+		for _, id := range ids {
+			p, err := r.Project(c.Workspace, id)
+			if err == nil {
+				out[id] = p.Name
+			} else if sheaf.KindOf(err) != sheaf.NotFound {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
 // CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid), its
 // external id be free (CONFLICT), and the plan have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {

@@ -96,6 +96,7 @@ type named struct {
 	Folders   []sheaf.Folder
 	Projects  []sheaf.Project
 	Documents []sheaf.Document
+	Cut       bool // there are more of some noun than these
 }
 
 // Empty reports whether nothing is called so.
@@ -116,14 +117,15 @@ func (v *visit) findNamed(p *named, name string) error {
 	if err != nil {
 		return err
 	}
-	p.Projects, p.Documents = projects.Items, documents.Items
+	p.Projects, p.Documents, p.Cut = projects.Items, documents.Items, projects.More() || documents.More()
 	for _, entity := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
 		folders, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: entity, Query: name, Paging: few})
 		if err != nil {
 			return err
 		}
-		p.Folders = append(p.Folders, folders.Items...)
+		p.Folders, p.Cut = append(p.Folders, folders.Items...), p.Cut || folders.More()
 	}
+	p.Cut = p.Cut || len(p.Folders) > shown
 	p.Folders = p.Folders[:min(len(p.Folders), shown)]
 	return nil
 }

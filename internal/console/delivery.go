@@ -14,7 +14,7 @@ import (
 
 // webhookDetail is the data of webhook.html.
 type webhookDetail struct {
-	sheaf.Subscription
+	stopped
 	Deliveries []sheaf.Delivery
 	Total      int64
 	State      sheaf.DeliveryState // that the log is filtered by; empty for every one
@@ -26,11 +26,11 @@ func (webhookDetail) States() []sheaf.DeliveryState { return sheaf.DeliveryState
 
 // webhook shows one with the log of its deliveries.
 func (c *Console) webhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := v.stoppedWebhook()
 	if err != nil {
 		return err
 	}
-	d := webhookDetail{Subscription: s}
+	d := webhookDetail{stopped: s}
 	if state := sheaf.DeliveryState(v.r.URL.Query().Get("state")); slices.Contains(sheaf.DeliveryStates, state) {
 		d.State = state
 	}
@@ -213,8 +213,12 @@ func (c *Console) redeliver(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.app.Redeliver(v.r.Context(), v.caller, id); err != nil {
+	d, err := c.app.Redeliver(v.r.Context(), v.caller, id)
+	if err != nil {
 		return err
+	}
+	if v.field("back") == "log" { // of its webhook, where it was asked for
+		return v.done(v.at("webhooks", string(d.SubscriptionID)) + "#log")
 	}
 	return v.done(v.at("deliveries", string(id)))
 }

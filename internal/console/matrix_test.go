@@ -102,6 +102,7 @@ POST /w/{workspace}/webhooks/{id}/pause: webhooks:write
 GET /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
 POST /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
 POST /w/{workspace}/webhooks/{id}/recover: webhooks:write
+POST /w/{workspace}/webhooks/{id}/resend: webhooks:write
 GET /w/{workspace}/webhooks/{id}/delete: webhooks:write
 POST /w/{workspace}/webhooks/{id}/delete: webhooks:write
 GET /w/{workspace}/deliveries/{id}: webhooks:read
@@ -246,7 +247,8 @@ func (w *town) address(path string) string {
 
 // anyForm is valid for every route that takes a form.
 var anyForm = url.Values{"name": {"n"}, "title": {"t"}, "type": {"project"}, "role": {"owner"}, "email": {"x@example.com"}, "plan": {"free"},
-	"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"}}
+	"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"},
+	"since": {"2026-01-01T00:00:00.000Z"}}
 
 func (w *town) ask(method, path, token string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	w.Helper()

@@ -144,6 +144,7 @@ func (c *Console) functions() template.FuncMap {
 		"millis":   millis,
 		"tone":     toneOf,
 		"bytes":    bytesOf,
+		"exact":    exact,
 		"fieldOf":  fieldOf,
 		"initials": initials,
 		"palette":  palette,

@@ -56,8 +56,11 @@ func (v *visit) listDocuments(p *projectPage, of sheaf.Opt[sheaf.ProjectID]) err
 }
 
 // offset is where the part of a long list begins that the page shows.
-func (v *visit) offset() int {
-	n, err := strconv.Atoi(v.r.URL.Query().Get("from"))
+func (v *visit) offset() int { return v.offsetIn("from") }
+
+// offsetIn is offset for a page with several lists, each with a parameter of its own.
+func (v *visit) offsetIn(parameter string) int {
+	n, err := strconv.Atoi(v.r.URL.Query().Get(parameter))
 	if err != nil || n < 0 || n > 1<<30 {
 		return 0
 	}

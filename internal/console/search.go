@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type searchPage struct {
 type found struct {
 	sheaf.Hit
 	Pieces []piece // of the snippet
+	In     string  // the name of the project that a document is in
 }
 
 // Path is where the hit is shown, within the workspace: its noun, which the identifier follows.
@@ -80,10 +82,27 @@ func (c *Console) search(v *visit) error {
 		}
 	}
 	if v.byScript() {
-		return v.fragment("search", "results", p)
+		return v.fragment("search", "few", p)
 	}
 	return v.showBeside(http.StatusOK, "search", "", p)
 }
+
+// projectsOf are the names of the projects that the hits are in.
+func (v *visit) projectsOf(hits []sheaf.Hit) (map[sheaf.ProjectID]string, error) {
+	var ids []sheaf.ProjectID
+	for _, h := range hits {
+		if h.ProjectID != nil && !slices.Contains(ids, *h.ProjectID) {
+			ids = append(ids, *h.ProjectID)
+		}
+	}
+	return v.console.app.ProjectNames(v.r.Context(), v.caller, ids)
+}
+
+// All is the page with every hit.
+func (p searchPage) All() string { return "search?" + url.Values{"q": {p.Query}}.Encode() }
+
+// Left is how many hits stand behind these.
+func (p searchPage) Left() int64 { return p.Total - int64(p.From) - int64(len(p.Found)) }
 
 // find fills in what the search finds. Words that are wrong are told on the page, beside the field.
 func (v *visit) find(p *searchPage, limit int) error {
@@ -95,8 +114,16 @@ func (v *visit) find(p *searchPage, limit int) error {
 	if err != nil {
 		return err
 	}
+	names, err := v.projectsOf(hits.Items)
+	if err != nil {
+		return err
+	}
 	for _, h := range hits.Items {
-		p.Found = append(p.Found, found{h, pieces(h.Snippet, h.Ranges)})
+		f := found{Hit: h, Pieces: pieces(h.Snippet, h.Ranges)}
+		if h.Type == sheaf.SearchDocument && h.ProjectID != nil {
+			f.In = names[*h.ProjectID]
+		}
+		p.Found = append(p.Found, f)
 	}
 	p.Total = hits.Total
 	if hits.More() {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"sheaf.dev/internal/app"
@@ -149,9 +150,12 @@ func (v *visit) showBeside(status int, name, here string, data any) error {
 
 // overviewPage is the data of overview.html.
 type overviewPage struct {
-	Folders []*branch
-	Roots   []leaf
-	Loose   int64 // documents in no project
+	Folders     []*branch
+	MoreFolders string
+	Roots       []sheaf.Project // at the root level
+	Total       int64           // of these
+	More        string
+	Loose       int64 // documents in no project
 }
 
 // overview is the root level.
@@ -164,7 +168,36 @@ func (c *Console) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := v.page(overviewPage{Folders: t.Projects, Roots: t.Root, Loose: loose.Total})
+	data := overviewPage{Loose: loose.Total}
+	if err := v.rootLevel(&data, t); err != nil {
+		return err
+	}
+	p := v.page(data)
 	p.Tree = t
 	return v.render(http.StatusOK, "overview", p)
+}
+
+// rootLevel fills in the folders and projects at the root level: a page of either, and where the next
+// one is.
+func (v *visit) rootLevel(p *overviewPage, t *tree) error {
+	from, after := v.offset(), v.offsetIn("folders")
+	folders, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: sheaf.ProjectFolder, Parent: sheaf.Nil[sheaf.FolderID](),
+		Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: after}})
+	if err != nil {
+		return err
+	}
+	for _, f := range folders.Items {
+		b := t.byID[f.ID]
+		if b == nil {
+			b = &branch{Folder: f} // beyond the tree
+		}
+		p.Folders = append(p.Folders, b)
+	}
+	if folders.More() {
+		p.MoreFolders = "?folders=" + strconv.Itoa(after+sheaf.MaxLimit)
+	}
+	projects, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Nil[sheaf.FolderID](),
+		Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: from}})
+	p.Roots, p.Total, p.More = projects.Items, projects.Total, v.more(projects.More(), from+sheaf.MaxLimit)
+	return err
 }

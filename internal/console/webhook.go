@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -228,6 +230,34 @@ func (c *Console) updateWebhook(v *visit) error {
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
+// stopped is a webhook with what it did not deliver.
+type stopped struct {
+	sheaf.Subscription
+	app.Failing
+}
+
+// Stopped is how many deliveries failed since it began to fail, or are held.
+func (s stopped) Stopped() int64 { return s.Failed + s.HeldCount }
+
+// reactivateForm answers GET /w/{workspace}/webhooks/{id}/reactivate: it asks whether to send what was
+// not delivered, too.
+func (c *Console) reactivateForm(v *visit) error {
+	s, err := v.stoppedWebhook()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "webhook-reactivate", s)
+}
+
+// stoppedWebhook finds the webhook in the path, and what it did not deliver.
+func (v *visit) stoppedWebhook() (out stopped, err error) {
+	if out.Subscription, err = v.webhookOf(); err != nil {
+		return out, err
+	}
+	out.Failing, err = v.console.app.Failing(v.r.Context(), v.caller, out.ID)
+	return out, err
+}
+
 type testPage struct {
 	sheaf.Subscription
 	Attempt attemptView
@@ -274,7 +304,7 @@ func (c *Console) reactivateWebhook(v *visit) error {
 
 // switchWebhook turns a webhook on or off, or shows the form again.
 func (v *visit) switchWebhook(form string, active bool) error {
-	s, err := v.webhookOf()
+	s, err := v.stoppedWebhook()
 	if err != nil {
 		return err
 	}
@@ -297,6 +327,23 @@ func (c *Console) recoverWebhook(v *visit) error {
 		return err
 	}
 	if _, err := c.app.RecoverHeld(v.r.Context(), v.caller, s.ID); err != nil {
+		return err
+	}
+	return v.done(v.at("webhooks", string(s.ID)))
+}
+
+// resend answers POST /w/{workspace}/webhooks/{id}/resend: it sends again what failed since the time that
+// the form names.
+func (c *Console) resend(v *visit) error {
+	s, err := v.webhookOf()
+	if err != nil {
+		return err
+	}
+	since, err := time.Parse(sheaf.TimeFormat, v.field("since"))
+	if err != nil {
+		return errForm
+	}
+	if _, err := c.app.RecoverDeliveries(v.r.Context(), v.caller, s.ID, since); err != nil {
 		return err
 	}
 	return v.done(v.at("webhooks", string(s.ID)))

@@ -28,6 +28,15 @@ func timeElement(t any) template.HTML {
 		at.Format("2006-01-02 15:04:05.000 UTC"), at.Format("2 Jan 2006, 15:04")))
 }
 
+// exact is a time as programs write it, for a hidden field or a name.
+func exact(t any) string {
+	if p, is := t.(*time.Time); is && p != nil {
+		t = *p
+	}
+	at, _ := t.(time.Time)
+	return at.UTC().Format(sheaf.TimeFormat)
+}
+
 // many counts a noun: 1 project, 2 projects, 3 deliveries.
 func many(n any, noun string) string {
 	count := fmt.Sprint(n)

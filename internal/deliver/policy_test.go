@@ -184,6 +184,43 @@ func TestPolicy_RecoverRunsTheWholeScheduleAgainAndCounts(t *testing.T) {
 	})
 }
 
+// What made a subscription fail is sent with what was held since: nothing of the outage stays behind. What
+// failed before it last succeeded is past, and stays.
+func TestReactivate_SendsEverythingSinceItBeganToFail(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/a", always(500))
+		w.start()
+		id := w.subscribe("/a")
+		w.publish(1) // long repaired
+		w.at(80 * time.Second)
+		w.endpoint.on("/a", always(200))
+		w.publish(1)
+		w.at(100 * time.Second)
+		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1, sheaf.Delivered: 1})
+		w.endpoint.on("/a", always(500))
+		w.publish(10)
+		w.at(200 * time.Second)
+		w.publish(3)
+		w.wantFailures(id, 10, false)
+		failing, err := w.app.Failing(w.Context(), w.caller, id)
+		w.must(err)
+		if failing.Failed != 10 || failing.Since == nil {
+			t.Errorf("it fails since %v: %d", failing.Since, failing.Failed)
+		}
+		w.endpoint.on("/a", always(200))
+		got, err := w.app.Reactivate(w.Context(), w.caller, id)
+		w.must(err)
+		if got.Queued != 13 {
+			t.Errorf("%d are sent again, want 13", got.Queued)
+		}
+		w.at(220 * time.Second)
+		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1, sheaf.Delivered: 14})
+		if failing, err = w.app.Failing(w.Context(), w.caller, id); err != nil || failing.Failed != 1 {
+			t.Errorf("it still fails: %+v, %v", failing, err)
+		}
+	})
+}
+
 func TestInactive_AttemptUnderWayEnds(t *testing.T) {
 	for _, c := range []struct {
 		status int
