@@ -45,6 +45,7 @@ type Error struct {
 	Status  int
 	Code    Code
 	Message string // for a person: what is wrong, and what to do
+	Field   string // of the body, or the parameter, that is wrong; empty where it is none or several
 	// RequestID names the request in the server's log.
 	RequestID string
 	// RetryAfter is the pause that the server asked for; 0 when it did not.
@@ -75,10 +76,11 @@ func refusal(res *http.Response) *Error {
 	var body struct {
 		Error string `json:"error"`
 		Code  Code   `json:"code"`
+		Field string `json:"field"`
 	}
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
 	if json.Unmarshal(text, &body) == nil && body.Code != "" {
-		e.Code, e.Message = body.Code, body.Error
+		e.Code, e.Message, e.Field = body.Code, body.Error, body.Field
 		return e
 	}
 	e.Message = fmt.Sprintf("%s answered %s, not as Sheaf does", res.Request.URL.Host, res.Status)

@@ -85,14 +85,16 @@ func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int,
 // depthIn returns the level of a folder of that type in p.
 func depthIn(p sheaf.Folder, entity sheaf.EntityType) (int, error) {
 	if p.EntityType != entity {
-		return 0, sheaf.Invalidf("parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity)
+		return 0, sheaf.Invalidf("parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity).
+			ForPerson(fmt.Sprintf("That folder is for %ss: choose one for %ss.", p.EntityType, entity))
 	}
 	return p.Depth + 1, checkDepth(p.Depth + 1)
 }
 
 func checkDepth(depth int) error {
 	if depth > sheaf.MaxDepth {
-		return sheaf.Invalidf("parent_id: folders nest at most %d levels: choose a parent nearer to the root", sheaf.MaxDepth)
+		return sheaf.Invalidf("parent_id: folders nest at most %d levels: choose a parent nearer to the root", sheaf.MaxDepth).
+			ForPerson(fmt.Sprintf("Folders nest at most %d levels deep: choose one nearer to the top level.", sheaf.MaxDepth))
 	}
 	return nil
 }
@@ -221,7 +223,8 @@ func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, paren
 func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
 	top := tree[0]
 	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {
-		return 0, sheaf.Invalidf("parent_id names the folder itself or one below it: choose a folder outside of it")
+		return 0, sheaf.Invalidf("parent_id names the folder itself or one below it: choose a folder outside of it").
+			ForPerson("A folder cannot be within itself: choose one outside of it.")
 	}
 	depth, err := w.depthUnder(parent, top.EntityType)
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -124,7 +125,8 @@ func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
 
 func holdsProjects(f sheaf.Folder) error {
 	if f.EntityType != sheaf.ProjectFolder {
-		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType)
+		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType).
+			ForPerson(fmt.Sprintf("That folder is for %ss: choose one for projects.", f.EntityType))
 	}
 	return nil
 }

@@ -51,7 +51,11 @@ func (x *exchange) explain(err error) *sheaf.Error {
 	}
 	var field *strict.FieldError
 	if errors.As(err, &field) {
-		return sheaf.Invalidf("%s", field.Error())
+		e := sheaf.Invalidf("%s", field.Error())
+		if field.Field != "body" && field.Field != "query" {
+			e.Field = field.Field
+		}
+		return e
 	}
 	var refusal *front.Refusal
 	if errors.As(err, &refusal) {
@@ -70,6 +74,9 @@ type errorRecord struct{ *sheaf.Error }
 func (e errorRecord) Fields(o *sheaf.Object) {
 	o.Text("error", e.Text)
 	o.Text("code", string(e.Code))
+	if e.Field != "" {
+		o.Text("field", e.Field)
+	}
 }
 
 func errorBody(e *sheaf.Error) []byte { return sheaf.AppendJSON(nil, errorRecord{e}) }

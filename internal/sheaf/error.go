@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -84,6 +85,9 @@ type Error struct {
 	Kind Kind
 	Code Code
 	Text string
+	// Field is the field of the body, or the parameter, that is wrong, as the API calls it; empty where
+	// it is none, or several.
+	Field string
 	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
 	// key. It is empty where Text serves both.
 	Person string
@@ -127,9 +131,43 @@ func OperatorText(err error) string {
 	return e.Text
 }
 
-// Invalidf refuses an input: VALIDATION_ERROR.
+// Invalidf refuses an input: VALIDATION_ERROR. A text about one field begins with the field's name, which
+// is then the error's Field.
 func Invalidf(format string, args ...any) *Error {
-	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}
+	text := fmt.Sprintf(format, args...)
+	return &Error{Kind: Invalid, Code: CodeValidation, Text: text, Field: fieldOf(text)}
+}
+
+// ForPerson returns the error with another text for somebody at the console.
+func (e *Error) ForPerson(text string) *Error {
+	e.Person = text
+	return e
+}
+
+// At returns the error as one about that field, where its text does not begin with it.
+func (e *Error) At(field string) *Error {
+	e.Field = field
+	return e
+}
+
+// fieldNames are the fields that a text may begin with.
+var fieldNames = func() map[string]bool {
+	out := map[string]bool{}
+	for name := range strings.FieldsSeq(`active branding_id color content content_type description document_id entity_type events
+		expires_at external_id filename folder_id format headers icon id metadata name parent_id password payload plan project_id
+		q resource_id role scopes since sort sort_order title type updated_since url version visibility`) {
+		out[name] = true
+	}
+	return out
+}()
+
+// fieldOf is the field that a text begins with, or empty.
+func fieldOf(text string) string {
+	end := strings.IndexAny(text, " :=[.")
+	if end > 0 && fieldNames[text[:end]] {
+		return text[:end]
+	}
+	return ""
 }
 
 // Missing refuses an identifier that leads nowhere, or into another workspace; the text is the same

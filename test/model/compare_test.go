@@ -46,7 +46,11 @@ func (e *engine) checkBody(want answer, got exchange) error {
 
 func checkError(want answer, got exchange) error {
 	body, _ := got.body.(record)
-	if text, _ := body["error"].(string); len(body) != 2 || text == "" || body["code"] != want.code {
+	fields := 2
+	if _, named := body["field"]; named { // what is wrong, where it is one field
+		fields = 3
+	}
+	if text, _ := body["error"].(string); len(body) != fields || text == "" || body["code"] != want.code {
 		return fmt.Errorf("not {error, code: %s}", want.code)
 	}
 	return nil

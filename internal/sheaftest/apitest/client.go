@@ -180,8 +180,12 @@ func (r *Response) WantError(t testing.TB, status int, code string, parts ...str
 	t.Helper()
 	r.Want(t, status)
 	text, _ := r.JSON["error"].(string)
-	if len(r.JSON) != 2 || text == "" || r.JSON["code"] != code {
-		t.Fatalf("%s: got %d %s, want {error, code: %s}", r.what, r.Status, clip(r.Body), code)
+	fields := 2
+	if field, _ := r.JSON["field"].(string); field != "" && strings.Contains(text, field) {
+		fields = 3
+	}
+	if len(r.JSON) != fields || text == "" || r.JSON["code"] != code {
+		t.Fatalf("%s: got %d %s, want {error, code: %s} and perhaps the field", r.what, r.Status, clip(r.Body), code)
 	}
 	if got := r.Header.Get("Content-Type"); got != "application/json; charset=utf-8" {
 		t.Fatalf("%s: an error of Content-Type %q", r.what, got)
