@@ -242,3 +242,40 @@ func TestConsole_OpenPagesAreStreamsOfTheWorkspace(t *testing.T) {
 	becomes(t, p.api, "streams", 0, func(l front.Load) int64 { return int64(l.Streams) })
 	becomes(t, p.api, "in work", 0, workingOf)
 }
+
+// D11: who types a wrong address is shown a page, and a program JSON.
+func TestConsole_APathOfNothingIsAPageForAPerson(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	for _, test := range []struct {
+		path, accept string
+		page         bool
+	}{
+		{"/nope", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true},
+		{"/nope", "text/html;q=0.5, application/json;q=0.4", true},
+		{"/nope", "application/json, text/html;q=0.9", false},
+		{"/nope", "*/*", false},
+		{"/nope", "", false},
+		{"/mcp", "text/html", false},
+		{"/mcp/x", "text/html", false},
+		{"/api/v1/nope", "text/html", false},
+		{"/nope/", "text/html", true},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.api.Server.URL+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", test.accept)
+		res, err := p.api.Server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		page := res.StatusCode == http.StatusNotFound && strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") &&
+			strings.Contains(string(body), "There is no page at this address.") && res.Header.Get("Content-Security-Policy") != ""
+		if page != test.page {
+			t.Errorf("%s for %q: %d %s", test.path, test.accept, res.StatusCode, body)
+		}
+	}
+}

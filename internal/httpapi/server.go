@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -42,6 +43,8 @@ type Config struct {
 	// Requests counts the requests by operation, for the metrics; nil counts them where nobody
 	// looks.
 	Requests *obs.Routes
+	// Pages serve a person who comes to a path that nothing has; nil answers them as programs.
+	Pages front.Edge
 }
 
 // Server is the API, its reference and the probes. It answers for every path that is mounted on no
@@ -106,9 +109,36 @@ func (s *Server) Serve(shared *front.Exchange) {
 		s.serveAPI(x)
 	case isDocs(path):
 		x.serveDocs()
+	case s.Pages != nil && x.IsRead() && asksForPage(x.Request):
+		s.Pages.Serve(shared)
 	default:
 		x.fail(x.noSuchRoute())
 	}
+}
+
+// asksForPage reports whether a person asks, by what the browser says: HTML is liked better than JSON.
+func asksForPage(r *http.Request) bool {
+	if p := r.URL.Path; p == "/mcp" || strings.HasPrefix(p, "/mcp/") {
+		return false
+	}
+	accept := r.Header.Values("Accept")
+	return liking(accept, "text/html") > liking(accept, "application/json")
+}
+
+// liking is how much a client likes that very type, from 0 to 1.
+func liking(accept []string, kind string) (most float64) {
+	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		name, parameters, err := mime.ParseMediaType(one)
+		if err != nil || name != kind {
+			continue
+		}
+		q := 1.0
+		if s, given := parameters["q"]; given {
+			q, _ = strconv.ParseFloat(s, 64)
+		}
+		most = max(most, q)
+	}
+	return most
 }
 
 // TurnAway answers a request that there is no room for.

@@ -83,7 +83,9 @@ func Serve(c httpapi.Config) *front.Front { return Config{Config: c}.mount(httpa
 
 // WithConsole mounts the console beside the API.
 func WithConsole(c *Config) {
-	c.Beside = append(c.Beside, front.Mount{Edge: console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now}), Name: "console", Paths: console.Paths})
+	pages := console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now})
+	c.Config.Pages = pages
+	c.Beside = append(c.Beside, front.Mount{Edge: pages, Name: "console", Paths: console.Paths})
 }
 
 // WithShares mounts the pages of shares beside the API. An address may ask for any number of them.
