@@ -33,6 +33,22 @@ func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, e
 	return e.Number, err
 }
 
+// EventsByID returns those of the events that are still kept.
+func (a *App) EventsByID(ctx context.Context, c Caller, ids []sheaf.EventID) (map[sheaf.EventID]sheaf.Event, error) {
+	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (map[sheaf.EventID]sheaf.Event, error) {
+		out := map[sheaf.EventID]sheaf.Event{}
+		for _, id := range ids {
+			e, err := r.Event(c.Workspace, id)
+			if err == nil {
+				out[id] = e
+			} else if sheaf.KindOf(err) != sheaf.NotFound {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
 // Event returns one event, or NotFound.
 func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Event, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (sheaf.Event, error) {

@@ -19,6 +19,13 @@ func (a *App) Subscriptions(ctx context.Context, c Caller, p sheaf.Paging) (shea
 	})
 }
 
+// TroubledSubscriptions counts the subscriptions that fail, or were deactivated because they did.
+func (a *App) TroubledSubscriptions(ctx context.Context, c Caller) (int64, error) {
+	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (int64, error) {
+		return r.TroubledSubscriptions(c.Workspace)
+	})
+}
+
 // Subscription returns one subscription, or NotFound.
 func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Subscription, error) {

@@ -33,7 +33,7 @@ func (c *Console) changePassword(v *visit) error {
 	}
 	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
-		err = sheaf.Invalidf("The current password is wrong.")
+		err = sheaf.Invalidf("The current password is wrong.").At("current")
 	}
 	if err != nil {
 		return v.again("account", accountPage{Form: "password"}, err)
@@ -49,4 +49,4 @@ func (v *visit) typedTwice() bool {
 	return !form.Has("again") || form.Get("password") == form.Get("again")
 }
 
-var errPasswordsDiffer = sheaf.Invalidf("The two passwords differ. Type the same one twice.")
+var errPasswordsDiffer = sheaf.Invalidf("The two passwords differ. Type the same one twice.").At("again")

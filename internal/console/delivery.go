@@ -15,7 +15,7 @@ import (
 // webhookDetail is the data of webhook.html.
 type webhookDetail struct {
 	stopped
-	Deliveries []sheaf.Delivery
+	Deliveries []deliveryRow
 	Total      int64
 	State      sheaf.DeliveryState // that the log is filtered by; empty for every one
 	More       string
@@ -40,11 +40,34 @@ func (c *Console) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d.Deliveries, d.Total = page.Items, page.Total
+	d.Total = page.Total
+	if d.Deliveries, err = v.deliveryRows(page.Items); err != nil {
+		return err
+	}
 	if d.More = v.more(page.More(), offset+sheaf.DefaultLimit); d.More != "" {
 		d.More += "&state=" + string(d.State)
 	}
 	return v.show(http.StatusOK, "webhook", d)
+}
+
+// deliveryRow is a delivery with what its event is about.
+type deliveryRow struct {
+	sheaf.Delivery
+	What string // the name or title; empty where the event is no longer kept, or has none
+}
+
+// deliveryRows names what the deliveries are about.
+func (v *visit) deliveryRows(all []sheaf.Delivery) ([]deliveryRow, error) {
+	ids := make([]sheaf.EventID, len(all))
+	for i, d := range all {
+		ids[i] = d.EventID
+	}
+	events, err := v.console.app.EventsByID(v.r.Context(), v.caller, ids)
+	out := make([]deliveryRow, len(all))
+	for i, d := range all {
+		out[i] = deliveryRow{d, readEntry(events[d.EventID], nil).What}
+	}
+	return out, err
 }
 
 // attemptView is an attempt with its phases as a bar.
@@ -111,6 +134,7 @@ type deliveryPage struct {
 	Attempts []attemptView
 	Headers  []sheaf.Header // of the request, with what is secret masked
 	Body     string         // of the request; empty when the event is no longer kept
+	What     string         // that the event is about
 	Longest  string
 }
 
@@ -141,7 +165,7 @@ func (c *Console) delivery(v *visit) error {
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 		return err
 	}
-	out.Body = pretty(e.Body)
+	out.Body, out.What = pretty(e.Body), readEntry(e, nil).What
 	return v.show(http.StatusOK, "delivery", out)
 }
 

@@ -207,14 +207,3 @@ func (v *visit) bothTexts(form documentForm) error {
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
 		Text: "while you were writing, " + x.By + " saved this document. Nothing is lost: both texts are below"})
 }
-
-// fieldOf is the field of the editor that a fault is about, by its first word, or empty: rules begin
-// with the name of what is wrong.
-func fieldOf(fault string) string {
-	first, _, _ := strings.Cut(strings.ToLower(fault), " ")
-	switch first {
-	case "title", "description", "content", "project":
-		return first
-	}
-	return ""
-}

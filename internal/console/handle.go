@@ -281,7 +281,7 @@ func (v *visit) again(name string, data any, err error) error {
 	}
 	v.retryAfter(refusal)
 	p := v.page(data)
-	p.Fault = sentence(refusal)
+	p.Fault = faultIn(name, refusal)
 	return v.render(refusal.Kind.Status(), name, p)
 }
 

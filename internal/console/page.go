@@ -22,13 +22,14 @@ var pageFiles embed.FS
 type page struct {
 	Base        string // before every address
 	Path        string // of this page, without Base
-	Fault       string // what was wrong with the form
+	Fault       fault  // what was wrong with the form
 	In          bool   // somebody is signed in
 	User        sheaf.User
 	Memberships []sheaf.Membership
 	Member      sheaf.Membership       // in this page's workspace
 	Dialog      bool                   // "main" alone is shown, in the dialog
 	Tree        *tree                  // beside the page; nil for none
+	Troubled    int64                  // webhooks that fail, or were deactivated because they did
 	Made        int64                  // Unix milliseconds before anything was read for it
 	Data        any                    // what the handler gave to show
 	may         func(sheaf.Scope) bool // what the person may do in this workspace
@@ -74,6 +75,9 @@ func (v *visit) render(status int, name string, p page) error {
 	root := "layout"
 	if p.Dialog {
 		root = "dialog"
+	} else if p.Member.Role != "" {
+		// Without the store the page is made all the same: it may be the one that says so.
+		p.Troubled, _ = v.console.app.TroubledSubscriptions(v.r.Context(), v.caller)
 	}
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, root, p); err != nil {
@@ -145,7 +149,7 @@ func (c *Console) functions() template.FuncMap {
 		"tone":     toneOf,
 		"bytes":    bytesOf,
 		"exact":    exact,
-		"fieldOf":  fieldOf,
+		"invalid":  invalid,
 		"initials": initials,
 		"palette":  palette,
 		"person":   person,

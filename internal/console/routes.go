@@ -118,13 +118,13 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/brandings", looksRead, c.brandings),
 		get("/w/{workspace}/brandings/new", looksWrite, c.newBranding),
-		post("/w/{workspace}/brandings", looksWrite, c.createBranding),
+		post("/w/{workspace}/brandings", looksWrite, c.createBranding).resuming(),
 		post("/w/{workspace}/brandings/preview", looksWrite, c.previewBranding).changingNothing(),
 		get("/w/{workspace}/brandings/{id}", looksRead, c.branding),
 		get("/w/{workspace}/brandings/{id}/edit", looksWrite, c.editBranding),
-		post("/w/{workspace}/brandings/{id}", looksWrite, c.updateBranding),
+		post("/w/{workspace}/brandings/{id}", looksWrite, c.updateBranding).resuming(),
 		get("/w/{workspace}/brandings/{id}/move", looksWrite, asksMove("branding", (*visit).brandingMove)),
-		post("/w/{workspace}/brandings/{id}/move", looksWrite, moves("branding", "folder", (*visit).brandingMove, c.app.MoveBranding)),
+		post("/w/{workspace}/brandings/{id}/move", looksWrite, moves("branding", "folder", (*visit).brandingMove, c.app.MoveBranding)).resuming(),
 		get("/w/{workspace}/brandings/{id}/delete", looksWrite, c.deleteBrandingForm),
 		post("/w/{workspace}/brandings/{id}/delete", looksWrite, c.deleteBranding),
 

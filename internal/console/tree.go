@@ -156,6 +156,7 @@ type overviewPage struct {
 	Total       int64           // of these
 	More        string
 	Loose       int64 // documents in no project
+	Steps       steps
 }
 
 // overview is the root level.
@@ -170,6 +171,9 @@ func (c *Console) overview(v *visit) error {
 	}
 	data := overviewPage{Loose: loose.Total}
 	if err := v.rootLevel(&data, t); err != nil {
+		return err
+	}
+	if data.Steps, err = v.firstSteps(); err != nil {
 		return err
 	}
 	p := v.page(data)

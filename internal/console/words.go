@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"html/template"
 	"strings"
@@ -51,6 +50,14 @@ func many(n any, noun string) string {
 	return count + " " + noun
 }
 
+// plural is the word for one, or for any other number.
+func plural(n int64, one, other string) string {
+	if n == 1 {
+		return one
+	}
+	return other
+}
+
 // bytesOf says how long something is: 0 bytes, 812 bytes, 14 KB, 1.0 MB.
 func bytesOf(n int64) string {
 	switch {
@@ -96,30 +103,4 @@ func article(r sheaf.Role) string {
 		return "a"
 	}
 	return "an"
-}
-
-// faultOf is what a rule says about what was typed, as a sentence; of any other error it is empty.
-func faultOf(err error) string {
-	var refusal *sheaf.Error
-	if !errors.As(err, &refusal) {
-		return ""
-	}
-	return sentence(refusal)
-}
-
-// sentence makes a rule's text, which begins in lower case for the API, one for a page.
-func sentence(e *sheaf.Error) string {
-	s := e.Text
-	if e.Person != "" {
-		s = e.Person
-	}
-	first, size := utf8.DecodeRuneInString(s)
-	if size == 0 {
-		return s
-	}
-	s = string(unicode.ToUpper(first)) + s[size:]
-	if !strings.HasSuffix(s, ".") {
-		s += "."
-	}
-	return s
 }

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -23,6 +25,7 @@ type planView struct {
 	Name     string
 	Includes string
 	Current  bool
+	Stops    string // what of the workspace would stop working; empty for nothing
 }
 
 // settingsPage is the data of settings.html.
@@ -38,8 +41,10 @@ func (v *visit) settingsPage() (settingsPage, error) {
 		p.Plans[i].Current = p.Plans[i].Plan == v.member.Workspace.Plan
 	}
 	var err error
-	p.Brandings, err = v.brandingChoices()
-	return p, err
+	if p.Brandings, err = v.brandingChoices(); err != nil {
+		return p, err
+	}
+	return p, v.stops(p.Plans)
 }
 
 // settingsAgain shows the settings with what was wrong with one of their forms.
@@ -52,6 +57,56 @@ func (v *visit) settingsAgain(form string, fault error) error {
 		p.Name = v.field("name")
 	}
 	return v.again("settings", p, fault)
+}
+
+// stops fills in what of the workspace each plan does not include.
+func (v *visit) stops(plans []planView) error {
+	ctx, a := v.r.Context(), v.console.app
+	keys, err := a.Keys(ctx, v.caller, sheaf.Paging{Limit: 1})
+	if err != nil {
+		return err
+	}
+	folders := map[sheaf.EntityType]int64{}
+	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
+		page, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: kind, Paging: sheaf.Paging{Limit: 1}})
+		if err != nil {
+			return err
+		}
+		folders[kind] = page.Total
+	}
+	now := v.member.Workspace
+	for i := range plans {
+		plans[i].Stops = stopsOn(plans[i].Plan, now, keys.Total, folders)
+	}
+	return nil
+}
+
+// stopsOn says what a workspace with so many keys and folders of each kind loses on a plan.
+func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.EntityType]int64) string {
+	var lost []string
+	if !to.Paid() && now.Plan.Paid() {
+		if keys > 0 {
+			lost = append(lost, many(keys, "key")+" "+plural(keys, "is", "are")+" refused")
+		}
+		if now.Subscriptions > 0 {
+			lost = append(lost, many(now.Subscriptions, "webhook")+" "+plural(now.Subscriptions, "gets", "get")+" nothing more")
+		}
+	}
+	if to != now.Plan && keys > int64(to.MaxKeys()) && to.Paid() {
+		lost = append(lost, fmt.Sprintf("no new key can be made while there are more than %d", to.MaxKeys()))
+	}
+	if to != now.Plan && now.Subscriptions > int64(to.MaxSubscriptions()) && to.Paid() {
+		lost = append(lost, fmt.Sprintf("no new webhook can be made while there are more than %d", to.MaxSubscriptions()))
+	}
+	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
+		if n := folders[kind]; n > 0 && now.Plan.AllowFolders(kind) == nil && to.AllowFolders(kind) != nil {
+			lost = append(lost, fmt.Sprintf("%s %s and can no longer be changed", many(n, string(kind)+" folder"), plural(n, "stays", "stay")))
+		}
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	return "With this plan " + strings.Join(lost, "; ") + "."
 }
 
 // settings answers GET /w/{workspace}/settings: it shows the settings of the workspace.

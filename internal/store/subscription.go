@@ -94,6 +94,17 @@ func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page
 	return page, err
 }
 
+const countTroubled = `
+SELECT COUNT(*)
+FROM ` + withLane + `
+WHERE s.ws = $1 AND (l.active = 1 AND s.failure_count > 0 OR s.deactivation_reason = $2)`
+
+// TroubledSubscriptions counts the workspace's subscriptions that fail, or were deactivated because they
+// did.
+func (r *Reader) TroubledSubscriptions(ws sheaf.WorkspaceID) (int64, error) {
+	return r.count(countTroubled, ws, sheaf.ByFailures)
+}
+
 // EventSubscriptions returns the workspace's subscriptions, oldest first, without their held
 // counts.
 func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {

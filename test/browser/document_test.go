@@ -213,6 +213,15 @@ func TestEditor_WorksWithoutScripts(t *testing.T) {
 	b.click("=Save")
 	b.await("document.body.innerText.includes('both texts are below') && document.querySelector('[name=content]').value === 'mine' && " +
 		"[...document.querySelectorAll('textarea[readonly]')].some((t) => t.value.includes('theirs'))")
+
+	// The menu of a row leads to the page that has the same acts, and the tree of a phone is open.
+	s.call(s.Key, "POST", "/api/v1/projects", map[string]string{"name": "Handbook"}, 201)
+	b.phone()
+	b.open("/")
+	b.await("document.querySelector('#tree .row[data-name=Handbook] a')?.checkVisibility()")
+	b.save("phone-without-scripts")
+	b.click("=Actions for the project Handbook")
+	b.await("document.querySelector('h1')?.innerText === 'Handbook' && document.querySelector('#acts a[href$=\"/delete\"]')?.checkVisibility()")
 }
 
 // await is until for a page without scripts, whose timers do not run: the question is asked again

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 )
 
 // endSession ends the person's session behind the back of the open page.
@@ -39,6 +41,9 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	b.newProject("One", "book-open")
 	project, _ := ask[string](b, "location.pathname")
 	where := "#tree li:has(> .row[data-name=Docs]) ul .row[data-name=One]"
+
+	// The tree is walked by the arrow keys.
+	b.walkTree()
 
 	// The server is down: the drag says so.
 	b.silence()
@@ -121,4 +126,25 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	b.arrive("My workspace")
 	b.open(s.URL + project)
 	b.arrive("By a program")
+}
+
+// walkTree walks the tree, which has the folder Docs and below it the project One, by the arrow keys.
+func (b *tab) walkTree() {
+	b.t.Helper()
+	at := func(name string) {
+		b.t.Helper()
+		b.until("the focus on "+name, "document.activeElement.getAttribute('aria-label') === "+quote(name)+" && document.activeElement.role === 'treeitem'")
+	}
+	b.tabTo("#tree [role=treeitem][tabindex='0']")
+	at("One")
+	b.keys(kb.ArrowUp)
+	at("Docs")
+	b.keys(kb.ArrowDown)
+	at("One")
+	b.keys(kb.Home)
+	at("Docs")
+	b.keys(kb.Enter)
+	b.arrive("Docs")
+	b.click("#tree .row[data-name=One] a")
+	b.arrive("One")
 }

@@ -92,10 +92,11 @@
   });
   document.addEventListener("htmx:afterSwap", (e) => {
     if (e.detail.target !== body) return;
+    if (ended && e.detail.xhr.status !== 401) ended.hidden = true;
     // A form is answered within the dialog; a link leaves it.
     for (const form of $$("form", body)) { form.setAttribute("hx-boost", "true"); htmx.process(form); }
     if (!dialog.open) dialog.showModal();
-    const first = $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea", body) || $(".actions [data-close], .primary", body);
+    const first = $("[aria-invalid]", body) || $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea", body) || $(".actions [data-close], .primary", body);
     if (first) { first.focus(); if (first.select && first.type !== "radio") first.select(); }
   });
   on("click", "[data-close]", () => dialog.close());
@@ -182,7 +183,10 @@
 
   // The menu of a row of the tree: the same acts as on the row's own page.
   const rowMenu = $("#row-menu");
-  on("click", "[data-menu]", (_, button) => {
+  on("keydown", "[data-menu]", (e, button) => { if (e.key === " ") { e.preventDefault(); button.click(); } });
+  on("click", "[data-menu]", (e, button) => {
+    if (e.metaKey || e.ctrlKey || e.shiftKey) return;
+    e.preventDefault();
     const row = button.closest(".row"), { url, kind } = row.dataset, base = row.dataset.new;
     const items = [["Edit", url + "/edit"], ["Move", url + "/move"]];
     if (kind.endsWith("-folder")) {
@@ -211,9 +215,33 @@
     const id = twist.getAttribute("aria-controls"), list = document.getElementById(id);
     list.hidden = !list.hidden;
     twist.setAttribute("aria-expanded", String(!list.hidden));
+    twist.closest(".row").ariaExpanded = String(!list.hidden);
     const folded = new Set(JSON.parse(localStorage.getItem("folded") || "[]"));
     if (list.hidden) folded.add(id.slice(3)); else folded.delete(id.slice(3));
     localStorage.setItem("folded", JSON.stringify([...folded].slice(-500)));
+  });
+  // The tree by the keyboard: up and down along what is open, right into a folder, left out of it.
+  on("keydown", "[role=treeitem]", (e, row) => {
+    if (e.target !== row || e.altKey || e.ctrlKey || e.metaKey) return;
+    const shown = $$("[role=treeitem]", row.closest("[role=tree]")).filter((one) => one.checkVisibility());
+    const at = shown.indexOf(row), twist = $(".twist", row), open = row.ariaExpanded === "true";
+    const above = row.parentElement.parentElement.closest("li");
+    let to = null;
+    switch (e.key) {
+      case "ArrowDown": to = shown[at + 1]; break;
+      case "ArrowUp": to = shown[at - 1]; break;
+      case "Home": to = shown[0]; break;
+      case "End": to = shown.at(-1); break;
+      case "ArrowRight": if (open) to = shown[at + 1]; else if (row.ariaExpanded) twist.click(); break;
+      case "ArrowLeft": if (open) twist.click(); else to = above && above.firstElementChild; break;
+      case "Enter": $("a", row).click(); break;
+      default: return;
+    }
+    e.preventDefault();
+    if (!to) return;
+    for (const one of shown) one.tabIndex = -1;
+    to.tabIndex = 0;
+    to.focus();
   });
   on("click", "[data-fold]", (_, fold) => fold.setAttribute("aria-expanded", String(fold.getAttribute("aria-expanded") !== "true")));
 
@@ -228,7 +256,7 @@
   };
   document.addEventListener("pointerdown", (e) => {
     const row = e.target instanceof Element && e.target.closest(".row[data-move]");
-    if (!row || e.button || e.pointerType === "touch" || e.target.closest("button")) return;
+    if (!row || e.button || e.pointerType === "touch" || e.target.closest("button, [data-menu]")) return;
     drag = { row, x: e.clientX, y: e.clientY, ghost: null, over: null };
   });
   document.addEventListener("pointermove", (e) => {
@@ -328,6 +356,7 @@
     try {
       for (const key of Object.keys(localStorage)) if (key.startsWith("draft ")) localStorage.removeItem(key);
     } catch (_) {}
+    document.dispatchEvent(new CustomEvent("sheaf:signs-out"));
   });
   // What a page says once is not in its address: a reload does not say it again.
   for (const part of $$("[data-once]")) {
@@ -350,6 +379,8 @@
     own.value = custom.value;
     own.checked = true;
   });
+  // Whoever walks the icons by the keyboard sees the one that is chosen.
+  on("change", ".icons [type=radio]", (_, radio) => radio.closest("label").scrollIntoView({ block: "nearest" }));
   on("input", "[data-filter-icons]", (_, input) => {
     const wanted = input.value.trim().toLowerCase();
     for (const label of $$("label[data-name]", input.closest("fieldset"))) label.hidden = !label.dataset.name.includes(wanted);
@@ -408,14 +439,14 @@
       const fresh = page.getElementById(part.id);
       if (!fresh || !part.isConnected) continue;
       times(fresh);
-      const scroll = part.scrollTop, focus = part.contains(document.activeElement) ? path(document.activeElement) : null;
+      const scroll = [part.scrollLeft, part.scrollTop], focus = part.contains(document.activeElement) ? path(document.activeElement) : null;
       const fold = $("[data-fold]", part);
       if (fold) $("[data-fold]", fresh).setAttribute("aria-expanded", fold.getAttribute("aria-expanded"));
       for (const open of $$("details[open][id]", part)) { const again = $("#" + open.id, fresh); if (again) again.open = true; }
       part.replaceWith(document.adoptNode(fresh));
       htmx.process(fresh);
       if (fresh.id === "tree") foldTree();
-      fresh.scrollTop = scroll;
+      fresh.scrollTo(...scroll);
       if (focus) { const again = $(focus, fresh); if (again) again.focus({ preventScroll: true }); }
       fresh.dispatchEvent(new CustomEvent("sheaf:fresh", { bubbles: true }));
     }

@@ -87,6 +87,7 @@
     try { sessionStorage.setItem("saving", JSON.stringify(drafts())); } catch (_) {}
   });
   addEventListener("pageshow", () => { leaving = false; });
+  document.addEventListener("sheaf:signs-out", () => { leaving = true; saved = now(); }); // nothing is kept
   addEventListener("beforeunload", (e) => {
     if (leaving || now() === saved) return;
     try { if (localStorage.getItem(key())) return; } catch (_) {}
