@@ -280,6 +280,7 @@ func (v *visit) moveAgain(err error, form func() (moveForm, error)) error {
 	if missing != nil {
 		return missing
 	}
+	f.Places.choose(v.field(f.Places.Name))
 	return v.again("move", f, err)
 }
 

@@ -35,6 +35,13 @@ func (p pick) Now() string {
 	return ""
 }
 
+// choose marks another option, where it is among them, as when a refused form comes back.
+func (p *pick) choose(id string) {
+	for i := range p.Options {
+		p.Options[i].Here = p.Options[i].ID == id
+	}
+}
+
 // maxOptions is how many records a choice lists before it is to be searched.
 const maxOptions = sheaf.MaxLimit
 
