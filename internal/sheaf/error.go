@@ -153,9 +153,9 @@ func (e *Error) At(field string) *Error {
 // fieldNames are the fields that a text may begin with.
 var fieldNames = func() map[string]bool {
 	out := map[string]bool{}
-	for name := range strings.FieldsSeq(`active branding_id color color_primary content content_type description document_id entity_type events
-		expires_at external_id filename folder_id font footer format headers icon id metadata name parent_id password payload plan project_id
-		q resource_id role scopes since sort sort_order title type updated_since url version visibility`) {
+	for name := range strings.FieldsSeq(`active after branding_id color color_primary content content_type deleted description document_id entity_type events
+		expires_at external_id filename folder_id font footer format headers icon id limit metadata name offset order parent_id password payload plan project_id
+		q resource_id role scopes since sort sort_order state title type updated_since url version visibility`) {
 		out[name] = true
 	}
 	return out
