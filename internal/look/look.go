@@ -38,13 +38,14 @@ func File(name, selector string) (css string, ok bool) {
 	if _, known := fonts[sheaf.Font(font)]; !known || !isLook || !isSheet || !parts || sheaf.CheckColor(color) != nil || strings.ToLower(color) != color {
 		return "", false
 	}
-	return sheet(selector, color, sheaf.Font(font)), true
+	return Style(sheaf.Branding{ColorPrimary: color, Font: sheaf.Font(font)}, selector), true
 }
 
-// sheet writes the variables. What is text in the colour of the brand has the colour that can be read
-// on the page, and the page's own colour is what can be read on that.
-func sheet(selector, color string, font sheaf.Font) string {
-	light, dark := sheaf.Palette(color)
+// Style returns the variables of a branding's look, for what selector selects. accent is the colour of
+// text that is the brand's, and can be read on paper and sheet; fill is the brand's own, for areas, on
+// which accent-ink can be read.
+func Style(brand sheaf.Branding, selector string) string {
+	light, dark := sheaf.Palette(brand.ColorPrimary)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s {\n", selector)
 	both := func(name, light, dark string) { fmt.Fprintf(&b, "  --%s: light-dark(%s, %s);\n", name, light, dark) }
@@ -55,9 +56,8 @@ func sheet(selector, color string, font sheaf.Font) string {
 	both("ink", light.Text, dark.Text)
 	both("muted", light.Muted, dark.Muted)
 	both("accent", light.Link, dark.Link)
-	both("accent-ink", light.Background, dark.Background)
-	both("brand", light.Accent, dark.Accent)
-	both("brand-ink", light.OnAccent, dark.OnAccent)
-	fmt.Fprintf(&b, "  --text: %s;\n}\n", fonts[font])
+	both("fill", light.Accent, dark.Accent)
+	both("accent-ink", light.OnAccent, dark.OnAccent)
+	fmt.Fprintf(&b, "  --text: %s;\n}\n", fonts[brand.Font])
 	return b.String()
 }

@@ -17,8 +17,8 @@ func TestFile_IsTheLookOfABranding(t *testing.T) {
 	}
 	css, ok := File(name, ".look")
 	light, dark := sheaf.Palette(b.ColorPrimary)
-	for _, want := range []string{".look {", "--accent: light-dark(" + light.Link + ", " + dark.Link + ");", "--brand: light-dark(#ffcc00, #ffcc00);",
-		"--brand-ink: light-dark(#000000, #000000);", "--ink: light-dark(" + light.Text + ", " + dark.Text + ");", "Georgia"} {
+	for _, want := range []string{".look {", "--accent: light-dark(" + light.Link + ", " + dark.Link + ");", "--fill: light-dark(#ffcc00, #ffcc00);",
+		"--accent-ink: light-dark(#000000, #000000);", "--ink: light-dark(" + light.Text + ", " + dark.Text + ");", "Georgia"} {
 		if !ok || !strings.Contains(css, want) {
 			t.Errorf("%s lacks %q:\n%s", name, want, css)
 		}
