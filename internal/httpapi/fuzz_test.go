@@ -54,6 +54,8 @@ func requestSeeds(project string) []requestSeed {
 		{"PATCH", project, "If-Match", `"1-0123456789abcdef"`, []byte(`{"name":"New","description":null}`)},
 		{"POST", "/api/v1/projects", "Idempotency-Key", "a key", []byte(`{"name":"<Guides>","color":"#ff0000"}`)},
 		{"POST", "/api/v1/folders", "Content-Type", "application/json; charset=utf-8", []byte(`{"name":"F","entity_type":"project"}`)},
+		{"POST", "/api/v1/brandings", "", "", []byte(`{"name":"B","color_primary":"#FFcc00","font":"serif","footer":"x","logo_media_id":null}`)},
+		{"GET", "/api/v1/brandings?folder_id=null&updated_since=2026-01-02T03:04:05Z", "", "", nil},
 		{"POST", "/api/v1/webhooks", "X-Request-Id", "r", []byte(`{"name":"w","url":"https://[::1]:0/","events":["*"]}`)},
 		{"DELETE", "/api/v1/projects/%00", "", "", nil},
 	}

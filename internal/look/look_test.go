@@ -45,3 +45,24 @@ func TestFonts_AreAllThere(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is asked for, a look is one of those that brandings have: its name is that of the branding
+// it is made of.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{"look-ffcc00-serif.css", "look-000000-mono.css", "look-FFCC00-serif.css", "look-ffcc00}-serif.css", "console.css", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		css, ok := File(name, ".look")
+		if !ok {
+			if css != "" {
+				t.Errorf("%q is refused and has %s", name, css)
+			}
+			return
+		}
+		color, font, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, "look-"), ".css"), "-")
+		if made := Name(sheaf.Branding{ColorPrimary: "#" + color, Font: sheaf.Font(font)}); made != name || strings.Count(css, "{") != 1 || strings.Contains(css, "<") {
+			t.Errorf("%q is the look of %s:\n%s", name, made, css)
+		}
+	})
+}

@@ -42,6 +42,7 @@ var parsers = map[string]target{
 	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"media, by their first bytes":                       {"./internal/media", "FuzzSniff"},
+	"names of looks":                                    {"./internal/look", "FuzzFile"},
 	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
 	"front matter of Markdown":                          {"./internal/markdown", "FuzzFrontMatter"},
