@@ -162,5 +162,5 @@ func (v *visit) rawDocument(id sheaf.DocumentID) error {
 	if err != nil {
 		return err
 	}
-	return v.keep([]byte(d.Content), markdownType, look{})
+	return v.keep([]byte(d.Content), markdownType, pageLook{})
 }

@@ -121,11 +121,11 @@ type answer struct {
 	body []byte
 	kind string // its Content-Type
 	etag string
-	look look // of a page
+	look pageLook // of a page
 }
 
 // keep shows a page and keeps it: it is the same until something in the workspace changes.
-func (v *visit) keep(body []byte, kind string, l look) error {
+func (v *visit) keep(body []byte, kind string, l pageLook) error {
 	a := &answer{body: body, kind: kind, etag: tagOf(body), look: l}
 	v.publisher.cache.keep(v.cacheKey(), a)
 	return v.send(a)

@@ -36,7 +36,7 @@ type layout struct {
 	Home        string // the address of the share, where the page stands below it
 	Project     string // the name of the project that is shared; empty: it is a document
 	Query       string // what is looked for
-	Look        look
+	Look        pageLook
 	Data        any // of the page
 }
 

@@ -96,7 +96,7 @@ func (v *visit) rawProject() error {
 	for _, d := range p.Documents.Items {
 		fmt.Fprintf(&b, "- [%s](%s/%s/raw)\n", linkText(d.Title), v.share.URL, d.ID)
 	}
-	return v.keep([]byte(b.String()), markdownType, look{})
+	return v.keep([]byte(b.String()), markdownType, pageLook{})
 }
 
 // oneLine is a text that stands in one line.

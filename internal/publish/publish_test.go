@@ -555,7 +555,7 @@ func TestPage_Look(t *testing.T) {
 		d := w.make("documents", fields{"title": "d"})
 		own := w.make("brandings", fields{"name": "Own", "color_primary": "#b00020", "font": "serif", "footer": "Made by <us>"})
 		id, path := w.share("document", d, fields{"branding_id": own})
-		page := w.get(path).want(w, 200).has(w, "<style>:root{--paper:light-dark(#", "#b00020", "Georgia", "Made by &lt;us&gt;")
+		page := w.get(path).want(w, 200).has(w, "<style>:root {\n  --paper: light-dark(#", "#b00020", "Georgia", "Made by &lt;us&gt;", `<p class="masthead" dir="auto">Own</p>`)
 		if p := page.Header.Get("Content-Security-Policy"); !strings.Contains(p, "style-src 'self' 'sha256-") || strings.Contains(p, "unsafe") {
 			w.Errorf("the policy is %q", p)
 		}
@@ -570,7 +570,7 @@ func TestPage_Look(t *testing.T) {
 		if len(told) != 1 || fmt.Sprint(told[0]["payload"].(fields)["previous"].(fields)["branding_id"]) != own {
 			w.Errorf("the events are %v", told)
 		}
-		w.get(path).want(w, 200).lacks(w, "<style")
+		w.get(path).want(w, 200).lacks(w, "<style", "masthead")
 		standard := sheaf.BrandingID(w.make("brandings", fields{"name": "Default", "footer": "By default"}))
 		owner := app.Caller{Workspace: w.ws.ID, User: w.ws.Owner, Role: sheaf.Owner}
 		if err := w.App.SetDefaultBranding(w.Context(), owner, &standard); err != nil {

@@ -1,7 +1,10 @@
 package browser
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -108,4 +111,47 @@ func TestBranding_WorksWithoutScripts(t *testing.T) {
 	b.click("=Make the branding")
 	b.await("document.querySelector('h1')?.innerText === 'Plain' && getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('monospace') && " +
 		"getComputedStyle(document.querySelector('.look.dark .look-bar')).backgroundColor === 'rgb(37, 99, 235)'")
+}
+
+// created makes something by the API, and returns a field of it.
+func (s *service) created(path string, body map[string]any, field string) string {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodPost, s.URL+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var made map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || res.StatusCode != http.StatusCreated {
+		s.t.Fatalf("POST %s: %d %v %v", path, res.StatusCode, made, err)
+	}
+	return fmt.Sprint(made[field])
+}
+
+// What is shared has the look of its branding, by day and by night, on a phone too, and axe finds nothing in it.
+func TestBranding_IsWornByAShare(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	project := s.created("/api/v1/projects", map[string]any{"name": "Handbook", "description": "What we know."}, "id")
+	s.created("/api/v1/documents", map[string]any{"title": "Getting started", "project_id": project,
+		"content": "Read [the site](https://example.com), run `sheaf serve`.\n\n```sh\nsheaf serve\n```\n\n> A quote.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"}, "id")
+	for name, color := range map[string]string{"sun": "#ffe600", "navy": "#0b1f4b", "rose": "#e11d48"} {
+		branding := s.created("/api/v1/brandings", map[string]any{"name": "Acme " + name, "color_primary": color, "font": "serif", "footer": "© Acme, made with care"}, "id")
+		b := newTab(t, s)
+		b.open(s.created("/api/v1/shares", map[string]any{"resource_type": "project", "resource_id": project, "branding_id": branding}, "url"))
+		b.see(".masthead")
+		b.shot("share-" + name)
+		b.click(".contents a")
+		b.see(".prose")
+		b.shot("share-document-" + name)
+	}
 }
