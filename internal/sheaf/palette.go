@@ -81,16 +81,52 @@ func (c rgb) mix(other rgb, share float64) rgb {
 	return rgb{part(c.r, other.r), part(c.g, other.g), part(c.b, other.b)}
 }
 
-// readable returns c, or the first colour on the way from it to far that can be read on all of these.
-// far itself is where it ends at the latest.
+// readable returns c, or the first colour on the way from it to far, which is black or white, that can
+// be read on all of these. On that way only the lightness changes: hue and saturation stay those of the
+// brand, where a mixture with white would turn grey. far itself is where it ends at the latest.
 func (c rgb) readable(far rgb, on ...rgb) rgb {
 	const steps = 64
-	for i := range steps {
-		if at := c.mix(far, float64(i)/steps); at.readableOn(on) {
+	if c.readableOn(on) {
+		return c
+	}
+	hue, saturation, lightness := c.hsl()
+	end := float64(far.r) / 255
+	for i := 1; i < steps; i++ {
+		if at := fromHSL(hue, saturation, lightness+(end-lightness)*float64(i)/steps); at.readableOn(on) {
 			return at
 		}
 	}
 	return far
+}
+
+// hsl returns the hue, from 0 to 6, the saturation and the lightness of a colour.
+func (c rgb) hsl() (hue, saturation, lightness float64) {
+	r, g, b := float64(c.r)/255, float64(c.g)/255, float64(c.b)/255
+	high, low := max(r, g, b), min(r, g, b)
+	lightness = (high + low) / 2
+	spread := high - low
+	if spread == 0 {
+		return 0, 0, lightness
+	}
+	switch high {
+	case r:
+		hue = math.Mod((g-b)/spread+6, 6)
+	case g:
+		hue = (b-r)/spread + 2
+	default:
+		hue = (r-g)/spread + 4
+	}
+	return hue, spread / (1 - math.Abs(2*lightness-1)), lightness
+}
+
+// fromHSL is the colour that hsl describes.
+func fromHSL(hue, saturation, lightness float64) rgb {
+	part := func(n float64) uint8 {
+		k := math.Mod(n+2*hue, 12)
+		v := lightness - saturation*min(lightness, 1-lightness)*max(-1, min(k-3, 9-k, 1))
+		return uint8(math.Round(255 * max(0, min(1, v))))
+	}
+	return rgb{part(0), part(8), part(4)}
 }
 
 func (c rgb) readableOn(all []rgb) bool {

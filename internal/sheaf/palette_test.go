@@ -52,16 +52,6 @@ func wantReadable(t interface{ Fatalf(string, ...any) }, primary string) {
 	}
 }
 
-// hsl returns the colour of a hue (0 to 360), a saturation and a lightness (0 to 1).
-func hsl(hue, saturation, lightness float64) string {
-	part := func(n float64) uint8 {
-		k := math.Mod(n+hue/30, 12)
-		v := lightness - saturation*min(lightness, 1-lightness)*max(-1, min(k-3, 9-k, 1))
-		return uint8(math.Round(v * 255))
-	}
-	return rgb{part(0), part(8), part(4)}.String()
-}
-
 // D115: whatever the colour is, text has a contrast of 4.5 : 1 or more, in light and in dark: every
 // corner of hue, saturation and lightness, and whatever else rapid thinks of.
 func TestPalette_TextIsReadableWhateverTheColor(t *testing.T) {
@@ -69,13 +59,24 @@ func TestPalette_TextIsReadableWhateverTheColor(t *testing.T) {
 	for hue := 0.0; hue < 360; hue += 5 {
 		for _, saturation := range []float64{0, 0.25, 0.5, 0.75, 1} {
 			for lightness := 0.0; lightness <= 1; lightness += 0.05 {
-				wantReadable(t, hsl(hue, saturation, lightness))
+				wantReadable(t, fromHSL(hue/60, saturation, lightness).String())
 			}
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		c := rgb{rapid.Byte().Draw(t, "red"), rapid.Byte().Draw(t, "green"), rapid.Byte().Draw(t, "blue")}
 		wantReadable(t, c.String())
+	})
+}
+
+// fromHSL undoes hsl, for every colour that rapid thinks of.
+func TestHSL_ThereAndBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := rgb{rapid.Byte().Draw(t, "red"), rapid.Byte().Draw(t, "green"), rapid.Byte().Draw(t, "blue")}
+		if back := fromHSL(c.hsl()); back != c {
+			t.Fatalf("%s became %s", c, back)
+		}
 	})
 }
 
@@ -96,6 +97,15 @@ func TestPalette_KeepsTheBrand(t *testing.T) {
 	c, _ := parseRGB(yellow.Link)
 	if c.r <= c.b || c.g <= c.b || c.b > 0x10 {
 		t.Errorf("a yellow became %s, which is none", yellow.Link)
+	}
+	// A navy blue is lightened until it can be read at night, and is a blue then: it does not turn grey.
+	_, navy := Palette("#0b1f4b")
+	c, _ = parseRGB(navy.Link)
+	hue, saturation, _ := c.hsl()
+	was, _ := parseRGB("#0b1f4b")
+	wasHue, wasSaturation, _ := was.hsl()
+	if math.Abs(hue-wasHue) > 0.05 || math.Abs(saturation-wasSaturation) > 0.02 {
+		t.Errorf("a navy blue became %s: hue %.2f of %.2f, saturation %.2f of %.2f", navy.Link, hue, wasHue, saturation, wasSaturation)
 	}
 	standard, _ := Palette(DefaultBrandingColor)
 	if other, _ := Palette("blue"); other != standard {
