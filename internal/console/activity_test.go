@@ -45,7 +45,7 @@ func TestActivity_TellsWhatHappenedAndFilters(t *testing.T) {
 	byName := w.activity("span=day&resource=" + url.QueryEscape("Projec"))
 	w.wantIn(byName, true, "Which one?", "?resource="+w.ids["projects"]+"&amp;span=day")
 	w.wantIn(w.activity("resource=nowhere"), true, "Nothing is called that now.")
-	w.wantIn(w.activity("type=share.created"), true, "Nothing of that sort")
+	w.wantIn(w.activity("type=generation.failed"), true, "Nothing of that sort")
 	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “Project”")
 }
 

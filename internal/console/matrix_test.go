@@ -85,6 +85,12 @@ POST /w/{workspace}/documents/{id}: documents:write
 GET /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/delete: documents:write
 POST /w/{workspace}/documents/{id}/restore: documents:write
+GET /w/{workspace}/documents/{id}/share: shares:read
+POST /w/{workspace}/documents/{id}/share: shares:write
+GET /w/{workspace}/projects/{id}/share: shares:read
+POST /w/{workspace}/projects/{id}/share: shares:write
+POST /w/{workspace}/shares/{id}: shares:write
+POST /w/{workspace}/shares/{id}/delete: shares:write
 GET /w/{workspace}/trash: documents:read
 GET /w/{workspace}/trash/{id}/delete: documents:write
 POST /w/{workspace}/trash/{id}/delete: documents:write
@@ -213,6 +219,8 @@ func (w *town) fill() {
 	w.must(err)
 	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
 	w.must(err)
+	share, err := w.a.CreateShare(ctx, w.caller, sheaf.ShareChange{ResourceType: sheaf.Some("document"), ResourceID: sheaf.Some(string(d.ID))})
+	w.must(err)
 	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
 	w.must(err)
 	w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
@@ -228,7 +236,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -277,6 +285,8 @@ func (w *town) everything() string {
 	w.must(err)
 	trash, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Deleted: true, Paging: all})
 	w.must(err)
+	shares, err := w.a.Shares(ctx, w.caller, sheaf.ShareFilter{Paging: all})
+	w.must(err)
 	members, err := w.a.Members(ctx, w.caller)
 	w.must(err)
 	s, err := w.a.Session(ctx, w.owner)
@@ -287,7 +297,7 @@ func (w *town) everything() string {
 	w.must(err)
 	keys, err := w.a.Keys(ctx, w.caller, all)
 	w.must(err)
-	b, err := json.Marshal([]any{folders, projects, brandings, documents, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	b, err := json.Marshal([]any{folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }

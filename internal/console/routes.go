@@ -71,6 +71,7 @@ func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
 	looksRead, looksWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
+	sharesRead, sharesWrite := needs(sheaf.SharesRead), needs(sheaf.SharesWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	return []route{
 		get("/{$}", anyone, c.home),
@@ -142,6 +143,13 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocumentForm),
 		post("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocument),
 		post("/w/{workspace}/documents/{id}/restore", docsWrite, c.restoreDocument),
+
+		get("/w/{workspace}/documents/{id}/share", sharesRead, c.shareDocument),
+		post("/w/{workspace}/documents/{id}/share", sharesWrite, c.makeDocumentShare),
+		get("/w/{workspace}/projects/{id}/share", sharesRead, c.shareProject),
+		post("/w/{workspace}/projects/{id}/share", sharesWrite, c.makeProjectShare),
+		post("/w/{workspace}/shares/{id}", sharesWrite, c.updateShare),
+		post("/w/{workspace}/shares/{id}/delete", sharesWrite, c.deleteShare),
 
 		get("/w/{workspace}/trash", docsRead, c.trash),
 		get("/w/{workspace}/trash/{id}/delete", docsWrite, c.purgeForm),
