@@ -81,7 +81,8 @@ func New(c Config) *Index {
 }
 
 // Open opens the index, unless it is open. On SQLite a file that is missing is made, and one that
-// is damaged or of another layout is replaced by an empty one: the follower fills it.
+// is damaged or of another layout is replaced by an empty one: the follower fills it. One that another
+// program is making at the moment is waited for.
 func (x *Index) Open(ctx context.Context) error {
 	if x.opened.Load() {
 		return nil
@@ -110,7 +111,7 @@ func (x *Index) open(ctx context.Context) (engine.Engine, error) {
 		return engine.Open(ctx, o)
 	}
 	e, err := openFile(ctx, o)
-	if err == nil || ctx.Err() != nil || x.Beside {
+	if err == nil || ctx.Err() != nil || x.Beside || errors.Is(err, engine.ErrInUse) {
 		return e, err
 	}
 	x.Log.Warn("the index of search could not be used, and is made anew", "path", filepath.Join(x.Folder, FileName), "error", err)

@@ -256,9 +256,32 @@ func damaged(path string, err error) error {
 	return fmt.Errorf("%s is damaged or not a database (%w): restore it from a backup, or move it away to start empty", path, err)
 }
 
+// ErrInUse is returned for a file that another program holds for longer than anybody waits. It says
+// nothing of what is in the file.
+var ErrInUse = errors.New("another program holds it")
+
+func isBusy(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy }
+
+// openLogged opens a connection, and gives the file a log unless it has one. When two programs open a
+// new file at once, SQLite refuses one of them without waiting, because each may hold what the other
+// needs: that one lets go of everything and tries again, for as long as a transaction would wait.
+func openLogged(path string) (*sqlite.Conn, error) {
+	const pause = 10 * time.Millisecond
+	for tries := busyTimeout / pause; ; tries-- {
+		c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+		if !isBusy(err) || tries == 0 {
+			return c, err
+		}
+		time.Sleep(pause) // the other one tells nobody when it is done
+	}
+}
+
 // openConn opens one connection. A reader cannot write.
 func openConn(path string, reader bool) (*sqliteConn, error) {
-	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+	c, err := openLogged(path)
+	if isBusy(err) {
+		return nil, fmt.Errorf("%s cannot be opened: %w (%w): end what holds it", path, ErrInUse, err)
+	}
 	if err != nil {
 		return nil, damaged(path, err)
 	}

@@ -554,3 +554,46 @@ func TestWrite_PanicKeepsItsStack(t *testing.T) {
 }
 
 func panicDeepDown() error { panic("by the test") }
+
+// Two programs that open a new file at once both get it: SQLite refuses the second one at once while the
+// first has begun to write, and it tries again.
+func TestOpen_OfAFileThatAnotherIsMaking(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "new.db")
+	if err := errors.Join(checkFile(path, slog.New(slog.DiscardHandler)), claimFile(path, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := sqlitex.ExecuteTransient(other, "BEGIN IMMEDIATE", nil); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		c   *sqliteConn
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		c, err := openConn(path, false)
+		opened <- result{c, err}
+	}()
+	select {
+	case r := <-opened:
+		t.Fatalf("it did not wait: %v", r.err)
+	case <-time.After(100 * time.Millisecond): // before a look for what must not happen
+	}
+	if err := sqlitex.ExecuteTransient(other, "COMMIT", nil); err != nil {
+		t.Fatal(err)
+	}
+	r := <-opened
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if err := r.c.close(); err != nil {
+		t.Error(err)
+	}
+}
