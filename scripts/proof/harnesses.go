@@ -9,7 +9,7 @@ var harnesses = []harness{
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
-	{pkg: "./test/disk", run: "TestPowerCut", rows: 1},
+	{pkg: "./test/disk", run: "TestPowerCut", rows: 2},
 	{pkg: "./test/disk", run: "TestFault", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/foreign", run: "TestForeign_ProgramsAtTheFile", rows: 1},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // sector is what a disk writes whole or not at all.
@@ -12,9 +13,12 @@ const sector = 512
 // Disk is what is on the disk, and what is still on its way, after some operations.
 type Disk struct {
 	files   map[int]*content
-	entries map[string]int // as programs see them
+	entries map[string]int // as programs see them, by their paths
 	durable map[string]int
 }
+
+// folderEntry is the number of an entry that is a folder.
+const folderEntry = 0
 
 // content is one file: what is durable, and what was done since.
 type content struct {
@@ -38,6 +42,8 @@ func (d *Disk) Do(op Op) {
 	case op.Kind == Create:
 		d.files[op.File] = &content{}
 		d.entries[op.Name] = op.File
+	case op.Kind == Mkdir:
+		d.entries[op.Name] = folderEntry
 	case op.Kind == Link:
 		d.entries[op.Name] = op.File
 	case op.Kind == Rename:
@@ -51,8 +57,31 @@ func (d *Disk) Do(op Op) {
 		f.durable = apply(f.durable, f.pending)
 		f.pending = nil
 	case op.Kind == SyncDir:
-		d.durable = maps.Clone(d.entries)
+		d.syncFolder(op.Name)
 	}
+}
+
+// syncFolder makes the names in one folder durable, and those that are gone from it gone.
+func (d *Disk) syncFolder(folder string) {
+	maps.DeleteFunc(d.durable, func(name string, _ int) bool { return parent(name) == folder })
+	for name, number := range d.entries {
+		if parent(name) == folder {
+			d.durable[name] = number
+		}
+	}
+}
+
+// parent is the folder that a path is in; empty is the mounted one.
+func parent(name string) string { return name[:max(strings.LastIndexByte(name, '/'), 0)] }
+
+// reachable reports whether all folders that lead to a path are among the entries.
+func reachable(entries map[string]int, name string) bool {
+	for folder := parent(name); folder != ""; folder = parent(folder) {
+		if _, ok := entries[folder]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func apply(b []byte, ops []Op) []byte {
@@ -77,7 +106,7 @@ const (
 	Nothing             // all of it is, as after a crash of the program alone
 )
 
-// Cut returns the files that a cut leaves, by name.
+// Cut returns the files that a cut leaves, by path.
 func (d *Disk) Cut(loss Loss, chance *rand.Rand) map[string][]byte {
 	out := map[string][]byte{}
 	entries := d.durable
@@ -86,6 +115,9 @@ func (d *Disk) Cut(loss Loss, chance *rand.Rand) map[string][]byte {
 	}
 	for name, number := range entries {
 		f := d.files[number]
+		if f == nil || !reachable(entries, name) {
+			continue
+		}
 		out[name] = apply(slices.Clone(f.durable), survivors(f.pending, loss, chance))
 	}
 	return out

@@ -21,6 +21,7 @@ type Kind string
 // The operations that change something, and Mark, which a test adds between them.
 const (
 	Create   Kind = "create"
+	Mkdir    Kind = "mkdir"
 	Link     Kind = "link"
 	Rename   Kind = "rename"
 	Unlink   Kind = "unlink"
@@ -35,15 +36,15 @@ const (
 type Op struct {
 	Kind   Kind
 	File   int    // its number; names come and go
-	Name   string // of an entry of the folder
-	From   string // the old name of a Rename
+	Name   string // of an entry: its path below the mounted folder; of a SyncDir, that of the folder
+	From   string // the old path of a Rename
 	Offset int64  // of a Write; the size of a Truncate
 	Data   []byte
 	Mark   int
 	Err    syscall.Errno // it failed with this
 }
 
-// Folder is a mounted folder. It is flat.
+// Folder is a mounted folder, with folders in it.
 type Folder struct {
 	server *fuse.Server
 	root   *dir

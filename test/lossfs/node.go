@@ -10,10 +10,11 @@ import (
 
 const filePerm, dirPerm = 0o600, 0o700
 
-// dir is the folder's node.
+// dir is the node of the folder, or of one in it.
 type dir struct {
 	fs.Inode
 	folder *Folder
+	name   string // its path; empty for the mounted one
 }
 
 // file is the node of a file, with its content as programs see it.
@@ -21,13 +22,14 @@ type file struct {
 	fs.Inode
 	folder *Folder
 	number int
-	name   string // that it was created with
+	name   string // the path that it was created with
 	data   []byte // guarded by the folder's mutex
 }
 
 var (
 	_ fs.NodeGetattrer = (*dir)(nil)
 	_ fs.NodeSetattrer = (*dir)(nil)
+	_ fs.NodeMkdirer   = (*dir)(nil)
 	_ fs.NodeCreater   = (*dir)(nil)
 	_ fs.NodeLinker    = (*dir)(nil)
 	_ fs.NodeRenamer   = (*dir)(nil)
@@ -52,9 +54,28 @@ func (d *dir) Setattr(ctx context.Context, h fs.FileHandle, _ *fuse.SetAttrIn, o
 	return d.Getattr(ctx, h, out)
 }
 
+// path is that of an entry of the folder.
+func (d *dir) path(name string) string {
+	if d.name == "" {
+		return name
+	}
+	return d.name + "/" + name
+}
+
+func (d *dir) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	if d.GetChild(name) != nil {
+		return nil, syscall.EEXIST
+	}
+	if err := d.folder.do(Op{Kind: Mkdir, Name: d.path(name)}, func() {}); err != 0 {
+		return nil, err
+	}
+	out.Mode = dirPerm | syscall.S_IFDIR
+	return d.NewPersistentInode(ctx, &dir{folder: d.folder, name: d.path(name)}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
+}
+
 func (d *dir) Create(ctx context.Context, name string, _, _ uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
-	f := d.folder.newFile(name)
-	if err := d.folder.do(Op{Kind: Create, File: f.number, Name: name}, func() {}); err != 0 {
+	f := d.folder.newFile(d.path(name))
+	if err := d.folder.do(Op{Kind: Create, File: f.number, Name: f.name}, func() {}); err != 0 {
 		return nil, nil, 0, err
 	}
 	out.Mode = filePerm | syscall.S_IFREG
@@ -66,26 +87,31 @@ func (d *dir) Link(_ context.Context, target fs.InodeEmbedder, name string, out 
 	if d.GetChild(name) != nil {
 		return nil, syscall.EEXIST
 	}
-	if err := d.folder.do(Op{Kind: Link, File: f.number, Name: name}, func() {}); err != 0 {
+	if err := d.folder.do(Op{Kind: Link, File: f.number, Name: d.path(name)}, func() {}); err != 0 {
 		return nil, err
 	}
 	f.attributes(&out.Attr)
 	return f.EmbeddedInode(), 0
 }
 
-func (d *dir) Rename(_ context.Context, from string, _ fs.InodeEmbedder, name string, _ uint32) syscall.Errno {
-	f := d.GetChild(from).Operations().(*file)
-	return d.folder.do(Op{Kind: Rename, File: f.number, Name: name, From: from}, func() {})
+// Rename moves a file; nothing here moves a folder.
+func (d *dir) Rename(_ context.Context, from string, into fs.InodeEmbedder, name string, _ uint32) syscall.Errno {
+	f, isFile := d.GetChild(from).Operations().(*file)
+	to, isDir := into.(*dir)
+	if !isFile || !isDir {
+		return syscall.ENOTSUP
+	}
+	return d.folder.do(Op{Kind: Rename, File: f.number, Name: to.path(name), From: d.path(from)}, func() {})
 }
 
 func (d *dir) Unlink(_ context.Context, name string) syscall.Errno {
 	f := d.GetChild(name).Operations().(*file)
-	return d.folder.do(Op{Kind: Unlink, File: f.number, Name: name}, func() {})
+	return d.folder.do(Op{Kind: Unlink, File: f.number, Name: d.path(name)}, func() {})
 }
 
 // Fsync makes the folder's entries durable.
 func (d *dir) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	return d.folder.do(Op{Kind: SyncDir}, func() {})
+	return d.folder.do(Op{Kind: SyncDir, Name: d.name}, func() {})
 }
 
 func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) { return nil, 0, 0 }
