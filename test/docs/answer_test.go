@@ -8,9 +8,9 @@ import (
 	"sheaf.dev/internal/sheaftest/markdown"
 )
 
-// changing is what differs from run to run: ids, times, secrets, keys and how long something took.
+// changing is what differs from run to run: ids, times, secrets, keys, addresses of shares and how long something took.
 var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}` +
-	`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3})?Z?|whsec_\w+|shf_\w+|\b\d+(?:\.\d+)?(?:ms|µs|s)\b`)
+	`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3})?Z?|whsec_\w+|shf_\w+|/s/\w{22}|\b\d+(?:\.\d+)?(?:ms|µs|s)\b`)
 
 // names maps what the page shows to what this run has in its place.
 type names map[string]string
