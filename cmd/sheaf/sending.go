@@ -68,5 +68,6 @@ func (p *program) sweeper(s *config.Settings, st *store.Store, a *app.App, log *
 	began := p.Now()
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,
 		VersionRetention: s.VersionRetention, MostTrash: mostTrash(s.MaxRecords), PurgeTrash: a.Operator().PurgeTrash,
+		SettleMedia: a.Operator().SettleMedia, StrayMedia: a.Operator().RemoveStrayBytes,
 		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
 }

@@ -95,11 +95,20 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listener.Close()
-	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Webhooks: hooks.rules(settings),
+	files, err := p.media(settings.StoreSettings)
+	if err != nil {
+		return err
+	}
+	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Webhooks: hooks.rules(settings),
 		Address: baseURL(settings, listener.Addr().String()), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
+	}
+	if settings.DatabaseURL == "" { // the folder is this server's: whoever was at a medium is gone
+		if err := a.Operator().AbandonMedia(ctx); err != nil {
+			return err
+		}
 	}
 	if err := p.firstRun(ctx, a, settings, baseURL(settings, listener.Addr().String())); err != nil {
 		return err

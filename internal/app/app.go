@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -23,6 +24,7 @@ type App struct {
 	now      func() time.Time // UTC, cut to milliseconds: what is stored is what is shown
 	random   io.Reader        // for identifiers and secrets
 	index    *search.Index    // nil: nobody searches
+	media    media.Store      // nil: nobody keeps files
 	webhooks Webhooks
 	address  string         // before the path of what people are sent: see Config.Address
 	trials   *trials        // the test events that wait for their endpoints
@@ -44,6 +46,8 @@ type Config struct {
 	// Address is what the addresses of shares begin with: how people reach the service, without a slash
 	// at its end.
 	Address string
+	// Media keeps the bytes of media; where it is left out, none can be uploaded.
+	Media media.Store
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
 	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
@@ -52,7 +56,7 @@ type Config struct {
 	// MaxRecords is how many projects, folders and documents a workspace of that plan may have
 	// together; 0 is any number, and so is nil.
 	MaxRecords func(sheaf.Plan) int
-	// Quota is how many bytes a workspace of that plan may store; 0 is any number, and so is nil.
+	// Quota is how many bytes of texts and media a workspace of that plan may store; 0 is any number, and so is nil.
 	Quota func(sheaf.Plan) int64
 }
 
@@ -78,7 +82,7 @@ func New(c Config) *App {
 		c.Quota = func(sheaf.Plan) int64 { return 0 }
 	}
 	return &App{maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		index: c.Index, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
+		index: c.Index, media: c.Media, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

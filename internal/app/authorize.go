@@ -16,6 +16,7 @@ import (
 //	               ──▶ cascade ───▶ ask ──▶ the same, once for each of its transactions
 //
 //	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate
+//	what was begun ──▶ conclude
 //
 // A change is asked for twice. Before the transaction, since whoever may not do something must not
 // make everybody else wait for it, and is told so before anything else. Inside, under the lock of
@@ -25,7 +26,10 @@ import (
 //
 // A read is asked for once: what it returns was allowed to be seen when the request began.
 //
-// The methods in the last line take no Caller: they find out who somebody is (signing in, sessions,
+// What a change begins outside the store, the bytes of a medium being written or removed, is ended by
+// conclude whatever became of the caller meanwhile. It is told whose row it is, and nothing else.
+//
+// The methods in the line before the last take no Caller: they find out who somebody is (signing in, sessions,
 // invitations), serve whoever runs the program (Operator), or whoever has the address of a share,
 // whose Shared they take. archtest has the test that nothing
 // else touches the store, and that no method with a Caller leads to these.
@@ -209,6 +213,16 @@ func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *s
 // writeUnasked runs act in one transaction that holds nothing, for methods that take no Caller.
 func (a *App) writeUnasked(ctx context.Context, act func(tx *store.Tx) error) error {
 	return a.store.Write(ctx, act)
+}
+
+// conclude ends, in one transaction that holds the workspace, what a transaction that asked has begun,
+// or one whose process is gone. It may decide nothing that a caller could want otherwise.
+func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
+	err = a.store.WriteIn(ctx, ws, func(tx *store.Tx) (err error) {
+		out, err = perform(tx, a, Caller{Workspace: ws}, nil, act)
+		return err
+	})
+	return out, err
 }
 
 // operate is write for whoever runs the program.

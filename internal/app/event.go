@@ -77,8 +77,8 @@ func (in NewEvent) check() error {
 	return nil
 }
 
-// PublishEvent adds an event of a part that lives elsewhere: media, generation, share. A user who
-// is no member of the workspace is NotFound.
+// PublishEvent adds an event of a part that lives elsewhere: media, generation, share. One about a
+// medium that this service keeps is Invalid; a user who is no member of the workspace is NotFound.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
 	return write(ctx, a, c, scope(sheaf.EventsWrite), in.check(), func(w *work) (sheaf.Event, error) {
 		user := c.User
@@ -99,9 +99,16 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 
 // isElsewhere returns Invalid for the id of a record of this service, whose events it emits itself.
 func (w *work) isElsewhere(id string) error {
+	const own = "resource_id %s is a %s of this workspace, whose events this service emits itself: change the %[2]s instead"
 	switch _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); {
 	case err == nil:
-		return sheaf.Invalidf("resource_id %s is a share of this workspace, whose events this service emits itself: change the share instead", id)
+		return sheaf.Invalidf(own, id, "share")
+	case sheaf.KindOf(err) != sheaf.NotFound:
+		return err
+	}
+	switch _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); {
+	case err == nil:
+		return sheaf.Invalidf(own, id, "medium")
 	case sheaf.KindOf(err) != sheaf.NotFound:
 		return err
 	}

@@ -44,11 +44,20 @@ func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
 			return err
 		}
 	}
-	return storageReached(w.ws, most, t)
+	return storageReached(w.ws, most, "text", t.Bytes())
 }
 
-func storageReached(ws sheaf.Workspace, most int64, t store.Text) error {
+// checkRoom returns QUOTA_REACHED when the workspace has no room for a file of that many bytes. It is
+// asked under the workspace's lock, before they are counted.
+func (w *work) checkRoom(bytes int64) error {
+	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Storage+bytes > most {
+		return storageReached(w.ws, most, "file", bytes)
+	}
+	return nil
+}
+
+func storageReached(ws sheaf.Workspace, most int64, what string, more int64) error {
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
-		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and the %s plan allows %d: this text has %d more; "+
-			"shorten it, or upgrade the plan", ws.Storage, ws.Plan, most, t.Bytes())}
+		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and media, and the %s plan allows %d: this %s has %d more; "+
+			"make it smaller, delete what nobody needs, or upgrade the plan", ws.Storage, ws.Plan, most, what, more)}
 }

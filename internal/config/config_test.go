@@ -167,6 +167,8 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"addr":                 {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
 		"data":                 {folder, folder + "/2", folder + "/3"},
 		"database-url":         {"postgres://1/x", "postgres://2/x", "postgres://3/x"},
+		"media-url":            {"s3://1", "s3://2/media", "s3://3"},
+		"media-max":            {"1KB", "2GB", "3TB"},
 		"redis-url":            {"redis://1", "redis://2", "redis://3"},
 		"master-key":           {testKey, otherTestKey, testKey},
 		"public-url":           {"https://1", "https://2", "https://3"},
@@ -291,7 +293,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		"--first-run", "maybe", "--rate-limit", "gold=1,pro=x", "--webhook-retry-delays", "1s,0s,x",
 		"--webhook-timeout", "1h", "--webhook-allow-cidr", "10/8", "--webhook-ca-file", missing,
 		"--signature-header", "X Y", "--metrics-addr", ":70000", "--tls-cert", missing, "--trusted-proxy", "proxy\nlocal", "--image-hosts", "https://a.example,b.example/c,*.d.example",
-		"--log-format", "xml",
+		"--log-format", "xml", "--media-url", "https://key:hunter2@s3.example.com/b", "--media-max", "0",
 	).Load(environment())
 	got := problemsOf(t, err)
 	want := []string{
@@ -301,12 +303,14 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		`--addr: "localhost" is not host:port;`,
 		`--data: "` + conf + `" is not a folder;`,
 		`--database-url: is not a postgres:// URL;`,
+		`--media-url: is not the address of a bucket; write s3://BUCKET`,
 		`--redis-url: is not a redis:// URL;`,
 		`--master-key: holds 7 bytes, not 32;`,
 		`--public-url: "sheaf.example.com" does not begin with http`,
 		`--first-run: "maybe" is not known; choose one of: print, file, none`,
 		`--rate-limit: "gold=1" names no plan`,
 		`--rate-limit: "pro=x" has no whole number`,
+		`--media-max: "0" is not a size of a file;`,
 		`--webhook-retry-delays: "0s" is not above zero;`,
 		`--webhook-retry-delays: "x" is not a duration;`,
 		`--webhook-timeout: "1h" is too long; give at most 5m0s`,

@@ -24,8 +24,9 @@ import (
 // grammar. A nil field was not given.
 type Store struct {
 	Config      *string `name:"config" placeholder:"FILE" example:"" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
-	Data        *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file and the master key."`
+	Data        *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file, the media and the master key."`
 	DatabaseURL *string `name:"database-url" placeholder:"postgres://..." example:"" secret:"" help:"Use this PostgreSQL database instead of SQLite."`
+	MediaURL    *string `name:"media-url" placeholder:"s3://bucket/prefix" example:"" help:"Keep the bytes of media in this S3-compatible bucket instead of the folder media in --data. PostgreSQL needs one. Endpoint, region and credentials are named as the AWS tools name them: AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY."`
 }
 
 // Serve is the command line of `sheaf serve`, and of `sheaf config`, which describes it. Embed it
@@ -42,7 +43,8 @@ type Serve struct {
 	PublicURL          *string  `name:"public-url" placeholder:"https://..." example:"" help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
-	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts and their versions that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
+	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions and media that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
+	MediaMax           *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB, GB or TB (of 1024); up to 10 MB in one request, beyond that in several."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`

@@ -35,7 +35,7 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 func (f Store) Load(env LookupEnv) (StoreSettings, error) {
 	l := begin(given(f), env)
 	for _, setting := range table {
-		if setting.name == "data" || setting.name == "database-url" {
+		if setting.name == "data" || setting.name == "database-url" || setting.name == "media-url" {
 			l.load(setting)
 		}
 	}

@@ -184,6 +184,27 @@ func parseQuota(value string) (Quota, error) {
 	return most, err
 }
 
+// parseMediaURL reads the address of a bucket; empty is none.
+func parseMediaURL(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("is not the address of a bucket; write s3://BUCKET or s3://BUCKET/PREFIX, and give the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	return value, nil
+}
+
+// parseMediaMax reads how large a file may be.
+func parseMediaMax(value string) (int64, error) {
+	n, err := parseBytes(value)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a size of a file; write for example 500MB or 2GB", value)
+	}
+	return n, nil
+}
+
 // byteUnits are the units of bytes, each 1024 of the one before.
 var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
 

@@ -13,6 +13,7 @@ import (
 type StoreSettings struct {
 	Data        string // folder of the SQLite file and the master key; need not exist yet
 	DatabaseURL Secret // of PostgreSQL; empty: use SQLite in Data
+	MediaURL    string // s3://bucket/prefix; empty: media are in Data, or with PostgreSQL nowhere
 }
 
 // Settings is everything that `sheaf serve` can be told. When Load returned no error, every value
@@ -28,6 +29,7 @@ type Settings struct {
 	RateLimit          RateLimit
 	MaxRecords         MaxRecords
 	Quota              Quota
+	MediaMax           int64               // bytes of the largest file; above 0
 	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
 	WebhookTimeout     time.Duration       // 1ms to 5m
 	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
@@ -124,6 +126,9 @@ var table = []setting{
 		s.DatabaseURL = Secret(v)
 		return maskURL(v, "postgres", "postgresql")
 	}},
+	{name: "media-url", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.MediaURL, v, parseMediaURL)
+	}},
 	{name: "redis-url", set: func(s *Settings, v string) (string, error) {
 		s.RedisURL = Secret(v)
 		return maskURL(v, "redis", "rediss")
@@ -154,6 +159,10 @@ var table = []setting{
 	{name: "quota", set: func(s *Settings, v string) (shown string, err error) {
 		s.Quota, err = parseQuota(v)
 		return s.Quota.String(), err
+	}},
+	{name: "media-max", set: func(s *Settings, v string) (shown string, err error) {
+		s.MediaMax, err = parseMediaMax(v)
+		return formatBytes(s.MediaMax), err
 	}},
 	{name: "webhook-retry-delays", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)

@@ -14,7 +14,7 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.allRoutes() {
-		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.takes != nil || r.takesText != nil})
+		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.body()})
 	}
 	return out
 }

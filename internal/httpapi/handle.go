@@ -100,7 +100,7 @@ func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
 
 // call reads what the route takes, and calls it.
 func (x *exchange) call(r *route) (answer, error) {
-	if r.takes != nil || r.takesText != nil {
+	if r.body() {
 		if err := x.readBody(); err != nil {
 			return answer{}, err
 		}
@@ -109,8 +109,11 @@ func (x *exchange) call(r *route) (answer, error) {
 	if x.query, err = strict.ParseQuery(x.Request.URL.RawQuery); err != nil {
 		return answer{}, err
 	}
+	if r.takesFile != nil {
+		return x.takeFile(r)
+	}
 	if r.once {
-		if err := x.readIdempotencyKey(); err != nil {
+		if err := x.readIdempotencyKey(sha256.Sum256(x.body)); err != nil {
 			return answer{}, err
 		}
 	}
@@ -188,8 +191,8 @@ func (x *exchange) checkTextType() error {
 	return sheaf.Invalidf("Content-Type must be text/markdown or text/plain, not %q: send the text itself and say so", sheaf.Clip(t))
 }
 
-// readIdempotencyKey notes that the request must have one effect.
-func (x *exchange) readIdempotencyKey() error {
+// readIdempotencyKey notes that the request, whose body has that hash, must have one effect.
+func (x *exchange) readIdempotencyKey(hash [sha256.Size]byte) error {
 	values, sent := x.Request.Header["Idempotency-Key"]
 	if !sent {
 		return nil
@@ -199,7 +202,6 @@ func (x *exchange) readIdempotencyKey() error {
 	if len(key) < 1 || len(key) > 255 || !printable {
 		return sheaf.Invalidf("Idempotency-Key must be 1 to 255 printable ASCII characters, such as a UUID")
 	}
-	hash := sha256.Sum256(x.body)
 	// An id in the path is the same in either case.
 	x.caller.Once = &app.Once{Request: app.Request{Method: x.Request.Method, Path: strings.ToLower(x.Request.URL.Path), Key: key, BodyHash: hash[:]}}
 	return nil

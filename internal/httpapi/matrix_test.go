@@ -58,6 +58,12 @@ POST /api/v1/shares: shares:write documents:read media:read
 GET /api/v1/shares/{id}: shares:read
 PATCH /api/v1/shares/{id}: shares:write documents:read media:read
 DELETE /api/v1/shares/{id}: shares:write
+GET /api/v1/media: media:read
+POST /api/v1/media: media:write
+GET /api/v1/media/{id}: media:read
+PATCH /api/v1/media/{id}: media:write
+DELETE /api/v1/media/{id}: media:write
+GET /api/v1/media/{id}/content: media:read
 GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
@@ -124,7 +130,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 }
 
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
-const anyBody = `{"name":"n","title":"t","entity_type":"project","folder_id":null,"parent_id":null,
+const anyBody = `{"name":"n","title":"t","filename":"f","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
 	"content":"c","listed":true,
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
@@ -135,7 +141,7 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 	made := map[string]string{}
 	subscription := c.POST("/api/webhooks/subscriptions", anyBody).Want(t, 201).JSON["subscription"].(map[string]any)
 	made["subscriptions"] = fmt.Sprint(subscription["id"])
-	for _, noun := range []string{"projects", "folders", "brandings", "documents", "events", "api-keys"} {
+	for _, noun := range []string{"projects", "folders", "brandings", "documents", "media", "events", "api-keys"} {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
 	made["shares"] = c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": made["documents"]}).Text(t, "id")
@@ -281,6 +287,9 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"POST", "/api/v1/shares", `{"resource_type":"document","resource_id":"%s"}`, "documents", 404},
 			{"POST", "/api/v1/shares", `{"resource_type":"project","resource_id":"%s"}`, "projects", 404},
 			{"GET", "/api/v1/shares?resource_id=%s", "", "documents", 200},
+			{"POST", "/api/v1/media?document_id=%s", "bytes", "documents", 404},
+			{"PATCH", "/api/v1/media/" + own["media"], `{"document_id":"%s"}`, "documents", 404},
+			{"GET", "/api/v1/media?document_id=%s", "", "documents", 200},
 			{"GET", "/api/v1/projects?folder_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/folders?parent_id=%s", "", "folders", 200},
 			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
@@ -331,7 +340,7 @@ func same(t *testing.T, want, got *apitest.Response) {
 func everything(t *testing.T, c *apitest.Client) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, path := range []string{"v1/projects", "v1/folders", "v1/brandings", "v1/documents", "v1/shares", "v1/events", "webhooks/subscriptions"} {
+	for _, path := range []string{"v1/projects", "v1/folders", "v1/brandings", "v1/documents", "v1/shares", "v1/media", "v1/events", "webhooks/subscriptions"} {
 		out[path] = string(c.GET("/api/"+path+"?limit=100").Want(t, 200).Body)
 	}
 	return out

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
@@ -17,7 +18,8 @@ type route struct {
 	do           func(*exchange) (answer, error)
 	takes        func(*exchange, *strict.Fields) (answer, error) // instead of do, with a body
 	takesText    func(*exchange, string) (answer, error)         // instead of do, with a body that is a text
-	cached       bool                                            // the answer depends on projects, folders, documents and brandings alone
+	takesFile    func(*exchange, app.NewMedium) (answer, error)  // instead of do, with a body that is a file
+	cached       bool                                            // the answer depends on projects, folders, documents, brandings and media alone
 	optional     bool                                            // the body may be left out
 	once         bool                                            // heeds an Idempotency-Key
 	counted      *obs.Route
@@ -29,7 +31,7 @@ var anyKey = []sheaf.Scope{}
 // needs is what a key must be granted for a route, all of it.
 func needs(scopes ...sheaf.Scope) []sheaf.Scope { return scopes }
 
-// cachedGet reads projects, folders, documents or brandings and nothing else.
+// cachedGet reads projects, folders, documents, brandings or media and nothing else.
 func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: need, do: do, cached: true}
 }
@@ -82,6 +84,14 @@ func putText(path string, need []sheaf.Scope, takes func(*exchange, string) (ans
 	return route{method: http.MethodPut, path: path, need: need, takesText: takes}
 }
 
+// upload is a POST with a file as its body, or in a form; it heeds an Idempotency-Key.
+func upload(path string, need []sheaf.Scope, takes func(*exchange, app.NewMedium) (answer, error)) route {
+	return route{method: http.MethodPost, path: path, need: need, takesFile: takes, once: true}
+}
+
+// body reports whether the route takes one.
+func (r *route) body() bool { return r.takes != nil || r.takesText != nil || r.takesFile != nil }
+
 // remove is a DELETE.
 func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodDelete, path: path, need: need, do: do}
@@ -96,6 +106,7 @@ func (s *Server) allRoutes() []route {
 	// What a share shows, its maker must be allowed to read; of a project, app asks for projects:read
 	// too.
 	publish := needs(sheaf.SharesWrite, sheaf.DocumentsRead, sheaf.MediaRead)
+	mediaRead, mediaWrite := needs(sheaf.MediaRead), needs(sheaf.MediaWrite)
 	return []route{
 		cachedGet("/api/v1/projects", read, s.listProjects),
 		post("/api/v1/projects", write, s.createProject),
@@ -140,6 +151,13 @@ func (s *Server) allRoutes() []route {
 		get("/api/v1/shares/{id}", needs(sheaf.SharesRead), s.getShare),
 		patch("/api/v1/shares/{id}", publish, s.updateShare),
 		remove("/api/v1/shares/{id}", needs(sheaf.SharesWrite), s.deleteShare),
+
+		cachedGet("/api/v1/media", mediaRead, s.listMedia),
+		upload("/api/v1/media", mediaWrite, s.uploadMedium),
+		cachedGet("/api/v1/media/{id}", mediaRead, s.getMedium),
+		patch("/api/v1/media/{id}", mediaWrite, s.updateMedium),
+		remove("/api/v1/media/{id}", mediaWrite, s.deleteMedium),
+		get("/api/v1/media/{id}/content", mediaRead, s.mediumContent),
 
 		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 

@@ -226,14 +226,17 @@ WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
 // Purged is what went with a document: past versions, and bytes of texts.
 type Purged struct{ Versions, Bytes int64 }
 
-// PurgeDocument removes a deleted document for good, with its texts and its versions. Whoever calls it
-// holds the workspace.
+// PurgeDocument removes a deleted document for good, with its texts and its versions. Its media stay,
+// and belong to none. Whoever calls it holds the workspace.
 func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Purged, err error) {
 	if gone.Versions, err = tx.changed(purgeVersions, ws, id); err != nil {
 		return gone, fmt.Errorf("remove the versions of document %s: %w", id, err)
 	}
 	if err := tx.query(purgeTexts, func(r *row) { gone.Bytes += r.Int() }, ws, id); err != nil {
 		return gone, fmt.Errorf("remove the texts of document %s: %w", id, err)
+	}
+	if err := tx.unlinkMedia(ws, id); err != nil {
+		return gone, fmt.Errorf("unlink the media of document %s: %w", id, err)
 	}
 	if err := tx.exec(purgeDocument, ws, id); err != nil {
 		return gone, fmt.Errorf("remove document %s: %w", id, err)

@@ -54,6 +54,8 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = idBytes(string(a))
 		case sheaf.DocumentID:
 			args[i] = idBytes(string(a))
+		case *sheaf.DocumentID:
+			args[i] = optBytes(a)
 		case sheaf.SubscriptionID:
 			args[i] = idBytes(string(a))
 		case sheaf.DeliveryID:

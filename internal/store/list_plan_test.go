@@ -127,6 +127,14 @@ func lists() (out []asked) {
 				return err
 			})
 		}
+		of := sheaf.Some(sheaf.DocumentID("0198c0de-0000-7000-8000-00000000002d"))
+		for by, f := range map[string]sheaf.MediumFilter{"": {}, "document_id": {Document: of}, "content_type": {ContentType: "image/"}} {
+			f.Paging = p
+			add(fmt.Sprintf("media by %q, desc %t", by, desc), by, by != "", func(r *Reader) error {
+				_, err := r.Media(theWorkspace, f)
+				return err
+			})
+		}
 		add("keys", "", false, func(r *Reader) error {
 			_, err := r.Keys(theWorkspace, time.UnixMilli(5), p)
 			return err
@@ -263,6 +271,14 @@ func fillLists(t *testing.T, s *Store) {
 			if err != nil {
 				return err
 			}
+		}
+		of := sheaf.DocumentID("0198c0de-0000-7000-8000-00000000002d")
+		m := sheaf.Medium{ID: "0198c0de-0000-7000-8000-00000000003e", ContentType: "image/png", SHA256: sheaf.EmptySHA256, DocumentID: &of, Number: 7}
+		if err := tx.InsertMedium(theWorkspace, m, time.UnixMilli(1)); err != nil {
+			return err
+		}
+		if err := tx.PublishMedium(theWorkspace, m); err != nil {
+			return err
 		}
 		if err := tx.exec("UPDATE documents SET deleted_at = 10 WHERE number > 6"); err != nil {
 			return err

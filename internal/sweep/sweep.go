@@ -7,6 +7,8 @@ package sweep
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,9 @@ const (
 	// megabyte, and documentBatch the documents that are looked for at once.
 	versionBatch  = 50
 	documentBatch = 1_000
+	// strayEvery is how often bytes of media are looked at that no row tells of. It begins a day after
+	// the start: whoever has restored an old backup has that time to find out.
+	strayEvery = 24 * time.Hour
 )
 
 // Config is what the chores need.
@@ -52,6 +57,10 @@ type Config struct {
 	// VersionRetention is for how long versions of a document are kept beyond the newest; 0 is for
 	// ever.
 	VersionRetention time.Duration
+	// SettleMedia ends what uploads and deletions of media left that did not end, each time;
+	// StrayMedia removes bytes that no medium has, each day. Both know their own clock; nil: there are
+	// no media.
+	SettleMedia, StrayMedia func(context.Context) error
 	// Elapsed is the time since some moment, by a clock that nobody sets.
 	Elapsed func() time.Duration
 }
@@ -60,11 +69,12 @@ type Config struct {
 type Sweeper struct {
 	Config
 	clock   clock
-	doubted atomic.Bool // the clock is not believed, so that old data stays; for the metric
+	strays  time.Duration // by Elapsed, when StrayMedia is called next
+	doubted atomic.Bool   // the clock is not believed, so that old data stays; for the metric
 }
 
 // New returns a Sweeper. Nothing happens before Run.
-func New(c Config) *Sweeper { return &Sweeper{Config: c} }
+func New(c Config) *Sweeper { return &Sweeper{Config: c, strays: strayEvery} }
 
 // Register adds the state of the chores to r.
 func (s *Sweeper) Register(r prometheus.Registerer) {
@@ -93,9 +103,30 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Once does every chore to its end, as far as the clock is believed. Deliveries go before their
-// events, since they are sent with them.
-func (s *Sweeper) Once(ctx context.Context) error {
+// Once does every chore to its end, as far as the clock is believed. That the bytes of media cannot be
+// reached keeps none of the others from being done.
+func (s *Sweeper) Once(ctx context.Context) error { return errors.Join(s.rows(ctx), s.media(ctx)) }
+
+// media does the chores of media.
+func (s *Sweeper) media(ctx context.Context) error {
+	if s.SettleMedia == nil {
+		return nil
+	}
+	if err := s.SettleMedia(ctx); err != nil {
+		return fmt.Errorf("settle media: %w", err)
+	}
+	if s.Elapsed() < s.strays {
+		return nil
+	}
+	if err := s.StrayMedia(ctx); err != nil {
+		return fmt.Errorf("look for stray bytes of media: %w", err)
+	}
+	s.strays = s.Elapsed() + strayEvery
+	return nil
+}
+
+// rows does the chores of the store. Deliveries go before their events, since they are sent with them.
+func (s *Sweeper) rows(ctx context.Context) error {
 	v, err := s.look(ctx)
 	if err != nil {
 		return err

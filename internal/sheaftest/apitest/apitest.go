@@ -17,6 +17,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
@@ -33,6 +34,7 @@ type API struct {
 	Store   *store.Store
 	Options store.Options // by which Store was opened
 	Clock   *Clock
+	Media   *Files // where all nodes keep the bytes of media
 	// Webhooks is what sends: deliveries go out once Deliver was called.
 	Webhooks *Webhooks
 	// MaxRecords is how many records a workspace of any plan may have; 0, as at first, is any
@@ -45,6 +47,9 @@ type API struct {
 	nodes []*node // all that serve; one, or two
 	log   sheaftest.Output
 }
+
+// Files is where the bytes of media are: a test may put another Store in its place while nobody asks.
+type Files struct{ media.Store }
 
 // Config is how the service is set up.
 type Config struct {
@@ -108,7 +113,7 @@ func Open(t testing.TB, o store.Options, options ...Option) *API {
 // the rate limit, and one server before them.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
-	a := &API{t: t, Options: o, Clock: new(Clock)}
+	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}}
 	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))
 	a.Webhooks = newWebhooks(t, a.Clock)
 	shared := sharedWindow{ratewindow.New()}

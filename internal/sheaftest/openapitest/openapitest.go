@@ -113,6 +113,10 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 			return fmt.Errorf("took a request that the document refuses: %w", err)
 		}
 	}
+	if isFile(operation) && res.Status < 300 { // of any type, which the document does not list
+		res.Header = res.Header.Clone()
+		res.Header.Set("Content-Type", "application/octet-stream")
+	}
 	answer := &http.Response{StatusCode: res.Status, Header: res.Header, Request: r, Body: io.NopCloser(bytes.NewReader(res.Body))}
 	// The id may be anything here, a slash too.
 	_, path, _ := strings.Cut(strings.NewReplacer("{id}", "id", "{n}", "1").Replace(operation), " ")
@@ -121,6 +125,9 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	}
 	return nil
 }
+
+// isFile reports whether the operation answers with the bytes of a file.
+func isFile(operation string) bool { return strings.HasSuffix(operation, "/media/{id}/content") }
 
 // alone lets the first exchange of a kind be checked while no other first one is, and all further
 // ones beside each other. The function that it returns ends the check.
@@ -155,11 +162,15 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 		}
 		out.URL.RawQuery = query.Encode()
 	}
-	// A body without a type, or with odd parameters behind it, is JSON, but for the text of a document.
+	// A body without a type, or with odd parameters behind it, is JSON, but for the text of a document and
+	// a file.
 	out.Header.Set("Content-Type", "application/json")
 	text := r.Method == http.MethodPut && strings.HasSuffix(path, "/content")
 	if text {
 		out.Header.Set("Content-Type", "text/markdown")
+	}
+	if r.Method == http.MethodPost && path == "/api/v1/media" { // a file, of whatever type
+		out.Header.Set("Content-Type", "application/octet-stream")
 	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 && !text {

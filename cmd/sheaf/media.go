@@ -1,0 +1,26 @@
+package main
+
+import (
+	"path/filepath"
+
+	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/media"
+)
+
+// mediaFolder is where the bytes of media are in the data folder.
+const mediaFolder = "media"
+
+// media returns what keeps the bytes of media: a bucket, or beside SQLite a folder. With PostgreSQL
+// and no bucket it is nil: several nodes would each have files that the others lack.
+func (p *program) media(s config.StoreSettings) (media.Store, error) {
+	switch {
+	case s.MediaURL != "":
+		return media.Bucket(s.MediaURL, media.BucketOptions{Getenv: func(name string) string {
+			value, _ := p.Env(name)
+			return value
+		}})
+	case s.DatabaseURL != "":
+		return nil, nil
+	}
+	return media.Folder(filepath.Join(s.Data, mediaFolder)), nil
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// What follows ends what somebody began who was asked, or whose process is gone: it decides nothing
+// for a caller, and so it asks nobody (conclude, in authorize.go).
+
+// settleBatch is how many rows a sweep looks for at once.
+const settleBatch = 100
+
+// undoUpload takes back what an upload has left that failed. Where that fails too, the sweep does it.
+func (a *App) undoUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.MediumID) {
+	removal, err := conclude(ctx, a, ws, func(w *work) (*store.Removal, error) {
+		m, found, err := w.PendingMedium(ws, id)
+		if err != nil || !found {
+			return nil, err
+		}
+		return w.removeMedium(m)
+	})
+	if err == nil {
+		a.finishRemoval(ctx, removal)
+	}
+}
+
+// finishRemoval removes the bytes of a medium, and then its row; nil is nothing to do. Where it fails,
+// the sweep does it.
+func (a *App) finishRemoval(ctx context.Context, r *store.Removal) {
+	if r != nil {
+		_ = a.removeBytes(ctx, *r)
+	}
+}
+
+// removeBytes removes the bytes that a row of the caller's stands for, and then the row. It ends well
+// before the row is taken over.
+func (a *App) removeBytes(ctx context.Context, r store.Removal) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	if a.media == nil {
+		return errNoMedia
+	}
+	if err := a.media.Remove(ctx, mediumKey(r.Workspace, r.Medium)); err != nil {
+		return mediaError(err)
+	}
+	_, err := conclude(ctx, a, r.Workspace, func(w *work) (struct{}, error) {
+		return struct{}{}, w.SettleMedium(w.ws.ID, r.Medium.ID)
+	})
+	return err
+}
+
+// helpRemoving removes bytes that whoever was to remove them has left behind.
+func (a *App) helpRemoving(ctx context.Context, r store.Removal) {
+	if a.now().Before(r.Until) {
+		return
+	}
+	_ = a.takeOver(ctx, store.Unsettled{Workspace: r.Workspace, ID: r.Medium.ID})
+}
+
+// takeOver ends what whoever was at it has left: an upload is undone, a removal done.
+func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
+	removal, err := conclude(ctx, a, u.Workspace, func(w *work) (*store.Removal, error) {
+		if u.Pending {
+			m, found, err := w.AbandonedMedium(w.ws.ID, u.ID, w.now)
+			if err != nil || !found {
+				return nil, err
+			}
+			return w.removeMedium(m)
+		}
+		until := w.now.Add(3 * removeWithin)
+		m, found, err := w.TakeRemoval(w.ws.ID, u.ID, w.now, until)
+		if err != nil || !found {
+			return nil, err
+		}
+		return &store.Removal{Workspace: w.ws.ID, Medium: m, Until: until}, nil
+	})
+	if err != nil || removal == nil {
+		return err
+	}
+	return a.removeBytes(ctx, *removal)
+}
+
+// SettleMedia ends uploads whose process is gone, and deletions whose bytes could not be removed. What
+// fails is tried again the next time, and does not keep the rest from being done.
+func (o Operator) SettleMedia(ctx context.Context) error {
+	if o.app.media == nil {
+		return nil
+	}
+	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]store.Unsettled, error) {
+		return r.UnsettledMedia(o.app.now(), settleBatch)
+	})
+	for _, u := range found {
+		if failed := o.app.takeOver(ctx, u); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// AbandonMedia says that nobody is at any upload or deletion any more, as at the start of the one
+// server that a store has: the next SettleMedia ends them all.
+func (o Operator) AbandonMedia(ctx context.Context) error {
+	return o.app.writeUnasked(ctx, func(tx *store.Tx) error { return tx.AbandonMedia(o.app.now()) })
+}
+
+// tidyAfter is how old what was being written must be to be nobody's.
+const tidyAfter = 24 * time.Hour
+
+// RemoveStrayBytes removes bytes that no medium has: an upload that went on after it was taken for
+// abandoned has left them. It reads the names of all bytes.
+func (o Operator) RemoveStrayBytes(ctx context.Context) error {
+	if o.app.media == nil {
+		return nil
+	}
+	err := o.app.media.Workspaces(ctx, func(ws string) error {
+		id, ok := sheaf.ParseUUID(ws)
+		if !ok {
+			return nil // nothing of ours
+		}
+		return o.app.media.List(ctx, ws, func(key media.Key, size int64) error {
+			return o.app.removeStray(ctx, sheaf.WorkspaceID(id), key, size)
+		})
+	})
+	if err == nil {
+		_, err = o.app.media.Tidy(ctx, o.app.now().Add(-tidyAfter))
+	}
+	return mediaError(err)
+}
+
+// removeStray removes bytes if no row has them: under a row of their own, so that nobody writes the
+// same meanwhile.
+func (a *App) removeStray(ctx context.Context, ws sheaf.WorkspaceID, key media.Key, size int64) error {
+	hash := hex.EncodeToString(key.SHA256[:])
+	// Nearly all have one: a read disturbs nobody.
+	has, err := readUnasked(ctx, a, func(r *store.Reader) (bool, error) { return r.HasBytes(ws, hash) })
+	if has || err != nil {
+		return err
+	}
+	removal, err := conclude(ctx, a, ws, func(w *work) (*store.Removal, error) {
+		if has, err := w.HasBytes(ws, hash); has || err != nil {
+			return nil, err
+		}
+		r := store.Removal{Workspace: ws, Until: w.now.Add(3 * removeWithin), Medium: sheaf.Medium{ID: sheaf.MediumID(a.newID()),
+			Filename: sheaf.Untitled, ContentType: sheaf.Binary, Bytes: size, SHA256: hash, Revision: 1, CreatedAt: w.now}}
+		return &r, w.InsertRemoval(ws, r.Medium, r.Until)
+	})
+	switch {
+	case sheaf.KindOf(err) == sheaf.NotFound: // the workspace itself is not there: whose they are, nobody knows
+		return nil
+	case err != nil || removal == nil:
+		return err
+	}
+	return a.removeBytes(ctx, *removal)
+}

@@ -1,0 +1,81 @@
+package front
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"time"
+)
+
+// File is a file that somebody uploaded, as an edge answers with it.
+type File struct {
+	Name    string
+	Type    string // what its bytes are
+	Inline  bool   // a browser may show it; else it may only save it, and learns nothing of its type
+	Tag     string // names its bytes: others have another
+	Content io.ReadSeeker
+}
+
+// ServeFile answers a read with a file, or with the part of it that the client asks for (Range,
+// If-Range) and does not have (If-None-Match). Whatever the file is, nothing in it runs here: its type
+// is told and not guessed, and whoever opens it does so in a sandbox of no origin.
+func (x *Exchange) ServeFile(f File) {
+	h := x.Header()
+	disposition := "inline"
+	if !f.Inline {
+		f.Type, disposition = "application/octet-stream", "attachment"
+	}
+	h.Set("Content-Type", f.Type)
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}))
+	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Etag", `"`+f.Tag+`"`)
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "private, no-cache")
+	}
+	http.ServeContent(&fileWriter{x}, x.Request, "", time.Time{}, f.Content)
+}
+
+// fileChunk is how much of a file is sent at a time, and chunkWithin how long a client may take for it.
+// A file may be of any size: as long as it arrives, nobody ends it.
+const (
+	fileChunk   = 256 << 10
+	chunkWithin = 60 * time.Second
+)
+
+// fileWriter sends a file piece by piece, each with a time of its own.
+type fileWriter struct{ *Exchange }
+
+// ReadFrom sends what r has. The connection reads from a file by itself, without a copy.
+func (w *fileWriter) ReadFrom(r io.Reader) (n int64, err error) {
+	limit, limited := r.(*io.LimitedReader)
+	for {
+		size := int64(fileChunk)
+		if limited {
+			size = min(size, limit.N)
+		}
+		if size == 0 {
+			return n, nil
+		}
+		part, err := w.send(r, size)
+		n += part
+		if err != nil || part < size {
+			return n, err
+		}
+	}
+}
+
+// send sends at most size bytes of r.
+func (w *fileWriter) send(r io.Reader, size int64) (n int64, err error) {
+	piece := &io.LimitedReader{R: r, N: size}
+	if limit, ok := r.(*io.LimitedReader); ok {
+		piece.R = limit.R
+		defer func() { limit.N -= n }()
+	}
+	_ = http.NewResponseController(w.w).SetWriteDeadline(w.front.Now().Add(chunkWithin)) // a writer without one, as in tests, needs none
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.Outside(func() { n, err = io.Copy(w.w, piece) })
+	return n, err
+}

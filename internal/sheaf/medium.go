@@ -1,0 +1,121 @@
+package sheaf
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+// MaxUpload bounds a medium that arrives in one request, in bytes: that is the bound of every body.
+const MaxUpload = 10 << 20
+
+// Untitled is the name of a file that came without one.
+const Untitled = "untitled"
+
+// Medium is a file: a picture in a text, a film, or anything else that is kept beside documents.
+type Medium struct {
+	ID       MediumID
+	Filename string
+	// ContentType is what the bytes are, whatever whoever sent them said.
+	ContentType string
+	Bytes       int64
+	SHA256      string // of its bytes, in hexadecimal digits
+	// Width and Height are of a picture, in pixels; nil where the file does not tell.
+	Width, Height *int64
+	DocumentID    *DocumentID // that it belongs to; nil: to none
+	CreatedAt     time.Time
+
+	// Number counts what was created in the workspace: lists are in its order.
+	Number int64
+	// Revision rises when its name or its document changes. ETag and If-Match carry it.
+	Revision int64
+}
+
+// Fields appends the medium as lists, answers and events show it.
+func (m *Medium) Fields(o *Object) {
+	o.Text("id", string(m.ID))
+	o.Text("filename", m.Filename)
+	o.Text("content_type", m.ContentType)
+	o.Int("bytes", m.Bytes)
+	o.Text("sha256", m.SHA256)
+	o.OptInt("width", m.Width)
+	o.OptInt("height", m.Height)
+	o.OptText("document_id", (*string)(m.DocumentID))
+	o.Text("url", m.URL())
+	o.Time("created_at", m.CreatedAt)
+}
+
+// URL is where the bytes are, below the address of the service: an event that is stored must not
+// name a host that the service may have no more.
+func (m *Medium) URL() string { return "/api/v1/media/" + string(m.ID) + "/content" }
+
+// MediumFilter narrows a list of media; the zero value narrows nothing.
+type MediumFilter struct {
+	Document Opt[DocumentID] // null: those of no document
+	// ContentType is how the type begins, such as "image/"; empty: any.
+	ContentType string
+	Paging
+}
+
+// MaxContentType bounds the filter of that name, in characters. No type is longer.
+const MaxContentType = 100
+
+// MediumChange is what a client sends to change a medium. Its bytes never change.
+type MediumChange struct {
+	Filename   Opt[string]
+	DocumentID Opt[DocumentID]
+}
+
+// Empty reports whether no writable field was sent.
+func (c MediumChange) Empty() bool { return !(c.Filename.Set || c.DocumentID.Set) }
+
+// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
+// is stored, such as whether the document exists.
+func (c MediumChange) Check() error {
+	switch {
+	case c.Filename.Null:
+		return Invalidf("filename must not be null: give it 1 to %d characters", MaxName)
+	case c.Filename.Set:
+		return CheckFilename(c.Filename.Value)
+	}
+	return nil
+}
+
+// Apply returns m with the fields that were sent.
+func (c MediumChange) Apply(m Medium) Medium {
+	if c.Filename.Set {
+		m.Filename = c.Filename.Value
+	}
+	if c.DocumentID.Set {
+		m.DocumentID = c.DocumentID.Pointer()
+	}
+	return m
+}
+
+// CheckFilename returns Invalid unless s is the name of a file: 1 to 200 characters, none of them
+// one that leads into a folder, or that nobody sees. Whoever saves a file under it cannot be led
+// elsewhere.
+func CheckFilename(s string) error {
+	if err := CheckName("filename", s, MaxName); err != nil {
+		return err
+	}
+	if i := strings.IndexFunc(s, unsafeInName); i >= 0 || s == "." || s == ".." {
+		return Invalidf("filename %q must be the name of a file, without a path, / or \\, and without control characters", Clip(s))
+	}
+	return nil
+}
+
+func unsafeInName(r rune) bool {
+	return r == '/' || r == '\\' || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// Binary is the type of every file that is not shown, whatever it is: one that could hold a script
+// never runs in our origin.
+const Binary = "application/octet-stream"
+
+// Inline reports whether a browser may show the file where it is: a picture, a film or a sound. Every
+// other file it can only save.
+func (m *Medium) Inline() bool { return m.ContentType != Binary }
+
+// Picture reports whether it is one that a page can show.
+func (m *Medium) Picture() bool { return m.Inline() && strings.HasPrefix(m.ContentType, "image/") }

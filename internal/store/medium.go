@@ -1,0 +1,268 @@
+package store
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// The rows of media are here, their bytes elsewhere: by workspace and hash, so that equal files of a
+// workspace are stored once. No transaction reaches both, and so a row goes through states, each of
+// which is committed before the bytes are touched:
+//
+//	          InsertMedium            PublishMedium
+//	(nothing) ────────────▶ pending ───────────────▶ live
+//	                           │   bytes are written   │
+//	                           │    between the two    │
+//	                           ▼                       ▼
+//	                        RemoveMedium: another row has the same bytes?
+//	                           │ no                    │ yes
+//	                           ▼                       ▼
+//	                       deleting ──────────────▶ (nothing)
+//	                         bytes are removed, then SettleMedium
+//
+// A live row therefore never lacks its bytes, whenever the program is killed; what may be left over
+// are bytes, or a row that is not live. A row that is not live is somebody's until a time: whoever
+// finds it later takes it over. While a row is deleting, no row of the same bytes can be made
+// (RemovingBytes): they might be removed after they were written.
+//
+// All of it happens under the lock of the workspace's row. Pending and live rows count in its
+// storage, each with all of its bytes, also where they are equal to another's.
+
+// The states of a row, as they are stored.
+const (
+	mediumPending  = 0
+	mediumLive     = 1
+	mediumDeleting = 2
+)
+
+// MediumColumns are what ScanMedium reads, in its order.
+const MediumColumns = `id, filename, content_type, bytes, hash, width, height, document_id, number, revision, created_at`
+
+// ScanMedium reads a row of MediumColumns.
+func ScanMedium(r *row) sheaf.Medium {
+	return sheaf.Medium{ID: readID[sheaf.MediumID](r), Filename: r.Text(), ContentType: r.Text(), Bytes: r.Int(), SHA256: hex.EncodeToString(r.Blob()),
+		Width: r.OptInt(), Height: r.OptInt(), DocumentID: optID[sheaf.DocumentID](r), Number: r.Int(), Revision: r.Int(), CreatedAt: r.Time()}
+}
+
+const selectMedium = `
+SELECT ` + MediumColumns + `
+FROM media
+WHERE ws = $1 AND id = $2 AND state = 1`
+
+// Medium returns the workspace's medium, or NotFound.
+func (r *Reader) Medium(ws sheaf.WorkspaceID, id sheaf.MediumID) (sheaf.Medium, error) {
+	return mustFind(r, "medium", selectMedium, ScanMedium, ws, id)
+}
+
+// Media returns a page of the workspace's media in the order of their creation.
+func (r *Reader) Media(ws sheaf.WorkspaceID, f sheaf.MediumFilter) (sheaf.Page[sheaf.Medium], error) {
+	l := listing{columns: MediumColumns, table: "media", order: []string{"number"}, total: -1}
+	l.where.And("ws = ?", ws)
+	l.where.And("state = 1")
+	switch {
+	case f.Document.Null:
+		l.where.And("document_id IS NULL")
+	case f.Document.Set:
+		l.where.And("document_id = ?", f.Document.Value)
+	}
+	if f.ContentType != "" {
+		l.where.And("content_type >= ?", f.ContentType)
+		l.where.And("content_type < ?", f.ContentType+"\U0010FFFF")
+	}
+	switch { // what the filter leaves, and not all media in their order
+	case f.Document.Set:
+		l.table += r.dialect().By("media_of_document")
+	case f.ContentType != "":
+		l.table += r.dialect().By("media_of_type")
+	}
+	return list(r, l, f.Paging, ScanMedium)
+}
+
+const insertMedium = `
+INSERT INTO media (ws, state, until, ` + MediumColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+// InsertMedium adds a medium whose bytes are about to be written: until then nobody takes it for
+// abandoned. Nobody sees it before PublishMedium. Its Number and CreatedAt are given there.
+func (tx *Tx) InsertMedium(ws sheaf.WorkspaceID, m sheaf.Medium, until time.Time) error {
+	return tx.insertMedium(ws, mediumPending, &until, m)
+}
+
+func (tx *Tx) insertMedium(ws sheaf.WorkspaceID, state int, until *time.Time, m sheaf.Medium) error {
+	err := tx.exec(insertMedium, ws, state, until, m.ID, m.Filename, m.ContentType, m.Bytes, mediumHash(m.SHA256), m.Width, m.Height,
+		m.DocumentID, m.Number, m.Revision, m.CreatedAt)
+	if err != nil {
+		return fmt.Errorf("insert medium %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// mediumHash turns the hash of a record into that of a row. What is no hash is nil, which no column
+// takes.
+func mediumHash(shown string) any {
+	hash, err := hex.DecodeString(shown)
+	if err != nil || len(hash) != 32 {
+		return nil
+	}
+	return hash
+}
+
+const selectPending = `
+SELECT ` + MediumColumns + `
+FROM media
+WHERE ws = $1 AND id = $2 AND state = 0`
+
+// PendingMedium returns a medium whose bytes are being written; found is false when it was taken for
+// abandoned.
+func (r *Reader) PendingMedium(ws sheaf.WorkspaceID, id sheaf.MediumID) (m sheaf.Medium, found bool, err error) {
+	return one(r, selectPending, ScanMedium, ws, id)
+}
+
+const publishMedium = `
+UPDATE media
+SET state = 1, until = NULL, document_id = $3, number = $4, created_at = $5
+WHERE ws = $1 AND id = $2 AND state = 0`
+
+// PublishMedium makes a medium live, whose bytes are stored. It must be pending.
+func (tx *Tx) PublishMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
+	return tx.mustChange("medium", publishMedium, ws, m.ID, m.DocumentID, m.Number, m.CreatedAt)
+}
+
+const updateMedium = `
+UPDATE media
+SET filename = $3, document_id = $4, revision = $5
+WHERE ws = $1 AND id = $2 AND state = 1`
+
+// UpdateMedium writes what may change of a medium: its name, and its document.
+func (tx *Tx) UpdateMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
+	return tx.mustChange("medium", updateMedium, ws, m.ID, m.Filename, m.DocumentID, m.Revision)
+}
+
+const unlinkMedia = `
+UPDATE media
+SET document_id = NULL, revision = revision + 1
+WHERE ws = $1 AND document_id = $2`
+
+// unlinkMedia takes the media of a document, which goes for good, out of it.
+func (tx *Tx) unlinkMedia(ws sheaf.WorkspaceID, id sheaf.DocumentID) error {
+	return tx.exec(unlinkMedia, ws, &id)
+}
+
+const (
+	othersOfBytes = `
+SELECT COUNT(*)
+FROM media
+WHERE ws = $1 AND hash = $2 AND id <> $3`
+	dropMedium = `
+DELETE FROM media
+WHERE ws = $1 AND id = $2 AND state = $3`
+	beginRemoval = `
+UPDATE media
+SET state = 2, until = $3, document_id = NULL
+WHERE ws = $1 AND id = $2`
+)
+
+// RemoveMedium takes a pending or live medium away. It reports whether its bytes are to be removed now,
+// by the caller, until a time: then SettleMedium follows. Where another row has the same bytes they
+// stay, and nothing follows. Its bytes leave the workspace's storage here.
+func (tx *Tx) RemoveMedium(w *sheaf.Workspace, m sheaf.Medium, until time.Time) (bytes bool, err error) {
+	w.Storage -= m.Bytes
+	n, err := tx.count(othersOfBytes, w.ID, mediumHash(m.SHA256), m.ID)
+	switch {
+	case err != nil:
+		return false, err
+	case n > 0:
+		return false, tx.exec(`DELETE FROM media WHERE ws = $1 AND id = $2`, w.ID, m.ID)
+	}
+	return true, tx.exec(beginRemoval, w.ID, m.ID, until)
+}
+
+// SettleMedium removes the row of a medium whose bytes were removed.
+func (tx *Tx) SettleMedium(ws sheaf.WorkspaceID, id sheaf.MediumID) error {
+	return tx.exec(dropMedium, ws, id, mediumDeleting)
+}
+
+// Removal is a row whose bytes are being removed, by somebody who has until a time to do it.
+type Removal struct {
+	Workspace sheaf.WorkspaceID
+	Medium    sheaf.Medium
+	Until     time.Time
+}
+
+const removingBytes = `
+SELECT ` + MediumColumns + `, until
+FROM media
+WHERE ws = $1 AND hash = $2 AND state = 2`
+
+// RemovingBytes returns whether the bytes of that hash are being removed: none may be written
+// meanwhile.
+func (r *Reader) RemovingBytes(ws sheaf.WorkspaceID, hash string) (rm Removal, found bool, err error) {
+	return one(r, removingBytes, func(w *row) Removal {
+		return Removal{Workspace: ws, Medium: ScanMedium(w), Until: w.Time()}
+	}, ws, mediumHash(hash))
+}
+
+const unsettledMedia = `
+SELECT w.id, m.state, m.id
+FROM media m
+JOIN workspaces w ON w.ws = m.ws
+WHERE m.state <> 1 AND m.until <= $1
+ORDER BY m.until
+LIMIT $2`
+
+// Unsettled is a row that is not live, and that nobody is at any more.
+type Unsettled struct {
+	Workspace sheaf.WorkspaceID
+	Pending   bool // its bytes were to be written; else they were to be removed
+	ID        sheaf.MediumID
+}
+
+// UnsettledMedia returns at most that many rows that are not live, and that whoever was at them has
+// left: uploads that ended with their process, and removals that failed.
+func (r *Reader) UnsettledMedia(now time.Time, most int) ([]Unsettled, error) {
+	return all(r, unsettledMedia, func(w *row) Unsettled {
+		return Unsettled{Workspace: readID[sheaf.WorkspaceID](w), Pending: w.Int() == mediumPending, ID: readID[sheaf.MediumID](w)}
+	}, now, most)
+}
+
+// AbandonMedia says that nobody is at any row that is not live.
+func (tx *Tx) AbandonMedia(now time.Time) error {
+	return tx.exec(`UPDATE media SET until = $1 WHERE state <> 1 AND until > $1`, now)
+}
+
+const takeOverRemoval = `
+UPDATE media
+SET until = $4
+WHERE ws = $1 AND id = $2 AND state = 2 AND until <= $3
+RETURNING ` + MediumColumns
+
+// TakeRemoval takes over a removal that whoever was at it has left, until a time; found is false when
+// somebody is at it, or it is done.
+func (tx *Tx) TakeRemoval(ws sheaf.WorkspaceID, id sheaf.MediumID, now, until time.Time) (m sheaf.Medium, found bool, err error) {
+	return one(&tx.Reader, takeOverRemoval, ScanMedium, ws, id, now, until)
+}
+
+const expiredPending = `
+SELECT ` + MediumColumns + `
+FROM media
+WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3`
+
+// AbandonedMedium returns a pending medium whose time is over; found is false when it is none.
+func (r *Reader) AbandonedMedium(ws sheaf.WorkspaceID, id sheaf.MediumID, now time.Time) (m sheaf.Medium, found bool, err error) {
+	return one(r, expiredPending, ScanMedium, ws, id, now)
+}
+
+// HasBytes reports whether any row has the bytes of that hash, in whatever state.
+func (r *Reader) HasBytes(ws sheaf.WorkspaceID, hash string) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM media WHERE ws = $1 AND hash = $2`, ws, mediumHash(hash))
+	return n > 0, err
+}
+
+// InsertRemoval adds a row for bytes that no row has, so that they can be removed as any others are:
+// the caller does it until a time, and then SettleMedium follows.
+func (tx *Tx) InsertRemoval(ws sheaf.WorkspaceID, m sheaf.Medium, until time.Time) error {
+	return tx.insertMedium(ws, mediumDeleting, &until, m)
+}
