@@ -1,0 +1,78 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// D110, D111: a link is made in the dialog, and what it leads to is read: by day and by night, on a
+// phone and on paper, without anything that axe-core holds against it.
+func TestShare_IsMadeAndRead(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	project := b.post("projects", map[string]string{"name": "Handbook", "description": "How we work."})
+	b.post("documents", map[string]string{"title": "Before it", "content": "Some words.", "project_id": project})
+	document := b.writeDocument("Deploying", sample+"\n## And then\n\nMore.\n\n## In the end\n\nEnough.\n")
+	b.click("=Share")
+	b.see("dialog [name=listed]")
+	b.shot("share")
+	b.fill("dialog [name=password]", "open sesame")
+	b.click("=Make the link")
+	b.see("dialog .shares .secret code")
+	b.picture("share-made")
+	b.accessible("the dialog with a link")
+	link, _ := ask[string](b, `document.querySelector("dialog .shares code").textContent`)
+
+	b.open(link)
+	b.see("[name=password]")
+	b.readable("share-locked")
+	b.fill("[name=password]", "open sesame")
+	b.clickAway("=Open")
+	b.see(".prose table")
+	b.readable("share-document")
+	b.printed("share-document")
+	if scripts, _ := ask[float64](b, "document.scripts.length"); scripts != 0 {
+		t.Errorf("the page has %v scripts", scripts)
+	}
+
+	b.open(document)
+	b.arrive("Deploying")
+	b.open(s.URL + "/s/nothing")
+	b.readable("share-nothing")
+}
+
+// readable takes pictures of a page for readers, in light, in dark and on a phone. It must be accessible
+// in all of them.
+func (b *tab) readable(name string) {
+	b.t.Helper()
+	b.accessible(name)
+	b.save(name + "-light")
+	b.prefer("dark")
+	b.accessible(name+" in the dark", "color-contrast")
+	b.save(name + "-dark")
+	b.prefer("light")
+	b.saveOnPhone(name)
+}
+
+// printed writes the page as it is on paper.
+func (b *tab) printed(name string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	paper, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	if err == nil && len(paper.Data) < 1000 {
+		b.t.Errorf("%s on paper has %d bytes", name, len(paper.Data))
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join("out", name+".pdf"), paper.Data, 0o644)
+	}
+	if err != nil {
+		b.t.Errorf("%s on paper: %v", name, err)
+	}
+}
