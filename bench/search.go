@@ -35,11 +35,11 @@ var words = []struct {
 // search measures the first page of a search over a large workspace, and over a small one beside it; on PostgreSQL and by
 // the peer the same; and how far the index falls behind many writes.
 func (b *bench) search() error {
-	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
 	c, end, err := b.grown("search", seedSearched)
 	if err != nil {
 		return err
 	}
+	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
 	if err := b.searchAll(r, c, ""); err != nil {
 		return err
 	}
