@@ -19,6 +19,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -47,7 +48,7 @@ func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Ind
 	if err := index.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a := app.New(app.Config{Store: st, Index: index, Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
+	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		Webhooks: testWebhooks(t)})
 	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a, st, index
 }

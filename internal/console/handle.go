@@ -35,6 +35,7 @@ type visit struct {
 	member  sheaf.Membership // the same, as it is stored
 	route   *route           // that answers; nil where there is none
 	lost    bool             // what a form sent was not read: nobody was signed in, and it is long
+	file    app.NewMedium    // that was sent, where the route takes one
 }
 
 // serve makes the checks that come before the handler, and calls it.
@@ -61,14 +62,21 @@ func (v *visit) run(r *route) error {
 	v.route = r
 	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
 	// minute ago.
-	if err := v.readForm(r); err != nil {
-		return err
+	if !r.takesFile {
+		if err := v.readForm(r); err != nil {
+			return err
+		}
 	}
 	if err := v.mayOpen(r.who); err != nil {
 		return err
 	}
 	if err := v.limit(r); err != nil {
 		return err
+	}
+	if r.takesFile {
+		if err := v.takeFile(r); err != nil {
+			return err
+		}
 	}
 	return r.do(v)
 }

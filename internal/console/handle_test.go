@@ -86,6 +86,9 @@ func TestForm_TakesOnlyText(t *testing.T) {
 	before := w.everything()
 	for _, bad := range []string{"a%00b", "%00", "a%ff", "%c3", "%ed%a0%80"} {
 		for _, route := range w.c.allRoutes() {
+			if route.takesFile {
+				continue // whatever is in a file
+			}
 			address, body := w.address(route.path), "name="+bad
 			if route.method == http.MethodGet {
 				address, body = address+"?q=a&q="+bad, ""

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -94,6 +96,11 @@ POST /w/{workspace}/shares/{id}/delete: shares:write
 GET /w/{workspace}/trash: documents:read
 GET /w/{workspace}/trash/{id}/delete: documents:write
 POST /w/{workspace}/trash/{id}/delete: documents:write
+GET /w/{workspace}/media: media:read
+POST /w/{workspace}/media: media:write
+GET /w/{workspace}/media/{id}/content: media:read
+GET /w/{workspace}/media/{id}/delete: media:write
+POST /w/{workspace}/media/{id}/delete: media:write
 GET /w/{workspace}/webhooks: webhooks:read
 GET /w/{workspace}/webhooks/new: webhooks:write
 POST /w/{workspace}/webhooks: webhooks:write
@@ -233,10 +240,13 @@ func (w *town) fill() {
 	w.must(err)
 	sent, err := w.a.Deliveries(ctx, w.caller, hook.ID, "", sheaf.Paging{Limit: 1})
 	w.must(err)
+	m, err := w.a.UploadMedium(ctx, w.caller, app.NewMedium{Filename: "picture.gif", Bytes: int64(len(pixel)), SHA256: sha256.Sum256([]byte(pixel)),
+		Open: func() io.Reader { return strings.NewReader(pixel) }})
+	w.must(err)
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -297,7 +307,9 @@ func (w *town) everything() string {
 	w.must(err)
 	keys, err := w.a.Keys(ctx, w.caller, all)
 	w.must(err)
-	b, err := json.Marshal([]any{folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	files, err := w.a.Media(ctx, w.caller, sheaf.MediumFilter{Paging: all})
+	w.must(err)
+	b, err := json.Marshal([]any{files, folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }

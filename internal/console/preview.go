@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// shown makes HTML of a text that somebody wrote. Links to documents lead to their pages; who may not
-// see one, or finds none, is told so there.
+// shown makes HTML of a text that somebody wrote. Links to documents lead to their pages, and media are
+// read with the session; who may not see one, or finds none, is told so there.
 func (v *visit) shown(text string) (template.HTML, error) {
 	page, err := v.console.Render.Page(v.r.Context(), text)
 	if err != nil {
@@ -19,7 +19,7 @@ func (v *visit) shown(text string) (template.HTML, error) {
 	}
 	html := page.HTML(render.Refs{
 		Document: func(id string) string { return v.at("documents", id) },
-		Media:    func(string) string { return "" },
+		Media:    func(id string) string { return v.at("media", id, "content") },
 	})
 	// #nosec G203 -- render writes every element itself, and no text becomes one
 	return template.HTML(html), nil

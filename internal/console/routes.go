@@ -38,6 +38,7 @@ type route struct {
 	long         bool // its form holds a document's text
 	looks        bool // it changes nothing, though it is a POST: no limit counts it
 	resumes      bool // its form comes back after a sign-in in between
+	takesFile    bool // it is sent a file
 }
 
 // withText is the route whose form holds a document's text.
@@ -49,6 +50,9 @@ func (r route) changingNothing() route { r.looks = true; return r }
 // resuming is the route whose form, when nobody was signed in any more, comes back with what was typed
 // once the person has signed in. It changes something by app's methods for a Caller alone.
 func (r route) resuming() route { r.resumes = true; return r }
+
+// withFile is the route that is sent a file: nothing of it is read before its sender may.
+func (r route) withFile() route { r.takesFile = true; return r }
 
 // mostForm is how much a form of this route may send. That of the sign-in carries another form.
 func (r *route) mostForm() int64 {
@@ -154,6 +158,12 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/trash", docsRead, c.trash),
 		get("/w/{workspace}/trash/{id}/delete", docsWrite, c.purgeForm),
 		post("/w/{workspace}/trash/{id}/delete", docsWrite, c.purge),
+
+		get("/w/{workspace}/media", needs(sheaf.MediaRead), c.media),
+		post("/w/{workspace}/media", needs(sheaf.MediaWrite), c.uploadMedium).withFile(),
+		get("/w/{workspace}/media/{id}/content", needs(sheaf.MediaRead), c.mediumContent),
+		get("/w/{workspace}/media/{id}/delete", needs(sheaf.MediaWrite), c.deleteMediumForm),
+		post("/w/{workspace}/media/{id}/delete", needs(sheaf.MediaWrite), c.deleteMedium),
 
 		get("/w/{workspace}/webhooks", hooksRead, c.webhooks),
 		get("/w/{workspace}/webhooks/new", hooksWrite, c.newWebhook),

@@ -482,6 +482,7 @@
   }
 
   document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
+  document.addEventListener("sheaf:added", (e) => times(e.target));
   document.addEventListener("htmx:sendError", () => say("The server does not answer. Nothing is known to have changed: try again in a moment."));
   // The dialog shows the sign-in form itself; elsewhere it would be out of place.
   document.addEventListener("htmx:beforeSwap", (e) => {

@@ -74,6 +74,49 @@
   const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 300); };
   pane.hidden = false;
 
+  // Pictures and files that are pasted, dropped or chosen are uploaded, and the text shows them. What
+  // stands for one meanwhile is replaced when it has arrived, wherever it is by then.
+  const chooser = form.querySelector("[data-insert]");
+  const replace = (old, fresh) => {
+    const at = text.value.indexOf(old);
+    if (at < 0) return;
+    const caret = text.selectionStart + (text.selectionStart > at ? fresh.length - old.length : 0);
+    text.setRangeText(fresh, at, at + old.length);
+    text.setSelectionRange(caret, caret);
+    text.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  let uploads = 0;
+  const insert = async (file) => {
+    const name = file.name || "picture.png", stand = `![Uploading ${name} ${++uploads}…]()`;
+    text.setRangeText(stand, text.selectionStart, text.selectionEnd, "end");
+    text.dispatchEvent(new Event("input", { bubbles: true }));
+    try {
+      const card = await window.sheafUpload(form.dataset.upload, file, (part) => say(`Uploading ${name}: ${Math.round(100 * part)} %`));
+      replace(stand, card.dataset.markdown);
+    } catch (why) {
+      replace(stand, "");
+      say(`${name} was not uploaded. ${why.message}`);
+    }
+  };
+  if (form.dataset.upload) {
+    const brought = (data) => [...(data ? data.files : [])];
+    text.addEventListener("paste", (e) => {
+      const files = brought(e.clipboardData);
+      if (!files.length) return;
+      e.preventDefault();
+      files.forEach(insert);
+    });
+    text.addEventListener("dragover", (e) => { if ([...e.dataTransfer.types].includes("Files")) e.preventDefault(); });
+    text.addEventListener("drop", (e) => {
+      const files = brought(e.dataTransfer);
+      if (!files.length) return;
+      e.preventDefault();
+      files.forEach(insert);
+    });
+    chooser.closest("label").hidden = false;
+    chooser.addEventListener("change", () => { brought(chooser).forEach(insert); chooser.value = ""; text.focus(); });
+  }
+
   const state = () => say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
   form.addEventListener("input", () => { keep(); state(); soon(); });
   form.addEventListener("change", () => { keep(); state(); });
