@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -25,10 +26,10 @@ func (a *App) Branding(ctx context.Context, c Caller, id sheaf.BrandingID) (shea
 }
 
 // CreateBranding adds a branding. Its folder must exist (NotFound) and hold brandings (Invalid), its
-// logo be a medium of the workspace (NotFound); the plan must include brandings (PLAN_REQUIRED) and
+// logo be a medium of the workspace (NotFound) and a raster picture (Invalid); the plan must include brandings (PLAN_REQUIRED) and
 // have room for one more (QUOTA_REACHED).
 func (a *App) CreateBranding(ctx context.Context, c Caller, in sheaf.BrandingChange) (sheaf.Branding, error) {
-	return write(ctx, a, c, scope(sheaf.BrandingsWrite), checkNewBranding(in), func(w *work) (sheaf.Branding, error) {
+	return write(ctx, a, c, changesBranding(in), checkNewBranding(in), func(w *work) (sheaf.Branding, error) {
 		b := in.Apply(sheaf.NewBranding())
 		if err := w.checkBrandingRefers(in); err != nil {
 			return b, err
@@ -85,18 +86,44 @@ func holdsBrandings(f sheaf.Folder) error {
 	return nil
 }
 
-// mayBeLogo returns NotFound unless there is no logo: this workspace has no media yet.
+// mayBeLogo returns an error unless there is no logo, or it is a medium of the workspace and a raster
+// picture.
 func (w *work) mayBeLogo(id *sheaf.MediumID) error {
 	if id == nil {
 		return nil
 	}
-	return sheaf.Missing("medium")
+	m, err := w.Medium(w.ws.ID, *id)
+	if err != nil {
+		return err
+	}
+	return sheaf.CheckLogo(m)
+}
+
+// changesBranding is what writing a branding demands. Whoever names a logo shows it to every reader of
+// a share, and must be allowed to see it.
+func changesBranding(in sheaf.BrandingChange) need {
+	if in.LogoMediaID.Given() {
+		return scope(sheaf.BrandingsWrite, sheaf.MediaRead)
+	}
+	return scope(sheaf.BrandingsWrite)
+}
+
+// dropLogo takes a medium that is deleted from the brandings whose logo it is.
+func (w *work) dropLogo(id sheaf.MediumID) error {
+	_, err := w.pages(math.MaxInt64, func(most int64) (int64, error) {
+		brandings, err := w.BrandingsWithLogo(w.ws.ID, id, most)
+		if err != nil || len(brandings) == 0 {
+			return 0, err
+		}
+		return int64(len(brandings)), w.DropLogo(w.ws.ID, id, w.updatedTogether(), brandings[len(brandings)-1])
+	})
+	return err
 }
 
 // UpdateBranding changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateBranding(ctx context.Context, c Caller, id sheaf.BrandingID, in sheaf.BrandingChange, match sheaf.Match) (sheaf.Branding, error) {
 	fault := checkChange(in.Empty(), "name, folder_id, logo_media_id, color_primary, font, footer, sort_order", in.Check())
-	return write(ctx, a, c, scope(sheaf.BrandingsWrite), fault, func(w *work) (sheaf.Branding, error) {
+	return write(ctx, a, c, changesBranding(in), fault, func(w *work) (sheaf.Branding, error) {
 		return w.changeBranding(id, in, match)
 	})
 }

@@ -77,7 +77,7 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 		case record.Folder != nil:
 			err = im.acceptFolder(record)
 		case record.Branding != nil:
-			err = im.acceptBranding(record)
+			err = im.acceptBranding(r, record)
 		case record.Project != nil:
 			err = im.acceptProject(record)
 		case record.Document != nil:
@@ -241,7 +241,9 @@ func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.
 	return im.ws.LastNumber, created, updated
 }
 
-func (im *importing) acceptBranding(r ImportRecord) error {
+// acceptBranding accepts a branding, without its logo where the workspace has no such picture: that is
+// no reason to refuse the whole file.
+func (im *importing) acceptBranding(reader *store.Reader, r ImportRecord) error {
 	id := sheaf.BrandingID(r.ID)
 	if im.brandings[id] {
 		im.out.Skipped.Brandings++
@@ -259,7 +261,13 @@ func (im *importing) acceptBranding(r ImportRecord) error {
 		}
 	}
 	if b.LogoMediaID != nil {
-		return notEarlier("logo_media_id", "medium", string(*b.LogoMediaID))
+		logo, err := reader.Medium(im.ws.ID, *b.LogoMediaID)
+		switch {
+		case sheaf.KindOf(err) == sheaf.NotFound || err == nil && sheaf.CheckLogo(logo) != nil:
+			b.LogoMediaID = nil
+		case err != nil:
+			return err
+		}
 	}
 	if err := im.ws.Plan.AllowBrandings(); err != nil {
 		return err

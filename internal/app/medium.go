@@ -276,6 +276,9 @@ func (a *App) DeleteMedium(ctx context.Context, c Caller, id sheaf.MediumID, mat
 		if err := match.Check(m.Revision); err != nil {
 			return nil, err
 		}
+		if err := w.dropLogo(id); err != nil {
+			return nil, err
+		}
 		w.changes()
 		return w.removeMedium(m)
 	})

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -73,6 +76,26 @@ func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
 	}
 	b, err := r.Branding(s.Workspace, *id)
 	return &b, err
+}
+
+// SharedLogo returns the logo of a share's branding with its bytes, which the caller closes, or
+// NotFound where there is none.
+func (a *App) SharedLogo(ctx context.Context, s sheaf.Shared) (sheaf.Medium, media.Content, error) {
+	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) {
+		b, err := lookOf(r, s)
+		if err != nil || b == nil || b.LogoMediaID == nil {
+			return sheaf.Medium{}, cmp.Or(err, error(errNotShared))
+		}
+		return r.Medium(s.Workspace, *b.LogoMediaID)
+	})
+	if err != nil {
+		return m, nil, notShared(err)
+	}
+	content, err := a.openMedium(ctx, s.Workspace, m)
+	if errors.Is(err, media.ErrNotFound) {
+		err = errNotShared // it was deleted between the two
+	}
+	return m, content, err
 }
 
 // SharedProject returns the project of a share, or NotFound for a share of something else.

@@ -397,3 +397,38 @@ func TestBranding_Default(t *testing.T) {
 		want("")
 	})
 }
+
+// D115, D121: a logo is a raster picture of the workspace, chosen by who may see it. Deleting the medium
+// leaves the branding without one.
+func TestBranding_Logo(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		logo := upload(c, picture(t, 4, 3), "?filename=logo.png").Want(t, 201).Text(t, "id")
+		text := upload(c, []byte("just words"), "?filename=logo.png").Want(t, 201).Text(t, "id")
+		theirs := upload(a.Workspace(sheaf.Business).Client(""), picture(t, 4, 3), "").Want(t, 201).Text(t, "id")
+		id := create(t, c, brandings, fields{"name": "b", "logo_media_id": strings.ToUpper(logo)})
+		other := create(t, c, brandings, fields{"name": "o", "logo_media_id": logo})
+		before := c.GET(at(brandings, id)).Want(t, 200)
+		if before.JSON["logo_media_id"] != logo {
+			t.Errorf("got %s", before.Body)
+		}
+		c.PATCH(at(brandings, id), fields{"logo_media_id": text}).WantError(t, 400, "VALIDATION_ERROR", "logo_media_id", "PNG")
+		for _, nowhere := range []string{theirs, nowhereID} {
+			c.PATCH(at(brandings, id), fields{"logo_media_id": nowhere}).WantError(t, 404, "NOT_FOUND", "medium")
+			c.POST(brandings, fields{"name": "n", "logo_media_id": nowhere}).WantError(t, 404, "NOT_FOUND", "medium")
+		}
+		blind := ws.Client(ws.Key(sheaf.BrandingsRead, sheaf.BrandingsWrite))
+		blind.POST(brandings, fields{"name": "n", "logo_media_id": logo}).WantError(t, 403, "FORBIDDEN", "media:read")
+		blind.PATCH(at(brandings, id), fields{"logo_media_id": logo}).WantError(t, 403, "FORBIDDEN", "media:read")
+		blind.PATCH(at(brandings, other), `{"logo_media_id":null}`).Want(t, 200)
+		a.Clock.Advance(time.Minute)
+		es := emitted(t, c, func() { c.DELETE(at(mediaPath, logo)).Want(t, 204) })
+		after := c.GET(at(brandings, id)).Want(t, 200)
+		if len(es) != 0 || after.JSON["logo_media_id"] != nil || after.JSON["updated_at"] == before.JSON["updated_at"] || after.Header.Get("ETag") == before.Header.Get("ETag") {
+			t.Errorf("after its logo was deleted it is %s, with the events %q", after.Body, typesOf(es))
+		}
+		wantSame(t, "changed since", c.GET(brandings+"?updated_since="+escape("2026-11-15T10:01:00Z")).Want(t, 200).IDs(t), []string{id})
+	})
+}

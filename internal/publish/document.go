@@ -66,7 +66,7 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	}
 	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Beside: d.Beside, Home: v.home(), // #nosec G203 -- what render wrote
 		Titled: titled(text, d.Title), Outline: outline(text)}
-	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Look: lookOf(d.Look)}
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Look: v.lookOf(d.Look)}
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
 	}

@@ -33,6 +33,7 @@ func (p *Publisher) allRoutes() []route {
 		{path: "/s/{token}", do: (*visit).front, counts: true},
 		{path: "/s/{token}/raw", do: (*visit).rawFront},
 		{path: "/s/{token}/search", do: (*visit).search},
+		{path: "/s/{token}/logo", do: (*visit).logo},
 		{path: "/s/{token}/{document}", do: (*visit).document, counts: true},
 		{path: "/s/{token}/{document}/raw", do: (*visit).raw},
 	} {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"strings"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/look"
 	"sheaf.dev/internal/sheaf"
 )
@@ -14,15 +15,19 @@ import (
 type pageLook struct {
 	Style  template.CSS // stands in the page; empty: there is no branding
 	Name   string       // of the branding: it stands above the page
+	Logo   string       // its address; empty: there is none
 	Footer string
 }
 
-// lookOf returns the look of a branding; nil is the plain one.
-func lookOf(b *sheaf.Branding) (l pageLook) {
+// lookOf returns the look of a branding; nil is the plain one. The address of its logo changes with it.
+func (v *visit) lookOf(b *sheaf.Branding) (l pageLook) {
 	if b == nil {
 		return l
 	}
 	l.Name, l.Style = b.Name, template.CSS(look.Style(*b, ":root")) // #nosec G203 -- colours that Palette wrote, and one of our own fonts
+	if b.LogoMediaID != nil {
+		l.Logo = v.home() + "/logo?of=" + string(*b.LogoMediaID)
+	}
 	if b.Footer != nil {
 		l.Footer = *b.Footer
 	}
@@ -36,4 +41,18 @@ func (l pageLook) policy(all string) string {
 	}
 	sum := sha256.Sum256([]byte(l.Style))
 	return strings.Replace(all, "style-src 'self'", "style-src 'self' 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1)
+}
+
+// logo answers with the picture of the share's branding.
+func (v *visit) logo() error {
+	m, content, err := v.publisher.App.SharedLogo(v.r.Context(), v.share)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if v.share.PasswordHash == "" {
+		v.Header().Set("Cache-Control", "private, max-age=3600") // its address changes with it
+	}
+	v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
+	return nil
 }

@@ -71,7 +71,7 @@ func (v *visit) project() error {
 	}
 	data := projectPage{SharedProject: p, Home: v.home(), First: (n-1)*documentsPerPage + 1,
 		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", v.home(), page) })}
-	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Look: lookOf(p.Look)}
+	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Look: v.lookOf(p.Look)}
 	body, err := v.page("project", l, data)
 	if err != nil {
 		return err

@@ -1,7 +1,10 @@
 package publish_test
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"net/url"
@@ -577,5 +580,30 @@ func TestPage_Look(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.get(path).want(w, 200).has(w, "By default")
+	})
+}
+
+// A share shows the logo of its branding, to whoever may see the share and as long as it is that.
+func TestPage_Logo(t *testing.T) {
+	each(t, func(w *world) {
+		var file bytes.Buffer
+		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 4))); err != nil {
+			w.Fatal(err)
+		}
+		logo := w.c.POST("/api/v1/media?filename=logo.png", file.Bytes(), "Content-Type: image/png").Want(w.T, 201).Text(w.T, "id")
+		d, own := w.make("documents", fields{"title": "d"}), w.make("brandings", fields{"name": "Own <b>", "logo_media_id": logo})
+		_, plain := w.share("document", d, fields{})
+		w.get(plain+"/logo").want(w, 404)
+		_, path := w.share("document", d, fields{"branding_id": own})
+		w.get(path).want(w, 200).has(w, `<img src="`+path+`/logo?of=`+logo+`" alt="Own &lt;b&gt;">`)
+		got := w.get(path+"/logo?of="+logo).want(w, 200)
+		if got.body != file.String() || got.Header.Get("Content-Type") != "image/png" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			w.Errorf("the logo has %d bytes, %v", len(got.body), got.Header)
+		}
+		_, locked := w.share("document", d, fields{"branding_id": own, "password": "a long secret"})
+		w.get(locked+"/logo").want(w, 401)
+		w.c.DELETE("/api/v1/media/"+logo).Want(w.T, 204)
+		w.get(path).want(w, 200).lacks(w, "<img").has(w, "masthead")
+		w.get(path+"/logo").want(w, 404)
 	})
 }

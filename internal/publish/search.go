@@ -59,7 +59,7 @@ func (v *visit) search() error {
 	data.Pages = pagesOf(n, hitsPerPage, page.Total, func(page int) string {
 		return fmt.Sprintf("%s/search?q=%s&page=%d", v.home(), url.QueryEscape(words), page)
 	})
-	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Look: lookOf(project.Look)}
+	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Look: v.lookOf(project.Look)}
 	body, err := v.page("search", l, data)
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package sheaf
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // DefaultBrandingColor is the color_primary of a branding that was given none.
 const DefaultBrandingColor = "#2563eb"
@@ -29,6 +32,17 @@ func ParseFont(s string) (Font, error) {
 		return f, nil
 	}
 	return "", Invalidf("font must be system, serif or mono, not %q", Clip(s))
+}
+
+// logoTypes are what a logo may be: raster pictures, which can do nothing but be seen.
+var logoTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
+
+// CheckLogo returns Invalid unless the medium is a raster picture.
+func CheckLogo(m Medium) error {
+	if slices.Contains(logoTypes, m.ContentType) {
+		return nil
+	}
+	return Invalidf("logo_media_id names a file of type %s: choose a picture (PNG, JPEG, GIF, WebP or AVIF)", m.ContentType)
 }
 
 // Branding is the look of what is shared: a logo, a colour from which Palette derives all others, a

@@ -188,6 +188,29 @@ func (tx *Tx) UnfileBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, at ti
 	return tx.exec(unfileBrandings, ws, folder, at, last.SortOrder, last.Number)
 }
 
+const selectWithLogo = `
+SELECT ` + brandingColumns + `
+FROM brandings
+WHERE ws = $1 AND logo_media_id = $2
+ORDER BY number
+LIMIT $3`
+
+// BrandingsWithLogo returns the oldest brandings whose logo the medium is, at most that many.
+func (r *Reader) BrandingsWithLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, most int64) ([]sheaf.Branding, error) {
+	return all(r, selectWithLogo, scanBranding, ws, id, most)
+}
+
+const dropLogo = `
+UPDATE brandings
+SET logo_media_id = NULL, revision = revision + 1, updated_at = $3
+WHERE ws = $1 AND logo_media_id = $2 AND number <= $4`
+
+// DropLogo takes the logo from the brandings up to one that BrandingsWithLogo returned, as a change of
+// that time.
+func (tx *Tx) DropLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, at time.Time, last sheaf.Branding) error {
+	return tx.exec(dropLogo, ws, id, at, last.Number)
+}
+
 var knownBrandings = newKnown("brandings")
 
 // KnownBrandings tells which of the brandings the workspace has.

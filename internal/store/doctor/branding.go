@@ -38,6 +38,14 @@ SELECT id, color_primary, font
 FROM brandings
 WHERE ws = $1`},
 
+	// Its logo is a medium of the workspace, and a raster picture.
+	{name: "branding logo", judge: tells("branding %s has the logo %s, of type %s"), sql: `
+SELECT b.id, b.logo_media_id, m.content_type
+FROM brandings b
+LEFT JOIN media m ON m.ws = b.ws AND m.id = b.logo_media_id AND m.state = 1
+WHERE b.ws = $1 AND b.logo_media_id IS NOT NULL
+  AND (m.id IS NULL OR m.content_type NOT IN ('image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'))`},
+
 	// The default one is there.
 	{name: "default branding", judge: tells("its default branding %s is not there"), sql: `
 SELECT w.default_branding

@@ -85,6 +85,7 @@ var plants = []plant{
 	{check: "branding search", sql: []string{`UPDATE brandings SET name_folded = 'another' WHERE ws = {n} AND name = 'Filed look'`}},
 	{check: "branding look: no color", sql: []string{`UPDATE brandings SET color_primary = 'red' WHERE ws = {n} AND name = 'Filed look'`}},
 	{check: "branding look: no font", sql: []string{`UPDATE brandings SET font = 'Comic' WHERE ws = {n} AND name = 'Filed look'`}},
+	{check: "branding logo", sql: []string{`UPDATE brandings SET logo_media_id = {nowhere} WHERE ws = {n} AND name = 'Filed look'`}},
 	{check: "default branding", sql: []string{`UPDATE workspaces SET default_branding = {nowhere} WHERE ws = {n}`}},
 
 	{check: "project folder", sql: []string{
