@@ -591,4 +591,22 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/httpapi", run: "TestBranding_Folders",
 	},
+	{
+		name: "app: the share of a project shows documents of all projects",
+		Fault: plant.Fault{{
+			File: "internal/app/share_reader.go",
+			Old:  `return d.ProjectID != nil && string(*d.ProjectID) == s.ResourceID`,
+			New:  `return d.ProjectID != nil`,
+		}},
+		pkg: "./internal/publish", run: "TestWalk_ReachesWhatIsShownAndNothingElse",
+	},
+	{
+		name: "front: the token of a share is logged",
+		Fault: plant.Fault{{
+			File: "internal/front/front.go",
+			Old:  `[]string{"/setup/", "/invite/", "/s/"}`,
+			New:  `[]string{"/setup/", "/invite/"}`,
+		}},
+		pkg: "./internal/publish", run: "TestToken_IsInNoLog",
+	},
 }
