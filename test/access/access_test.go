@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -127,6 +128,7 @@ func (s *scene) fill() {
 	document := s.make("/api/v1/documents", map[string]any{"title": canary, "description": canary, "project_id": project["id"], "content": "# " + canary,
 		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
 	s.rewrite(document["id"].(string))
+	s.make("/api/v1/media?filename="+canary+"&document_id="+document["id"].(string), map[string]any{"bytes": canary})
 	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
 	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
 	s.secrets["key"] = key["key"].(string)
@@ -319,17 +321,19 @@ func (s *scene) lookForSecrets(where string, b []byte) {
 // encrypted.
 func (s *scene) lookIntoFiles() (data bool) {
 	s.t.Helper()
-	files, err := filepath.Glob(filepath.Join(s.program.Data, "*"))
-	if err != nil || len(files) == 0 {
-		s.t.Fatalf("no files: %v", err)
-	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			s.t.Fatal(err)
+	files := 0
+	err := filepath.WalkDir(s.program.Data, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
+		b, err := os.ReadFile(file)
+		files++
 		data = data || bytes.Contains(b, []byte(canary))
 		s.lookForSecrets(filepath.Base(file), b)
+		return err
+	})
+	if err != nil || files == 0 {
+		s.t.Fatalf("%d files: %v", files, err)
 	}
 	return data
 }
