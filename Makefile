@@ -11,6 +11,7 @@ test:
 clients:
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestN8N -v ./test/recipes
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -v ./test/generators
+	CGO_ENABLED=0 SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -run TestTus -v ./test/recipes
 
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:

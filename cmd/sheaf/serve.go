@@ -100,7 +100,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Webhooks: hooks.rules(settings),
-		Address: baseURL(settings, listener.Addr().String()), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: baseURL(settings, listener.Addr().String()), MaxMedium: settings.MediaMax, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err

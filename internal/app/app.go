@@ -27,11 +27,13 @@ type App struct {
 	media    media.Store      // nil: nobody keeps files
 	webhooks Webhooks
 	address  string         // before the path of what people are sent: see Config.Address
+	turns    *turns         // who goes on with which upload
 	trials   *trials        // the test events that wait for their endpoints
 	sessions *knownSessions // whose sessions were seen here
 	cost     PasswordCost   // of hashing a new password
 	cascades Cascades       // how much of a large deletion one transaction does
 
+	maxMedium  int64                  // see Config.MaxMedium
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
@@ -48,6 +50,9 @@ type Config struct {
 	Address string
 	// Media keeps the bytes of media; where it is left out, none can be uploaded.
 	Media media.Store
+	// MaxMedium is how many bytes a medium may have that is uploaded piece by piece; 0 is
+	// sheaf.MaxMedium.
+	MaxMedium int64
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
 	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
@@ -81,7 +86,10 @@ func New(c Config) *App {
 	if c.Quota == nil {
 		c.Quota = func(sheaf.Plan) int64 { return 0 }
 	}
-	return &App{maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	if c.MaxMedium == 0 {
+		c.MaxMedium = sheaf.MaxMedium
+	}
+	return &App{maxMedium: c.MaxMedium, turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

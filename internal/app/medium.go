@@ -167,10 +167,16 @@ func (a *App) announceMedium(ctx context.Context, c Caller, m sheaf.Medium, faul
 	if a.media == nil && fault == nil {
 		fault = errNoMedia
 	}
+	return a.whileRemoving(ctx, func() (*store.Removal, error) { return a.tryAnnounce(ctx, c, m, fault) })
+}
+
+// whileRemoving tries to announce a medium until no bytes that are the same are being removed. try
+// returns by whom they are.
+func (a *App) whileRemoving(ctx context.Context, try func() (*store.Removal, error)) error {
 	end := time.NewTimer(waitForRemoval)
 	defer end.Stop()
 	for {
-		removing, err := a.tryAnnounce(ctx, c, m, fault)
+		removing, err := try()
 		if err != nil || removing == nil {
 			return err
 		}

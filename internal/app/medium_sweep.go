@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"sheaf.dev/internal/media"
@@ -86,15 +87,17 @@ func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
 	return a.removeBytes(ctx, *removal)
 }
 
-// SettleMedia ends uploads whose process is gone, and deletions whose bytes could not be removed. What
+// SettleMedia ends uploads whose process is gone, or of which nothing arrived for a day, and deletions whose bytes could not be removed. What
 // fails is tried again the next time, and does not keep the rest from being done.
 func (o Operator) SettleMedia(ctx context.Context) error {
 	if o.app.media == nil {
 		return nil
 	}
+	expired := o.expireUploads(ctx) // before the media that they were about to be
 	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]store.Unsettled, error) {
 		return r.UnsettledMedia(o.app.now(), settleBatch)
 	})
+	err = errors.Join(expired, err)
 	for _, u := range found {
 		if failed := o.app.takeOver(ctx, u); failed != nil {
 			err = failed
@@ -127,6 +130,9 @@ func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 			return o.app.removeStray(ctx, sheaf.WorkspaceID(id), key, size)
 		})
 	})
+	if err == nil {
+		err = o.removeStrayUploads(ctx)
+	}
 	if err == nil {
 		_, err = o.app.media.Tidy(ctx, o.app.now().Add(-tidyAfter))
 	}

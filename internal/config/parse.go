@@ -196,11 +196,14 @@ func parseMediaURL(value string) (string, error) {
 	return value, nil
 }
 
+// maxMediaMax is what a bucket takes in one request.
+const maxMediaMax = 5 << 30
+
 // parseMediaMax reads how large a file may be.
 func parseMediaMax(value string) (int64, error) {
 	n, err := parseBytes(value)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is not a size of a file; write for example 500MB or 2GB", value)
+	if err != nil || n < 1 || n > maxMediaMax {
+		return 0, fmt.Errorf("%q is not a size of a file up to 5GB; write for example 500MB or 2GB", value)
 	}
 	return n, nil
 }

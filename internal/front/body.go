@@ -3,6 +3,7 @@ package front
 import (
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -112,4 +113,66 @@ type waitingBody struct {
 func (b waitingBody) Read(p []byte) (n int, err error) {
 	b.x.Outside(func() { n, err = b.ReadCloser.Read(p) })
 	return n, err
+}
+
+const (
+	// streamHeld is what a body that is read piece by piece counts against the budget of bodies: the
+	// buffer through which it goes.
+	streamHeld = 256 << 10
+	// streamWithin bounds how long such a body may take to arrive. It is longer than bodyTimeout,
+	// because what arrived of it counts.
+	streamWithin = 5 * time.Minute
+)
+
+// StreamedBody is a body of which every byte that arrives counts.
+type StreamedBody struct {
+	x *Exchange
+	r io.Reader
+
+	mu    sync.Mutex // guards ended
+	ended bool       // nobody reads it any more
+}
+
+// StreamBody returns the body for a handler that keeps what arrives of it, MaxBody at most: a larger one
+// ends with an *http.MaxBytesError. A *Refusal: too many bytes of bodies are held. The answer may take
+// its time.
+func (x *Exchange) StreamBody() (*StreamedBody, error) {
+	if x.Request.ContentLength > MaxBody {
+		return nil, &http.MaxBytesError{Limit: MaxBody}
+	}
+	if err := x.holdBody(streamHeld); err != nil {
+		return nil, err
+	}
+	x.TakeTime()
+	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(streamWithin))
+	x.bodyRead = true
+	return &StreamedBody{x: x, r: http.MaxBytesReader(x.w, x.Request.Body, MaxBody)}, nil
+}
+
+// Read implements io.Reader. Waiting for the client is not work.
+func (b *StreamedBody) Read(p []byte) (n int, err error) {
+	b.x.Outside(func() { n, err = b.r.Read(p) })
+	if err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ended = true
+	}
+	return n, err
+}
+
+// Interrupt ends a Read that waits for the client, with an error, and lets the connection end with the
+// answer. Once the body has ended, it does nothing. It may be called by any goroutine.
+func (b *StreamedBody) Interrupt() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended {
+		_ = http.NewResponseController(b.x.w).SetReadDeadline(b.x.Started)
+	}
+}
+
+// Release says that nobody reads the body any more.
+func (b *StreamedBody) Release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
 }

@@ -100,7 +100,7 @@ func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
 
 // call reads what the route takes, and calls it.
 func (x *exchange) call(r *route) (answer, error) {
-	if r.body() {
+	if r.body() && !r.streams {
 		if err := x.readBody(); err != nil {
 			return answer{}, err
 		}

@@ -64,6 +64,11 @@ GET /api/v1/media/{id}: media:read
 PATCH /api/v1/media/{id}: media:write
 DELETE /api/v1/media/{id}: media:write
 GET /api/v1/media/{id}/content: media:read
+OPTIONS /api/v1/uploads: any key
+POST /api/v1/uploads: media:write
+HEAD /api/v1/uploads/{id}: media:write
+PATCH /api/v1/uploads/{id}: media:write
+DELETE /api/v1/uploads/{id}: media:write
 GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
@@ -145,6 +150,7 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
 	made["shares"] = c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": made["documents"]}).Text(t, "id")
+	made["uploads"] = strings.TrimPrefix(begin(t, c, 10), uploadsPath+"/")
 	made["deliveries"] = c.GET("/api/webhooks/subscriptions/" + made["subscriptions"] + "/deliveries").IDs(t)[0]
 	return made
 }
@@ -166,7 +172,15 @@ func target(t *testing.T, r httpapi.Route, ids map[string]string) string {
 	return strings.NewReplacer("{id}", id, "{n}", "1").Replace(r.Path)
 }
 
+// send makes the request of a route, with what its protocol asks for.
 func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
+	if strings.HasPrefix(r.Path, uploadsPath) {
+		var body any
+		if r.Body {
+			body = anyBody
+		}
+		return c.Do(r.Method, path, body, tusHeader, pieceHeader, "Upload-Offset: 0", "Upload-Length: 10")
+	}
 	if strings.HasSuffix(r.Path, "/content") && r.Body {
 		return c.Do(r.Method, path, anyBody, "Content-Type: text/plain")
 	}
@@ -174,6 +188,15 @@ func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
 		return c.Do(r.Method, path, anyBody)
 	}
 	return c.Do(r.Method, path, nil)
+}
+
+// wantRefusal is WantError; the answer to a HEAD has no body.
+func wantRefusal(t *testing.T, r httpapi.Route, got *apitest.Response, status int, code string, parts ...string) *apitest.Response {
+	t.Helper()
+	if r.Method == "HEAD" {
+		return got.Want(t, status)
+	}
+	return got.WantError(t, status, code, parts...)
 }
 
 // D8, D11, D50, D51, D53, D121: every route, with every sort of key that opens nothing.
@@ -196,7 +219,7 @@ func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 			t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 				path := target(t, r, ids)
 				for name, bad := range badKeys {
-					got := send(a.Client(bad), r, path).WantError(t, 401, "UNAUTHORIZED")
+					got := wantRefusal(t, r, send(a.Client(bad), r, path), 401, "UNAUTHORIZED")
 					want := `Bearer error="invalid_token"` // RFC 6750: no error where no key was sent
 					if bad == "" {
 						want = "Bearer"
@@ -205,7 +228,7 @@ func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 						t.Errorf("%s: WWW-Authenticate is %q, want %q", name, h, want)
 					}
 				}
-				if h := send(free, r, path).WantError(t, 403, "PLAN_REQUIRED", "Pro", "Business").Header["Www-Authenticate"]; h != nil {
+				if h := wantRefusal(t, r, send(free, r, path), 403, "PLAN_REQUIRED", "Pro", "Business").Header["Www-Authenticate"]; h != nil {
 					t.Errorf("on the free plan WWW-Authenticate is %q", h)
 				}
 				challenge := `Bearer error="insufficient_scope", scope="` + joined(r.Need) + `"`
@@ -218,7 +241,7 @@ func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
 				}
 				for _, scope := range r.Need {
 					rest := slices.DeleteFunc(slices.Clone(sheaf.AllScopes), func(s sheaf.Scope) bool { return s == scope })
-					got := send(ws.Client(ws.Key(rest...)), r, path).WantError(t, 403, "FORBIDDEN", string(scope))
+					got := wantRefusal(t, r, send(ws.Client(ws.Key(rest...)), r, path), 403, "FORBIDDEN", string(scope))
 					if h := got.Header["Www-Authenticate"]; len(h) != 1 || h[0] != challenge {
 						t.Errorf("without %s WWW-Authenticate is %q, want %q", scope, h, challenge)
 					}
@@ -250,8 +273,8 @@ func TestRoutes_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 				continue
 			}
 			t.Run(r.Method+" "+r.Path, func(t *testing.T) {
-				want := send(c, r, target(t, r, unknown)).WantError(t, 404, "NOT_FOUND")
-				got := send(c, r, target(t, r, foreign)).WantError(t, 404, "NOT_FOUND")
+				want := wantRefusal(t, r, send(c, r, target(t, r, unknown)), 404, "NOT_FOUND")
+				got := wantRefusal(t, r, send(c, r, target(t, r, foreign)), 404, "NOT_FOUND")
 				same(t, want, got)
 			})
 		}

@@ -20,6 +20,7 @@ type route struct {
 	takesText    func(*exchange, string) (answer, error)         // instead of do, with a body that is a text
 	takesFile    func(*exchange, app.NewMedium) (answer, error)  // instead of do, with a body that is a file
 	cached       bool                                            // the answer depends on projects, folders, documents, brandings and media alone
+	streams      bool                                            // do takes a body, piece by piece
 	optional     bool                                            // the body may be left out
 	once         bool                                            // heeds an Idempotency-Key
 	counted      *obs.Route
@@ -90,7 +91,15 @@ func upload(path string, need []sheaf.Scope, takes func(*exchange, app.NewMedium
 }
 
 // body reports whether the route takes one.
-func (r *route) body() bool { return r.takes != nil || r.takesText != nil || r.takesFile != nil }
+func (r *route) body() bool {
+	return r.takes != nil || r.takesText != nil || r.takesFile != nil || r.streams
+}
+
+// streaming is a route that takes a body piece by piece.
+func streaming(r route) route {
+	r.streams = true
+	return r
+}
 
 // remove is a DELETE.
 func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
@@ -158,6 +167,12 @@ func (s *Server) allRoutes() []route {
 		patch("/api/v1/media/{id}", mediaWrite, s.updateMedium),
 		remove("/api/v1/media/{id}", mediaWrite, s.deleteMedium),
 		get("/api/v1/media/{id}/content", mediaRead, s.mediumContent),
+
+		{method: http.MethodOptions, path: "/api/v1/uploads", need: anyKey, do: s.uploadOptions},
+		tus(http.MethodPost, "/api/v1/uploads", mediaWrite, s.createUpload),
+		tus(http.MethodHead, "/api/v1/uploads/{id}", mediaWrite, s.headUpload),
+		streaming(tus(http.MethodPatch, "/api/v1/uploads/{id}", mediaWrite, s.appendUpload)),
+		tus(http.MethodDelete, "/api/v1/uploads/{id}", mediaWrite, s.deleteUpload),
 
 		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 

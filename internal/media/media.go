@@ -108,7 +108,7 @@ func failed(act string, err error) error {
 }
 
 // name is what workspaces and uploads are called: it is a single element of a path, on any system.
-var name = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
+var name = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,79}$`)
 
 func checkName(noun, s string) error {
 	if !name.MatchString(s) {

@@ -22,6 +22,7 @@ const (
 	Conflict
 	PreconditionFailed
 	TooLarge
+	UnsupportedType
 	RateLimited
 	Unavailable
 )
@@ -45,6 +46,8 @@ func (k Kind) Status() int {
 		return http.StatusPreconditionFailed
 	case TooLarge:
 		return http.StatusRequestEntityTooLarge
+	case UnsupportedType:
+		return http.StatusUnsupportedMediaType
 	case RateLimited:
 		return http.StatusTooManyRequests
 	case Unavailable:
@@ -75,6 +78,8 @@ const (
 	CodePreconditionFailed  Code = "PRECONDITION_FAILED"
 	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
+	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"
+	CodeUnsupportedType     Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeUnavailable         Code = "UNAVAILABLE"
 )
 

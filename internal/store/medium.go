@@ -123,12 +123,12 @@ func (r *Reader) PendingMedium(ws sheaf.WorkspaceID, id sheaf.MediumID) (m sheaf
 
 const publishMedium = `
 UPDATE media
-SET state = 1, until = NULL, document_id = $3, number = $4, created_at = $5
+SET state = 1, until = NULL, document_id = $3, number = $4, created_at = $5, content_type = $6, width = $7, height = $8
 WHERE ws = $1 AND id = $2 AND state = 0`
 
 // PublishMedium makes a medium live, whose bytes are stored. It must be pending.
 func (tx *Tx) PublishMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
-	return tx.mustChange("medium", publishMedium, ws, m.ID, m.DocumentID, m.Number, m.CreatedAt)
+	return tx.mustChange("medium", publishMedium, ws, m.ID, m.DocumentID, m.Number, m.CreatedAt, m.ContentType, m.Width, m.Height)
 }
 
 const updateMedium = `
@@ -210,6 +210,7 @@ SELECT w.id, m.state, m.id
 FROM media m
 JOIN workspaces w ON w.ws = m.ws
 WHERE m.state <> 1 AND m.until <= $1
+  AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.ws = m.ws AND u.id = m.id)
 ORDER BY m.until
 LIMIT $2`
 
@@ -221,7 +222,8 @@ type Unsettled struct {
 }
 
 // UnsettledMedia returns at most that many rows that are not live, and that whoever was at them has
-// left: uploads that ended with their process, and removals that failed.
+// left: uploads that ended with their process, and removals that failed. What an upload in pieces is
+// about to be is the upload's for as long as there is one.
 func (r *Reader) UnsettledMedia(now time.Time, most int) ([]Unsettled, error) {
 	return all(r, unsettledMedia, func(w *row) Unsettled {
 		return Unsettled{Workspace: readID[sheaf.WorkspaceID](w), Pending: w.Int() == mediumPending, ID: readID[sheaf.MediumID](w)}
@@ -248,7 +250,8 @@ func (tx *Tx) TakeRemoval(ws sheaf.WorkspaceID, id sheaf.MediumID, now, until ti
 const expiredPending = `
 SELECT ` + MediumColumns + `
 FROM media
-WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3`
+WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3
+  AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.ws = media.ws AND u.id = media.id)`
 
 // AbandonedMedium returns a pending medium whose time is over; found is false when it is none.
 func (r *Reader) AbandonedMedium(ws sheaf.WorkspaceID, id sheaf.MediumID, now time.Time) (m sheaf.Medium, found bool, err error) {

@@ -69,7 +69,8 @@ func New(text []byte) (*Document, error) {
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
 	// Strict: what the document does not name must not be answered, though a client may send it.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
-		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options"))
+		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options",
+			"Tus-Resumable", "Tus-Version"))
 	for path, item := range model.Model.Paths.PathItems.FromOldest() {
 		for method, operation := range item.GetOperations().FromOldest() {
 			pattern := strings.ToUpper(method) + " " + path
@@ -171,6 +172,9 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 	}
 	if r.Method == http.MethodPost && path == "/api/v1/media" { // a file, of whatever type
 		out.Header.Set("Content-Type", "application/octet-stream")
+	}
+	if r.Method == http.MethodPatch && strings.HasPrefix(path, "/api/v1/uploads/") { // a piece of one
+		out.Header.Set("Content-Type", "application/offset+octet-stream")
 	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 && !text {
