@@ -91,11 +91,34 @@ func (a *App) SharedLogo(ctx context.Context, s sheaf.Shared) (sheaf.Medium, med
 	if err != nil {
 		return m, nil, notShared(err)
 	}
+	return a.openShared(ctx, s, m)
+}
+
+// openShared opens the bytes of a medium that the share shows.
+func (a *App) openShared(ctx context.Context, s sheaf.Shared, m sheaf.Medium) (sheaf.Medium, media.Content, error) {
 	content, err := a.openMedium(ctx, s.Workspace, m)
 	if errors.Is(err, media.ErrNotFound) {
 		err = errNotShared // it was deleted between the two
 	}
 	return m, content, err
+}
+
+// SharedMedium returns a medium that stands in the text of a document which the share shows, with its
+// bytes, which the caller closes, or NotFound. shows is asked whether the text shows it.
+func (a *App) SharedMedium(ctx context.Context, s sheaf.Shared, in sheaf.DocumentID, id sheaf.MediumID,
+	shows func(text string) (bool, error)) (sheaf.Medium, media.Content, error) {
+	d, err := a.SharedDocument(ctx, s, in)
+	if err != nil {
+		return sheaf.Medium{}, nil, err
+	}
+	if shown, err := shows(d.Content); err != nil || !shown {
+		return sheaf.Medium{}, nil, cmp.Or(err, error(errNotShared))
+	}
+	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) { return r.Medium(s.Workspace, id) })
+	if err != nil {
+		return m, nil, notShared(err)
+	}
+	return a.openShared(ctx, s, m)
 }
 
 // SharedProject returns the project of a share, or NotFound for a share of something else.

@@ -34,7 +34,7 @@ func (w *town) media() []sheaf.Medium {
 	return page.Items
 }
 
-// A file is uploaded by a script and by a form, is shown with what a text needs, and deleted.
+// D103: a file is uploaded by a script and by a form, is shown with what a text needs, and deleted.
 func TestMedia_UploadShowDelete(t *testing.T) {
 	w := newTown(t)
 	before := len(w.media())

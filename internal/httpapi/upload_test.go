@@ -297,7 +297,7 @@ func (f *stumbling) Join(ctx context.Context, upload string, at media.Progress, 
 	return f.Store.Join(ctx, upload, at, key)
 }
 
-// An upload whose last step fails is not told to be whole before there is a medium: whoever asks next
+// D101: an upload whose last step fails is not told to be whole before there is a medium: whoever asks next
 // finishes it.
 func TestUpload_IsFinishedByWhoeverAsksNext(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -325,7 +325,7 @@ func TestUpload_IsFinishedByWhoeverAsksNext(t *testing.T) {
 	})
 }
 
-// Pieces of any size end in a bucket, whose parts have five megabytes and more, and no part is left.
+// D101: pieces of any size end in a bucket, whose parts have five megabytes and more, and no part is left.
 func TestUpload_IntoABucket(t *testing.T) {
 	a := apitest.SQLite(t)
 	server := s3test.Start(t)

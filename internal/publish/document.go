@@ -2,9 +2,12 @@ package publish
 
 import (
 	"html/template"
+	"io"
+	"slices"
 	"strings"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 )
@@ -60,7 +63,7 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	if err != nil {
 		return err
 	}
-	refs, err := v.refs(text)
+	refs, err := v.refs(id, text)
 	if err != nil {
 		return err
 	}
@@ -80,8 +83,9 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 // listed reports whether search engines may list the page.
 func (v *visit) listed() bool { return v.share.Listed && v.share.PasswordHash == "" }
 
-// refs leads from one text to others that the same share shows. What it does not show is no link.
-func (v *visit) refs(text *render.Page) (render.Refs, error) {
+// refs leads from the text of a document to others that the same share shows, and to its media. What
+// the share does not show is no link.
+func (v *visit) refs(in sheaf.DocumentID, text *render.Page) (render.Refs, error) {
 	var ids []sheaf.DocumentID
 	for _, id := range text.Documents() {
 		ids = append(ids, sheaf.DocumentID(id))
@@ -97,8 +101,32 @@ func (v *visit) refs(text *render.Page) (render.Refs, error) {
 			}
 			return v.home() + "/" + id
 		},
-		Media: func(string) string { return "" },
+		Media: func(id string) string { return v.home() + "/" + string(in) + "/media/" + id },
 	}, err
+}
+
+// medium answers with a picture, or another file, that stands in the text of a document of the share.
+func (v *visit) medium() error {
+	ctx, id := v.r.Context(), v.r.PathValue("medium")
+	m, content, err := v.publisher.App.SharedMedium(ctx, v.share, sheaf.DocumentID(v.r.PathValue("document")), sheaf.MediumID(id),
+		func(text string) (bool, error) {
+			page, err := v.publisher.Render.Page(ctx, text)
+			return err == nil && slices.Contains(page.Media(), id), err
+		})
+	if err != nil {
+		return err
+	}
+	return v.serveMedium(m, content)
+}
+
+// serveMedium answers with a file. Its address never has other bytes.
+func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
+	defer content.Close()
+	if v.share.PasswordHash == "" {
+		v.Header().Set("Cache-Control", "private, max-age=3600")
+	}
+	v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
+	return nil
 }
 
 // titled reports whether a text begins with a heading that is the title: it is not shown twice then.

@@ -36,6 +36,7 @@ func (p *Publisher) allRoutes() []route {
 		{path: "/s/{token}/logo", do: (*visit).logo},
 		{path: "/s/{token}/{document}", do: (*visit).document, counts: true},
 		{path: "/s/{token}/{document}/raw", do: (*visit).raw},
+		{path: "/s/{token}/{document}/media/{medium}", do: (*visit).medium},
 	} {
 		page.method = http.MethodGet
 		out = append(out, page, route{method: http.MethodPost, path: page.path, do: (*visit).unlock})

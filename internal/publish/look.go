@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"strings"
 
-	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/look"
 	"sheaf.dev/internal/sheaf"
 )
@@ -43,16 +42,11 @@ func (l pageLook) policy(all string) string {
 	return strings.Replace(all, "style-src 'self'", "style-src 'self' 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1)
 }
 
-// logo answers with the picture of the share's branding.
+// logo answers with the picture of the share's branding, whose id is in its address.
 func (v *visit) logo() error {
 	m, content, err := v.publisher.App.SharedLogo(v.r.Context(), v.share)
 	if err != nil {
 		return err
 	}
-	defer content.Close()
-	if v.share.PasswordHash == "" {
-		v.Header().Set("Cache-Control", "private, max-age=3600") // its address changes with it
-	}
-	v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
-	return nil
+	return v.serveMedium(m, content)
 }

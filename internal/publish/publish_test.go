@@ -584,6 +584,44 @@ func TestPage_Look(t *testing.T) {
 }
 
 // A share shows the logo of its branding, to whoever may see the share and as long as it is that.
+// D103, D112: a text's pictures are reached through the share that shows the text, and no others.
+func TestPage_Media(t *testing.T) {
+	each(t, func(w *world) {
+		var file bytes.Buffer
+		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 4))); err != nil {
+			w.Fatal(err)
+		}
+		upload := func(name string, b []byte) string {
+			return w.c.POST("/api/v1/media?filename="+name, b, "Content-Type: application/octet-stream").Want(w.T, 201).Text(w.T, "id")
+		}
+		shown, page, hidden := upload("a.png", file.Bytes()), upload("b.html", []byte("<script>alert(1)</script>")), upload("c.png", append(file.Bytes(), 0))
+		p := w.make("projects", fields{"name": "p"})
+		d := w.make("documents", fields{"title": "d", "project_id": p, "content": "![A cat](media:" + shown + ") [file](media:" + page + ")\n\n    media:" + hidden})
+		other := w.make("documents", fields{"title": "other", "project_id": p, "content": "![](media:" + hidden + ")"})
+		_, document := w.share("document", d)
+		_, project := w.share("project", p)
+		for root, at := range map[string]string{document: document, project: project + "/" + d} {
+			w.get(at).want(w, 200).has(w, `src="`+root+"/"+d+"/media/"+shown+`"`)
+			got := w.get(root+"/"+d+"/media/"+shown).want(w, 200)
+			if got.body != file.String() || got.Header.Get("Content-Type") != "image/png" {
+				w.Errorf("the picture has %d bytes, %v", len(got.body), got.Header)
+			}
+			got = w.get(root+"/"+d+"/media/"+page).want(w, 200)
+			if h := got.Header; h.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") || h.Get("Content-Security-Policy") != "sandbox" {
+				w.Errorf("a page as a file has %v", h)
+			}
+			w.get(root+"/"+d+"/media/"+hidden).want(w, 404) // it stands in the text, and is not shown
+			w.get(root+"/"+d+"/media/"+d).want(w, 404)
+		}
+		w.get(document+"/"+other+"/media/"+hidden).want(w, 404)
+		w.get(project+"/"+other+"/media/"+hidden).want(w, 200)
+		_, locked := w.share("document", d, fields{"password": "a long secret"})
+		w.get(locked+"/"+d+"/media/"+shown).want(w, 401)
+		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "none"}).Want(w.T, 200)
+		w.get(document+"/"+d+"/media/"+shown).want(w, 404)
+	})
+}
+
 func TestPage_Logo(t *testing.T) {
 	each(t, func(w *world) {
 		var file bytes.Buffer
