@@ -40,9 +40,12 @@ func (b *tab) foreignTimes() (out []string) {
 }
 
 // shifts is how far the parts of the page have jumped by themselves since it
-// was opened, as the browser counts it.
-const shifts = `(() => { const o = new PerformanceObserver(() => {}); o.observe({type: "layout-shift", buffered: true});
-	return o.takeRecords().filter((e) => !e.hadRecentInput).reduce((sum, e) => sum + e.value, 0) })()`
+// was opened, as the browser counts it, up to the first thing that the reader
+// did: what an act changes may come late on a busy machine, and would count.
+const shifts = `(() => { const first = new PerformanceObserver(() => {}); first.observe({type: "first-input", buffered: true});
+	const until = first.takeRecords()[0]?.startTime ?? Infinity;
+	const o = new PerformanceObserver(() => {}); o.observe({type: "layout-shift", buffered: true});
+	return o.takeRecords().filter((e) => !e.hadRecentInput && e.startTime < until).reduce((sum, e) => sum + e.value, 0) })()`
 
 // maxShift is what a reader hardly notices.
 const maxShift = 0.1
