@@ -1,5 +1,5 @@
-// Package client talks to a Sheaf server: projects, folders, documents, events, API keys and
-// webhooks. It needs nothing but the standard library.
+// Package client talks to a Sheaf server: projects, folders, documents, media, shares, events,
+// API keys and webhooks. It needs nothing but the standard library.
 //
 // Each noun is a field of [Client] with methods that are named alike: List (one page), All (every
 // record, page after page), Get, Create, Update, Delete. Ids, types of events, scopes and states
@@ -82,6 +82,7 @@ type Client struct {
 	Folders       Folders
 	Brandings     Brandings
 	Documents     Documents
+	Media         Media
 	Shares        Shares
 	Events        Events
 	Keys          Keys
@@ -109,7 +110,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
-	c.Shares = Shares{c}
+	c.Media, c.Shares = Media{c}, Shares{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil
 }

@@ -130,6 +130,10 @@ func (r *request) prepare(opts []Option) ([]byte, error) {
 		r.header.Set("Content-Type", "text/markdown; charset=utf-8")
 		return []byte(text), nil
 	}
+	if content, raw := r.body.(file); raw {
+		r.header.Set("Content-Type", "application/octet-stream")
+		return content, nil
+	}
 	r.header.Set("Content-Type", "application/json")
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -27,6 +27,7 @@ type Commands struct {
 	Folders        foldersCommands   `cmd:"" help:"Work with the folders of a server."`
 	Brandings      brandingsCommands `cmd:"" help:"Work with the brandings of a server."`
 	Documents      documentsCommands `cmd:"" help:"Work with the documents of a server."`
+	Media          mediaCommands     `cmd:"" help:"Work with the pictures and other files of a server."`
 	Shares         sharesCommands    `cmd:"" help:"Publish documents and projects of a server under an address."`
 	Search         searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
 	Events         eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
