@@ -39,6 +39,9 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	out := &diagnosis{Output: c.Output, p: p}
 	out.begin()
 	x := doctor.Examination{Now: p.Now(), Retention: settings.Retention}
+	if x.Media, err = p.media(settings.StoreSettings); err != nil {
+		return err
+	}
 	x.Box, err = p.boxOf(ctx, st, settings, out.tell)
 	if err == nil {
 		err = doctor.Examine(ctx, st, x, out.tell)

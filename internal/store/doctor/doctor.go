@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -67,6 +68,8 @@ type Examination struct {
 	Retention time.Duration
 	// Box opens secrets; nil: they are not looked at.
 	Box *seal.Box
+	// Media keeps the bytes of media; nil: they are not looked at.
+	Media media.Store
 }
 
 // Examine looks for whatever breaks a promise about the stored data, and calls tell for each
@@ -95,6 +98,9 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 	})
 	for i := 0; err == nil && i < len(ids); i++ {
 		err = look(func(p *patient) error { return p.workspace(ids[i]) })
+		if err == nil && x.Media != nil {
+			err = examineMedia(ctx, s, x.Media, ids[i], tell)
+		}
 	}
 	if err == nil {
 		err = ctx.Err()
