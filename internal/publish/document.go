@@ -46,11 +46,20 @@ func (v *visit) document() error {
 // documentID returns the document in the path. One that is not written as we write it, or that of a share
 // of one document, leads nowhere: every page has one address.
 func (v *visit) documentID() (sheaf.DocumentID, error) {
-	id := v.r.PathValue("document")
-	if known, ok := sheaf.ParseUUID(id); !ok || known != id || v.share.ResourceType != sheaf.ShareOfProject {
+	id, err := v.id("document")
+	if err != nil || v.share.ResourceType != sheaf.ShareOfProject {
 		return "", errNothing
 	}
 	return sheaf.DocumentID(id), nil
+}
+
+// id returns an identifier in the path, which is written as we write it.
+func (v *visit) id(name string) (string, error) {
+	id := v.r.PathValue(name)
+	if known, ok := sheaf.ParseUUID(id); !ok || known != id {
+		return "", errNothing
+	}
+	return id, nil
 }
 
 // showDocument shows a document that the share shows.
@@ -107,8 +116,16 @@ func (v *visit) refs(in sheaf.DocumentID, text *render.Page) (render.Refs, error
 
 // medium answers with a picture, or another file, that stands in the text of a document of the share.
 func (v *visit) medium() error {
-	ctx, id := v.r.Context(), v.r.PathValue("medium")
-	m, content, err := v.publisher.App.SharedMedium(ctx, v.share, sheaf.DocumentID(v.r.PathValue("document")), sheaf.MediumID(id),
+	ctx := v.r.Context()
+	in, err := v.id("document")
+	if err != nil {
+		return err
+	}
+	id, err := v.id("medium")
+	if err != nil {
+		return err
+	}
+	m, content, err := v.publisher.App.SharedMedium(ctx, v.share, sheaf.DocumentID(in), sheaf.MediumID(id),
 		func(text string) (bool, error) {
 			page, err := v.publisher.Render.Page(ctx, text)
 			return err == nil && slices.Contains(page.Media(), id), err

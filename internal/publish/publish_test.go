@@ -612,6 +612,10 @@ func TestPage_Media(t *testing.T) {
 			}
 			w.get(root+"/"+d+"/media/"+hidden).want(w, 404) // it stands in the text, and is not shown
 			w.get(root+"/"+d+"/media/"+d).want(w, 404)
+			for _, no := range []string{"nonsense", strings.ToUpper(d), "%00", strings.Repeat("a", 36)} {
+				w.get(root+"/"+no+"/media/"+shown).want(w, 404)
+				w.get(root+"/"+d+"/media/"+no).want(w, 404)
+			}
 		}
 		w.get(document+"/"+other+"/media/"+hidden).want(w, 404)
 		w.get(project+"/"+other+"/media/"+hidden).want(w, 200)
