@@ -1,21 +1,39 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test clients nodes texts proof proof-long fuzz bench bench-quick build package lint clean
+.PHONY: test race clients nodes cluster cluster-faults texts proof proof-long fuzz bench bench-quick plan plan-check build package lint clean
 
 test:
 	./scripts/test
 
-# What drives real clients: the recipes in an n8n, and the generators of clients. The first time npm installs n8n, 2.3 GB,
+# Every package under the race detector, also those that ./scripts/test watches in part: twice its time.
+race:
+	./scripts/test ./...
+
+# What drives real clients: the recipes and the nodes in an n8n, the generators of clients, the official client of MCP and its
+# inspector. The first time npm installs n8n, 2.3 GB,
 # into the user's cache folder: ten minutes or so.
 clients:
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestN8N -v ./test/recipes
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -v ./test/generators
+	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -v ./test/agents
+	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestClients -v ./test/clients
 	CGO_ENABLED=0 SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -run TestTus -v ./test/recipes
 
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:
 	cd test/nodes && SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=40m -parallel=1
+
+# A whole cluster on loopback, with the files that docs/deploy.md shows: PostgreSQL under Patroni and etcd, pgbouncer, Redis
+# with Sentinel, three nodes behind haproxy. It prints the addresses, and ends with Ctrl-C. As root.
+cluster: build
+	./scripts/cluster-packages
+	go run ./scripts/cluster -binary ./sheaf
+
+# What becomes of acknowledged writes and events when the parts of such a cluster are killed, frozen and cut off: some minutes.
+cluster-faults:
+	./scripts/cluster-packages
+	CGO_ENABLED=0 SHEAF_PROOF=proof SHEAF_TEST_REQUIRE=1 go test -count=1 -vet=off -timeout=0 -tags cluster -run TestCluster -v ./test/nodes
 
 # The texts that are hardest to render, and how long a processor works for each: no second.
 texts:
@@ -34,6 +52,14 @@ bench:
 
 bench-quick:
 	cd bench && go run . -quick
+
+# What a request and a delivery cost a node and PostgreSQL, measured anew, and the plan of `sheaf plan` held against runs of three
+# loads: five minutes. plan-check takes the figures as they are.
+plan:
+	cd bench && go run . -only plan -peer=false -measure
+
+plan-check:
+	cd bench && go run . -only plan -peer=false
 
 # Every fuzz target on a hundred thousand inputs.
 fuzz:

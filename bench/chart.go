@@ -36,7 +36,7 @@ func (r *results) chart() string {
 	var out strings.Builder
 	y := chartTop
 	for _, row := range r.Rows {
-		if row.Group == "growth" || row.Group == "process" || row.Conns != 64 {
+		if row.Group == "growth" || row.Group == "media" || row.Group == "process" || row.Conns != 64 {
 			continue
 		}
 		y = row.draw(&out, y) + rowGap

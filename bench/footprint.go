@@ -48,7 +48,7 @@ func (b *bench) binary() error {
 	}
 	r := b.begin(row{Work: "size of the binary", Group: "process", Unit: "MB"})
 	r.figure("sheaf").add(sample{value: float64(info.Size()) / megabyte})
-	r.atMost(30, r.figure("sheaf").Median, "< 30 MB")
+	r.atMost(40, r.figure("sheaf").Median, "< 40 MB")
 	b.keep(r)
 	return nil
 }
@@ -66,7 +66,7 @@ func (b *bench) idle() error {
 	now, _ := c.process.memory()
 	r := b.begin(row{Work: "resident memory, idle", Group: "process", Unit: "MB"})
 	r.figure("sheaf").add(sample{value: float64(now) / megabyte})
-	r.atMost(50, r.figure("sheaf").Median, "< 50 MB")
+	r.atMost(80, r.figure("sheaf").Median, "< 80 MB")
 	b.keep(r)
 	return end()
 }

@@ -25,10 +25,11 @@ func (b *bench) growthRows() {
 	b.try("subscriptions", b.subscriptions)
 	b.try("hold", b.hold)
 	b.try("search", b.search)
+	b.try("console", b.console)
 }
 
-// grown fills a database of its own and serves it; end stops and removes it.
-func (b *bench) grown(name string, fill func(store.Options) ([]owner, error)) (c *contender, end func() error, err error) {
+// grown fills a database of its own and serves it, with further flags; end stops and removes it.
+func (b *bench) grown(name string, fill func(store.Options) ([]owner, error), more ...string) (c *contender, end func() error, err error) {
 	data := b.dataDir(name)
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return nil, nil, err
@@ -38,7 +39,7 @@ func (b *bench) grown(name string, fill func(store.Options) ([]owner, error)) (c
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := b.startSheaf(name, data)
+	p, err := b.startSheaf(name, data, more...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -32,6 +32,8 @@ type bench struct {
 	body                  posted // a delivery of Sheaf
 	endpoint              *endpoint
 	fileSeen              bool // the size of the growth seed's file was measured
+	measures              bool // the figures of sheaf plan anew
+	postmaster            int  // the process of the last PostgreSQL that was started
 	// These are started once, when they are needed first.
 	onSQLite, onPostgres, peerServer *contender
 	running                          []*process
@@ -53,6 +55,8 @@ func dispatch(args []string) error {
 			return loadCommand()
 		case "limit":
 			return limitCommand(args[1], args[2], args[3])
+		case "files":
+			return filesCommand(args[1], args[2], args[3])
 		case "receive":
 			return receiveCommand(args[1], args[2], args[3], args[4])
 		case "post":
@@ -74,6 +78,7 @@ func runCommand(args []string) error {
 	conns := f.String("conns", "", "numbers of clients, such as 1,16,64")
 	f.DurationVar(&b.time, "time", 0, "the length of one sample")
 	f.IntVar(&b.rounds, "rounds", 3, "alternations")
+	f.BoolVar(&b.measures, "measure", false, "with -only plan: measure anew what sheaf plan calculates with")
 	keep := f.Bool("keep", false, "write results/latest.json and latest.svg")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -126,7 +131,7 @@ func (b *bench) choose(only, conns string) error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "text", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "search", "process", "memory"}
+	"many", "file", "large", "folder", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "memory", "plan"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 
@@ -134,7 +139,7 @@ func (b *bench) run() error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	for _, rows := range []func(){b.requestRows, b.deliveryRows, b.growthRows, b.footprintRows} {
+	for _, rows := range []func(){b.requestRows, b.deliveryRows, b.growthRows, b.publishRows, b.footprintRows, b.planRows} {
 		rows()
 	}
 	if n := len(b.results.Failed); n > 0 {

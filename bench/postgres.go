@@ -58,6 +58,7 @@ func (b *bench) servePostgres(cmd *exec.Cmd, port string) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
+	b.postmaster = cmd.Process.Pid
 	b.closers = append(b.closers, func() error {
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		return cmd.Wait()

@@ -97,14 +97,37 @@ const ticks = 100
 
 // cpu is the time that it has used, in user and kernel mode.
 func (p *process) cpu() time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	_, own, _ := cpuOf(p.cmd.Process.Pid)
+	return own
+}
+
+// cpuOf returns the parent of a process, the time that it has used, and the time that its children had used which are
+// gone.
+func cpuOf(pid int) (parent int, own, gone time.Duration) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
+	if len(fields) < 15 {
+		return 0, 0, 0
 	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * time.Second / ticks
+	number := func(i int) int64 {
+		n, _ := strconv.ParseInt(fields[i], 10, 64)
+		return n
+	}
+	return int(number(1)), time.Duration(number(11)+number(12)) * time.Second / ticks, time.Duration(number(13)+number(14)) * time.Second / ticks
+}
+
+// cpuOfTree is the time that a process and its children have used, those too that are gone: all of PostgreSQL.
+func cpuOfTree(pid int) time.Duration {
+	_, own, gone := cpuOf(pid)
+	all := own + gone
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	for _, name := range names {
+		child, _ := strconv.Atoi(filepath.Base(name))
+		if parent, own, gone := cpuOf(child); parent == pid {
+			all += own + gone
+		}
+	}
+	return all
 }
 
 // ownCPU is the time that this process has used.

@@ -22,7 +22,7 @@ type results struct {
 // row is one kind of work, done by each contender.
 type row struct {
 	Work    string
-	Group   string // requests, deliveries, growth, process
+	Group   string // requests, deliveries, growth, media, process
 	Conns   int    `json:",omitempty"`
 	Unit    string
 	Figures []*figure

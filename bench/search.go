@@ -40,7 +40,7 @@ func (b *bench) search() error {
 		return err
 	}
 	r := b.begin(row{Work: "search, first page", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
-	if err := b.searchAll(r, c, ""); err != nil {
+	if err := b.searchAll(r, c); err != nil {
 		return err
 	}
 	if b.peer {
@@ -56,6 +56,9 @@ func (b *bench) search() error {
 			r.atLeast(w.peer, "peer, "+name, name, name+": ≥ %g × the peer")
 		}
 	}
+	if err := b.searchBeside(c); err != nil {
+		return err
+	}
 	if err := b.searchLag(c); err != nil {
 		return err
 	}
@@ -69,12 +72,15 @@ func (b *bench) search() error {
 func wordOf(i int) string { return fmt.Sprintf("word of %d", searched/words[i].every) }
 
 // seedSearched fills a workspace with as many documents as are searched, and two small ones beside it.
-func seedSearched(o store.Options) ([]owner, error) {
-	owners, err := seed(o, size{3, 0, 0})
+func seedSearched(o store.Options) ([]owner, error) { return seedSpaces(o, searched, 100, 100) }
+
+// seedSpaces makes workspaces with so many documents of 2 KB each.
+func seedSpaces(o store.Options, documents ...int) ([]owner, error) {
+	owners, err := seed(o, size{len(documents), 0, 0})
 	if err != nil {
 		return nil, err
 	}
-	for i, n := range []int{searched, 100, 100} {
+	for i, n := range documents {
 		c, err := callerOf(o, owners[i].Workspace)
 		if err == nil {
 			err = seedTexts(o, c, n)
@@ -86,19 +92,37 @@ func seedSearched(o store.Options) ([]owner, error) {
 	return owners, nil
 }
 
-// searchAll measures each word, and the small workspace; the names of the figures begin with prefix.
-func (b *bench) searchAll(r *row, c *contender, prefix string) error {
+// searchAll measures each word.
+func (b *bench) searchAll(r *row, c *contender) error {
 	for range b.rounds {
 		for i, w := range words {
-			if err := b.searchFor(r, c, c.owners[0], w.word, prefix+wordOf(i)); err != nil {
+			if err := b.searchFor(r, c, c.owners[0], w.word, wordOf(i)); err != nil {
 				return err
 			}
 		}
-		if err := b.searchFor(r, c, c.owners[1], "sparrow", prefix+"workspace of 100 beside it"); err != nil {
+	}
+	return nil
+}
+
+// searchBeside measures a workspace of 100 documents beside the large one, and one of the same documents that is alone
+// on its server, in turns.
+func (b *bench) searchBeside(c *contender) error {
+	alone, end, err := b.grown("search-alone", func(o store.Options) ([]owner, error) { return seedSpaces(o, 100) })
+	if err != nil {
+		return err
+	}
+	r := b.begin(row{Work: "search, a workspace of 100", Group: "growth", Conns: 1, Unit: "ms", Note: "first page, beside 100,000 documents of another"})
+	for range b.rounds {
+		if err := b.searchFor(r, alone, alone.owners[0], "sparrow", "alone"); err != nil {
+			return err
+		}
+		if err := b.searchFor(r, c, c.owners[1], "sparrow", "beside"); err != nil {
 			return err
 		}
 	}
-	return nil
+	b.keep(r)
+	r.atMost(1.2, r.figure("beside").Median/r.figure("alone").Median, "beside ≤ 1.2 × alone")
+	return end()
 }
 
 // searchOnPostgres measures the same searches on a cluster of their own.
@@ -117,7 +141,7 @@ func (b *bench) searchOnPostgres() error {
 		return err
 	}
 	r := b.begin(row{Work: "search, first page, PostgreSQL", Group: "growth", Conns: 1, Unit: "ms", Note: "over 100,000 documents of 2 KB"})
-	if err := b.searchAll(r, &contender{name: onPostgres, process: p, owners: owners, options: o}, ""); err != nil {
+	if err := b.searchAll(r, &contender{name: onPostgres, process: p, owners: owners, options: o}); err != nil {
 		return err
 	}
 	b.keep(r)

@@ -119,6 +119,11 @@ func (p *process) callOnce(o owner, method, path, body string, out any) error {
 	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s %s %v", method, path, answer.Status, text, err)
 	}
+	return decode(text, out)
+}
+
+// decode reads an answer, unless out is nil.
+func decode(text []byte, out any) error {
 	if out == nil {
 		return nil
 	}

@@ -46,6 +46,8 @@ type Error struct {
 	Code    Code
 	Message string // for a person: what is wrong, and what to do
 	Field   string // of the body, or the parameter, that is wrong; empty where it is none or several
+	// Index is that of the operation of a batch that was refused, counted from 0; nil for anything else.
+	Index *int
 	// RequestID names the request in the server's log.
 	RequestID string
 	// RetryAfter is the pause that the server asked for; 0 when it did not.
@@ -77,10 +79,11 @@ func refusal(res *http.Response) *Error {
 		Error string `json:"error"`
 		Code  Code   `json:"code"`
 		Field string `json:"field"`
+		Index *int   `json:"index"`
 	}
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
 	if json.Unmarshal(text, &body) == nil && body.Code != "" {
-		e.Code, e.Message, e.Field = body.Code, body.Error, body.Field
+		e.Code, e.Message, e.Field, e.Index = body.Code, body.Error, body.Field, body.Index
 		return e
 	}
 	e.Message = fmt.Sprintf("%s answered %s, not as Sheaf does", res.Request.URL.Host, res.Status)

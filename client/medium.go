@@ -78,7 +78,7 @@ func (s Media) Get(ctx context.Context, id string, opts ...Option) (Medium, erro
 	return send[Medium](ctx, s.c, request{method: http.MethodGet, path: mediaPath + "/" + escape(id)}, opts)
 }
 
-// Upload stores a file of at most 10 MB. Larger ones go by tus, for which there are clients.
+// Upload stores a file of at most 10 MB. Larger ones go by UploadFrom.
 func (s Media) Upload(ctx context.Context, in NewMedium, content []byte, opts ...Option) (Medium, error) {
 	q := url.Values{}
 	set(q, "filename", in.Filename)
@@ -86,25 +86,42 @@ func (s Media) Upload(ctx context.Context, in NewMedium, content []byte, opts ..
 	return send[Medium](ctx, s.c, request{method: http.MethodPost, path: mediaPath, query: q, body: file(content)}, opts)
 }
 
-// Download writes the bytes of a medium to w. It is bounded by its context alone, as a file may be
-// of any size, and not repeated.
+// Download writes the bytes of a medium to w. It is bounded by its context alone, as a file may be of
+// any size, and repeated until the first byte has come.
 func (s Media) Download(ctx context.Context, id string, w io.Writer, opts ...Option) error {
 	r := request{method: http.MethodGet, path: mediaPath + "/" + escape(id) + "/content"}
 	if _, err := r.prepare(opts); err != nil {
 		return err
 	}
-	res, err := s.c.open(ctx, &s.c.http, r, nil)
+	res, err := s.openContent(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return refusal(res)
-	}
 	if _, err := io.Copy(w, res.Body); err != nil {
 		return fmt.Errorf("read the file from %s: %w", s.c.base, err)
 	}
 	return nil
+}
+
+// openContent asks for bytes, again where that may help, and returns the answer when they begin.
+func (s Media) openContent(ctx context.Context, r request) (*http.Response, error) {
+	for try := 0; ; try++ {
+		res, err := s.c.open(ctx, &s.c.http, r, nil)
+		if err == nil && res.StatusCode == http.StatusOK {
+			return res, nil
+		}
+		if err == nil {
+			err = refusal(res)
+			res.Body.Close()
+		}
+		if again, _ := r.repeatable(err); !again || try >= s.c.config.Retries || ctx.Err() != nil {
+			return nil, err
+		}
+		if err := s.c.pause(ctx, err, try); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Update changes the fields that are set, and returns the whole medium.

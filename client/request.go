@@ -134,6 +134,10 @@ func (r *request) prepare(opts []Option) ([]byte, error) {
 		r.header.Set("Content-Type", "application/octet-stream")
 		return content, nil
 	}
+	if part, raw := r.body.(piece); raw {
+		r.header.Set("Content-Type", "application/offset+octet-stream")
+		return part, nil
+	}
 	r.header.Set("Content-Type", "application/json")
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

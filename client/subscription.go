@@ -23,9 +23,19 @@ type Subscription struct {
 	LastError          *string    `json:"last_error"`
 	HeldCount          int        `json:"held_count"`   // deliveries that wait for Recover
 	HeaderNames        []string   `json:"header_names"` // of the headers; their values are not shown
+	// Filter says of what it gets events; nil: of everything.
+	Filter *Filter `json:"filter"`
 	// Secret signs the deliveries. It is in the answers of Create and RotateSecret alone, and nil
 	// there when the first answer was lost: rotate it then.
 	Secret *string `json:"secret"`
+}
+
+// Filter narrows a subscription to events of what lies in some projects or folders, or of some records.
+// An event that fits any of the ids, by the state before or after the change, passes.
+type Filter struct {
+	ProjectIDs  []string `json:"project_ids,omitempty"`  // the project itself and what is in it
+	FolderIDs   []string `json:"folder_ids,omitempty"`   // the folder itself and all below it
+	ResourceIDs []string `json:"resource_ids,omitempty"` // the record itself, its shares and files
 }
 
 // NewSubscription is a subscription to create.
@@ -34,6 +44,7 @@ type NewSubscription struct {
 	URL     string            `json:"url"` // https
 	Events  []string          `json:"events"`
 	Headers map[string]string `json:"headers,omitempty"` // sent with every delivery
+	Filter  *Filter           `json:"filter,omitempty"`  // nil: events of everything
 }
 
 // SubscriptionChange are the fields to change. Active(true) is how a deactivated one is used again;
@@ -44,6 +55,7 @@ type SubscriptionChange struct {
 	Events  Opt[[]string]          `json:"events,omitzero"`
 	Active  Opt[bool]              `json:"active,omitzero"`
 	Headers Opt[map[string]string] `json:"headers,omitzero"`
+	Filter  Opt[Filter]            `json:"filter,omitzero"` // in place of the one before; null: none
 }
 
 // TestResult is what came of a test event.
@@ -109,6 +121,37 @@ func (s Subscriptions) Test(ctx context.Context, id string, opts ...Option) (Tes
 // and at most 7 days.
 func (s Subscriptions) RotateSecret(ctx context.Context, id string, grace time.Duration, opts ...Option) (Subscription, error) {
 	return s.send(ctx, http.MethodPost, "/"+escape(id)+"/rotate-secret", map[string]any{"grace_seconds": int64(grace / time.Second)}, opts)
+}
+
+// Backfill is a span of time whose events a subscription is sent.
+type Backfill struct {
+	Since time.Time
+	Until time.Time // zero: to the end of the log; events of that time itself are not sent
+	// Delivered also sends what arrived already, and what the subscription never had: a new endpoint is
+	// given the past.
+	Delivered bool
+}
+
+// Backfill sends the events of a span of time that failed or are held, or all that the subscription wants,
+// and returns how many. It makes a request for each 10,000 events of the log.
+func (s Subscriptions) Backfill(ctx context.Context, id string, in Backfill, opts ...Option) (queued int, err error) {
+	body := map[string]any{"since": in.Since.UTC().Format(timeFormat), "delivered": in.Delivered}
+	if !in.Until.IsZero() {
+		body["until"] = in.Until.UTC().Format(timeFormat)
+	} else if !in.Delivered {
+		return s.Recover(ctx, id, in.Since, opts...)
+	}
+	for {
+		out, err := send[struct {
+			Queued int
+			Next   *string `json:"next_since"`
+		}](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/recover", body: body}, opts)
+		queued += out.Queued
+		if err != nil || out.Next == nil || *out.Next == body["since"] {
+			return queued, err
+		}
+		body["since"] = *out.Next
+	}
 }
 
 // Recover sends failed and held deliveries of events since then again, and returns how many there

@@ -28,6 +28,11 @@ const (
 	ShareCreated        EventType = "share.created"
 	ShareUpdated        EventType = "share.updated"
 	ShareDeleted        EventType = "share.deleted"
+
+	SubscriptionFailing     EventType = "subscription.failing"
+	SubscriptionDeactivated EventType = "subscription.deactivated"
+	SubscriptionReactivated EventType = "subscription.reactivated"
+
 	// WebhookTest is sent only when somebody tests the subscription.
 	WebhookTest EventType = "webhook.test"
 )

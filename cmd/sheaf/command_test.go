@@ -96,7 +96,7 @@ func TestOperator_RefusesWhatCannotBe(t *testing.T) {
 		{[]string{"workspace", "create", "--name", " ", "--plan", "pro"}, "name must not be empty"},
 		{[]string{"workspace", "create", "--name", "a\x00b", "--plan", "pro"}, "NUL"},
 		{[]string{"workspace", "create", "--name", "x", "--plan", "pro", "--owner-email", "nobody"}, "e-mail"},
-		{[]string{"workspace", "set-plan", "x", "pro"}, "not an id"},
+		{[]string{"workspace", "set-plan", "x", "pro"}, "neither an id nor the name of a workspace"},
 		{[]string{"workspace", "set-plan", unknown, "pro"}, "sheaf workspace list"},
 		{[]string{"key", "create", "--workspace", ws.ID, "--name", "k", "--scopes", "all"}, "free plan has no API keys"},
 		{[]string{"key", "create", "--workspace", unknown, "--name", "k", "--scopes", "all"}, "not found"},
@@ -170,7 +170,7 @@ func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
 	}
 	sheafCommand(t, "user", "invite", "ADA@example.com", "--workspace", ws.ID, "--data", data).fails(t, "a member already")
 	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin or member")
-	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", "nowhere", "--data", data).fails(t, "workspace nowhere not found")
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", "nowhere", "--data", data).fails(t, `"nowhere" is neither an id nor the name of a workspace`)
 	list := sheafCommand(t, "user", "list", "--data", data).succeeds(t)
 	if !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "Acme (owner)") || !strings.Contains(list, "none") {
 		t.Errorf("the list is %q", list)

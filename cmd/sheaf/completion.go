@@ -1,52 +1,65 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/alecthomas/kong"
-)
-
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash" help:"bash."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints a script that is made of the commands themselves, so that it knows them all.
+// Run prints a script that asks this program what may follow, each time that somebody presses the
+// key: so it never grows old, and knows the names of records too.
 func (c *completionCommand) Run(p *program) error {
-	var paths, words strings.Builder
-	describe(p.parser().Model.Node, "", &paths, &words)
-	return p.Print(fmt.Sprintf(bashCompletion, paths.String(), words.String()))
+	return p.Print(map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell])
 }
 
-// describe writes the patterns of the commands, and what may follow each.
-func describe(n *kong.Node, path string, paths, words *strings.Builder) {
-	var next []string
-	for _, child := range n.Children {
-		if child.Type != kong.CommandNode || child.Hidden {
-			continue
-		}
-		next = append(next, child.Name)
-		fmt.Fprintf(paths, "\t\t'%s %s') path=\"$path $word\" ;;\n", path, child.Name)
-		describe(child, path+" "+child.Name, paths, words)
-	}
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			next = append(next, "--"+f.Name)
-		}
-	}
-	fmt.Fprintf(words, "\t'%s') words='%s' ;;\n", path, strings.Join(next, " "))
-}
-
+// Bash hands over its line up to the cursor, because it takes words apart at colons and equals signs,
+// which scopes and flags have. What is suggested then begins after the last of these. A name with a
+// space is written as the shell reads it, unless a quotation mark was typed before it.
 const bashCompletion = `# bash completion for sheaf. Use it with: source <(sheaf completion bash)
 _sheaf() {
-	local cur=${COMP_WORDS[COMP_CWORD]} path='' words='' word
-	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-		case "$path $word" in
-%s		esac
-	done
-	case "$path" in
-%s	esac
-	COMPREPLY=($(compgen -W "$words" -- "$cur"))
+	local cur value taken
+	cur=${COMP_WORDS[COMP_CWORD]}
+	COMPREPLY=()
+	while IFS=$'\t' read -r value taken _; do
+		case $cur in
+		[\"\']*) COMPREPLY+=("$value") ;;
+		*) COMPREPLY+=("$(printf %q "${value:taken}")") ;;
+		esac
+	done < <("${COMP_WORDS[0]}" complete-words --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2>/dev/null)
 }
 complete -o default -F _sheaf sheaf
+`
+
+const zshCompletion = `#compdef sheaf
+# zsh completion for sheaf. Use it with: source <(sheaf completion zsh)
+# or write it into a file _sheaf in a folder of $fpath.
+_sheaf() {
+	local -a values shown
+	local value taken about
+	while IFS=$'\t' read -r value taken about; do
+		values+=("$value")
+		shown+=("$value${about:+  -- $about}")
+	done < <("${words[1]}" complete-words -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
+	if (( ${#values} )); then
+		compadd -l -d shown -a values
+	else
+		_files
+	fi
+}
+if [[ $funcstack[1] = _sheaf ]]; then
+	_sheaf "$@"
+else
+	compdef _sheaf sheaf
+fi
+`
+
+const fishCompletion = `# fish completion for sheaf. Use it with: sheaf completion fish | source
+function __sheaf_complete
+	set -l words (commandline -opc) (commandline -ct)
+	set -l found ($words[1] complete-words -- $words[2..] 2>/dev/null)
+	if test (count $found) -gt 0
+		string replace -r '\t\d+\t' '\t' -- $found
+	else
+		__fish_complete_path (commandline -ct)
+	end
+end
+complete -c sheaf -f -a '(__sheaf_complete)'
 `

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
@@ -32,6 +34,9 @@ func (c *configCommand) Run(p *program) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, u := range config.Unknown(p.Names()) {
+		fmt.Fprintln(p.Stderr, "sheaf: warning: "+u.String())
 	}
 	return problems
 }

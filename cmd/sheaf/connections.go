@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,15 @@ func (l *connections) Accept() (net.Conn, error) {
 type connection struct {
 	net.Conn
 	closed func()
+}
+
+// ReadFrom lets the kernel send a file by itself, without a copy, as it does on a connection that nobody
+// counts.
+func (c *connection) ReadFrom(r io.Reader) (int64, error) {
+	if kernel, ok := c.Conn.(io.ReaderFrom); ok {
+		return kernel.ReadFrom(r)
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, r)
 }
 
 // Close makes room for another.

@@ -52,6 +52,9 @@ func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
 	if _, err := io.WriteString(third, "x"); err != nil {
 		t.Error(err)
 	}
+	if _, ok := third.(io.ReaderFrom); !ok {
+		t.Error("the kernel cannot send files by itself on a connection that is counted")
+	}
 	if _, err := dial().Read(make([]byte, 1)); err == nil {
 		t.Error("one too many was served")
 	}

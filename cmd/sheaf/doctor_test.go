@@ -1,14 +1,20 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/store/doctor"
 )
 
 type finding struct {
@@ -90,11 +96,70 @@ func TestServe_ChecksTheStoredDataOnATimer(t *testing.T) {
 		sheaftest.Eventually(t, "the metrics show "+pattern, func() bool { return line.MatchString(body(t, "http://"+addr+"/metrics")) })
 	}
 	shows(`sheaf_doctor_violations 0`)
+	api := environment{"SHEAF_SERVER": s.url, "SHEAF_API_KEY": printedKey.FindString(s.stdout.String()), "HOME": t.TempDir()}
+	sheafWith(t, api, "some words", "media", "upload", "-").succeeds(t)
+	content := filepath.Join(data, mediaFolder, "content")
+	if err := os.Rename(content, content+" is away"); err != nil {
+		t.Fatal(err)
+	}
+	shows(`sheaf_doctor_violations 1`)
+	if err := os.Rename(content+" is away", content); err != nil {
+		t.Fatal(err)
+	}
+	shows(`sheaf_doctor_violations 0`)
 	shows(`sheaf_doctor_last_run_timestamp_seconds [0-9.e+]+`)
 	shows(`sheaf_doctor_duration_seconds [0-9.e-]+`)
 	alter(t, data, "UPDATE workspaces SET projects = 7")
 	shows(`sheaf_doctor_violations 1`)
 	if log := s.stderr.String(); !strings.Contains(log, "found a violation in the stored data") {
 		t.Errorf("the log lacks the violation: %s", log)
+	}
+}
+
+// D104: the timer looks at some files at a time, comes to all of them, and tells what is wrong until it is mended.
+func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t)
+	var keys []media.Key
+	for _, w := range []*apitest.Workspace{a.Workspace(sheaf.Business), a.Workspace(sheaf.Pro)} {
+		for i := range 7 {
+			content := fmt.Appendf(nil, "file %d", i)
+			w.Client("").POST("/api/v1/media", content, "Content-Type: text/plain").Want(t, 201)
+			keys = append(keys, media.Key{Workspace: string(w.ID), SHA256: sha256.Sum256(content)})
+		}
+	}
+	const each = 2
+	round := mediaRound{store: a.Store, files: a.Media, most: each, faulty: map[doctor.MediaPlace]bool{}}
+	told := func() (found []string) {
+		err := round.look(t.Context(), func(f doctor.Finding) { found = append(found, f.String()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := told(); len(found) > 0 {
+		t.Errorf("all is well, and found are %q", found)
+	}
+	for _, k := range []media.Key{keys[1], keys[9]} {
+		if err := a.Media.Remove(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	most := 0
+	for range len(keys)/each + 1 {
+		found := told()
+		if len(found) < most {
+			t.Errorf("found are %q, and %d were before", found, most)
+		}
+		most = len(found)
+	}
+	if most != 2 {
+		t.Errorf("after a round %d are found", most)
+	}
+	if err := a.Media.Put(t.Context(), keys[1], 6, strings.NewReader("file 1")); err != nil {
+		t.Fatal(err)
+	}
+	if found := told(); len(found) != 1 || !strings.Contains(found[0], keys[9].Workspace) {
+		t.Errorf("one is mended, and found are %q", found)
 	}
 }

@@ -3,18 +3,25 @@ package main
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/doctor"
 )
 
 // maxLoggedViolations bounds the log lines of one look at the stored data.
 const maxLoggedViolations = 20
+
+// maxMediaLooks is how many files are looked at before the first of them are, and how many of these then:
+// in a bucket each is a request. The next look goes on behind them.
+const maxMediaLooks = 5_000
 
 // doctorTimer looks at the stored data by and by, as `sheaf doctor` does, and keeps what it found
 // for the metrics; nil: never.
@@ -24,12 +31,13 @@ type doctorTimer struct {
 	now   func() time.Time
 	every time.Duration
 	x     doctor.Examination
+	media mediaRound
 
 	violations, last, took prometheus.Gauge
 }
 
 // doctorTimer returns nil where the operator wants no checks by the clock.
-func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, log *slog.Logger) *doctorTimer {
+func (p *program) doctorTimer(c *config.Settings, st *store.Store, files media.Store, w *webhooks, log *slog.Logger) *doctorTimer {
 	if c.DoctorEvery == 0 {
 		return nil
 	}
@@ -39,6 +47,7 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, w *webhooks, 
 		return g
 	}
 	return &doctorTimer{store: st, log: log, now: p.Now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
+		media:      mediaRound{store: st, files: files, most: maxMediaLooks, faulty: map[doctor.MediaPlace]bool{}},
 		violations: gauge("sheaf_doctor_violations", "How many violations the last check of the stored data on this node found."),
 		last:       gauge("sheaf_doctor_last_run_timestamp_seconds", "When this node last checked the stored data to the end."),
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
@@ -67,21 +76,24 @@ func (d *doctorTimer) run(ctx context.Context) error {
 	}
 }
 
-// look checks the stored data once, and logs the first violations.
+// look checks the stored data once, and some of the files of media, and logs the first violations.
 func (d *doctorTimer) look(ctx context.Context) error {
 	began, found := d.now(), 0
 	x := d.x
 	x.Now = began
-	err := doctor.Examine(ctx, d.store, x, func(f doctor.Finding) {
+	tell := func(f doctor.Finding) {
 		if f.Information {
 			return
 		}
 		if found++; found <= maxLoggedViolations {
 			d.log.Error("found a violation in the stored data", "check", f.Check, "workspace_id", f.Workspace, "text", f.Text)
 		}
-	})
-	if err != nil {
+	}
+	if err := doctor.Examine(ctx, d.store, x, tell); err != nil {
 		return err
+	}
+	if err := d.media.look(ctx, tell); err != nil {
+		d.log.Warn("could not look at all files of media", "error", err)
 	}
 	ended := d.now()
 	d.violations.Set(float64(found))
@@ -89,4 +101,60 @@ func (d *doctorTimer) look(ctx context.Context) error {
 	d.took.Set(ended.Sub(began).Seconds())
 	d.log.Info("checked the stored data", "violations", found, "duration_ms", ended.Sub(began).Milliseconds())
 	return nil
+}
+
+// mediaRound goes round the files of media, some at each look. It is for one goroutine.
+type mediaRound struct {
+	store *store.Store
+	files media.Store // nil: there are none
+	most  int
+	at    *doctor.MediaPlace // nil before the first look, which begins anywhere
+	// faulty has the places before media that lack something. They are looked at each time, so that
+	// a violation is told until it is mended.
+	faulty map[doctor.MediaPlace]bool
+}
+
+// maxFaulty bounds what is kept in mind.
+const maxFaulty = 1_000
+
+// look goes on by some files, and tells what is wrong with these and what still is with others.
+func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error {
+	if m.files == nil {
+		return nil
+	}
+	known := m.faulty
+	m.faulty = map[doctor.MediaPlace]bool{}
+	found := func(before doctor.MediaPlace, f doctor.Finding) {
+		if m.faulty[before] {
+			return // it is told already
+		}
+		if len(m.faulty) < maxFaulty {
+			m.faulty[before] = true
+		}
+		tell(f)
+	}
+	for place := range known {
+		if _, err := doctor.ExamineMedia(ctx, m.store, m.files, place, 1, found); err != nil {
+			maps.Copy(m.faulty, known)
+			return err
+		}
+	}
+	if m.at == nil {
+		place, err := doctor.RandomMediaPlace(ctx, m.store, rand.Int64N)
+		if err != nil {
+			return err
+		}
+		m.at = &place
+	}
+	return m.goOn(ctx, found)
+}
+
+// goOn looks at the next files, and when the last one was reached at the first ones, until it has looked
+// at as many as it may or has been round.
+func (m *mediaRound) goOn(ctx context.Context, found func(doctor.MediaPlace, doctor.Finding)) (err error) {
+	*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
+	if err == nil && *m.at == (doctor.MediaPlace{}) {
+		*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
+	}
+	return err
 }

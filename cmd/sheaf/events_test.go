@@ -11,10 +11,16 @@ func TestEvents_OnTheCommandLine(t *testing.T) {
 	first := r.id(t, "projects", "create", "first")
 	r.id(t, "projects", "create", "second")
 	all := r.list(t, "events", "list", "--type", "project.created", "--since", "1h")
-	if len(all) != 2 || all[0]["resource_id"] != first {
+	if len(all) != 2 || all[1]["resource_id"] != first { // the newest first
 		t.Fatalf("listed %v", all)
 	}
-	event := all[0]["id"].(string)
+	event := all[1]["id"].(string)
+	if newest := r.list(t, "events", "list", "--limit", "1"); len(newest) != 1 || newest[0]["id"] != all[0]["id"] {
+		t.Errorf("the newest: %v", newest)
+	}
+	if old := r.list(t, "events", "list", "--oldest-first", "--limit", "1"); len(old) != 1 || old[0]["id"] != event {
+		t.Errorf("the oldest: %v", old)
+	}
 	lacks(t, r.do(t, "events", "list", "--resource", first), event, "project.created", "first")
 	lacks(t, r.do(t, "events", "get", event), event, "first")
 	if after := r.list(t, "events", "list", "--after", event); len(after) != 1 {

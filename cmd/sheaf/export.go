@@ -17,23 +17,24 @@ import (
 type exportCommand struct {
 	storeFlags
 	cli.Output
-	Workspace string `required:"" placeholder:"ID" help:"Workspace to export."`
-	File      string `arg:"" help:"The file to write. It must not exist. - is standard output."`
+	workspaceFlag
+	WithoutMedia bool   `help:"Leave out media."`
+	File         string `arg:"" help:"The file to write. It must not exist. - is standard output."`
 }
 
 // Run writes a workspace as of one moment, also beside a running server.
 func (c *exportCommand) Run(ctx context.Context, p *program) error {
-	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
-	if err != nil {
-		return err
-	}
 	if c.File == "-" && c.JSON {
 		return errors.New("standard output cannot take the export and --json: name a file")
 	}
-	return c.operate(ctx, p, false, func(op app.Operator) error {
+	return c.operateWithMedia(ctx, p, func(op app.Operator) error {
+		id, err := c.find(ctx, op)
+		if err != nil {
+			return err
+		}
 		var count archive.Count
-		err := c.to(p, func(out io.Writer) (err error) {
-			count, err = archive.Write(ctx, op, id, out)
+		err = c.to(p, func(out io.Writer) (err error) {
+			count, err = archive.Write(ctx, op, id, out, !c.WithoutMedia)
 			return err
 		})
 		if err != nil || c.File == "-" {
@@ -86,6 +87,7 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
 	o.Int("versions", c.Versions)
+	o.Int("media", c.Media)
 	o.Int("shares", c.Shares)
 	o.Int("subscriptions", c.Subscriptions)
 }
@@ -93,11 +95,14 @@ func countFields(o *sheaf.Object, c archive.Count) {
 // recordCounts tells the numbers to a person.
 func recordCounts(c archive.Count) string {
 	past, looks := "", ""
+	if c.Media > 0 {
+		looks = fmt.Sprintf(" %d media,", c.Media)
+	}
 	if c.Versions > 0 {
 		past = fmt.Sprintf(" with %d past versions", c.Versions)
 	}
 	if c.Brandings > 0 {
-		looks = fmt.Sprintf(" %d brandings,", c.Brandings)
+		looks += fmt.Sprintf(" %d brandings,", c.Brandings)
 	}
 	shares := ""
 	if c.Shares > 0 {

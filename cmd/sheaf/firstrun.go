@@ -26,19 +26,19 @@ func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, 
 		return p.showAddresses(ctx, a, s, base)
 	}
 	if s.FirstRun == config.FirstRunPrint {
-		return p.Print(firstRunText(s, base, first))
+		return p.Print(p.firstRunText(s, base, first))
 	}
-	path, err := writeFirstRun(s.Data, firstRunText(s, base, first))
+	path, err := writeFirstRun(s.Data, p.firstRunText(s, base, first))
 	if err != nil {
 		// What was made is in the database, and each part can be had anew.
-		return fmt.Errorf("%s cannot be written (%w): get a link with %s and a key with sheaf key create %s --workspace %s", path, err, setupCommand(s, base), storeFlag(s), first.Workspace.ID)
+		return fmt.Errorf("%s cannot be written (%w): get a link with %s and a key with %s key create %s --workspace %s", path, err, p.setupCommand(s, base), p.called(), storeFlag(s), first.Workspace.ID)
 	}
 	return p.Print(path + "\n")
 }
 
 // setupCommand makes a new link of this very server, from whatever shell.
-func setupCommand(s *config.Settings, base string) string {
-	return "sheaf user setup-link " + storeFlag(s) + " --public-url " + base
+func (p *program) setupCommand(s *config.Settings, base string) string {
+	return p.called() + " user setup-link " + storeFlag(s) + " --public-url " + base
 }
 
 // storeFlag names the server's store. The address of a database has a password in it, and is not
@@ -61,7 +61,7 @@ func shellWord(s string) string {
 }
 
 // firstRunText is what the first start prints, once.
-func firstRunText(s *config.Settings, base string, first app.FirstRun) string {
+func (p *program) firstRunText(s *config.Settings, base string, first app.FirstRun) string {
 	return fmt.Sprintf(`Sheaf is ready. This is shown once:
 
   Set up the console   %s
@@ -74,7 +74,7 @@ Try it:
 
   curl -H 'Authorization: Bearer %s' %s/api/v1/me
 
-`, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), setupCommand(s, base), first.Key, base, first.Key, base)
+`, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), p.setupCommand(s, base), first.Key, base, first.Key, base)
 }
 
 // showAddresses is what every later start prints.
@@ -85,7 +85,7 @@ func (p *program) showAddresses(ctx context.Context, a *app.App, s *config.Setti
 		return err
 	}
 	if pending {
-		text += "The set-up is not finished. A new link: " + setupCommand(s, base) + "\n"
+		text += "The set-up is not finished. A new link: " + p.setupCommand(s, base) + "\n"
 	}
 	_ = p.Print(text) // a server without a standard output goes on without
 	return nil

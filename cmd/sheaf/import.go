@@ -25,10 +25,11 @@ type importCommand struct {
 	cli.Output
 	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, which seals the new secrets of subscriptions. Without it, the file in the data folder."`
 	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are special. Repeatable."`
-	Workspace        string   `required:"" placeholder:"ID" help:"Workspace to import into."`
-	FromLine         int      `default:"1" placeholder:"N" help:"Begin with this line: what is before it is already imported."`
-	DryRun           bool     `help:"Tell what would happen, and change nothing."`
-	File             string   `arg:"" type:"existingfile" help:"A file that sheaf export wrote, or another of its form."`
+	workspaceFlag
+	FromLine     int    `default:"1" placeholder:"N" help:"Begin with this line: what is before it is already imported."`
+	DryRun       bool   `help:"Tell what would happen, and change nothing."`
+	WithoutMedia bool   `help:"Leave out the media of the file."`
+	File         string `arg:"" type:"existingfile" help:"A file that sheaf export wrote, or another of its form."`
 }
 
 // Run reads the file twice: once to find whatever is wrong with it by itself before anything is
@@ -36,21 +37,24 @@ type importCommand struct {
 func (c *importCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
-	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
-	if err != nil {
-		return err
-	}
 	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR}.Load(p.Env)
 	if err != nil {
 		return err
 	}
 	rules := app.Webhooks{Guard: guard.New(settings.WebhookAllowCIDR), SignatureHeader: settings.SignatureHeader}
-	im := &archive.Import{File: c.File, Workspace: id, FromLine: c.FromLine, DryRun: c.DryRun, Now: p.Now}
+	im := &archive.Import{File: c.File, FromLine: c.FromLine, DryRun: c.DryRun, WithoutMedia: c.WithoutMedia, Now: p.Now}
 	if settings.DatabaseURL == "" {
 		im.Rest = rest
 	}
 	if err := im.Check(app.New(app.Config{Now: p.Now, Random: p.Random, Webhooks: rules}).Operator()); err != nil {
 		return err
+	}
+	files, err := p.media(settings.StoreSettings)
+	if err != nil {
+		return err
+	}
+	if files == nil && im.HasMedia {
+		return errors.New("the file has media, and there is no place for them: name a bucket with --media-url, as for the server, or leave them out with --without-media")
 	}
 	if err := needFolder(settings.StoreSettings, false); err != nil {
 		return err
@@ -60,6 +64,9 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
+	if im.Workspace, err = c.find(ctx, p.app(st).Operator()); err != nil {
+		return err
+	}
 	if im.HasSubscriptions && !c.DryRun {
 		if rules.Box, err = p.sealer(ctx, st, settings); err != nil {
 			return err
@@ -67,7 +74,7 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 	}
 	bar := newProgressBar(p.Stderr, im.Lines, p.Now)
 	im.Progress = bar.at
-	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Webhooks: rules}).Operator())
+	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files, Webhooks: rules}).Operator())
 	bar.clear()
 	if err == nil || im.Partly() {
 		return errors.Join(c.tell(p, im), err)

@@ -125,6 +125,12 @@ func documentLine(n int, project string) string {
 		testID(n), n, quoted(project), n, n, testID(7))
 }
 
+// filteredLine is a subscription that gets events of a project, a folder and a document alone.
+func filteredLine(n int, url string) string {
+	filter := fmt.Sprintf(`"filter":{"project_ids":[%q],"folder_ids":[%q],"resource_ids":[%q]},`, testID(100), testID(1), testID(1000))
+	return strings.Replace(subscriptionLine(n, url), `"created_at"`, filter+`"created_at"`, 1)
+}
+
 func subscriptionLine(n int, url string) string {
 	return fmt.Sprintf(`{"kind":"subscription","id":%q,"name":"Hook %d","url":%q,"events":["project.created","document.deleted"],"header_names":[],"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
 		testID(n), n, url)
@@ -133,15 +139,15 @@ func subscriptionLine(n int, url string) string {
 // workspaceFile is an export that has something of everything.
 func workspaceFile(t *testing.T) string {
 	lines := []string{folderLine(1, "Products", "project", ""), folderLine(2, "Brand", "branding", ""),
-		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3)),
-		brandingLine(50, "", false), brandingLine(51, testID(2), true)}
+		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3))}
 	for n := 100; n < 620; n++ {
 		lines = append(lines, projectLine(n, []string{"", testID(1), testID(4)}[n%3]))
 	}
 	for n := 1000; n < 1030; n++ {
 		lines = append(lines, documentLine(n, []string{"", testID(100 + n%600)}[n%2]))
 	}
-	return exportOf(t, append(lines, subscriptionLine(5000, "https://example.com/a"), subscriptionLine(5001, "https://example.com/b"))...)
+	return exportOf(t, append(lines, brandingLine(50, "", false), brandingLine(51, testID(2), true),
+		subscriptionLine(5000, "https://example.com/a"), filteredLine(5001, "https://example.com/b"))...)
 }
 
 // Export, import into an empty instance, export: the same bytes, between the engines too.
@@ -543,7 +549,7 @@ func TestExport_ReplacesNoFile(t *testing.T) {
 	in.workspace = createWorkspace(t, in.flags, "business").ID
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	got := in.run(t, "export", "--workspace", in.workspace, path, "--json").succeeds(t)
-	if want := fmt.Sprintf(`{"file":%q,"folders":0,"brandings":0,"projects":0,"documents":0,"versions":0,"shares":0,"subscriptions":0}`+"\n", path); got != want {
+	if want := fmt.Sprintf(`{"file":%q,"folders":0,"brandings":0,"projects":0,"documents":0,"versions":0,"media":0,"shares":0,"subscriptions":0}`+"\n", path); got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
 	if mode(t, path) != 0o600 {

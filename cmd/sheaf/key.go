@@ -15,18 +15,14 @@ import (
 type keyCreate struct {
 	storeFlags
 	cli.Output
-	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace; the key is its owner's."`
-	Name      string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters."`
-	Scopes    string `required:"" placeholder:"all|a,b,c" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Expires   string `placeholder:"24h" help:"After which time the key ends; without it, never."`
+	workspaceFlag
+	Name    string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. The key is the owner's of the workspace."`
+	Scopes  string `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
+	Expires string `placeholder:"24h" help:"After which time the key ends; without it, never."`
 }
 
 // Run makes the key and shows it, this once.
-func (c *keyCreate) Run(ctx context.Context, p *program) error {
-	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
-	if err != nil {
-		return err
-	}
+func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 	in := app.NewKey{Name: c.Name}
 	if in.Scopes, err = parseScopes(c.Scopes); err != nil {
 		return err
@@ -35,6 +31,10 @@ func (c *keyCreate) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
+		id, err := c.find(ctx, op)
+		if err != nil {
+			return err
+		}
 		k, err := op.CreateKey(ctx, id, in)
 		if err != nil {
 			return err
@@ -56,6 +56,14 @@ func (c *keyCreate) expiry(now time.Time) (*time.Time, error) {
 	}
 	at := now.Add(d).UTC().Truncate(time.Millisecond)
 	return &at, nil
+}
+
+// namedScopes are the scopes as --scopes takes them.
+func namedScopes(s sheaf.Scopes) string {
+	if len(s) == len(sheaf.AllScopes) {
+		return "all"
+	}
+	return strings.Join(s.Strings(), ",")
 }
 
 // parseScopes reads the scopes; "all" is every one.
@@ -85,15 +93,15 @@ func createdKey(k sheaf.NewKey) sheaf.Record {
 type keyList struct {
 	storeFlags
 	cli.Output
-	Workspace string `required:"" placeholder:"ID" help:"Id of the workspace."`
+	workspaceFlag
 }
 
 func (c *keyList) Run(ctx context.Context, p *program) error {
-	id, err := parseID[sheaf.WorkspaceID]("workspace", c.Workspace)
-	if err != nil {
-		return err
-	}
 	return c.operate(ctx, p, false, func(op app.Operator) error {
+		id, err := c.find(ctx, op)
+		if err != nil {
+			return err
+		}
 		keys, err := op.Keys(ctx, id)
 		if err != nil {
 			return err
@@ -110,15 +118,16 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 type keyRevoke struct {
 	storeFlags
 	cli.Output
-	ID string `arg:"" help:"Id of the key."`
+	workspaceFlag
+	ID string `arg:"" help:"Id of the key, or its name in the workspace."`
 }
 
 func (c *keyRevoke) Run(ctx context.Context, p *program) error {
-	id, err := parseID[sheaf.KeyID]("key", c.ID)
-	if err != nil {
-		return err
-	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
+		id, err := c.key(ctx, op)
+		if err != nil {
+			return err
+		}
 		k, err := op.RevokeKey(ctx, id)
 		if err != nil {
 			return err
@@ -127,11 +136,32 @@ func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// key returns the id as it is, or the key of the workspace that alone has the name.
+func (c *keyRevoke) key(ctx context.Context, op app.Operator) (sheaf.KeyID, error) {
+	if id, ok := sheaf.ParseUUID(c.ID); ok {
+		return sheaf.KeyID(id), nil
+	}
+	workspace, err := c.find(ctx, op)
+	if err != nil {
+		return "", err
+	}
+	keys, err := op.Keys(ctx, workspace)
+	if err != nil {
+		return "", err
+	}
+	known := make([]cli.Known, len(keys))
+	for i, k := range keys {
+		known[i] = cli.Known{ID: string(k.ID), Name: k.Name}
+	}
+	id, err := cli.Choose(known, c.ID, "key", "keys", "key list")
+	return sheaf.KeyID(id), err
+}
+
 // keyTable shows keys to a person.
 func keyTable(keys ...sheaf.Key) string {
 	return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
 		for _, k := range keys {
-			row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, strings.Join(k.Scopes.Strings(), ","))
+			row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, namedScopes(k.Scopes))
 		}
 	})
 }

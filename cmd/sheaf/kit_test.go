@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,8 +50,10 @@ func (e environment) lookup(name string) (string, bool) {
 	return v, ok
 }
 
+func (e environment) names() []string { return slices.Sorted(maps.Keys(e)) }
+
 func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program {
-	return &program{cli.Program{Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: e.lookup, Now: time.Now, Random: rand.Reader, Version: version}}
+	return &program{Program: cli.Program{Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: e.lookup, Names: e.names, Now: time.Now, Random: rand.Reader, Version: version}}
 }
 
 // sheafWith runs a command with an environment and a standard input. A server that starts although
@@ -168,10 +172,16 @@ type running struct {
 // start serves until the test ends, or stop is called.
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
+	return startWith(t, nil, args...)
+}
+
+// startWith is start with an environment.
+func startWith(t *testing.T, e environment, args ...string) *running {
+	t.Helper()
 	s := &running{ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	p := newProgram(nil, "", &s.stdout, &s.stderr)
+	p := newProgram(e, "", &s.stdout, &s.stderr)
 	go func() {
 		defer close(s.ended)
 		s.code = p.run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...))

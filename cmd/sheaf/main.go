@@ -3,11 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,12 +30,37 @@ const (
 func main() {
 	// Whatever the program writes, the database and backups too, is for its own user.
 	syscall.Umask(0o077)
-	p := &program{cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Now: time.Now, Random: rand.Reader, Version: version}}
+	p := &program{cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Names: variables, Now: time.Now, Random: rand.Reader, Version: version}, calledFrom(os.Executable())}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
 }
 
+// variables are the names of the environment's variables.
+func variables() []string {
+	var names []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
 // program is what the commands get from outside.
-type program struct{ cli.Program }
+type program struct {
+	cli.Program
+	name string // by which a shell calls it; empty for the usual one
+}
+
+// called is how a shell calls this program, for the hints that somebody types.
+func (p *program) called() string { return cmp.Or(p.name, "sheaf") }
+
+// calledFrom is the name for a program at that path. What go run has built is in Go's cache, and nobody finds
+// it by name: whoever has only cloned the repository goes on with go run.
+func calledFrom(path string, err error) string {
+	if err == nil && strings.Contains(path, "go-build") {
+		return "go run ./cmd/sheaf"
+	}
+	return ""
+}
 
 // run does what the arguments say and returns the code to end with. The end of ctx asks it to stop
 // in order.
@@ -45,6 +72,7 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 		return p.explain(parser, err)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
+	p.warnOfVariables(command.Selected())
 	if err := command.Run(p, &p.Program); err != nil {
 		p.report(err)
 		return exitFailed
@@ -66,16 +94,18 @@ func usual(args []string) []string {
 	return args
 }
 
-// explain shows how the command is used, and what was wrong.
-func (p *program) explain(parser *kong.Kong, err error) int {
-	var parse *kong.ParseError
-	if errors.As(err, &parse) {
-		parser.Stdout = p.Stderr
-		_ = parse.Context.PrintUsage(false)
-		fmt.Fprintln(p.Stderr)
+// warnOfVariables tells of variables of the environment that look like settings and are none. The
+// server and sheaf config tell of them all, and by the log; other commands only of what looks like a
+// slip of the finger, because scripts have variables of their own.
+func (p *program) warnOfVariables(command *kong.Node) {
+	if command == nil || command.Hidden || command.Name == "serve" || command.Name == "config" {
+		return
 	}
-	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(err.Error()))
-	return exitUsage
+	for _, u := range config.Unknown(p.Names()) {
+		if u.Meant != "" {
+			fmt.Fprintln(p.Stderr, "sheaf: warning: "+u.String())
+		}
+	}
 }
 
 // report says in one line why the command failed; wrong settings get a line each.

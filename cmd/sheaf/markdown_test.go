@@ -3,7 +3,6 @@ package main
 import (
 	"archive/zip"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,21 +24,11 @@ func (r *remote) another(t *testing.T) *remote {
 	return &remote{r.API, w, env}
 }
 
-// markdownOf reads the files of a folder by their paths.
+// markdownOf reads the Markdown files of a folder by their paths.
 func markdownOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".markdown" {
-			return err
-		}
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		out[name] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := filesOf(t, dir)
+	maps.DeleteFunc(out, func(name, _ string) bool { return filepath.Ext(name) != ".md" && filepath.Ext(name) != ".markdown" })
 	return out
 }
 
@@ -82,7 +71,7 @@ func TestMarkdown_AVaultIsImported(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	got := r.json(t, "import-markdown", fixtures+"obsidian", "--source", "vault")
-	counts(t, got, map[string]float64{"created": 4, "updated": 0, "trashed": 0, "pictures": 2, "other_files": 1})
+	counts(t, got, map[string]float64{"created": 4, "updated": 0, "trashed": 0, "uploaded": 1, "pictures": 0, "other_files": 0})
 	lacks(t, r.do(t, "folders", "tree", "--projects"), "Projects/", "└── Sheaf  (2 documents)", "vault  (1 document)", "Daily  (1 document)")
 
 	ideas := r.documentOf(t, "vault:Projects/Sheaf/Ideas.md")
@@ -204,10 +193,8 @@ func TestMarkdown_RoundTrip(t *testing.T) {
 	if _, there := first["Team- notes/a-b/same (2).md"]; !there || first["README (2).md"] != "---\ntitle: README\n---\n\n" {
 		t.Errorf("exported %q", slices.Sorted(maps.Keys(first)))
 	}
-	dir := t.TempDir()
-	for name, text := range first {
-		putFile(t, dir, name, text)
-	}
+	dir := filepath.Join(t.TempDir(), "copy")
+	r.do(t, "export-markdown", dir)
 	other := r.another(t)
 	other.json(t, "import-markdown", dir, "--source", "copy")
 	if second := other.exported(t); !maps.Equal(first, second) {
@@ -283,7 +270,7 @@ func TestMarkdown_AnArchive(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	counts(t, r.json(t, "import-markdown", path, "--source", "outline"), map[string]float64{"created": 4, "pictures": 2, "other_files": 2})
+	counts(t, r.json(t, "import-markdown", path, "--source", "outline"), map[string]float64{"created": 4, "uploaded": 2, "pictures": 0, "other_files": 0})
 	want := markdownOf(t, fixtures+"outline")
 	// Links are written in one way.
 	want["Engineering/Onboarding.md"] = strings.ReplaceAll(want["Engineering/Onboarding.md"], "(./", "(")

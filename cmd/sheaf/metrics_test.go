@@ -77,7 +77,8 @@ func metricsPage(t *testing.T) map[string]bool {
 func TestMetrics_AreAllDescribed(t *testing.T) {
 	t.Parallel()
 	addr := freeAddress(t)
-	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--doctor-every", "24h", "--redis-url", redistest.Start(t).URL())
+	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--doctor-every", "24h", "--redis-url", redistest.Start(t).URL(),
+		"--smtp-url", "smtp://127.0.0.1:1?from=sheaf@example.com")
 	status(t, s.url+"/healthz", "")
 	described := metricsPage(t)
 	exported := map[string]bool{}

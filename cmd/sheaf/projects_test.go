@@ -29,9 +29,9 @@ func TestProjects_OnTheCommandLine(t *testing.T) {
 	}
 	lacks(t, r.do(t, "projects", "delete", id), "deleted", id)
 	sheafWith(t, r.env, "", "projects", "get", id).fails(t, "project not found")
-	for _, list := range []string{"projects", "folders", "documents", "webhooks"} {
+	for list, noun := range map[string]string{"projects": "project", "folders": "folder", "documents": "document", "webhooks": "subscription"} {
 		for _, verb := range []string{"get", "delete"} {
-			sheafWith(t, r.env, "", list, verb, "Handbook").fails(t, `"Handbook" is not an id: sheaf `+list+` list shows them`)
+			sheafWith(t, r.env, "", list, verb, "Handbook").fails(t, `"Handbook" is neither an id nor the name of a `+noun+`: sheaf `+list+` list shows them`)
 		}
 	}
 }
@@ -76,6 +76,11 @@ func TestRemote_FailsInOneLine(t *testing.T) {
 	run("projects", "list", "--api-key", "nonsense").fails(t, "API key")
 	run("projects", "list", "--server", "nonsense").fails(t, "--server", "http://127.0.0.1:8080")
 	run("projects", "list", "--server", "http://127.0.0.1:1").fails(t, "nothing answers at http://127.0.0.1:1", "sheaf serve")
+	if got := run("import-markdown", fixtures+"obsidian", "--source", "s", "--server", "http://127.0.0.1:1"); strings.Contains(got.stderr, "again in") {
+		t.Errorf("an import waits for a server that was never there: %s", got.stderr)
+	} else {
+		got.fails(t, "nothing answers at http://127.0.0.1:1", "sheaf serve")
+	}
 	run("events", "list", "--since", "yesterday").fails(t, "--since", "2h")
 	run("events", "publish", "media.uploaded", "x", "--payload", "{").fails(t, "--payload")
 	if got := run("projects", "list", "--nonsense"); got.code != exitUsage || got.stdout != "" {

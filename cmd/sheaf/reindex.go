@@ -17,7 +17,7 @@ import (
 const reindexLook = 200 * time.Millisecond
 
 func (p *program) index(s config.StoreSettings, st *store.Store, log *slog.Logger) *search.Index {
-	return search.New(search.Config{Store: st, Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), Log: log, Now: p.Now})
+	return search.New(search.Config{Store: st, Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), DirectURL: s.DatabaseDirectURL.Reveal(), Log: log, Now: p.Now})
 }
 
 type reindexCommand struct {
@@ -47,7 +47,7 @@ func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 	}
 	served, release := isServed(settings)
 	defer release()
-	index := search.New(search.Config{Store: st, Folder: settings.Data, DatabaseURL: settings.DatabaseURL.Reveal(), Now: p.Now, Beside: served})
+	index := search.New(search.Config{Store: st, Folder: settings.Data, DatabaseURL: settings.DatabaseURL.Reveal(), DirectURL: settings.DatabaseDirectURL.Reveal(), Now: p.Now, Beside: served})
 	defer index.Close()
 	n, err := c.await(ctx, index, served, asked)
 	if err != nil {

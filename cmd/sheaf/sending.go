@@ -13,6 +13,7 @@ import (
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/guard"
+	"sheaf.dev/internal/mail"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -61,6 +62,19 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 		log.Warn("could not read this machine's own addresses, so deliveries may reach them; a sandbox must allow AF_NETLINK", "error", err)
 	}
 	return d
+}
+
+// mailer makes what tells people by mail of webhooks that fail; nil where no server of mail is named.
+func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *slog.Logger) (*mail.Mailer, error) {
+	if s.SMTP == nil {
+		return nil, nil
+	}
+	roots, err := config.Roots(s.WebhookCAs)
+	if err != nil {
+		return nil, err
+	}
+	return mail.New(mail.Config{Store: st, Log: log, Now: p.Now, Base: base, Server: mail.Server{Host: s.SMTP.Host, Port: s.SMTP.Port, TLS: s.SMTP.TLS,
+		User: s.SMTP.User, Password: s.SMTP.Password.Reveal(), From: s.SMTP.From, Roots: roots}}), nil
 }
 
 // sweeper makes the chores by the clock.

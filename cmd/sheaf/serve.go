@@ -19,6 +19,8 @@ import (
 	"sheaf.dev/internal/console"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/mcp"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/render"
@@ -95,13 +97,14 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listener.Close()
+	base := baseURL(settings, listener.Addr().String())
 	files, err := p.media(settings.StoreSettings)
 	if err != nil {
 		return err
 	}
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Webhooks: hooks.rules(settings),
-		Address: baseURL(settings, listener.Addr().String()), MaxMedium: settings.MediaMax, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
-	s, err := p.newServer(settings, st, index, a, hooks, log, lines, listener)
+		Address: base, MaxMedium: settings.MediaMax, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+	s, err := p.newServer(settings, st, files, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
 	}
@@ -110,10 +113,16 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	if err := p.firstRun(ctx, a, settings, baseURL(settings, listener.Addr().String())); err != nil {
+	if err := p.firstRun(ctx, a, settings, base); err != nil {
 		return err
 	}
+	if err := a.Operator().AnnounceAddress(ctx, base); err != nil {
+		log.Warn("the address of this server was not kept: sheaf user setup-link and invite do not know it", "error", err)
+	}
 	warnOfOpenFiles(settings, log)
+	for _, u := range config.Unknown(p.Names()) {
+		log.Warn("a variable of the environment is no setting", "name", u.Name, "meant", u.Meant)
+	}
 	fmt.Fprintf(p.Stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
@@ -180,20 +189,21 @@ type worker struct {
 
 // newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
 // the chores and the metrics.
-func (p *program) newServer(c *config.Settings, st *store.Store, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
+func (p *program) newServer(c *config.Settings, st *store.Store, files media.Store, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
 		return nil, err
 	}
 	texts := render.New(render.Options{ImageHosts: c.ImageHosts})
 	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts,
-		Address: baseURL(c, l.Addr().String()), Admit: shared.people(c.RateLimit)})
+		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit)})
 	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.readers()})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts, Pages: pages,
+		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts, Pages: pages, Memory: w.memory,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
 	})
+	agents := mcp.New(mcp.Config{App: a, Log: log, Version: version, Enter: api.Enter, Refuse: api.Refuse, PublicURL: c.PublicURL, Requests: requests})
 	st.OnCommit(wake(api, pages))
 	// The edges side by side. Another is mounted by a line here.
 	entrance := front.New(front.Config{Log: log, Now: p.Now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests},
@@ -201,6 +211,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 		front.Mount{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
 		front.Mount{Edge: shares, Name: "share", Paths: publish.Paths},
+		front.Mount{Edge: agents, Name: mcp.Path, Paths: []string{mcp.Path}},
 	)
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
@@ -208,6 +219,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 	sweeper := p.sweeper(c, st, a, log)
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
+		{name: "schema watch", run: watchSchema(st)},
 		{name: "key usage", run: api.Run},
 		{name: "views of shares", run: shares.Run},
 		{name: "charts", run: charts(counts, a, pages, log)},
@@ -215,10 +227,17 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 		{name: "chores", run: sweeper.Run, withSignal: true},
 		{name: "index of search", run: index.Run, withSignal: true},
 	}
+	letters, err := p.mailer(c, st, baseURL(c, l.Addr().String()), log)
+	if err != nil {
+		return nil, err
+	}
+	if letters != nil {
+		s.workers = append(s.workers, worker{name: "mail", run: letters.Run, withSignal: true})
+	}
 	if shared != nil {
 		s.workers = append(s.workers, worker{name: "shared limits", run: shared.run})
 	}
-	doctor := p.doctorTimer(c, st, w, log)
+	doctor := p.doctorTimer(c, st, files, w, log)
 	if doctor != nil {
 		s.workers = append(s.workers, worker{name: "doctor", run: doctor.run, withSignal: true})
 	}
@@ -227,7 +246,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, index *search.I
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, load{entrance, api, requests, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

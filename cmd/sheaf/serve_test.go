@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
@@ -65,6 +66,18 @@ func TestServe_HintsAreWordsOfAShell(t *testing.T) {
 	for path, want := range map[string]string{"./data": "./data", "/var/lib/sheaf": "/var/lib/sheaf", "my data": "'my data'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "": "''"} {
 		if got := shellWord(path); got != want {
 			t.Errorf("%q is shown as %s", path, got)
+		}
+	}
+}
+
+// Who has only cloned the repository is told to go on with go run.
+func TestServe_HintsNameWhatTheShellHas(t *testing.T) {
+	s := &config.Settings{}
+	s.Data = "./data"
+	for path, want := range map[string]string{"/usr/bin/sheaf": "sheaf", "/root/.cache/go-build/0b/0b5e-d/sheaf": "go run ./cmd/sheaf", "/tmp/go-build2100800202/b001/exe/sheaf": "go run ./cmd/sheaf"} {
+		p := &program{name: calledFrom(path, nil)}
+		if got := p.setupCommand(s, "http://127.0.0.1:8080"); got != want+" user setup-link --data ./data --public-url http://127.0.0.1:8080" {
+			t.Errorf("at %s it says %s", path, got)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
-	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
 
@@ -39,12 +38,30 @@ func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act fu
 	return act(p.app(st).Operator())
 }
 
+// operateWithMedia is operate, without writing into a new folder, for what needs the bytes of media.
+func (f storeFlags) operateWithMedia(ctx context.Context, p *program, act func(app.Operator) error) error {
+	settings, err := f.Load(p.Env)
+	if err != nil {
+		return err
+	}
+	files, err := p.media(settings)
+	if err != nil {
+		return err
+	}
+	st, err := f.open(ctx, p, false)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return act(app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files}).Operator())
+}
+
 func (p *program) app(st *store.Store) *app.App {
 	return app.New(app.Config{Store: st, Now: p.Now, Random: p.Random})
 }
 
 func storeOptions(s config.StoreSettings) store.Options {
-	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal()}
+	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), DirectURL: s.DatabaseDirectURL.Reveal()}
 }
 
 // needFolder makes the data folder for a command that writes, and refuses one that only reads when
@@ -92,13 +109,4 @@ func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
 		return nil, err
 	}
 	return st, nil
-}
-
-// parseID returns the identifier in lower case.
-func parseID[T ~string](what, s string) (T, error) {
-	id, ok := sheaf.ParseUUID(s)
-	if !ok {
-		return "", sheaf.Invalidf("%s: %q is not an id such as 0198c0de-0000-7000-8000-000000000000", what, sheaf.Clip(s))
-	}
-	return T(id), nil
 }

@@ -76,16 +76,22 @@ func (p *program) askPassword(terminal int) (string, error) {
 
 // addressFlags are the settings of the server that links begin with.
 type addressFlags struct {
-	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server."`
+	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server, where it is not the one that runs."`
 	PublicURL *string `placeholder:"https://..." help:"Address that users reach the service under."`
 }
 
 // base returns the beginning of links. The address is one of the server's settings, so they are
-// looked for where the server looks.
-func (a addressFlags) base(p *program, s storeFlags) (string, error) {
+// looked for where the server looks. Where nothing says it here, it is the one under which a server of
+// this store said last that it is reached.
+func (a addressFlags) base(ctx context.Context, p *program, s storeFlags, op app.Operator) (string, error) {
 	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.Env)
 	if err != nil {
 		return "", err
+	}
+	if settings.Default("addr") && settings.Default("public-url") {
+		if said, err := op.ServerAddress(ctx); err != nil || said != "" {
+			return said, err
+		}
 	}
 	if settings.PublicURL == nil && strings.HasSuffix(settings.Addr, ":0") {
 		return "", errors.New("the server's port is not known: give the address that it listens on with --addr, or --public-url")
@@ -101,11 +107,11 @@ type userSetupLink struct {
 }
 
 func (c *userSetupLink) Run(ctx context.Context, p *program) error {
-	base, err := c.base(p, c.storeFlags)
-	if err != nil {
-		return err
-	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
+		base, err := c.base(ctx, p, c.storeFlags, op)
+		if err != nil {
+			return err
+		}
 		link, err := op.SetupLink(ctx)
 		if err != nil {
 			return err
@@ -127,9 +133,9 @@ type userInvite struct {
 	storeFlags
 	cli.Output
 	addressFlags
-	Email     string `arg:"" help:"E-mail of who is invited. No mail is sent."`
-	Workspace string `required:"" placeholder:"ID" help:"Workspace to join."`
-	Role      string `default:"member" help:"owner, admin or member."`
+	workspaceFlag
+	Email string `arg:"" help:"E-mail of who is invited. No mail is sent."`
+	Role  string `default:"member" values:"owner,admin,member" help:"owner, admin or member."`
 }
 
 func (c *userInvite) Run(ctx context.Context, p *program) error {
@@ -137,12 +143,16 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	base, err := c.base(p, c.storeFlags)
-	if err != nil {
-		return err
-	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
-		i, err := op.Invite(ctx, sheaf.WorkspaceID(c.Workspace), c.Email, role)
+		base, err := c.base(ctx, p, c.storeFlags, op)
+		if err != nil {
+			return err
+		}
+		id, err := c.find(ctx, op)
+		if err != nil {
+			return err
+		}
+		i, err := op.Invite(ctx, id, c.Email, role)
 		if err != nil {
 			return err
 		}

@@ -9,12 +9,51 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
+// workspaceFlag names a workspace. Where there is only one, nobody needs to.
+type workspaceFlag struct {
+	Workspace string `placeholder:"ID|NAME" complete:"workspaces" help:"Id or name of the workspace; not needed where there is only one."`
+}
+
+// find returns the workspace that is meant, or says which there are.
+func (f workspaceFlag) find(ctx context.Context, op app.Operator) (sheaf.WorkspaceID, error) {
+	if f.Workspace != "" {
+		return findWorkspace(ctx, op, f.Workspace)
+	}
+	all, err := op.Workspaces(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(all) == 0:
+		return "", sheaf.Invalidf("there is no workspace yet: make one with sheaf workspace create")
+	case len(all) > 1:
+		return "", sheaf.Invalidf("there are %d workspaces: say which with --workspace; sheaf workspace list shows them", len(all))
+	}
+	return all[0].ID, nil
+}
+
+// findWorkspace returns the id as it is, or the workspace that alone has the name.
+func findWorkspace(ctx context.Context, op app.Operator, text string) (sheaf.WorkspaceID, error) {
+	if id, ok := sheaf.ParseUUID(text); ok {
+		return sheaf.WorkspaceID(id), nil
+	}
+	all, err := op.Workspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	known := make([]cli.Known, len(all))
+	for i, w := range all {
+		known[i] = cli.Known{ID: string(w.ID), Name: w.Name}
+	}
+	id, err := cli.Choose(known, text, "workspace", "workspaces", "workspace list")
+	return sheaf.WorkspaceID(id), err
+}
+
 // workspaceCreate is sheaf workspace create.
 type workspaceCreate struct {
 	storeFlags
 	cli.Output
 	Name       string `required:"" placeholder:"NAME" help:"Name of the workspace, 1 to 200 characters."`
-	Plan       string `required:"" placeholder:"PLAN" help:"Its plan: free, pro or business."`
+	Plan       string `required:"" placeholder:"PLAN" values:"free,pro,business" help:"Its plan: free, pro or business."`
 	Personal   bool   `help:"Make it one user's own: its events carry no workspace."`
 	OwnerEmail string `placeholder:"EMAIL" help:"E-mail of its owner: a known user's, or a new one's. Without it the owner has none."`
 }
@@ -42,20 +81,20 @@ func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
 type workspaceSetPlan struct {
 	storeFlags
 	cli.Output
-	ID   string `arg:"" help:"Id of the workspace."`
-	Plan string `arg:"" help:"free, pro or business."`
+	ID   string `arg:"" complete:"workspaces" help:"Id or name of the workspace."`
+	Plan string `arg:"" values:"free,pro,business" help:"free, pro or business."`
 }
 
 func (c *workspaceSetPlan) Run(ctx context.Context, p *program) error {
-	id, err := parseID[sheaf.WorkspaceID]("workspace", c.ID)
-	if err != nil {
-		return err
-	}
 	plan, err := sheaf.ParsePlan(c.Plan)
 	if err != nil {
 		return err
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
+		id, err := findWorkspace(ctx, op, c.ID)
+		if err != nil {
+			return err
+		}
 		ws, err := op.SetPlan(ctx, id, plan)
 		if err != nil {
 			return err

@@ -8,11 +8,12 @@ import (
 )
 
 // This file is the gate. A method that acts for somebody takes a Caller, and reaches the store by
-// read, write or cascade alone: each of them is told what the caller must be allowed, and asks
+// read, write, writeWhole or cascade alone: each of them is told what the caller must be allowed, and asks
 // before it does anything. So no method can forget to ask.
 //
 //	method(Caller) ──▶ read ──────▶ ask ──▶ one snapshot
 //	               ──▶ write ─────▶ ask ──▶ transaction: lock the workspace, ask again, act
+//	               ──▶ writeWhole ▶ ask ──▶ the same, perhaps in its turn among the heavy ones
 //	               ──▶ cascade ───▶ ask ──▶ the same, once for each of its transactions
 //
 //	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate

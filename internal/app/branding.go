@@ -213,8 +213,11 @@ func (a *App) DefaultBranding(ctx context.Context, c Caller) (*sheaf.Branding, e
 
 // SetDefaultBranding says which branding shares take that name none, or with nil that there is none.
 // The branding must exist (NotFound), and choosing one needs the plan of brandings (PLAN_REQUIRED).
-func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.BrandingID) error {
+func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.BrandingID, was sheaf.Opt[sheaf.BrandingID]) error {
 	return do(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) error {
+		if err := seen(was, w.ws.DefaultBranding); err != nil {
+			return err
+		}
 		if id != nil {
 			if _, err := w.Branding(w.ws.ID, *id); err != nil {
 				return err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"sheaf.dev/internal/failpoint"
@@ -104,6 +105,30 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 	}
 }
 
+// writeWhole is write for what may change many records and must be one transaction even so. act is
+// called as a light one first; when it returns errHeavy, again when this workspace has its turn among
+// the heavy ones.
+func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work, s stage) (T, error)) (T, error) {
+	out, err := write(ctx, a, c, needs, fault, func(w *work) (T, error) { return act(w, light) })
+	if !errors.Is(err, errHeavy) {
+		return out, err
+	}
+	leave, err := a.store.TurnOfHeavy(ctx, c.Workspace)
+	if err != nil {
+		return out, err
+	}
+	defer leave()
+	err = a.store.WriteHeavyIn(ctx, c.Workspace, func(tx *store.Tx) (err error) {
+		out, err = perform(tx, a, c, needs, func(w *work) (T, error) { return act(w, heavy) })
+		return err
+	})
+	return out, err
+}
+
+// errHeavy is returned by what writeWhole runs, before it has changed anything, when there is more to do
+// than a write that waits for no turn may.
+var errHeavy = errors.New("this is for a transaction among the heavy ones")
+
 // portion returns how many of the n records that are left this transaction of a cascade may change:
 // all of them, a chunk, or none, when there are too many for one that has not waited for its turn.
 func (w *work) portion(at stage, n int64) int64 {
@@ -139,8 +164,8 @@ func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (to
 
 // flush writes the events so far, when they are many.
 func (w *work) flush() error {
-	if len(w.events) < flushEvents {
-		return nil
+	if len(w.events) < flushEvents || w.misplaced != nil {
+		return w.misplaced
 	}
 	err := w.AppendEvents(&w.ws, w.events)
 	clear(w.events)

@@ -243,10 +243,16 @@ func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.
 		f.Delivery, f.Reason = &d, reasonOf(d)
 	case e.Number <= s.SinceEvent:
 		f.Reason = "the subscription was created after this event"
+	case e.Concerns(s):
+		f.Reason = "a subscription does not get events about itself"
 	case !s.Wants(e.Type):
 		f.Reason = "the subscription is not subscribed to " + string(e.Type)
 	case e.Number <= s.EventsSince:
 		f.Reason = "the subscription's list of events was changed after this event: it was not subscribed to " + string(e.Type) + " then"
+	case e.Number <= s.FilterSince:
+		f.Reason = "the subscription's filter was changed after this event: it was filtered out by the one before, or the delivery is no longer kept"
+	case s.Filter != nil:
+		f.Reason = "filtered: the event is about nothing that the subscription's filter names, or the delivery is no longer kept"
 	default:
 		f.Reason = "the delivery is no longer kept"
 	}

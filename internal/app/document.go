@@ -135,15 +135,26 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 // changes the title or the text makes a version, for whose text the plan must have room
 // (QUOTA_REACHED).
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
-	fault := checkChange(in.Empty(), "title, description, project_id, content, external_id, url, metadata", in.Check())
+	fault := checkDocumentChange(in)
 	text := newText(in, fault)
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
-		before, err := w.Document(w.ws.ID, id)
-		if err != nil {
-			return before, err
-		}
-		return w.applyToDocument(before, in, text, match)
+		return w.updateDocument(id, in, text, match)
 	})
+}
+
+// checkDocumentChange returns what is wrong with a change of a document whatever is stored.
+func checkDocumentChange(in sheaf.DocumentChange) error {
+	return checkChange(in.Empty(), "title, description, project_id, content, external_id, url, metadata", in.Check())
+}
+
+// updateDocument changes the fields that were sent of a document, which may be NotFound. text is that
+// of the change.
+func (w *work) updateDocument(id sheaf.DocumentID, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
+	before, err := w.Document(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	return w.applyToDocument(before, in, text, match)
 }
 
 // applyToDocument changes the fields that were sent, and restores the document where it is deleted.
@@ -204,34 +215,43 @@ func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.
 // DeleteDocument deletes softly: the document is gone from every list and count until it is
 // restored.
 func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
-	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error {
-		before, err := w.Document(w.ws.ID, id)
-		if err != nil {
-			return err
-		}
-		if err := match.Check(before.Revision); err != nil {
-			return err
-		}
-		d := before
-		d.Deleted = &w.now
-		w.ws.Documents--
-		w.emit(sheaf.DocumentDeleted, string(d.ID), &before)
-		return w.UpdateDocument(w.ws.ID, before, d)
-	})
+	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error { return w.deleteDocument(id, match) })
+}
+
+func (w *work) deleteDocument(id sheaf.DocumentID, match sheaf.Match) error {
+	before, err := w.Document(w.ws.ID, id)
+	if err != nil {
+		return err
+	}
+	if err := match.Check(before.Revision); err != nil {
+		return err
+	}
+	d := before
+	d.Deleted = &w.now
+	w.ws.Documents--
+	w.emit(sheaf.DocumentDeleted, string(d.ID), &before)
+	return w.UpdateDocument(w.ws.ID, before, d)
 }
 
 // RestoreDocument undoes a deletion. One that is not deleted stays as it is. When its project is
 // gone meanwhile, it is in none. The plan must have room for it (QUOTA_REACHED).
 func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
-		before, err := w.AnyDocument(w.ws.ID, id)
-		if err != nil || before.Deleted == nil {
-			return before, err
-		}
-		d := before
-		d.Deleted = nil
-		return w.changeDocument(before, d, store.Text{})
+		return w.restoreDocument(id, sheaf.Match{})
 	})
+}
+
+func (w *work) restoreDocument(id sheaf.DocumentID, match sheaf.Match) (sheaf.Document, error) {
+	before, err := w.AnyDocument(w.ws.ID, id)
+	if err == nil {
+		err = match.Check(before.Revision)
+	}
+	if err != nil || before.Deleted == nil {
+		return before, err
+	}
+	d := before
+	d.Deleted = nil
+	return w.changeDocument(before, d, store.Text{})
 }
 
 // DeletedDocument returns a document that is deleted, or NotFound.
@@ -247,7 +267,7 @@ func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 
 // PurgeDocument removes a deleted document for good, with its texts, versions and shares. One that is
 // not deleted is CONFLICT. No event tells of the document, whose deletion was told; each of its shares
-// has one. Many shares go first, in chunks.
+// has one. Many shares go first, in chunks, and then old versions, if they have much text.
 func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.DocumentsWrite), func(w *work, at stage) (progress, error) {
 		d, err := w.AnyDocument(w.ws.ID, id)
@@ -264,21 +284,32 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if err != nil {
 			return nothing, err
 		}
+		past, err := w.PastBytes(w.ws.ID, id)
+		if err != nil {
+			return nothing, err
+		}
 		most := w.portion(at, shares)
-		if most == 0 {
+		if most == 0 || at == light && past > lightBytes {
 			return nothing, nil
 		}
 		if _, err := w.unshare(sheaf.ShareOfDocument, string(id), most); err != nil || shares > most {
 			return part, err
 		}
-		return all, w.purge(id)
+		return w.purge(id)
 	})
 }
 
-// purge removes a deleted document that has no shares.
-func (w *work) purge(id sheaf.DocumentID) error {
+// lightBytes is up to how many bytes of past texts a document is removed for good without waiting for a
+// turn among the heavy writes.
+const lightBytes = 8 << 20
+
+// purge removes a deleted document that has no shares, or a part of its versions.
+func (w *work) purge(id sheaf.DocumentID) (progress, error) {
 	gone, err := w.PurgeDocument(w.ws.ID, id)
 	w.ws.Storage -= gone.Bytes
 	w.changes()
-	return err
+	if !gone.Whole {
+		return part, err
+	}
+	return all, err
 }

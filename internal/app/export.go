@@ -7,24 +7,25 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Exported is one record of an export: a folder, a branding, a project, a document with its present version, a
-// past version with the document that it is of, a share, or a subscription.
+// Exported is one record of an export: a folder, a project, a document with its present version, a past
+// version with the document that it is of, a medium, a branding, a share, or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
-	Branding     *sheaf.Branding
-	Default      bool // of a branding: it is the workspace's default one
 	Project      *sheaf.Project
 	Document     *sheaf.Document
 	Version      *sheaf.VersionText
 	VersionOf    sheaf.DocumentID // of a past version
+	Medium       *sheaf.Medium    // whose bytes ExportedBytes opens, later
+	Branding     *sheaf.Branding
+	Default      bool // of a branding: it is the workspace's default one
 	Share        *sheaf.Share
 	Subscription *sheaf.Subscription
 }
 
 // Export calls each for every record of a workspace, as of one moment: folders, parents before
-// their children, brandings, projects, documents without the deleted, each followed by its past versions, newest
-// first, shares without those of deleted documents, and subscriptions. It returns NotFound for an unknown workspace, and
-// what each returns.
+// their children, projects, documents without the deleted, each followed by its past versions, newest
+// first, media, brandings, shares without those of deleted documents, and subscriptions. It returns
+// NotFound for an unknown workspace, and what each returns.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		ws, err := r.Workspace(id)
@@ -42,14 +43,17 @@ func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) erro
 	if err := r.EachFolder(id, func(f sheaf.Folder) error { return each(Exported{Folder: &f}) }); err != nil {
 		return err
 	}
-	err := r.EachBranding(id, func(b sheaf.Branding) error { return each(Exported{Branding: &b, Default: b.ID == ws.DefaultBranding}) })
-	if err != nil {
-		return err
-	}
 	if err := r.EachProject(id, func(p sheaf.Project) error { return each(Exported{Project: &p}) }); err != nil {
 		return err
 	}
 	if err := r.EachDocument(id, func(d sheaf.Document) error { return exportDocument(r, id, d, each) }); err != nil {
+		return err
+	}
+	if err := r.EachMedium(id, func(m sheaf.Medium) error { return each(Exported{Medium: &m}) }); err != nil {
+		return err
+	}
+	err := r.EachBranding(id, func(b sheaf.Branding) error { return each(Exported{Branding: &b, Default: b.ID == ws.DefaultBranding}) })
+	if err != nil {
 		return err
 	}
 	if err := r.EachShare(id, func(s sheaf.Share) error { return each(Exported{Share: &s}) }); err != nil {

@@ -113,15 +113,24 @@ func (w *work) folderIsOnly(f sheaf.Folder) error {
 
 // UpdateFolder changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
-	fault := checkChange(in.Empty(), "name, color, sort_order, external_id", in.Check())
-	in.ParentID, in.EntityType = sheaf.Opt[sheaf.FolderID]{}, sheaf.Opt[string]{} // which only PUT heeds
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
-		before, err := w.Folder(w.ws.ID, id)
-		if err != nil {
-			return before, err
-		}
-		return w.replaceFolder(before, in, match)
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkFolderChange(in), func(w *work) (sheaf.Folder, error) {
+		return w.updateFolder(id, in, match)
 	})
+}
+
+// checkFolderChange returns what is wrong with a change of a folder whatever is stored.
+func checkFolderChange(in sheaf.FolderChange) error {
+	return checkChange(in.Empty(), "name, color, sort_order, external_id", in.Check())
+}
+
+// updateFolder changes the fields that were sent of a folder, which may be NotFound.
+func (w *work) updateFolder(id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
+	before, err := w.Folder(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	in.ParentID, in.EntityType = sheaf.Opt[sheaf.FolderID]{}, sheaf.Opt[string]{} // which only PUT heeds
+	return w.replaceFolder(before, in, match)
 }
 
 // PutFolder changes the folder of that external id, as UpdateFolder and MoveFolder do, or where there
@@ -197,25 +206,29 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 // cycle, another type and a fourth level are Invalid.
 func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Folder, error) {
-		before, err := w.Folder(w.ws.ID, id)
-		if err != nil {
-			return before, err
-		}
-		tree, err := w.Subtree(w.ws.ID, before)
-		if err != nil {
-			return before, err
-		}
-		depth, err := w.depthOfMoved(tree, parent)
-		if err := firstMissing(err, match.Check(before.Revision)); err != nil {
-			return before, err
-		}
-		if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
-			return before, err
-		}
-		moved := before
-		moved.ParentID, moved.Depth = parent, depth
-		return w.changeTree(tree, moved)
+		return w.moveFolder(id, parent, match)
 	})
+}
+
+func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
+	before, err := w.Folder(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	tree, err := w.Subtree(w.ws.ID, before)
+	if err != nil {
+		return before, err
+	}
+	depth, err := w.depthOfMoved(tree, parent)
+	if err := firstMissing(err, match.Check(before.Revision)); err != nil {
+		return before, err
+	}
+	if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
+		return before, err
+	}
+	moved := before
+	moved.ParentID, moved.Depth = parent, depth
+	return w.changeTree(tree, moved)
 }
 
 // depthOfMoved returns the level that the top of the tree gets under that parent. It is Invalid

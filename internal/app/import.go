@@ -28,6 +28,7 @@ type ImportRecord struct {
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
 	Version              *ImportVersion
+	Medium               *ImportMedium // saved by ImportMedium alone
 	Share                *ImportShare
 	Subscription         *sheaf.SubscriptionChange
 
@@ -35,11 +36,13 @@ type ImportRecord struct {
 }
 
 // ImportCount counts records by kind.
-type ImportCount struct{ Folders, Brandings, Projects, Documents, Versions, Shares, Subscriptions int64 }
+type ImportCount struct {
+	Folders, Brandings, Projects, Documents, Versions, Media, Shares, Subscriptions int64
+}
 
 // Sum is how many records there are of all kinds.
 func (c ImportCount) Sum() int64 {
-	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Shares + c.Subscriptions
+	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Media + c.Shares + c.Subscriptions
 }
 
 func (c *ImportCount) add(d ImportCount) {
@@ -48,6 +51,7 @@ func (c *ImportCount) add(d ImportCount) {
 	c.Projects += d.Projects
 	c.Documents += d.Documents
 	c.Versions += d.Versions
+	c.Media += d.Media
 	c.Shares += d.Shares
 	c.Subscriptions += d.Subscriptions
 }
@@ -104,6 +108,8 @@ func (o Operator) CheckImport(r ImportRecord) error {
 		return firstError(checkNewDocument(*r.Document), o.checkVersion(r.Version))
 	case r.Version != nil:
 		return firstError(checkNewDocument(sheaf.DocumentChange{Title: r.Version.Title, Content: r.Version.Content}), o.checkVersion(r.Version))
+	case r.Medium != nil:
+		return r.Medium.check()
 	case r.Share != nil:
 		return r.Share.CheckNew()
 	}
@@ -187,9 +193,6 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 		s.Token = sheaf.NewShareToken(w.app.random)
 		*s = w.app.shown(*s)
 	}
-	for _, c := range im.created {
-		w.emit(c.event, c.id, c.record)
-	}
 	for _, f := range im.newFolders {
 		if err := w.InsertFolder(w.ws.ID, *f); err != nil {
 			return im.out, err
@@ -209,6 +212,9 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 	}
 	if err := w.InsertShares(w.ws.ID, im.newShares); err != nil {
 		return im.out, err
+	}
+	for _, c := range im.created {
+		w.emit(c.event, c.id, c.record)
 	}
 	for i := range im.out.Subscriptions {
 		if err := w.saveImported(&im.out.Subscriptions[i].NewSubscription); err != nil {
@@ -236,6 +242,7 @@ func (w *work) saveBrandings(im *importing) error {
 func (w *work) saveImported(s *sheaf.NewSubscription) error {
 	secret := sheaf.NewSigningSecret(w.app.random)
 	s.Secret = &secret
+	w.countFilter(nil, s.Filter)
 	return w.InsertSubscription(w.ws.ID, s.Subscription, store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret)})
 }
 

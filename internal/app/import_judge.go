@@ -23,6 +23,7 @@ type importing struct {
 	brandings     map[sheaf.BrandingID]bool
 	projects      map[sheaf.ProjectID]bool
 	documents     map[sheaf.DocumentID]bool
+	media         map[sheaf.MediumID]bool
 	shares        map[sheaf.ShareID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
 	current       importedDocument
@@ -54,7 +55,7 @@ type creation struct {
 func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{},
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
-		documents: map[sheaf.DocumentID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
+		documents: map[sheaf.DocumentID]bool{}, media: map[sheaf.MediumID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}}
 }
@@ -84,6 +85,8 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 			err = im.acceptDocument(r, record)
 		case record.Version != nil:
 			err = im.acceptVersion(r, record)
+		case record.Medium != nil:
+			err = im.acceptMedium(record)
 		case record.Share != nil:
 			err = im.acceptShare(record)
 		default:
@@ -103,6 +106,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var projects []sheaf.ProjectID
 	var documents []sheaf.DocumentID
 	var shares []sheaf.ShareID
+	var media []sheaf.MediumID
 	for _, b := range batch {
 		switch {
 		case b.Folder != nil:
@@ -117,6 +121,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		case b.Document != nil:
 			documents = append(documents, sheaf.DocumentID(b.ID))
 			projects = appendID(projects, b.Document.ProjectID)
+		case b.Medium != nil:
+			media = append(media, sheaf.MediumID(b.ID))
+			documents = appendID(documents, b.Medium.DocumentID)
 		case b.Share != nil:
 			brandings = appendID(brandings, b.Share.BrandingID)
 			shares = append(shares, sheaf.ShareID(b.ID))
@@ -134,6 +141,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		return err
 	}
 	if err := im.findHolders(r, batch); err != nil {
+		return err
+	}
+	if err := learn(im.media, im.ws.ID, media, r.KnownMedia); err != nil {
 		return err
 	}
 	if err := learn(im.shares, im.ws.ID, shares, r.KnownShares); err != nil {
@@ -357,7 +367,8 @@ func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) er
 	in, reason := *record.Subscription, sheaf.ByHand
 	events, _ := sheaf.ParseEventTypes(in.Events.Value)
 	s := sheaf.Subscription{ID: id, Name: in.Name.Value, URL: in.URL.Value, Events: events, DeactivatedAt: &im.now,
-		DeactivationReason: &reason, HeaderNames: []string{}, Revision: 1, SinceEvent: im.ws.LastEvent, EventsSince: im.ws.LastEvent}
+		DeactivationReason: &reason, HeaderNames: []string{}, Revision: 1, SinceEvent: im.ws.LastEvent, EventsSince: im.ws.LastEvent,
+		Filter: filterOf(in.Filter), FilterSince: im.ws.LastEvent} // what it names may not be here: it lets nothing more pass then
 	s.Number, s.CreatedAt, s.UpdatedAt = im.stamp(record)
 	im.subscriptions[id] = true
 	im.ws.Subscriptions++

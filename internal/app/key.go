@@ -16,6 +16,28 @@ func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sh
 	})
 }
 
+// KeyNames returns what the keys are called that did what these events tell of, by their numbers. One that was revoked, or
+// went with its time, is missing.
+func (a *App) KeyNames(ctx context.Context, c Caller, events []sheaf.Event) (map[int64]string, error) {
+	return read(ctx, a, c, scope(sheaf.KeysRead), func(r *store.Reader) (map[int64]string, error) {
+		asked, names := map[int64]bool{0: true}, map[int64]string{}
+		for _, e := range events {
+			if asked[e.Key] {
+				continue
+			}
+			asked[e.Key] = true
+			name, found, err := r.KeyName(c.Workspace, e.Key)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				names[e.Key] = name
+			}
+		}
+		return names, nil
+	})
+}
+
 // NewKey is what a client sends to make a key.
 type NewKey struct {
 	Name      string

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -48,14 +49,24 @@ func (a *App) MediumContent(ctx context.Context, c Caller, id sheaf.MediumID) (s
 	if err != nil {
 		return m, nil, err
 	}
+	content, err := a.ContentOf(ctx, c, m)
+	return m, content, err
+}
+
+// ContentOf returns the bytes of a medium that the caller has read before, which the caller closes. It is
+// NotFound when the medium was deleted since.
+func (a *App) ContentOf(ctx context.Context, c Caller, m sheaf.Medium) (media.Content, error) {
+	if err := scope(sheaf.MediaRead)(c); err != nil {
+		return nil, err
+	}
 	content, err := a.openMedium(ctx, c.Workspace, m)
 	if errors.Is(err, media.ErrNotFound) {
 		// It was deleted between the two, or its bytes are lost: the row tells.
-		if _, gone := a.Medium(ctx, c, id); gone != nil {
-			return m, nil, gone
+		if _, gone := a.Medium(ctx, c, m.ID); gone != nil {
+			return nil, gone
 		}
 	}
-	return m, content, err
+	return content, err
 }
 
 // openMedium opens the bytes of a medium, wherever they are.
@@ -83,8 +94,12 @@ func mediaError(err error) error {
 	if err == nil || !media.Unavailable(err) {
 		return err
 	}
+	if media.Full(err) {
+		return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Cause: err, RetryAfter: time.Minute,
+			Text: "there is no room left where this service keeps its files: nothing was kept; repeat the request when whoever operates it has made room"}
+	}
 	return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Cause: err,
-		Text: "the service cannot reach the place of its media, or has no room there: nothing was kept; repeat the request in a few seconds"}
+		Text: "the place where this service keeps its files cannot be reached, or refuses: nothing was kept; repeat the request in a few seconds"}
 }
 
 // NewMedium is a file that somebody uploads.
@@ -92,8 +107,9 @@ type NewMedium struct {
 	Filename   string            // empty: it has none
 	DocumentID *sheaf.DocumentID // that it belongs to; nil: to none
 	Bytes      int64
-	SHA256     [32]byte
-	// Open returns the bytes from their beginning, each time anew.
+	SHA256     [32]byte // of what Open returns: nobody takes it again
+	// Open returns the bytes from their beginning, each time anew and each time the same: they are in
+	// memory.
 	Open func() io.Reader
 }
 
@@ -137,7 +153,7 @@ func (a *App) UploadMedium(ctx context.Context, c Caller, in NewMedium) (sheaf.M
 	m, fault := in.medium()
 	m.ID = sheaf.MediumID(a.newID())
 	return a.keepMedium(ctx, c, m, fault, func(ctx context.Context) error {
-		return a.media.Put(ctx, mediumKey(c.Workspace, m), m.Bytes, in.Open())
+		return a.media.Put(ctx, mediumKey(c.Workspace, m), m.Bytes, media.Hashed{Reader: in.Open()})
 	})
 }
 
@@ -151,7 +167,9 @@ func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault er
 	// Whoever has sent all of it may leave: what was begun is ended.
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), uploadWithin)
 	defer cancel()
+	failpoint.Pass(failpoint.Announced)
 	live, err := m, mediaError(put(work))
+	failpoint.Pass(failpoint.Stored)
 	if err == nil {
 		live, err = a.publishMedium(work, c, m)
 	}

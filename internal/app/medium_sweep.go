@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -47,13 +48,27 @@ func (a *App) removeBytes(ctx context.Context, r store.Removal) error {
 	if a.media == nil {
 		return errNoMedia
 	}
+	failpoint.Pass(failpoint.Removing)
 	if err := a.media.Remove(ctx, mediumKey(r.Workspace, r.Medium)); err != nil {
+		if media.Over(err) {
+			a.releaseRemoval(context.WithoutCancel(ctx), r)
+		}
 		return mediaError(err)
 	}
+	failpoint.Pass(failpoint.Removed)
 	_, err := conclude(ctx, a, r.Workspace, func(w *work) (struct{}, error) {
 		return struct{}{}, w.SettleMedium(w.ws.ID, r.Medium.ID)
 	})
 	return err
+}
+
+// releaseRemoval gives up a removal that has failed, so that others need not wait until its time is
+// over: the next one who uploads the same bytes, or the sweep, takes it over at once. Where that fails
+// too, they wait.
+func (a *App) releaseRemoval(ctx context.Context, r store.Removal) {
+	_, _ = conclude(ctx, a, r.Workspace, func(w *work) (struct{}, error) {
+		return struct{}{}, w.ReleaseRemoval(r, w.now)
+	})
 }
 
 // helpRemoving removes bytes that whoever was to remove them has left behind.
@@ -87,8 +102,9 @@ func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
 	return a.removeBytes(ctx, *removal)
 }
 
-// SettleMedia ends uploads whose process is gone, or of which nothing arrived for a day, and deletions whose bytes could not be removed. What
-// fails is tried again the next time, and does not keep the rest from being done.
+// SettleMedia ends uploads whose process is gone, or of which nothing arrived for a day, and deletions
+// whose bytes could not be removed. What fails is tried again the next time, and does not keep the rest
+// from being done.
 func (o Operator) SettleMedia(ctx context.Context) error {
 	if o.app.media == nil {
 		return nil

@@ -28,8 +28,15 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 // the invitations of somebody who is no owner any more, the keys of somebody who is no admin. It
 // returns NotFound for a user who is no member, and Conflict when the workspace would be left
 // without an owner.
-func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role) error {
+func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
+		now, err := w.Role(w.ws.ID, u)
+		if err != nil {
+			return err
+		}
+		if err := seen(was, now); err != nil {
+			return err
+		}
 		if err := w.ownerStays(u, role); err != nil {
 			return err
 		}
@@ -83,14 +90,32 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 
 // RenameWorkspace changes the workspace's name, which owners may. It returns Invalid for a name
 // that is empty or too long.
-func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string) error {
+func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sheaf.Opt[string]) error {
 	return do(ctx, a, c, owner, NewWorkspace{Name: name}.check(), func(w *work) error {
+		if err := seen(was, w.ws.Name); err != nil {
+			return err
+		}
 		return w.RenameWorkspace(w.ws.ID, name)
 	})
 }
 
 // ChangePlan changes the workspace's plan, which owners may. What the new plan does not include
 // stays, and is refused when it is used.
-func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan) error {
-	return do(ctx, a, c, owner, nil, func(w *work) error { return w.SetPlan(w.ws.ID, p) })
+func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.Opt[sheaf.Plan]) error {
+	return do(ctx, a, c, owner, nil, func(w *work) error {
+		if err := seen(was, w.ws.Plan); err != nil {
+			return err
+		}
+		return w.SetPlan(w.ws.ID, p)
+	})
+}
+
+// seen returns PRECONDITION_FAILED when the caller says what was there before the change, and now
+// something else is. A record of one field needs no revision: its value is one.
+func seen[T comparable](was sheaf.Opt[T], now T) error {
+	if was.Set && was.Value != now {
+		return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
+			Text: "somebody changed this since you read it: read it again, and repeat the change if it is still wanted"}
+	}
+	return nil
 }

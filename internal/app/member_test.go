@@ -61,7 +61,7 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		_, err = a.CreateKey(t.Context(), member, NewKey{Name: "k", Scopes: sheaf.Scopes{sheaf.ProjectsRead}})
 		wantKind(t, "a member makes a key", err, sheaf.Forbidden)
 
-		if err := a.SetRole(t.Context(), owner, member.User, sheaf.Admin); err != nil {
+		if err := a.SetRole(t.Context(), owner, member.User, sheaf.Admin, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
 		}
 		admin := member
@@ -75,13 +75,13 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		}
 		_, err = a.Invite(t.Context(), admin, "eve@example.com", sheaf.Owner)
 		wantKind(t, "an admin invites", err, sheaf.Forbidden)
-		wantKind(t, "an admin makes themselves an owner", a.SetRole(t.Context(), admin, admin.User, sheaf.Owner), sheaf.Forbidden)
-		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro), sheaf.Forbidden)
+		wantKind(t, "an admin makes themselves an owner", a.SetRole(t.Context(), admin, admin.User, sheaf.Owner, sheaf.Opt[sheaf.Role]{}), sheaf.Forbidden)
+		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro, sheaf.Opt[sheaf.Plan]{}), sheaf.Forbidden)
 		wantKind(t, "an admin removes the owner", a.RemoveMember(t.Context(), admin, owner.User), sheaf.Forbidden)
 
 		// The role counts that is stored when the change is made, not that of when the request
 		// came.
-		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Member); err != nil {
+		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Member, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = a.CreateProject(t.Context(), admin, name)
@@ -112,7 +112,7 @@ func TestRoles_EndWhatTheyAllowedToMake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.SetRole(t.Context(), owner, second.User, sheaf.Admin); err != nil {
+		if err := a.SetRole(t.Context(), owner, second.User, sheaf.Admin, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err = a.Join(t.Context(), Join{Token: i.Token, Name: "Bob", Password: testPassword, Address: "192.0.2.2"}, "")
@@ -151,7 +151,7 @@ func TestOwners_TheLastOneStays(t *testing.T) {
 		n, _ := signIn(t, a, in)
 		one := caller(t, a, n.Token)
 		wantKind(t, "the last owner leaves", a.RemoveMember(t.Context(), one, one.User), sheaf.Conflict)
-		wantKind(t, "the last owner becomes an admin", a.SetRole(t.Context(), one, one.User, sheaf.Admin), sheaf.Conflict)
+		wantKind(t, "the last owner becomes an admin", a.SetRole(t.Context(), one, one.User, sheaf.Admin, sheaf.Opt[sheaf.Role]{}), sheaf.Conflict)
 		two := invited(t, a, one, "bob@example.com", sheaf.Owner)
 		warmUp(t, a, 2)
 		errs := make([]error, 2)

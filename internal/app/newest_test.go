@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -74,8 +74,8 @@ func ownerOfOne(t *testing.T, a *App) Caller {
 func TestPoller_MissesNothingWhateverTheClocksAre(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]func(t *testing.T) store.Options{
-		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
-		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
+		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: migrated.Folder(t)} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: migrated.URL(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -133,14 +133,23 @@ func holdsProjects(f sheaf.Folder) error {
 
 // UpdateProject changes the fields that were sent. What changes nothing leaves no trace.
 func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
-	fault := checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata", in.Check())
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Project, error) {
-		before, err := w.Project(w.ws.ID, id)
-		if err != nil {
-			return before, err
-		}
-		return w.changeProject(before, in, match)
+	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkProjectChange(in), func(w *work) (sheaf.Project, error) {
+		return w.updateProject(id, in, match)
 	})
+}
+
+// checkProjectChange returns what is wrong with a change of a project whatever is stored.
+func checkProjectChange(in sheaf.ProjectChange) error {
+	return checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata", in.Check())
+}
+
+// updateProject changes the fields that were sent of a project, which may be NotFound.
+func (w *work) updateProject(id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
+	before, err := w.Project(w.ws.ID, id)
+	if err != nil {
+		return before, err
+	}
+	return w.changeProject(before, in, match)
 }
 
 // MoveProject puts the project into a folder, or with nil at the root level.
@@ -150,11 +159,7 @@ func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, fol
 		in.FolderID = sheaf.Some(*folder)
 	}
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Project, error) {
-		before, err := w.Project(w.ws.ID, id)
-		if err != nil {
-			return before, err
-		}
-		return w.changeProject(before, in, match)
+		return w.updateProject(id, in, match)
 	})
 }
 
@@ -193,31 +198,43 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 				return nothing, err
 			}
 		}
-		n, err := w.CountLinked(w.ws.ID, id, a.cascades.Whole+1)
+		n, err := w.sizeOfProject(id)
 		if err != nil {
 			return nothing, err
 		}
-		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfProject, string(id), a.cascades.Whole+1)
-		if err != nil {
-			return nothing, err
-		}
-		most := w.portion(at, n+shares)
+		most := w.portion(at, n)
 		switch {
 		case most == 0:
 			return nothing, nil
-		case n+shares > most:
+		case n > most:
 			return part, w.emptyProject(p, most)
 		}
-		if _, err := w.unshare(sheaf.ShareOfProject, string(id), math.MaxInt64); err != nil {
-			return nothing, err
-		}
-		w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
-		if _, err := w.unlinkDocuments(id, math.MaxInt64); err != nil {
-			return nothing, err
-		}
-		w.ws.Projects--
-		return all, w.DeleteProject(w.ws.ID, p)
+		return all, w.removeProject(p)
 	})
+}
+
+// sizeOfProject is how many documents and shares change or go with the project. Of each of them no more
+// are counted than decide on how many transactions it takes.
+func (w *work) sizeOfProject(id sheaf.ProjectID) (int64, error) {
+	n, err := w.CountLinked(w.ws.ID, id, w.app.cascades.Whole+1)
+	if err != nil {
+		return 0, err
+	}
+	shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfProject, string(id), w.app.cascades.Whole+1)
+	return n + shares, err
+}
+
+// removeProject removes the project with its shares, and takes its documents out of it.
+func (w *work) removeProject(p sheaf.Project) error {
+	if _, err := w.unshare(sheaf.ShareOfProject, string(p.ID), math.MaxInt64); err != nil {
+		return err
+	}
+	w.emit(sheaf.ProjectDeleted, string(p.ID), &p)
+	if _, err := w.unlinkDocuments(p.ID, math.MaxInt64); err != nil {
+		return err
+	}
+	w.ws.Projects--
+	return w.DeleteProject(w.ws.ID, p)
 }
 
 // emptyProject ends shares of the project, and takes documents out of it, at most so many of both.

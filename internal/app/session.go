@@ -279,14 +279,18 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	return out, err
 }
 
-// Rename changes the person's name. It returns Invalid for one that is empty or too long.
-func (a *App) Rename(ctx context.Context, s Session, name string) error {
+// Rename changes the person's name. It returns Invalid for one that is empty or too long, and PRECONDITION_FAILED where was
+// is given and is their name no more.
+func (a *App) Rename(ctx context.Context, s Session, name string, was sheaf.Opt[string]) error {
 	if err := checkPersonName(name); err != nil {
 		return err
 	}
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		u, err := tx.User(s.User.ID)
 		if err != nil {
+			return err
+		}
+		if err := seen(was, u.Name); err != nil {
 			return err
 		}
 		u.Name = name

@@ -12,7 +12,7 @@ import (
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -187,7 +187,7 @@ func TestSession_EndsByItselfAndByWish(t *testing.T) {
 
 // A full disk refuses what is written, and so must not keep people from looking.
 func TestSession_GoesOnWhereNothingCanBeWritten(t *testing.T) {
-	o := store.Options{DatabaseURL: pgtest.URL(t)}
+	o := store.Options{DatabaseURL: migrated.URL(t)}
 	onEngine(t, o, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
 		n, _ := signIn(t, a, in)

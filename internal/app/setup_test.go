@@ -7,25 +7,25 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
 // eachEngine runs the test over an empty store of either kind.
 func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
 	for name, options := range map[string]func(*testing.T) store.Options{
-		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
-		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
+		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: migrated.Folder(t)} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: migrated.URL(t)} },
 	} {
-		t.Run(name, func(t *testing.T) { onEngine(t, options(t), test) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEngine(t, options(t), test)
+		})
 	}
 }
 
 func onEngine(t *testing.T, o store.Options, test func(t *testing.T, a *App, now *time.Time)) {
 	t.Helper()
-	if err := store.Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
 	st, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

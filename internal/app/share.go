@@ -175,17 +175,19 @@ func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Shar
 
 // DeleteShare ends a share: its address leads nowhere from now on.
 func (a *App) DeleteShare(ctx context.Context, c Caller, id sheaf.ShareID, match sheaf.Match) error {
-	return do(ctx, a, c, scope(sheaf.SharesWrite), nil, func(w *work) error {
-		s, err := w.Share(w.ws.ID, id)
-		if err != nil {
-			return err
-		}
-		if err := match.Check(s.Revision); err != nil {
-			return err
-		}
-		w.unshared(s)
-		return w.DeleteShare(w.ws.ID, id)
-	})
+	return do(ctx, a, c, scope(sheaf.SharesWrite), nil, func(w *work) error { return w.deleteShare(id, match) })
+}
+
+func (w *work) deleteShare(id sheaf.ShareID, match sheaf.Match) error {
+	s, err := w.Share(w.ws.ID, id)
+	if err != nil {
+		return err
+	}
+	if err := match.Check(s.Revision); err != nil {
+		return err
+	}
+	w.unshared(s)
+	return w.DeleteShare(w.ws.ID, id)
 }
 
 // unshared counts a share as gone, and tells of it.

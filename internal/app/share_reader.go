@@ -153,8 +153,9 @@ type SharedDocument struct {
 // nil for nothing.
 type Beside struct{ Before, Behind *sheaf.Document }
 
-// besideMost is up to how many documents a project is looked at for what stands beside one: in a larger
-// one it is not told.
+// besideMost is how many documents are looked at for what stands beside one: those of its project, or,
+// where these are more, as many of the workspace on either side. A project whose documents lie further
+// apart than that does not tell.
 const besideMost = 2_000
 
 // SharedDocument returns a document that the share shows, or NotFound.
@@ -186,6 +187,8 @@ func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
 	d.Project = &p
 	if p.DocumentCount <= besideMost {
 		d.Beside.Before, d.Beside.Behind, err = r.DocumentsBeside(ws, p.ID, d.Number)
+	} else {
+		d.Beside.Before, d.Beside.Behind, err = r.DocumentsNear(ws, p.ID, d.Number, besideMost)
 	}
 	return err
 }

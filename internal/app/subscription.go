@@ -37,6 +37,9 @@ func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionI
 // many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is sent: there is no handshake.
 func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), a.checkNewSubscription(in), func(w *work) (sheaf.NewSubscription, error) {
+		if err := w.filterExists(nil, in.Filter.Pointer()); err != nil {
+			return sheaf.NewSubscription{}, err
+		}
 		if err := oneMoreSubscription(w.ws); err != nil {
 			return sheaf.NewSubscription{}, err
 		}
@@ -75,7 +78,9 @@ func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscripti
 		ID: sheaf.SubscriptionID(w.app.newID()), Name: in.Name.Value, URL: in.URL.Value, Events: events, Active: true,
 		CreatedAt: w.now, UpdatedAt: w.now, HeaderNames: headerNames(in.Headers.Value),
 		Number: w.nextNumber(), Revision: 1, SinceEvent: w.ws.LastEvent, EventsSince: w.ws.LastEvent,
+		Filter: filterOf(in.Filter), FilterSince: w.ws.LastEvent,
 	}
+	w.countFilter(nil, s.Filter)
 	sealed := store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret), Headers: w.sealHeaders(s.ID, in.Headers.Value)}
 	w.ws.Subscriptions++
 	return sheaf.NewSubscription{Subscription: s, Secret: &secret}, w.InsertSubscription(w.ws.ID, s, sealed)
@@ -97,6 +102,24 @@ func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
 		}
 	}
 	return nil
+}
+
+// filterOf is the filter that was sent, each identifier once; nil for none.
+func filterOf(in sheaf.Opt[sheaf.Filter]) *sheaf.Filter {
+	if !in.Given() {
+		return nil
+	}
+	return in.Value.Once()
+}
+
+// countFilter keeps how many subscriptions of the workspace have a filter.
+func (w *work) countFilter(before, after *sheaf.Filter) {
+	if before != nil {
+		w.ws.Filters--
+	}
+	if after != nil {
+		w.ws.Filters++
+	}
 }
 
 // headerNames are what is shown of the custom headers: their values are secrets.
@@ -122,13 +145,13 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 // turning it active again sets failure_count to 0 and sends nothing by itself. Another scheme, host
 // or port drops the headers unless new ones are sent with it.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
-	fault := checkChange(in.Empty(), "name, url, events, active, headers", a.checkSubscription(in))
+	fault := checkChange(in.Empty(), "name, url, events, active, headers, filter", a.checkSubscription(in))
 	s, err := write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
 		before, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return before, err
 		}
-		if err := match.Check(before.Revision); err != nil {
+		if err := firstMissing(w.filterExists(before.Filter, in.Filter.Pointer()), match.Check(before.Revision)); err != nil {
 			return before, err
 		}
 		return w.changeSubscription(before, in)
@@ -163,10 +186,14 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 	}
 	s.Revision++
 	s.UpdatedAt = w.after(before.UpdatedAt)
+	w.countFilter(before.Filter, s.Filter)
 	if headers {
 		if err := w.replaceHeaders(s.ID, in.Headers.Value); err != nil {
 			return s, err
 		}
+	}
+	if event, told := sheaf.Told(&before, &s); told {
+		w.emit(event, string(s.ID), &sheaf.Health{Subscription: s})
 	}
 	return s, w.UpdateSubscription(w.ws.ID, s)
 }
@@ -208,6 +235,9 @@ func (w *work) applySubscription(s sheaf.Subscription, in sheaf.SubscriptionChan
 		if !slices.Equal(events, s.Events) {
 			s.Events, s.EventsSince = events, w.ws.LastEvent
 		}
+	}
+	if f := filterOf(in.Filter); in.Filter.Set && f.String() != s.Filter.String() {
+		s.Filter, s.FilterSince = f, w.ws.LastEvent
 	}
 	if in.Active.Set && in.Active.Value != s.Active {
 		if in.Active.Value {
@@ -258,6 +288,7 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 			return err
 		}
 		w.ws.Subscriptions--
+		w.countFilter(s.Filter, nil)
 		return w.DeleteSubscription(w.ws.ID, id, w.now)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -120,7 +121,7 @@ type Piece struct {
 // AppendUpload adds a piece that begins at an offset, and makes a medium of the upload when nothing is
 // missing any more. It keeps what arrives also when reading the piece fails, whose error it returns.
 // CONFLICT: the upload has come to another offset. PAYLOAD_TOO_LARGE: the piece has more than is
-// missing. It is Unavailable, and nothing of the piece is kept, while bytes cannot be stored.
+// missing, and nothing of it is kept. It is Unavailable, and nothing of the piece is kept, while bytes cannot be stored.
 func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, offset int64, p Piece) (sheaf.Upload, error) {
 	if a.media == nil {
 		return sheaf.Upload{}, firstError(c.Authorize(sheaf.MediaWrite), errNoMedia)
@@ -158,9 +159,10 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 	if errors.Is(failure, media.ErrNotFound) {
 		return u, a.dropUpload(ctx, c.Workspace, u.ID)
 	}
-	if at.Offset == u.Offset {
+	if at.Offset == u.Offset || rest.over {
 		return u, mediaError(failure)
 	}
+	failpoint.Pass(failpoint.Appended)
 	next := u
 	next.Offset, next.State = at.Offset, at.State
 	err := do(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) error {
@@ -181,6 +183,7 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 type remainder struct {
 	r    io.Reader
 	left int64
+	over bool // there was more: this is no piece of that file, and nothing of it may count
 }
 
 // Read implements io.Reader.
@@ -188,7 +191,7 @@ func (r *remainder) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		var more [1]byte
 		n, err := io.ReadFull(r.r, more[:])
-		if n > 0 {
+		if r.over = n > 0; r.over {
 			return 0, &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge, Text: "the body has more bytes than are missing of this upload: send the rest of the file and no more"}
 		}
 		_ = err // all is there, whatever became of the connection
@@ -213,10 +216,12 @@ func (a *App) finishUpload(ctx context.Context, c Caller, u sheaf.Upload) error 
 	if err := a.whileRemoving(ctx, func() (*store.Removal, error) { return a.announceUpload(ctx, c, m) }); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.Joining)
 	err = a.media.Join(ctx, uploadName(c.Workspace, u.ID), at, mediumKey(c.Workspace, m))
 	if errors.Is(err, media.ErrNotFound) || errors.Is(err, media.ErrDiffers) {
 		return a.dropUpload(ctx, c.Workspace, u.ID)
 	}
+	failpoint.Pass(failpoint.Stored)
 	if err == nil {
 		err = a.describeStored(ctx, c.Workspace, &m)
 	}
@@ -231,7 +236,10 @@ func (a *App) finishUpload(ctx context.Context, c Caller, u sheaf.Upload) error 
 func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*store.Removal, error) {
 	return write(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) (*store.Removal, error) {
 		u, found, err := w.Upload(w.ws.ID, m.ID)
-		if err != nil || !found { // another node has finished it
+		if err == nil && !found {
+			err = w.finishedElsewhere(m.ID)
+		}
+		if err != nil || !found {
 			return nil, err
 		}
 		if _, pending, err := w.PendingMedium(w.ws.ID, m.ID); err != nil || pending {
@@ -256,6 +264,16 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 	})
 }
 
+// finishedElsewhere returns nil for an upload without a row that another node has made a medium of, and
+// NotFound for one that somebody ended, or whose time was over, while it was being finished.
+func (w *work) finishedElsewhere(id sheaf.MediumID) error {
+	_, err := w.Medium(w.ws.ID, id)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return sheaf.Missing("upload")
+	}
+	return err
+}
+
 // describeStored fills in what the bytes of a medium are that is stored.
 func (a *App) describeStored(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf.Medium) error {
 	content, err := a.media.Open(ctx, mediumKey(ws, *m))
@@ -270,11 +288,14 @@ func (a *App) describeStored(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf
 }
 
 // publishUpload makes the medium live with its event, and removes the row of the upload. When another
-// node was faster, it is done.
+// node was faster, it is done; when the upload was ended meanwhile, it is NotFound.
 func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error {
 	return do(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) error {
 		u, found, err := w.Upload(w.ws.ID, m.ID)
-		if err != nil || !found {
+		if err == nil && !found {
+			return w.finishedElsewhere(m.ID)
+		}
+		if err != nil {
 			return err
 		}
 		now, found, err := w.PendingMedium(w.ws.ID, m.ID)

@@ -38,6 +38,9 @@ type work struct {
 	ws     sheaf.Workspace // with the counters as they will be
 	before sheaf.Workspace // as it was read
 	events []sheaf.Event   // emitted and not written yet
+
+	places    places // where things are, as filters ask
+	misplaced error  // why that of some event could not be found out
 }
 
 // perform is what every transaction on a workspace does around its act: it locks the workspace's
@@ -77,6 +80,9 @@ func (w *work) replay() error {
 
 // finish keeps the events, the counters and the answer.
 func (w *work) finish(out any) error {
+	if w.misplaced != nil {
+		return w.misplaced
+	}
 	if err := w.AppendEvents(&w.ws, w.events); err != nil {
 		return err
 	}
@@ -99,6 +105,7 @@ func (w *work) changes() { w.ws.Version = store.NextVersion(w.ws.Version, w.now)
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	w.changes()
 	w.emitRaw(t, id, w.caller.User, sheaf.Encode(payload))
+	w.place(payload)
 }
 
 // emitRaw is emit for a payload that is encoded already, in the name of any user.
@@ -109,6 +116,7 @@ func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload 
 		e.Workspace = &w.ws.ID
 	}
 	w.events = append(w.events, e.Event())
+	w.events[len(w.events)-1].Key = w.caller.Key.Number
 	return w.events[len(w.events)-1]
 }
 

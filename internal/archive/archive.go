@@ -3,13 +3,15 @@
 //
 //	{"kind":"sheaf_export","form":1}
 //	{"kind":"folder","id":…}          parents before what is in them
-//	{"kind":"branding","id":…}
 //	{"kind":"project","id":…}
 //	{"kind":"document","id":…}        with its present text
 //	{"kind":"version","document_id":…} its past versions, newest first, without a gap
+//	{"kind":"medium","id":…}
+//	{"kind":"bytes","base64":…}       its bytes, in as many lines as they need
+//	{"kind":"branding","id":…}
 //	{"kind":"share","id":…}           without its address and its password
 //	{"kind":"subscription","id":…}    without its secret
-//	{"kind":"end","records":6}        without it the file is torn
+//	{"kind":"end","records":8}        without it the file is torn
 //
 // docs/import-export.md describes it for others who write one. Whether a record may be added is
 // decided by app alone.
@@ -28,6 +30,8 @@ const (
 	kindProject      = "project"
 	kindDocument     = "document"
 	kindVersion      = "version"
+	kindMedium       = "medium"
+	kindBytes        = "bytes"
 	kindShare        = "share"
 	kindSubscription = "subscription"
 	kindEnd          = "end"

@@ -20,16 +20,19 @@ type Import struct {
 	// FromLine is where to begin: what is before it is imported already. The first line is 1.
 	FromLine int
 	DryRun   bool
-	Now      func() time.Time
+	// WithoutMedia passes over the media of the file.
+	WithoutMedia bool
+	Now          func() time.Time
 	// Rest is called between two transactions with how long the last one took; nil does not rest.
 	Rest func(ctx context.Context, held time.Duration)
 	// Progress is called with the last line that is imported; nil tells nobody.
 	Progress func(line int)
 
-	// Lines is how many the file has, and HasSubscriptions whether it has any to import: Check
-	// finds out.
+	// Lines is how many the file has, HasSubscriptions and HasMedia whether it has any to import:
+	// Check finds out.
 	Lines            int
 	HasSubscriptions bool
+	HasMedia         bool
 	// What Run has done, also when it failed: Reached is the last line that is imported.
 	Reached int
 	Done    app.Imported
@@ -46,9 +49,13 @@ func (im *Import) Check(op app.Operator) error {
 	var records int64
 	last := ""
 	var past history
+	var file filling
 	lines, err := im.each(func(number int, line line) error {
 		if last == kindEnd {
 			return errors.New("follows the end: one file is one export")
+		}
+		if err := file.line(number, &line); err != nil {
+			return err
 		}
 		if last = line.kind; last == kindEnd {
 			return sameCount(line.records, records)
@@ -57,8 +64,7 @@ func (im *Import) Check(op app.Operator) error {
 		if err := past.line(&line); err != nil || number < im.FromLine {
 			return err
 		}
-		im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
-		return im.op.CheckImport(line.record)
+		return im.checkLine(number, line)
 	})
 	if err == nil && last != kindEnd {
 		err = fmt.Errorf("%s has no line of kind %q at its end: it is torn, export it again; nothing was imported", im.File, kindEnd)
@@ -68,6 +74,19 @@ func (im *Import) Check(op app.Operator) error {
 		err = fmt.Errorf("%s has %d lines: --from-line %d is behind its end", im.File, lines, im.FromLine)
 	}
 	return err
+}
+
+// checkLine checks a line that is to be imported.
+func (im *Import) checkLine(number int, line line) error {
+	if line.kind == kindBytes {
+		if number == im.FromLine {
+			return errors.New("is in the midst of a medium: begin with the line of the medium, above it")
+		}
+		return nil
+	}
+	im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
+	im.HasMedia = im.HasMedia || line.kind == kindMedium && !im.WithoutMedia
+	return im.op.CheckImport(line.record)
 }
 
 // sameCount compares what the last line says with what was there.
@@ -93,7 +112,7 @@ func (im *Import) each(fn func(number int, line line) error) (int, error) {
 			return r.number, im.notEmpty(r.number)
 		}
 		if err == nil {
-			err = im.line(r.number, text, fn)
+			err = im.line(r, text, fn)
 		}
 		if err != nil {
 			return r.number, atLine(r.number, err)
@@ -110,8 +129,10 @@ func (im *Import) notEmpty(lines int) error {
 }
 
 // line reads a line and passes it on.
-func (im *Import) line(number int, text []byte, fn func(int, line) error) error {
+func (im *Import) line(r *lineReader, text []byte, fn func(int, line) error) error {
 	line, err := parseLine(text)
+	line.behind = r.offset
+	number := r.number
 	switch {
 	case number == 1 && !bytes.Contains(text, []byte(kindHead)):
 		return errNoExport
@@ -180,10 +201,18 @@ func (im *Import) Partly() bool { return im.Reached >= im.FromLine && im.Reached
 // batches imports the lines, up to app.MaxImport of them in a transaction. Subscriptions are in
 // transactions of their own: they get no event of a record that is imported beside them.
 func (im *Import) batches(ctx context.Context) error {
+	source, err := newMediumSource(im.File)
+	if err != nil {
+		return err
+	}
+	defer source.file.Close()
 	var b batch
-	_, err := im.each(func(number int, line line) error {
+	_, err = im.each(func(number int, line line) error {
 		if number < im.FromLine || line.kind == kindEnd {
 			return nil
+		}
+		if line.kind == kindMedium || line.kind == kindBytes {
+			return im.medium(ctx, &b, number, line, source)
 		}
 		if b.full(line) {
 			if err := im.flush(ctx, &b); err != nil {
@@ -203,6 +232,50 @@ func (im *Import) batches(ctx context.Context) error {
 		im.Reached = im.Lines
 	}
 	return err
+}
+
+// medium imports a medium by itself, when all before it is. It is imported with its own line: those of
+// its bytes, which follow, are passed over.
+func (im *Import) medium(ctx context.Context, b *batch, number int, line line, source *mediumSource) error {
+	if len(b.records) > 0 {
+		if err := im.flush(ctx, b); err != nil {
+			return err
+		}
+	}
+	if line.kind == kindBytes || im.WithoutMedia {
+		im.reach(number)
+		return nil
+	}
+	began := im.Now()
+	done, err := im.importMedium(ctx, line.record, func() io.Reader { return source.from(line.behind) })
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return errStopped
+	case err != nil:
+		return im.refused(&batch{first: number}, err)
+	}
+	im.Done.Add(done)
+	im.reach(number)
+	if im.Rest != nil && im.rehearsal == nil {
+		im.Rest(ctx, im.Now().Sub(began))
+	}
+	return nil
+}
+
+// reach tells how far the import has come.
+func (im *Import) reach(number int) {
+	im.Reached = number
+	if im.Progress != nil {
+		im.Progress(number)
+	}
+}
+
+// importMedium adds a medium, or tries it in a rehearsal.
+func (im *Import) importMedium(ctx context.Context, r app.ImportRecord, open func() io.Reader) (app.Imported, error) {
+	if im.rehearsal != nil {
+		return im.rehearsal.Import(ctx, []app.ImportRecord{r})
+	}
+	return im.op.ImportMedium(ctx, im.Workspace, r, open)
 }
 
 // batch is what one transaction imports.

@@ -23,6 +23,8 @@ type line struct {
 	kind    string
 	record  app.ImportRecord
 	headers []string         // of a subscription: their values are not in the file
+	bytes   []byte           // of a medium, a part of them
+	behind  int64            // where the next line begins in the file
 	records sheaf.Opt[int64] // of the end: how many there are
 }
 
@@ -32,7 +34,8 @@ var errNoExport = fmt.Errorf("the file is no export of sheaf: the first line of 
 // lineReader reads the lines of an export. It holds one at a time.
 type lineReader struct {
 	r      *bufio.Reader
-	number int // of the line that was read last
+	number int   // of the line that was read last
+	offset int64 // where the next one begins
 }
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(in, MaxLine)} }
@@ -40,6 +43,7 @@ func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewRe
 // next returns the next line without its end, or io.EOF. It is valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
+	l.offset += int64(len(line))
 	if errors.Is(err, io.EOF) && len(line) == 0 {
 		return nil, io.EOF
 	}
@@ -66,8 +70,10 @@ var kindFields = map[string][]string{
 	kindDocument: {"id", "title", "description", "project_id", "external_id", "url", "metadata",
 		"content", "version", "version_user_id", "version_key_id", "version_created_at", "created_at", "updated_at"},
 	kindVersion:      {"document_id", "version", "title", "content", "user_id", "key_id", "created_at"},
+	kindMedium:       {"id", "filename", "document_id", "bytes", "sha256", "created_at"},
+	kindBytes:        {"base64"},
 	kindShare:        {"id", "resource_type", "resource_id", "has_password", "expires_at", "branding_id", "listed", "created_at", "updated_at"},
-	kindSubscription: {"id", "name", "url", "events", "header_names", "created_at", "updated_at"},
+	kindSubscription: {"id", "name", "url", "events", "header_names", "filter", "created_at", "updated_at"},
 	kindEnd:          {"records"},
 }
 
@@ -107,7 +113,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, branding, project, document, version, share or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version, medium, bytes, branding, share or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -152,8 +158,12 @@ func (out *line) read(f *strict.Fields) {
 		out.records = f.Int("records", 0, math.MaxInt64)
 		return
 	}
-	if out.kind == kindVersion {
+	switch out.kind {
+	case kindVersion:
 		out.record = readVersion(f)
+		return
+	case kindBytes:
+		out.bytes = readBytes(f)
 		return
 	}
 	required(f, "id")
@@ -175,14 +185,29 @@ func (out *line) read(f *strict.Fields) {
 		r.Version = readPresent(f)
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),
 			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
+	case kindMedium:
+		r.Medium = readMedium(f)
 	case kindShare:
 		r.Share = &app.ImportShare{HasPassword: f.Bool("has_password").Value, ShareChange: sheaf.ShareChange{ResourceType: f.Text("resource_type"),
 			ResourceID: referenceTo[string](f, "resource_id"), ExpiresAt: f.Time("expires_at"),
 			BrandingID: referenceTo[sheaf.BrandingID](f, "branding_id"), Listed: f.Bool("listed")}}
 	case kindSubscription:
-		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events")}
+		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events"), Filter: filter(f)}
 		out.headers = f.Texts("header_names").Value
 	}
+}
+
+// filter reads of what a subscription gets events.
+func filter(f *strict.Fields) sheaf.Opt[sheaf.Filter] {
+	object := f.Object("filter")
+	if !object.Given() || f.Err() != nil {
+		return sheaf.Opt[sheaf.Filter]{Set: object.Set, Null: object.Null}
+	}
+	in := object.Value.Fields()
+	out := sheaf.Filter{Projects: strict.IDs[sheaf.ProjectID](in, "project_ids").Value,
+		Folders: strict.IDs[sheaf.FolderID](in, "folder_ids").Value, Resources: strict.IDs[string](in, "resource_ids").Value}
+	f.Refuse(in.Err())
+	return sheaf.Some(out)
 }
 
 // metadata reads the metadata of a record, all of it.

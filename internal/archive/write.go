@@ -3,34 +3,151 @@ package archive
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
+	"encoding/gob"
+	"errors"
 	"io"
+	"os"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
 // Write writes the workspace as of one moment, also beside a running server, and returns how many
-// records it has.
-func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer) (count Count, err error) {
-	w := bufio.NewWriterSize(out, 1<<16)
-	line := func(kind string, r sheaf.RecordFunc) error {
-		_, err := w.Write(append(sheaf.AppendJSON(nil, sheaf.RecordFunc(func(o *sheaf.Object) {
-			o.Text("kind", kind)
-			r(o)
-		})), '\n'))
-		return err
-	}
-	if err := line(kindHead, func(o *sheaf.Object) { o.Int("form", form) }); err != nil {
+// records it has. The bytes of media are read after that moment, because they may take long: a medium
+// that somebody deletes meanwhile is left out. Without media there is none.
+func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer, withMedia bool) (count Count, err error) {
+	behind, err := unnamed()
+	if err != nil {
 		return count, err
 	}
-	err = op.Export(ctx, id, func(e app.Exported) error { return line(lineOf(e, &count)) })
+	defer behind.Close()
+	listed, err := unnamed()
+	if err != nil {
+		return count, err
+	}
+	defer listed.Close()
+	w := &writer{out: bufio.NewWriterSize(out, 1<<16)}
+	if err := w.write(w.out, kindHead, func(o *sheaf.Object) { o.Int("form", form) }); err != nil {
+		return count, err
+	}
+	rest, media := bufio.NewWriter(behind), gob.NewEncoder(listed)
+	err = op.Export(ctx, id, func(e app.Exported) error {
+		switch {
+		case e.Medium != nil && withMedia:
+			return media.Encode(e.Medium)
+		case e.Medium != nil:
+			return nil
+		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // which stand behind the media
+			return w.record(rest, e)
+		}
+		return w.record(w.out, e)
+	})
 	if err == nil {
-		err = line(kindEnd, func(o *sheaf.Object) { o.Int("records", count.Sum()) })
+		err = w.media(ctx, op, id, listed)
 	}
 	if err == nil {
-		err = w.Flush()
+		err = errors.Join(rest.Flush(), rewound(behind, func(r io.Reader) error { _, err := io.Copy(w.out, r); return err }))
 	}
-	return count, err
+	if err == nil {
+		err = w.write(w.out, kindEnd, func(o *sheaf.Object) { o.Int("records", w.count.Sum()+w.pieces) })
+	}
+	if err == nil {
+		err = w.out.Flush()
+	}
+	return w.count, err
+}
+
+// writer writes lines and counts them.
+type writer struct {
+	out    *bufio.Writer
+	count  Count
+	pieces int64 // lines of bytes
+	line   []byte
+}
+
+// write writes a line.
+func (w *writer) write(to io.Writer, kind string, r sheaf.RecordFunc) error {
+	w.line = append(sheaf.AppendJSON(w.line[:0], sheaf.RecordFunc(func(o *sheaf.Object) {
+		o.Text("kind", kind)
+		r(o)
+	})), '\n')
+	_, err := to.Write(w.line)
+	return err
+}
+
+// record writes the line of a record and counts it.
+func (w *writer) record(to io.Writer, e app.Exported) error {
+	kind, fields := lineOf(e, &w.count)
+	return w.write(to, kind, fields)
+}
+
+// media writes the media that were listed, each with its bytes.
+func (w *writer) media(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, listed *os.File) error {
+	return rewound(listed, func(r io.Reader) error {
+		d := gob.NewDecoder(r)
+		for {
+			var m sheaf.Medium
+			if err := d.Decode(&m); err != nil {
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				return err
+			}
+			if err := w.medium(ctx, op, id, m); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// medium writes one medium, unless it is there no more.
+func (w *writer) medium(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, m sheaf.Medium) error {
+	content, err := op.ExportedBytes(ctx, id, m)
+	if err != nil || content == nil {
+		return err
+	}
+	defer content.Close()
+	if err := w.record(w.out, app.Exported{Medium: &m}); err != nil {
+		return err
+	}
+	checked, piece := app.CheckedBytes(m, content), make([]byte, min(m.Bytes, lineBytes))
+	for {
+		n, err := io.ReadFull(checked, piece)
+		if n > 0 {
+			w.pieces++
+			text := base64.StdEncoding.EncodeToString(piece[:n])
+			if err := w.write(w.out, kindBytes, func(o *sheaf.Object) { o.Text("base64", text) }); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+}
+
+// unnamed is a file that is gone when it is closed.
+func unnamed() (*os.File, error) {
+	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// rewound reads a file from its beginning.
+func rewound(f *os.File, read func(io.Reader) error) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return read(bufio.NewReader(f))
 }
 
 // lineOf returns the kind of a record and its fields, and counts it.
@@ -51,6 +168,9 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 	case e.Version != nil:
 		count.Versions++
 		return kindVersion, versionFields(e.VersionOf, e.Version)
+	case e.Medium != nil:
+		count.Media++
+		return kindMedium, mediumFields(e.Medium)
 	case e.Share != nil:
 		count.Shares++
 		return kindShare, shareFields(e.Share)
@@ -126,6 +246,9 @@ func subscriptionFields(s *sheaf.Subscription) sheaf.RecordFunc {
 		o.Text("url", s.URL)
 		o.Texts("events", events)
 		o.Texts("header_names", s.HeaderNames)
+		if s.Filter != nil {
+			o.Record("filter", s.Filter)
+		}
 		o.Time("created_at", s.CreatedAt)
 		o.Time("updated_at", s.UpdatedAt)
 	}

@@ -20,7 +20,7 @@ import (
 // types of other packages are not looked at, so the check takes milliseconds.
 
 // asking are the ways to the store that ask first.
-var asking = []string{"read", "write", "cascade"}
+var asking = []string{"read", "write", "writeWhole", "cascade"}
 
 // following are the ways to the store that end what a way that asked has begun. They are in few
 // functions, which do nothing else.

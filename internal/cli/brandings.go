@@ -19,10 +19,10 @@ type brandingsCommands struct {
 type brandingsList struct {
 	apiCommand
 	pages
-	Folder       string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Folder       string `placeholder:"ID|NAME|root" complete:"folders" help:"Only those directly in this folder, or at the root level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in the name."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
-	Sort         string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+	Sort         string `placeholder:"FIELD" values:"sort_order,name,created_at,updated_at" help:"sort_order, name, created_at or updated_at."`
 }
 
 func (c *brandingsList) Run(ctx context.Context, p *Program) error {
@@ -30,9 +30,8 @@ func (c *brandingsList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f := client.BrandingFilter{FolderID: place(c.Folder), Query: c.Query, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Branding, error] {
-		return api.Brandings.All(ctx, f)
+	return askAll(c.in(folders, &c.Folder), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Branding, error] {
+		return api.Brandings.All(ctx, client.BrandingFilter{FolderID: place(c.Folder), Query: c.Query, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
 	}, "ID\tCOLOR\tFONT\tUPDATED\tNAME", func(v client.Branding) []any {
 		return []any{v.ID, v.ColorPrimary, v.Font, stamp(v.UpdatedAt), v.Name}
 	})
@@ -40,11 +39,11 @@ func (c *brandingsList) Run(ctx context.Context, p *Program) error {
 
 type brandingsGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the branding."`
+	ID string `arg:"" complete:"brandings" help:"Id or name of the branding."`
 }
 
 func (c *brandingsGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("brandings", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
+	return ask(c.on(brandings, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
 		return api.Brandings.Get(ctx, c.ID)
 	}, brandingText)
 }
@@ -57,16 +56,16 @@ func brandingText(v client.Branding) string {
 type brandingsCreate struct {
 	apiCommand
 	Name      string `arg:"" help:"Name, 1 to 200 characters."`
-	Folder    string `placeholder:"ID" help:"Branding folder to make it in; without it, the root level."`
-	Logo      string `placeholder:"ID" help:"Medium of the logo, a picture."`
+	Folder    string `placeholder:"ID|NAME" complete:"folders" help:"Branding folder to make it in; without it, the root level."`
+	Logo      string `placeholder:"ID|NAME" complete:"media" help:"Medium of the logo, a picture."`
 	Color     string `placeholder:"#RRGGBB" help:"From which all colours are derived."`
-	Font      string `placeholder:"FONT" help:"system, serif or mono."`
+	Font      string `placeholder:"FONT" values:"system,serif,mono" help:"system, serif or mono."`
 	Footer    string `placeholder:"TEXT" help:"Plain text below every page."`
 	SortOrder int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
 func (c *brandingsCreate) Run(ctx context.Context, p *Program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
+	return ask(c.in(folders, &c.Folder).in(media, &c.Logo), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
 		return api.Brandings.Create(ctx, client.NewBranding{Name: c.Name, FolderID: target(c.Folder), LogoMediaID: c.Logo, ColorPrimary: c.Color,
 			Font: c.Font, Footer: c.Footer, SortOrder: c.SortOrder})
 	}, brandingText)
@@ -74,17 +73,17 @@ func (c *brandingsCreate) Run(ctx context.Context, p *Program) error {
 
 type brandingsUpdate struct {
 	apiCommand
-	ID        string  `arg:"" help:"Id of the branding."`
+	ID        string  `arg:"" complete:"brandings" help:"Id or name of the branding."`
 	Name      *string `placeholder:"TEXT"`
-	Logo      *string `placeholder:"ID" help:"Medium of the logo; an empty one clears it, as for footer."`
+	Logo      *string `placeholder:"ID|NAME" complete:"media" help:"Medium of the logo; an empty one clears it, as for footer."`
 	Color     *string `placeholder:"#RRGGBB" help:"An empty one is the default, as for font."`
-	Font      *string `placeholder:"FONT" help:"system, serif or mono."`
+	Font      *string `placeholder:"FONT" values:"system,serif,mono" help:"system, serif or mono."`
 	Footer    *string `placeholder:"TEXT" help:"Plain text below every page."`
 	SortOrder *int32  `placeholder:"N" help:"Place in lists, smallest first."`
 }
 
 func (c *brandingsUpdate) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("brandings", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
+	return ask(c.on(brandings, &c.ID).in(media, c.Logo), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
 		return api.Brandings.Update(ctx, c.ID, client.BrandingChange{Name: changeTo(c.Name), LogoMediaID: change(c.Logo), ColorPrimary: change(c.Color),
 			Font: change(c.Font), Footer: change(c.Footer), SortOrder: changeTo(c.SortOrder)})
 	}, brandingText)
@@ -92,21 +91,21 @@ func (c *brandingsUpdate) Run(ctx context.Context, p *Program) error {
 
 type brandingsMove struct {
 	apiCommand
-	ID     string `arg:"" help:"Id of the branding."`
-	Folder string `arg:"" help:"Id of the branding folder, or root."`
+	ID     string `arg:"" complete:"brandings" help:"Id or name of the branding."`
+	Folder string `arg:"" complete:"folders" help:"Id or name of the branding folder, or root."`
 }
 
 func (c *brandingsMove) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("brandings", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
+	return ask(c.on(brandings, &c.ID).in(folders, &c.Folder), ctx, p, func(ctx context.Context, api *client.Client) (client.Branding, error) {
 		return api.Brandings.Move(ctx, c.ID, target(c.Folder))
 	}, brandingText)
 }
 
 type brandingsDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the branding."`
+	ID string `arg:"" complete:"brandings" help:"Id or name of the branding."`
 }
 
 func (c *brandingsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("brandings", c.ID).gone(ctx, p, "branding", c.ID, func(ctx context.Context, api *client.Client) error { return api.Brandings.Delete(ctx, c.ID) })
+	return c.on(brandings, &c.ID).gone(ctx, p, "branding", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Brandings.Delete(ctx, c.ID) })
 }

@@ -24,11 +24,11 @@ type documentsCommands struct {
 type documentsList struct {
 	apiCommand
 	pages
-	Project      string `placeholder:"ID|none" help:"Only those of this project, or of none."`
+	Project      string `placeholder:"ID|NAME|none" complete:"projects" help:"Only those of this project, or of none."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in title or description."`
 	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
-	Sort         string `placeholder:"FIELD" help:"created_at, updated_at or title."`
+	Sort         string `placeholder:"FIELD" values:"created_at,updated_at,title" help:"created_at, updated_at or title."`
 }
 
 func (c *documentsList) Run(ctx context.Context, p *Program) error {
@@ -36,9 +36,8 @@ func (c *documentsList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f := client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
-		return api.Documents.All(ctx, f)
+	return askAll(c.in(projects, &c.Project), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
+		return api.Documents.All(ctx, client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
 	}, documentHead, documentRow)
 }
 
@@ -61,11 +60,11 @@ func documentText(v client.Document) string {
 
 type documentsGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document."`
+	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
 func (c *documentsGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Get(ctx, c.ID)
 	}, documentText)
 }
@@ -74,14 +73,14 @@ type documentsCreate struct {
 	apiCommand
 	Title       string            `arg:"" help:"Title, 1 to 200 characters."`
 	Description string            `placeholder:"TEXT"`
-	Project     string            `placeholder:"ID" help:"Project to make it in."`
+	Project     string            `placeholder:"ID|NAME" complete:"projects" help:"Project to make it in."`
 	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
 	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
 	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What is kept beside it. Repeatable."`
 }
 
 func (c *documentsCreate) Run(ctx context.Context, p *Program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.in(projects, &c.Project), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project),
 			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
 	}, documentText)
@@ -89,10 +88,10 @@ func (c *documentsCreate) Run(ctx context.Context, p *Program) error {
 
 type documentsUpdate struct {
 	apiCommand
-	ID          string            `arg:"" help:"Id of the document."`
+	ID          string            `arg:"" complete:"documents" help:"Id or title of the document."`
 	Title       *string           `placeholder:"TEXT"`
 	Description *string           `placeholder:"TEXT" help:"An empty one clears it."`
-	Project     *string           `placeholder:"ID|none" help:"The project that it goes to; none takes it out of its own."`
+	Project     *string           `placeholder:"ID|NAME|none" complete:"projects" help:"The project that it goes to; none takes it out of its own."`
 	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
 	URL         *string           `name:"url" placeholder:"URL" help:"Where it is in another system."`
 	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What to keep beside it; an empty text removes a name. Repeatable."`
@@ -102,7 +101,7 @@ func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
 	if c.Project != nil {
 		*c.Project = target(*c.Project)
 	}
-	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on(documents, &c.ID).in(projects, c.Project), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Update(ctx, c.ID, client.DocumentChange{Title: changeTo(c.Title), Description: change(c.Description), ProjectID: change(c.Project),
 			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata)})
 	}, documentText)
@@ -110,20 +109,20 @@ func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
 
 type documentsDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document."`
+	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
 func (c *documentsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("documents", c.ID).gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
+	return c.on(documents, &c.ID).gone(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
 }
 
 type documentsRestore struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document."`
+	ID string `arg:"" complete:"trashed" help:"Id or title of the document, which is deleted."`
 }
 
 func (c *documentsRestore) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on(trashed, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Restore(ctx, c.ID)
 	}, documentText)
 }
@@ -143,9 +142,9 @@ func (c *documentsTrash) Run(ctx context.Context, p *Program) error {
 
 type documentsPurge struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document, which is deleted."`
+	ID string `arg:"" complete:"trashed" help:"Id or title of the document, which is deleted."`
 }
 
 func (c *documentsPurge) Run(ctx context.Context, p *Program) error {
-	return c.on("documents", c.ID).gone(ctx, p, "document", c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
+	return c.on(trashed, &c.ID).gone(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
 }

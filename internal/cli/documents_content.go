@@ -13,12 +13,12 @@ import (
 
 type documentsContent struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document."`
+	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
 // Run prints the text as it is, without a line end of its own.
 func (c *documentsContent) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Get(ctx, c.ID)
 	}, func(d client.Document) string { return or(d.Content, "") })
 }
@@ -26,11 +26,11 @@ func (c *documentsContent) Run(ctx context.Context, p *Program) error {
 type documentsVersions struct {
 	apiCommand
 	Limit int    `placeholder:"N" help:"Show at most so many; all without it."`
-	ID    string `arg:"" help:"Id of the document."`
+	ID    string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
 func (c *documentsVersions) Run(ctx context.Context, p *Program) error {
-	return askAll(c.on("documents", c.ID), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Version, error] {
+	return askAll(c.on(documents, &c.ID), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Version, error] {
 		return api.Documents.AllVersions(ctx, c.ID, pages{Limit: c.Limit}.paging())
 	}, "VERSION\tMADE\tBYTES\tUSER\tTITLE", func(v client.Version) []any {
 		return []any{v.Number, stamp(v.CreatedAt), v.ContentBytes, or(v.UserID, "-"), v.Title}
@@ -39,12 +39,12 @@ func (c *documentsVersions) Run(ctx context.Context, p *Program) error {
 
 type documentsEdit struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the document."`
+	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
 // Run opens the text in an editor, and saves it unless somebody changed the document meanwhile.
 func (c *documentsEdit) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("documents", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		before, err := api.Documents.Get(ctx, c.ID)
 		if err != nil {
 			return before, err

@@ -16,7 +16,7 @@ import (
 )
 
 type eventsCommands struct {
-	List    eventsList    `cmd:"" help:"List the log of events, oldest first."`
+	List    eventsList    `cmd:"" help:"List the newest events."`
 	Tail    eventsTail    `cmd:"" help:"Show events as they happen, until interrupted."`
 	Get     eventsGet     `cmd:"" help:"Show an event."`
 	Fates   eventsFates   `cmd:"" help:"Show what became of an event, webhook by webhook."`
@@ -25,7 +25,7 @@ type eventsCommands struct {
 
 // eventFlags narrow the log and the stream.
 type eventFlags struct {
-	Type     string `placeholder:"TYPE" help:"Only events of this type, such as project.created."`
+	Type     string `placeholder:"TYPE" complete:"events" help:"Only events of this type, such as project.created."`
 	Resource string `placeholder:"ID" help:"Only events about this project, folder or document."`
 	Since    string `placeholder:"TIME|2h" help:"Only events since this time, or since so long ago."`
 	After    string `placeholder:"EVENT" help:"Only events after this one."`
@@ -39,7 +39,15 @@ func (f eventFlags) filter(p *Program) (client.EventFilter, error) {
 type eventsList struct {
 	apiCommand
 	eventFlags
-	pages
+	Limit       int  `default:"50" placeholder:"50" help:"Show at most so many; 0 is all of them."`
+	OldestFirst bool `help:"Begin with the oldest, as --after does."`
+	Desc        bool `hidden:"" help:"The newest first, which is the order anyway."`
+}
+
+// order shows the newest first, unless somebody reads the log onwards.
+func (c *eventsList) order() client.Paging {
+	p := pages{Limit: c.Limit, Desc: !c.OldestFirst && c.After == "" || c.Desc}
+	return p.paging()
 }
 
 func (c *eventsList) Run(ctx context.Context, p *Program) error {
@@ -47,7 +55,7 @@ func (c *eventsList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f.Paging = c.paging()
+	f.Paging = c.order()
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Event, error] {
 		return api.Events.All(ctx, f)
 	}, "TIME\tTYPE\tID\tRESOURCE\tWHAT", func(v client.Event) []any {

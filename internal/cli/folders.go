@@ -21,12 +21,12 @@ type foldersCommands struct {
 type foldersList struct {
 	apiCommand
 	pages
-	Type         string `placeholder:"TYPE" help:"Only project folders, or only branding ones."`
-	Parent       string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Type         string `placeholder:"TYPE" values:"project,branding" help:"Only project folders, or only branding ones."`
+	Parent       string `placeholder:"ID|NAME|root" complete:"folders" help:"Only those directly in this folder, or at the root level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in the name."`
 	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
-	Sort         string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+	Sort         string `placeholder:"FIELD" values:"sort_order,name,created_at,updated_at" help:"sort_order, name, created_at or updated_at."`
 }
 
 func (c *foldersList) Run(ctx context.Context, p *Program) error {
@@ -34,9 +34,8 @@ func (c *foldersList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f := client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
-		return api.Folders.All(ctx, f)
+	return askAll(c.in(folders, &c.Parent), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Folder, error] {
+		return api.Folders.All(ctx, client.FolderFilter{EntityType: c.Type, ParentID: place(c.Parent), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
 	}, "ID\tTYPE\tDEPTH\tHOLDS\tNAME", func(v client.Folder) []any {
 		return []any{v.ID, v.EntityType, v.Depth, holds(v), v.Name}
 	})
@@ -44,11 +43,11 @@ func (c *foldersList) Run(ctx context.Context, p *Program) error {
 
 type foldersGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the folder."`
+	ID string `arg:"" complete:"folders" help:"Id or name of the folder."`
 }
 
 func (c *foldersGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on(folders, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Get(ctx, c.ID)
 	}, folderText)
 }
@@ -69,15 +68,15 @@ func holds(v client.Folder) string {
 type foldersCreate struct {
 	apiCommand
 	Name       string `arg:"" help:"Name, 1 to 200 characters."`
-	Type       string `default:"project" placeholder:"TYPE" help:"project or branding; a subfolder has its parent's."`
-	Parent     string `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	Type       string `default:"project" placeholder:"TYPE" values:"project,branding" help:"project or branding; a subfolder has its parent's."`
+	Parent     string `placeholder:"ID|NAME" complete:"folders" help:"Folder to make it in; without it, the root level."`
 	Color      string `placeholder:"#RRGGBB"`
 	SortOrder  int32  `placeholder:"N" help:"Place in lists, smallest first."`
 	ExternalID string `name:"external-id" placeholder:"ID" help:"What another system calls it."`
 }
 
 func (c *foldersCreate) Run(ctx context.Context, p *Program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.in(folders, &c.Parent), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Create(ctx, client.NewFolder{Name: c.Name, EntityType: c.Type, ParentID: target(c.Parent), Color: c.Color, SortOrder: c.SortOrder,
 			ExternalID: c.ExternalID})
 	}, folderText)
@@ -85,7 +84,7 @@ func (c *foldersCreate) Run(ctx context.Context, p *Program) error {
 
 type foldersUpdate struct {
 	apiCommand
-	ID         string  `arg:"" help:"Id of the folder."`
+	ID         string  `arg:"" complete:"folders" help:"Id or name of the folder."`
 	Name       *string `placeholder:"TEXT"`
 	Color      *string `placeholder:"#RRGGBB" help:"An empty one is the default."`
 	SortOrder  *int32  `placeholder:"N" help:"Place in lists, smallest first."`
@@ -93,7 +92,7 @@ type foldersUpdate struct {
 }
 
 func (c *foldersUpdate) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on(folders, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Update(ctx, c.ID, client.FolderChange{Name: changeTo(c.Name), Color: change(c.Color), SortOrder: changeTo(c.SortOrder),
 			ExternalID: change(c.ExternalID)})
 	}, folderText)
@@ -101,21 +100,21 @@ func (c *foldersUpdate) Run(ctx context.Context, p *Program) error {
 
 type foldersMove struct {
 	apiCommand
-	ID     string `arg:"" help:"Id of the folder."`
-	Parent string `arg:"" help:"Id of the folder to move it into, or root."`
+	ID     string `arg:"" complete:"folders" help:"Id or name of the folder."`
+	Parent string `arg:"" complete:"folders" help:"Id or name of the folder to move it into, or root."`
 }
 
 func (c *foldersMove) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("folders", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
+	return ask(c.on(folders, &c.ID).in(folders, &c.Parent), ctx, p, func(ctx context.Context, api *client.Client) (client.Folder, error) {
 		return api.Folders.Move(ctx, c.ID, target(c.Parent))
 	}, folderText)
 }
 
 type foldersDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the folder."`
+	ID string `arg:"" complete:"folders" help:"Id or name of the folder."`
 }
 
 func (c *foldersDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("folders", c.ID).gone(ctx, p, "folder", c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
+	return c.on(folders, &c.ID).gone(ctx, p, "folder", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
 }

@@ -11,7 +11,7 @@ import (
 
 type foldersTree struct {
 	apiCommand
-	Type     string `placeholder:"TYPE" help:"Only project folders, or only branding ones."`
+	Type     string `placeholder:"TYPE" values:"project,branding" help:"Only project folders, or only branding ones."`
 	Projects bool   `help:"Draw the projects too."`
 	IDs      bool   `name:"ids" help:"Show the ids."`
 }

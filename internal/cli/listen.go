@@ -22,7 +22,7 @@ const forwardTimeout = 60 * time.Second
 type listenCommand struct {
 	apiFlags
 	ForwardTo       string   `required:"" placeholder:"URL" help:"Where to post the events, such as http://localhost:3000/hook."`
-	Events          []string `placeholder:"a,b" help:"Only these types; all without it."`
+	Events          []string `placeholder:"a,b" complete:"events" help:"Only these types; all without it."`
 	FromNow         bool     `xor:"begin" help:"Begin with the next event, not where the last run ended."`
 	Since           string   `xor:"begin" placeholder:"TIME|2h" help:"Begin with the events since this time, or since so long ago, again if need be."`
 	CAFile          string   `name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these roots (PEM) too, where --forward-to is https:// with a certificate of your own."`
@@ -63,7 +63,7 @@ func (c *listenCommand) Run(ctx context.Context, p *Program) error {
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
+	return c.callWith(ctx, p, fewRetries, func(ctx context.Context, api *client.Client) error {
 		me, err := api.Me(ctx)
 		if err != nil {
 			return err

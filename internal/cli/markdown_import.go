@@ -34,7 +34,8 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		report.Pictures, report.OtherFiles, report.Links = lib.Pictures, tree.Others(), tree.Passed
+		report.Pictures, report.OtherFiles, report.Links = lib.Pictures, tree.Others()-len(lib.Files()), tree.Passed
+		report.TooLong = lib.TooLong
 		return c.one(p, asJSON(report), report.text)
 	})
 }
@@ -42,20 +43,22 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 // importReport is what an import did, or with DryRun would do.
 type importReport struct {
 	DryRun     bool         `json:"dry_run"`
+	Uploaded   int          `json:"uploaded"` // files that have become media
 	Created    int          `json:"created"`
 	Updated    int          `json:"updated"`
 	Trashed    int          `json:"trashed"`
 	Unchanged  int          `json:"unchanged"`
-	Gone       int          `json:"gone"` // documents without a file, which stay
-	Pictures   int          `json:"pictures"`
+	Gone       int          `json:"gone"`     // documents without a file, which stay
+	Pictures   int          `json:"pictures"` // that are not there
 	OtherFiles int          `json:"other_files"`
+	TooLong    []string     `json:"too_long,omitempty"` // for media
 	Links      int          `json:"links"`
 	Plan       []importStep `json:"plan,omitempty"`
 }
 
 // importStep is what would be done with one file.
 type importStep struct {
-	Act   string   `json:"act"` // create, update or trash
+	Act   string   `json:"act"` // upload, create, update or trash
 	Path  string   `json:"path"`
 	Title string   `json:"title"`
 	What  []string `json:"what"` // the fields that differ, or why it is new or goes
@@ -67,11 +70,16 @@ func (c *importMarkdown) bring(ctx context.Context, api *client.Client, lib *mar
 	if err != nil {
 		return nil, err
 	}
-	plan, err := lib.Compare(have)
+	media, err := serverMedia(ctx, api, len(lib.Files()) > 0)
 	if err != nil {
 		return nil, err
 	}
-	report := &importReport{DryRun: c.DryRun, Created: len(plan.Create), Updated: len(plan.Update), Unchanged: plan.Same}
+	known := markdown.Know(media)
+	plan, err := lib.Compare(have, known)
+	if err != nil {
+		return nil, err
+	}
+	report := &importReport{DryRun: c.DryRun, Uploaded: len(plan.Upload), Created: len(plan.Create), Updated: len(plan.Update), Unchanged: plan.Same}
 	if c.Prune {
 		report.Trashed = len(plan.Trash)
 	} else {
@@ -81,7 +89,22 @@ func (c *importMarkdown) bring(ctx context.Context, api *client.Client, lib *mar
 		report.Plan = stepsOf(plan)
 		return report, nil
 	}
-	return report, newImporter(api, lib, have).run(ctx, plan)
+	return report, newImporter(api, lib, have, known).run(ctx, plan)
+}
+
+// serverMedia reads every medium of the workspace, in the order of their creation, where that is wanted:
+// a key that may not read media can bring texts without any.
+func serverMedia(ctx context.Context, api *client.Client, wanted bool) (all []markdown.Medium, err error) {
+	if !wanted {
+		return nil, nil
+	}
+	for m, err := range api.Media.All(ctx, client.MediumFilter{}) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, markdown.Medium{ID: m.ID, Filename: m.Filename, SHA256: m.SHA256})
+	}
+	return all, nil
 }
 
 // serverDocuments reads every document of the workspace, without its text.
@@ -97,6 +120,9 @@ func serverDocuments(ctx context.Context, api *client.Client) (all []markdown.Do
 
 // stepsOf lists a plan by path.
 func stepsOf(plan markdown.Plan) (steps []importStep) {
+	for _, f := range plan.Upload {
+		steps = append(steps, importStep{"upload", f.Path, f.Name, []string{"new"}})
+	}
 	for _, e := range plan.Create {
 		steps = append(steps, importStep{"create", e.Path, e.Title, []string{"new"}})
 	}
@@ -121,15 +147,16 @@ func (r *importReport) text() string {
 			}
 		}))
 	}
-	words := []string{"created %d", "updated %d", "put %d into the trash", "%d unchanged"}
+	words := []string{"created %d", "updated %d", "put %d into the trash", "%d unchanged", "uploaded %d"}
 	if r.DryRun {
-		words = []string{"%d to create", "%d to update", "%d to put into the trash", "%d unchanged"}
+		words = []string{"%d to create", "%d to update", "%d to put into the trash", "%d unchanged", "%d to upload"}
 	}
-	fmt.Fprintln(&b, sentence(r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
+	fmt.Fprintln(&b, sentence(r.Uploaded, words[4], r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
 	if r.Gone > 0 {
 		fmt.Fprintf(&b, "%s without a file: --prune puts what has none into the trash\n", counted(r.Gone, "document"))
 	}
-	if left := sentence(r.Pictures, "%d pictures (media are not there yet)", r.OtherFiles, "%d files that are no Markdown", r.Links, "%d symbolic links"); left != "" {
+	if left := sentence(r.Pictures, "%d pictures that are not there", len(r.TooLong), "%d files that are too long for media",
+		r.OtherFiles-len(r.TooLong), "%d files to which no text leads", r.Links, "%d symbolic links"); left != "" {
 		fmt.Fprintln(&b, "left: "+left)
 	}
 	return b.String()

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io"
+	"os"
 	"strings"
 
 	"sheaf.dev/client"
 	"sheaf.dev/internal/markdown"
+	"sheaf.dev/internal/sheaf"
 )
 
 // importer brings what a plan says to a server, one request after the other: the server's limit is
@@ -16,10 +20,11 @@ type importer struct {
 	// The ids of what is there, by external id. Folders and projects are asked for when one is
 	// needed.
 	documents, folders, projects map[string]string
+	media                        markdown.KnownMedia
 }
 
-func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Document) *importer {
-	m := &importer{api: api, lib: lib, documents: map[string]string{}}
+func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Document, media markdown.KnownMedia) *importer {
+	m := &importer{api: api, lib: lib, documents: map[string]string{}, media: media}
 	for _, d := range have {
 		if d.ExternalID != "" {
 			m.documents[d.ExternalID] = d.ID
@@ -29,6 +34,11 @@ func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Docu
 }
 
 func (m *importer) run(ctx context.Context, plan markdown.Plan) error {
+	for _, f := range plan.Upload {
+		if err := m.upload(ctx, f); err != nil {
+			return of(f.Path, err)
+		}
+	}
 	again, err := m.create(ctx, plan.Create)
 	if err != nil {
 		return err
@@ -49,6 +59,55 @@ func (m *importer) run(ctx context.Context, plan markdown.Plan) error {
 		}
 	}
 	return nil
+}
+
+// upload makes a medium of a file. What is stored must be what was judged.
+func (m *importer) upload(ctx context.Context, f *markdown.File) error {
+	in := client.NewMedium{Filename: f.Name}
+	medium, err := m.send(ctx, in, f)
+	if err != nil {
+		return err
+	}
+	if medium.SHA256 != f.SHA256 {
+		return errors.Join(errors.New("it has changed meanwhile: import again"), m.api.Media.Delete(ctx, medium.ID))
+	}
+	m.media.Add(f, medium.ID)
+	return nil
+}
+
+// send uploads a file in one request, or a long one in several.
+func (m *importer) send(ctx context.Context, in client.NewMedium, f *markdown.File) (client.Medium, error) {
+	r, err := m.lib.OpenFile(f)
+	if err != nil {
+		return client.Medium{}, err
+	}
+	defer r.Close()
+	if f.Bytes > sheaf.MaxUpload {
+		return m.sendLong(ctx, in, f, r)
+	}
+	content, err := io.ReadAll(io.LimitReader(r, sheaf.MaxUpload))
+	if err != nil {
+		return client.Medium{}, err
+	}
+	return m.api.Media.Upload(ctx, in, content)
+}
+
+// sendLong writes a file of an archive out first, into one without a name: a piece may have to be sent
+// again.
+func (m *importer) sendLong(ctx context.Context, in client.NewMedium, f *markdown.File, r io.Reader) (client.Medium, error) {
+	spool, err := os.CreateTemp("", "sheaf-medium-*")
+	if err != nil {
+		return client.Medium{}, err
+	}
+	defer spool.Close()
+	if err := os.Remove(spool.Name()); err != nil {
+		return client.Medium{}, err
+	}
+	n, err := io.Copy(spool, io.LimitReader(r, f.Bytes))
+	if err != nil {
+		return client.Medium{}, err
+	}
+	return m.api.Media.UploadFrom(ctx, in, spool, n)
 }
 
 // create makes documents, and returns those that link to one which had no id yet.
@@ -102,7 +161,7 @@ func (m *importer) put(ctx context.Context, e *markdown.Entry) (whole bool, err 
 	if err != nil {
 		return false, err
 	}
-	text, whole, err := m.lib.Content(e, m.id)
+	text, whole, err := m.lib.Content(e, m.id, m.media)
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +185,7 @@ func (m *importer) update(ctx context.Context, e *markdown.Entry, fields []strin
 	change := m.change(e, fields)
 	for _, name := range fields {
 		if name == "content" {
-			text, _, err := m.lib.Content(e, m.id)
+			text, _, err := m.lib.Content(e, m.id, m.media)
 			if err != nil {
 				return err
 			}
@@ -148,7 +207,7 @@ func (m *importer) change(e *markdown.Entry, fields []string) (c client.Document
 		case "url":
 			c.URL = change(&e.URL)
 		case "metadata":
-			c.Metadata = wholeMetadata(e.Metadata)
+			c.Metadata = wholeMetadata(m.lib.Metadata(e, m.media))
 		}
 	}
 	return c

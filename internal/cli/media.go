@@ -23,14 +23,13 @@ type mediaCommands struct {
 type mediaList struct {
 	apiCommand
 	pages
-	Document string `placeholder:"ID" help:"Only those of this document; null: of none."`
+	Document string `placeholder:"ID|NAME" complete:"documents" help:"Only those of this document; null: of none."`
 	Type     string `placeholder:"TYPE" help:"Only those whose type begins so, for example image/."`
 }
 
 func (c *mediaList) Run(ctx context.Context, p *Program) error {
-	f := client.MediumFilter{DocumentID: c.Document, ContentType: c.Type, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Medium, error] {
-		return api.Media.All(ctx, f)
+	return askAll(c.in(documents, &c.Document), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Medium, error] {
+		return api.Media.All(ctx, client.MediumFilter{DocumentID: c.Document, ContentType: c.Type, Paging: c.paging()})
 	}, "ID\tFILENAME\tTYPE\tBYTES\tCREATED", func(v client.Medium) []any {
 		return []any{v.ID, v.Filename, v.ContentType, v.Bytes, stamp(v.CreatedAt)}
 	})
@@ -38,11 +37,11 @@ func (c *mediaList) Run(ctx context.Context, p *Program) error {
 
 type mediaGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the medium."`
+	ID string `arg:"" complete:"media" help:"Id or name of the medium."`
 }
 
 func (c *mediaGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("media", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Medium, error) {
+	return ask(c.on(media, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Medium, error) {
 		return api.Media.Get(ctx, c.ID)
 	}, mediumText)
 }
@@ -60,20 +59,19 @@ type mediaUpload struct {
 	apiCommand
 	Path     string `arg:"" help:"The file; - is standard input."`
 	Name     string `placeholder:"NAME" help:"Its name there; that of the file unless given."`
-	Document string `placeholder:"ID" help:"The document that it belongs to."`
+	Document string `placeholder:"ID|NAME" complete:"documents" help:"The document that it belongs to."`
 }
 
 func (c *mediaUpload) Run(ctx context.Context, p *Program) error {
-	in := client.NewMedium{Filename: c.Name, DocumentID: c.Document}
-	if in.Filename == "" && c.Path != "-" {
-		in.Filename = filepath.Base(c.Path)
+	if c.Name == "" && c.Path != "-" {
+		c.Name = filepath.Base(c.Path)
 	}
 	content, err := p.file(c.Path)
 	if err != nil {
 		return err
 	}
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Medium, error) {
-		return api.Media.Upload(ctx, in, content)
+	return ask(c.in(documents, &c.Document), ctx, p, func(ctx context.Context, api *client.Client) (client.Medium, error) {
+		return api.Media.Upload(ctx, client.NewMedium{Filename: c.Name, DocumentID: c.Document}, content)
 	}, mediumText)
 }
 
@@ -100,15 +98,12 @@ func (p *Program) file(path string) ([]byte, error) {
 
 type mediaDownload struct {
 	apiCommand
-	ID   string `arg:"" help:"Id of the medium."`
+	ID   string `arg:"" complete:"media" help:"Id or name of the medium."`
 	Path string `arg:"" help:"The file to write, which must not be there yet; - is standard output."`
 }
 
 func (c *mediaDownload) Run(ctx context.Context, p *Program) error {
-	if c.on("media", c.ID); c.wrong != nil {
-		return c.wrong
-	}
-	return c.call(ctx, p, func(ctx context.Context, api *client.Client) (err error) {
+	return c.on(media, &c.ID).call(ctx, p, func(ctx context.Context, api *client.Client) (err error) {
 		if c.Path == "-" {
 			return api.Media.Download(ctx, c.ID, p.Stdout)
 		}
@@ -131,9 +126,9 @@ func (c *mediaDownload) Run(ctx context.Context, p *Program) error {
 
 type mediaDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the medium."`
+	ID string `arg:"" complete:"media" help:"Id or name of the medium."`
 }
 
 func (c *mediaDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("media", c.ID).gone(ctx, p, "medium", c.ID, func(ctx context.Context, api *client.Client) error { return api.Media.Delete(ctx, c.ID) })
+	return c.on(media, &c.ID).gone(ctx, p, "medium", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Media.Delete(ctx, c.ID) })
 }

@@ -25,16 +25,7 @@ type apiFlags struct {
 type apiCommand struct {
 	apiFlags
 	Output
-	wrong error // why no server is asked
-}
-
-// on is the command on one record. What is no id, a name say, is refused, with the list that shows
-// ids.
-func (c apiCommand) on(list, id string) *apiCommand {
-	if _, ok := sheaf.ParseUUID(id); !ok {
-		c.wrong = sheaf.Invalidf("%q is not an id: sheaf %s list shows them", sheaf.Clip(id), list)
-	}
-	return &c
+	references []reference // what the arguments name: see on
 }
 
 // login is a server and the key for it.
@@ -114,9 +105,14 @@ func (p *Program) client(l login, retries int) (*client.Client, error) {
 	return c, nil
 }
 
-// call makes calls to the server that the flags name.
-func (f apiFlags) call(ctx context.Context, p *Program, act func(context.Context, *client.Client) error) error {
-	return f.callWith(ctx, p, fewRetries, act)
+// call makes calls to the server that the flags name, once every name that was given is an id.
+func (c *apiCommand) call(ctx context.Context, p *Program, act func(context.Context, *client.Client) error) error {
+	return c.callWith(ctx, p, fewRetries, func(ctx context.Context, api *client.Client) error {
+		if err := c.resolve(ctx, api); err != nil {
+			return err
+		}
+		return act(ctx, api)
+	})
 }
 
 func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act func(context.Context, *client.Client) error) error {
@@ -125,10 +121,26 @@ func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act fun
 		return err
 	}
 	c, err := p.client(l, retries)
+	if err == nil && retries > fewRetries {
+		err = p.reach(ctx, l)
+	}
 	if err != nil {
 		return err
 	}
 	return explained(act(ctx, c), l.server)
+}
+
+// reach tells soon when nothing answers at the address, to a command that would wait long for a server
+// that went away meanwhile. What the server thinks of the key, the command itself will be told.
+func (p *Program) reach(ctx context.Context, l login) error {
+	c, err := p.client(l, fewRetries)
+	if err != nil {
+		return err
+	}
+	if _, err = c.Me(ctx); errors.Is(err, syscall.ECONNREFUSED) {
+		return explained(err, l.server)
+	}
+	return nil
 }
 
 // explained turns an error of the client into a line for a person.

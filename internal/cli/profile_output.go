@@ -22,9 +22,6 @@ func (o Output) one(p *Program, raw []byte, text func() string) error {
 
 // ask makes one call and shows its record.
 func ask[T any](c *apiCommand, ctx context.Context, p *Program, call func(context.Context, *client.Client) (T, error), text func(T) string) error {
-	if c.wrong != nil {
-		return c.wrong
-	}
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		v, err := call(ctx, api)
 		if err != nil {
@@ -90,16 +87,13 @@ func asJSON(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// gone makes a deletion and says so.
-func (c *apiCommand) gone(ctx context.Context, p *Program, noun, id string, act func(context.Context, *client.Client) error) error {
-	if c.wrong != nil {
-		return c.wrong
-	}
+// gone makes a deletion and says so. The id is read after the call, in which a name became it.
+func (c *apiCommand) gone(ctx context.Context, p *Program, noun string, id *string, act func(context.Context, *client.Client) error) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		if err := act(ctx, api); err != nil {
 			return err
 		}
-		return c.one(p, asJSON(map[string]any{"id": id, "deleted": true}), func() string { return fmt.Sprintf("deleted %s %s\n", noun, OneLine(id)) })
+		return c.one(p, asJSON(map[string]any{"id": *id, "deleted": true}), func() string { return fmt.Sprintf("deleted %s %s\n", noun, OneLine(*id)) })
 	})
 }
 

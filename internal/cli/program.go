@@ -1,5 +1,5 @@
 // Package cli is the commands that talk to a running server through the public client: projects,
-// folders, brandings, documents, search, events, webhooks, listen, profile and folders of Markdown. It also has
+// folders, brandings, documents, batch, search, events, webhooks, listen, profile and folders of Markdown. It also has
 // what every command of the program shares: what it gets from outside, and how it prints.
 //
 // It opens no store and knows no rule: what a server allows, the server says.
@@ -22,19 +22,21 @@ import (
 
 // Commands are those that talk to a server, as a part of the command line.
 type Commands struct {
-	Listen         listenCommand     `cmd:"" help:"Follow the events and post each to a local address, signed."`
-	Projects       projectsCommands  `cmd:"" help:"Work with the projects of a server."`
-	Folders        foldersCommands   `cmd:"" help:"Work with the folders of a server."`
-	Brandings      brandingsCommands `cmd:"" help:"Work with the brandings of a server."`
-	Documents      documentsCommands `cmd:"" help:"Work with the documents of a server."`
-	Media          mediaCommands     `cmd:"" help:"Work with the pictures and other files of a server."`
-	Shares         sharesCommands    `cmd:"" help:"Publish documents and projects of a server under an address."`
-	Search         searchCommand     `cmd:"" help:"Find projects, folders and documents by the words in them."`
-	Events         eventsCommands    `cmd:"" help:"Read and follow the events of a server."`
-	Webhooks       webhooksCommands  `cmd:"" help:"Work with the webhook subscriptions of a server."`
-	ImportMarkdown importMarkdown    `cmd:"" help:"Bring a folder or zip archive of Markdown to a server; again, to bring what changed."`
-	ExportMarkdown exportMarkdown    `cmd:"" help:"Write the documents of a server into a folder of Markdown."`
-	Profile        profileCommands   `cmd:"" help:"Keep the address and the key of a server."`
+	Projects       projectsCommands  `cmd:"" group:"content" help:"Work with the projects of a server."`
+	Folders        foldersCommands   `cmd:"" group:"content" help:"Work with the folders of a server."`
+	Brandings      brandingsCommands `cmd:"" group:"content" help:"Work with the brandings of a server."`
+	Documents      documentsCommands `cmd:"" group:"content" help:"Work with the documents of a server."`
+	Media          mediaCommands     `cmd:"" group:"content" help:"Work with the pictures and other files of a server."`
+	Shares         sharesCommands    `cmd:"" group:"content" help:"Publish documents and projects of a server under an address."`
+	Batch          batchCommand      `cmd:"" group:"content" help:"Make several changes at once, all of them or none."`
+	Search         searchCommand     `cmd:"" group:"content" help:"Find projects, folders and documents by the words in them."`
+	Events         eventsCommands    `cmd:"" group:"events" help:"Read and follow the events of a server."`
+	Webhooks       webhooksCommands  `cmd:"" group:"events" help:"Work with the webhook subscriptions of a server."`
+	Listen         listenCommand     `cmd:"" group:"events" help:"Follow the events and post each to a local address, signed."`
+	MCP            mcpCommand        `cmd:"" name:"mcp" group:"content" help:"Serve the tools of a server to an agent's host, on standard input and output."`
+	ImportMarkdown importMarkdown    `cmd:"" group:"content" help:"Bring a folder or zip archive of Markdown to a server; again, to bring what changed."`
+	ExportMarkdown exportMarkdown    `cmd:"" group:"content" help:"Write the documents of a server into a folder of Markdown."`
+	Profile        profileCommands   `cmd:"" group:"program" help:"Keep the address and the key of a server."`
 }
 
 // Program is what a command gets from outside.
@@ -45,6 +47,8 @@ type Program struct {
 	Now            func() time.Time
 	Random         io.Reader // cryptographically strong
 	Version        string    // of this program
+	// Names returns the names of all environment variables.
+	Names func() []string
 }
 
 // Print writes to standard output. That it is gone is a failure: a script must not take half an

@@ -20,11 +20,11 @@ type projectsCommands struct {
 type projectsList struct {
 	apiCommand
 	pages
-	Folder       string `placeholder:"ID|root" help:"Only those directly in this folder, or at the root level."`
+	Folder       string `placeholder:"ID|NAME|root" complete:"folders" help:"Only those directly in this folder, or at the root level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in name or description."`
 	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
-	Sort         string `placeholder:"FIELD" help:"sort_order, name, created_at or updated_at."`
+	Sort         string `placeholder:"FIELD" values:"sort_order,name,created_at,updated_at" help:"sort_order, name, created_at or updated_at."`
 }
 
 func (c *projectsList) Run(ctx context.Context, p *Program) error {
@@ -32,9 +32,8 @@ func (c *projectsList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f := client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Project, error] {
-		return api.Projects.All(ctx, f)
+	return askAll(c.in(folders, &c.Folder), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Project, error] {
+		return api.Projects.All(ctx, client.ProjectFilter{FolderID: place(c.Folder), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
 	}, "ID\tDOCUMENTS\tUPDATED\tNAME", func(v client.Project) []any {
 		return []any{v.ID, v.DocumentCount, stamp(v.UpdatedAt), v.Name}
 	})
@@ -42,11 +41,11 @@ func (c *projectsList) Run(ctx context.Context, p *Program) error {
 
 type projectsGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the project."`
+	ID string `arg:"" complete:"projects" help:"Id or name of the project."`
 }
 
 func (c *projectsGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on(projects, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Get(ctx, c.ID)
 	}, func(v client.Project) string {
 		text := projectText(v)
@@ -69,9 +68,9 @@ type projectsCreate struct {
 	apiCommand
 	Name        string            `arg:"" help:"Name, 1 to 200 characters."`
 	Description string            `placeholder:"TEXT"`
-	Icon        string            `placeholder:"ICON"`
+	Icon        string            `placeholder:"ICON" complete:"icons"`
 	Color       string            `placeholder:"#RRGGBB"`
-	Folder      string            `placeholder:"ID" help:"Folder to make it in; without it, the root level."`
+	Folder      string            `placeholder:"ID|NAME" complete:"folders" help:"Folder to make it in; without it, the root level."`
 	SortOrder   int32             `placeholder:"N" help:"Place in lists, smallest first."`
 	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
 	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
@@ -79,7 +78,7 @@ type projectsCreate struct {
 }
 
 func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.in(folders, &c.Folder), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Create(ctx, client.NewProject{Name: c.Name, Description: c.Description, Icon: c.Icon, Color: c.Color,
 			FolderID: target(c.Folder), SortOrder: c.SortOrder,
 			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
@@ -88,10 +87,10 @@ func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
 
 type projectsUpdate struct {
 	apiCommand
-	ID          string            `arg:"" help:"Id of the project."`
+	ID          string            `arg:"" complete:"projects" help:"Id or name of the project."`
 	Name        *string           `placeholder:"TEXT"`
 	Description *string           `placeholder:"TEXT" help:"An empty one clears it, as for icon and color."`
-	Icon        *string           `placeholder:"ICON"`
+	Icon        *string           `placeholder:"ICON" complete:"icons"`
 	Color       *string           `placeholder:"#RRGGBB"`
 	SortOrder   *int32            `placeholder:"N" help:"Place in lists, smallest first."`
 	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
@@ -100,7 +99,7 @@ type projectsUpdate struct {
 }
 
 func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on(projects, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
 			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder),
 			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata)})
@@ -109,21 +108,21 @@ func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
 
 type projectsMove struct {
 	apiCommand
-	ID     string `arg:"" help:"Id of the project."`
-	Folder string `arg:"" help:"Id of the folder, or root."`
+	ID     string `arg:"" complete:"projects" help:"Id or name of the project."`
+	Folder string `arg:"" complete:"folders" help:"Id or name of the folder, or root."`
 }
 
 func (c *projectsMove) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("projects", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
+	return ask(c.on(projects, &c.ID).in(folders, &c.Folder), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Move(ctx, c.ID, target(c.Folder))
 	}, projectText)
 }
 
 type projectsDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the project."`
+	ID string `arg:"" complete:"projects" help:"Id or name of the project."`
 }
 
 func (c *projectsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("projects", c.ID).gone(ctx, p, "project", c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
+	return c.on(projects, &c.ID).gone(ctx, p, "project", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
 }

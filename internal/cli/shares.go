@@ -24,13 +24,12 @@ type sharesCommands struct {
 type sharesList struct {
 	apiCommand
 	pages
-	Of string `placeholder:"ID" help:"Only those of this document or project."`
+	Of string `placeholder:"ID|NAME" complete:"shareable" help:"Only those of this document or project."`
 }
 
 func (c *sharesList) Run(ctx context.Context, p *Program) error {
-	f := client.ShareFilter{ResourceID: c.Of, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Share, error] {
-		return api.Shares.All(ctx, f)
+	return askAll(c.in(shareable, &c.Of), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Share, error] {
+		return api.Shares.All(ctx, client.ShareFilter{ResourceID: c.Of, Paging: c.paging()})
 	}, "ID\tOF\tVIEWS\tEXPIRES\tURL", func(v client.Share) []any {
 		return []any{v.ID, v.ResourceType, v.Views, stampOr(v.ExpiresAt, "never"), v.URL}
 	})
@@ -38,11 +37,11 @@ func (c *sharesList) Run(ctx context.Context, p *Program) error {
 
 type sharesGet struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the share."`
+	ID string `arg:"" complete:"shares" help:"Id or address of the share."`
 }
 
 func (c *sharesGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("shares", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+	return ask(c.on(shares, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
 		return api.Shares.Get(ctx, c.ID)
 	}, shareText)
 }
@@ -64,15 +63,15 @@ func yesNo(b bool) string {
 type sharesCreate struct {
 	apiCommand
 	Kind     string `arg:"" enum:"document,project" help:"document or project."`
-	ID       string `arg:"" help:"Id of the document or the project."`
+	ID       string `arg:"" complete:"shareable" help:"Id or name of the document or the project."`
 	Password string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input."`
 	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; never unless given."`
-	Branding string `placeholder:"ID" help:"Its look; the workspace's default unless given."`
+	Branding string `placeholder:"ID|NAME" complete:"brandings" help:"Its look; the workspace's default unless given."`
 	Listed   bool   `help:"Let search engines list it."`
 }
 
 func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
-	in := client.NewShare{ResourceType: c.Kind, ResourceID: c.ID, BrandingID: c.Branding, Listed: c.Listed}
+	in := client.NewShare{ResourceType: c.Kind, Listed: c.Listed}
 	var err error
 	if in.ExpiresAt, err = p.later("--expires", c.Expires); err != nil {
 		return err
@@ -80,7 +79,12 @@ func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
 	if in.Password, err = p.typed(c.Password); err != nil {
 		return err
 	}
-	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+	of := documents
+	if c.Kind == projects.one {
+		of = projects
+	}
+	return ask(c.on(of, &c.ID).in(brandings, &c.Branding), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		in.ResourceID, in.BrandingID = c.ID, c.Branding
 		return api.Shares.Create(ctx, in)
 	}, shareText)
 }
@@ -115,15 +119,15 @@ func (p *Program) typed(s string) (string, error) {
 
 type sharesUpdate struct {
 	apiCommand
-	ID       string  `arg:"" help:"Id of the share."`
+	ID       string  `arg:"" complete:"shares" help:"Id or address of the share."`
 	Password *string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input, an empty one takes it away."`
 	Expires  *string `placeholder:"TIME|720h" help:"When it ends, or after how long; an empty one is never."`
-	Branding *string `placeholder:"ID" help:"Its look; an empty one is the workspace's default."`
+	Branding *string `placeholder:"ID|NAME" complete:"brandings" help:"Its look; an empty one is the workspace's default."`
 	Listed   *bool   `negatable:"" help:"Let search engines list it, or with --no-listed not."`
 }
 
 func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
-	in := client.ShareChange{BrandingID: change(c.Branding), Listed: changeTo(c.Listed)}
+	in := client.ShareChange{Listed: changeTo(c.Listed)}
 	if c.Password != nil {
 		password, err := p.typed(*c.Password)
 		if err != nil {
@@ -140,16 +144,17 @@ func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
 			in.ExpiresAt = client.Set(*at)
 		}
 	}
-	return ask(c.on("shares", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+	return ask(c.on(shares, &c.ID).in(brandings, c.Branding), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		in.BrandingID = change(c.Branding)
 		return api.Shares.Update(ctx, c.ID, in)
 	}, shareText)
 }
 
 type sharesDelete struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the share."`
+	ID string `arg:"" complete:"shares" help:"Id or address of the share."`
 }
 
 func (c *sharesDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("shares", c.ID).gone(ctx, p, "share", c.ID, func(ctx context.Context, api *client.Client) error { return api.Shares.Delete(ctx, c.ID) })
+	return c.on(shares, &c.ID).gone(ctx, p, "share", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Shares.Delete(ctx, c.ID) })
 }

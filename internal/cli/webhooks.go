@@ -29,7 +29,7 @@ type webhooksCommands struct {
 // subscriptionArg is a command on one subscription.
 type subscriptionArg struct {
 	apiCommand
-	ID string `arg:"" help:"Id of the subscription."`
+	ID string `arg:"" complete:"webhooks" help:"Id or name of the subscription."`
 }
 
 type webhooksList struct {
@@ -48,7 +48,7 @@ func (c *webhooksList) Run(ctx context.Context, p *Program) error {
 type webhooksGet struct{ subscriptionArg }
 
 func (c *webhooksGet) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Get(ctx, c.ID)
 	}, subscriptionText)
 }
@@ -60,7 +60,25 @@ func subscriptionText(v client.Subscription) string {
 	}
 	return facts("id", v.ID, "name", v.Name, "url", v.URL, "events", strings.Join(v.Events, " "), "active", active,
 		"failures", fmt.Sprint(v.FailureCount), "held", fmt.Sprint(v.HeldCount), "headers", strings.Join(v.HeaderNames, " "),
+		"filter", filterText(v.Filter),
 		"last error", or(v.LastError, ""), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// filterText shows of what a subscription gets events.
+func filterText(f *client.Filter) string {
+	if f == nil {
+		return ""
+	}
+	var out []string
+	for _, part := range []struct {
+		name string
+		ids  []string
+	}{{"project", f.ProjectIDs}, {"folder", f.FolderIDs}, {"resource", f.ResourceIDs}} {
+		for _, id := range part.ids {
+			out = append(out, part.name+" "+id)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // secretText is subscriptionText with what is shown once.
@@ -75,13 +93,29 @@ type webhooksCreate struct {
 	apiCommand
 	Name   string            `arg:"" help:"Name, 1 to 100 characters."`
 	URL    string            `arg:"" help:"Address of the endpoint, https://..."`
-	Events []string          `required:"" placeholder:"a,b" help:"Types of events, such as project.created,document.updated."`
+	Events []string          `required:"" placeholder:"a,b" complete:"events" help:"Types of events, such as project.created,document.updated."`
 	Header map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header with every delivery (repeatable)."`
+	filterFlags
+}
+
+// filterFlags say of what a subscription gets events.
+type filterFlags struct {
+	InProject []string `placeholder:"ID" help:"Only events of this project and what is in it (repeatable)."`
+	InFolder  []string `placeholder:"ID" help:"Only events of this folder and all below it (repeatable)."`
+	Of        []string `placeholder:"ID" help:"Only events of this record, its shares and files (repeatable)."`
+}
+
+// filter is nil where nothing was said.
+func (f filterFlags) filter() *client.Filter {
+	if len(f.InProject)+len(f.InFolder)+len(f.Of) == 0 {
+		return nil
+	}
+	return &client.Filter{ProjectIDs: f.InProject, FolderIDs: f.InFolder, ResourceIDs: f.Of}
 }
 
 func (c *webhooksCreate) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
-		return api.Subscriptions.Create(ctx, client.NewSubscription{Name: c.Name, URL: c.URL, Events: c.Events, Headers: c.Header})
+		return api.Subscriptions.Create(ctx, client.NewSubscription{Name: c.Name, URL: c.URL, Events: c.Events, Headers: c.Header, Filter: c.filter()})
 	}, secretText)
 }
 
@@ -89,10 +123,12 @@ type webhooksUpdate struct {
 	subscriptionArg
 	Name      *string           `placeholder:"TEXT"`
 	URL       *string           `name:"url" placeholder:"URL" help:"Another host drops the headers, unless they are given anew."`
-	Events    []string          `placeholder:"a,b" help:"Types of events, in place of all others."`
+	Events    []string          `placeholder:"a,b" complete:"events" help:"Types of events, in place of all others."`
 	Active    *bool             `negatable:"" help:"Make it active again, or with --no-active inactive."`
 	Header    map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header, in place of all others (repeatable)."`
 	NoHeaders bool              `name:"clear-headers" help:"Send no headers any more."`
+	filterFlags
+	NoFilter bool `name:"clear-filter" help:"Send events of everything again."`
 }
 
 func (c *webhooksUpdate) change() client.SubscriptionChange {
@@ -106,11 +142,16 @@ func (c *webhooksUpdate) change() client.SubscriptionChange {
 	case c.NoHeaders:
 		out.Headers = client.Null[map[string]string]()
 	}
+	if f := c.filter(); f != nil {
+		out.Filter = client.Set(*f)
+	} else if c.NoFilter {
+		out.Filter = client.Null[client.Filter]()
+	}
 	return out
 }
 
 func (c *webhooksUpdate) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.Update(ctx, c.ID, c.change())
 	}, subscriptionText)
 }
@@ -118,7 +159,7 @@ func (c *webhooksUpdate) Run(ctx context.Context, p *Program) error {
 type webhooksDelete struct{ subscriptionArg }
 
 func (c *webhooksDelete) Run(ctx context.Context, p *Program) error {
-	return c.on("webhooks", c.ID).gone(ctx, p, "subscription", c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
+	return c.on(webhooks, &c.ID).gone(ctx, p, "subscription", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
 }
 
 type webhooksTest struct{ subscriptionArg }
@@ -127,7 +168,7 @@ type webhooksTest struct{ subscriptionArg }
 // to one that works.
 func (c *webhooksTest) Run(ctx context.Context, p *Program) error {
 	delivered := false
-	err := ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
+	err := ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
 		v, err := api.Subscriptions.Test(ctx, c.ID)
 		delivered = v.Delivered
 		return v, err
@@ -152,14 +193,16 @@ type webhooksRotateSecret struct {
 }
 
 func (c *webhooksRotateSecret) Run(ctx context.Context, p *Program) error {
-	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
+	return ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
 		return api.Subscriptions.RotateSecret(ctx, c.ID, c.Grace)
 	}, secretText)
 }
 
 type webhooksRecover struct {
 	subscriptionArg
-	Since string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
+	Since     string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
+	Until     string `placeholder:"TIME|1h" help:"Only events from before this time, or from longer ago."`
+	Delivered bool   `help:"Also what arrived already, and what the subscription never had: give a new endpoint the past."`
 }
 
 func (c *webhooksRecover) Run(ctx context.Context, p *Program) error {
@@ -167,8 +210,12 @@ func (c *webhooksRecover) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	return ask(c.on("webhooks", c.ID), ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
-		n, err := api.Subscriptions.Recover(ctx, c.ID, since)
+	until, err := p.moment("--until", c.Until)
+	if err != nil {
+		return err
+	}
+	return ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (queued, error) {
+		n, err := api.Subscriptions.Backfill(ctx, c.ID, client.Backfill{Since: since, Until: until, Delivered: c.Delivered})
 		return queued{n}, err
 	}, func(q queued) string { return counted(q.Queued, "event") + " will be sent again\n" })
 }
@@ -180,13 +227,12 @@ type queued struct {
 type webhooksDeliveries struct {
 	subscriptionArg
 	pages
-	State string `placeholder:"STATE" help:"waiting, sending, delivered, failed or held."`
+	State string `placeholder:"STATE" values:"waiting,sending,delivered,failed,held" help:"waiting, sending, delivered, failed or held."`
 }
 
 func (c *webhooksDeliveries) Run(ctx context.Context, p *Program) error {
-	f := client.DeliveryFilter{SubscriptionID: c.ID, State: c.State, Paging: c.paging()}
-	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Delivery, error] {
-		return api.Deliveries.All(ctx, f)
+	return askAll(c.on(webhooks, &c.ID), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Delivery, error] {
+		return api.Deliveries.All(ctx, client.DeliveryFilter{SubscriptionID: c.ID, State: c.State, Paging: c.paging()})
 	}, "ID\tCREATED\tSTATE\tATTEMPTS\tSTATUS\tEVENT\tERROR", func(v client.Delivery) []any {
 		return []any{v.ID, stamp(v.CreatedAt), v.State, v.AttemptCount, code(v.LastStatusCode), v.EventType, or(v.LastError, "")}
 	})

@@ -167,6 +167,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"addr":                 {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
 		"data":                 {folder, folder + "/2", folder + "/3"},
 		"database-url":         {"postgres://1/x", "postgres://2/x", "postgres://3/x"},
+		"database-direct-url":  {"postgres://4/x", "postgres://5/x", "postgres://6/x"},
 		"media-url":            {"s3://1", "s3://2/media", "s3://3"},
 		"media-max":            {"1KB", "2GB", "3GB"},
 		"redis-url":            {"redis://1", "redis://2", "redis://3"},
@@ -181,6 +182,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"webhook-timeout":      {"1s", "2s", "3s"},
 		"webhook-allow-cidr":   {"10.0.0.0/8", "10.2.0.0/16", "10.3.0.0/16,10.4.0.0/16"},
 		"webhook-ca-file":      {cert, otherCert, cert},
+		"smtp-url":             {"smtps://1?from=a@b.example", "smtp://2?from=a@b.example", "smtps://a%40b.example@3"},
 		"signature-header":     {"X-1", "X-2", "X-3"},
 		"retention":            {"1h", "2h", "3h"},
 		"trash-retention":      {"1h", "2h", "3h"},
@@ -284,6 +286,19 @@ func TestLoad_EmptyEnvironmentIsAbsentEmptyFlagIsNot(t *testing.T) {
 	}
 }
 
+// D151: the address without the pooler means nothing by itself, for any command on the store.
+func TestLoad_ADirectAddressAlone(t *testing.T) {
+	env := environment("SHEAF_DATABASE_DIRECT_URL=postgres://u:hunter2@h/db")
+	_, err := parse(t).Load(env)
+	_, errStore := Store{}.Load(env)
+	for _, err := range []error{err, errStore} {
+		got := problemsOf(t, err)
+		if len(got) != 1 || !strings.HasPrefix(got[0], "--database-direct-url: is given alone; give --database-url too") || strings.Contains(got[0], "hunter2") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 	conf := write(t, "bad.conf", "# fine\nadr = x\nlog-level = loud\nno equals sign\nretention = 1s\nretention = 2s\n")
 	missing := filepath.Join(t.TempDir(), "missing")
@@ -293,7 +308,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		"--first-run", "maybe", "--rate-limit", "gold=1,pro=x", "--webhook-retry-delays", "1s,0s,x",
 		"--webhook-timeout", "1h", "--webhook-allow-cidr", "10/8", "--webhook-ca-file", missing,
 		"--signature-header", "X Y", "--metrics-addr", ":70000", "--tls-cert", missing, "--trusted-proxy", "proxy\nlocal", "--image-hosts", "https://a.example,b.example/c,*.d.example",
-		"--log-format", "xml", "--media-url", "https://key:hunter2@s3.example.com/b", "--media-max", "0",
+		"--log-format", "xml", "--media-url", "https://key:hunter2@s3.example.com/b", "--media-max", "0", "--smtp-url", "smtp://u:hunter2@h",
 	).Load(environment())
 	got := problemsOf(t, err)
 	want := []string{
@@ -316,6 +331,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		`--webhook-timeout: "1h" is too long; give at most 5m0s`,
 		`--webhook-allow-cidr: "10/8" is not a CIDR;`,
 		`--webhook-ca-file: cannot be read (open ` + missing,
+		`--smtp-url: does not say which address mails are from; add ?from=ADDRESS`,
 		`--signature-header: "X Y" is not a header's name;`,
 		`--metrics-addr: ":70000" has no port from 0 to 65535;`,
 		`--trusted-proxy: "proxy\nlocal" is not a CIDR;`,

@@ -23,10 +23,11 @@ import (
 // Store is the part of the command line that every command on the store shares. Embed it in a kong
 // grammar. A nil field was not given.
 type Store struct {
-	Config      *string `name:"config" placeholder:"FILE" example:"" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
-	Data        *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file, the media and the master key."`
-	DatabaseURL *string `name:"database-url" placeholder:"postgres://..." example:"" secret:"" help:"Use this PostgreSQL database instead of SQLite."`
-	MediaURL    *string `name:"media-url" placeholder:"s3://bucket/prefix" example:"" help:"Keep the bytes of media in this S3-compatible bucket instead of the folder media in --data. PostgreSQL needs one. Endpoint, region and credentials are named as the AWS tools name them: AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY."`
+	Config            *string `name:"config" placeholder:"FILE" example:"" help:"File of settings: one 'key = value' a line, keys named like the flags, '#' begins a comment line."`
+	Data              *string `name:"data" placeholder:"./data" help:"Folder of the SQLite file, the media and the master key."`
+	DatabaseURL       *string `name:"database-url" placeholder:"postgres://..." example:"" secret:"" help:"Use this PostgreSQL database instead of SQLite."`
+	DatabaseDirectURL *string `name:"database-direct-url" placeholder:"postgres://..." example:"" secret:"" help:"Where --database-url leads through a pooler in transaction mode, such as pgbouncer: the same PostgreSQL without it, for LISTEN, locks and migrations."`
+	MediaURL          *string `name:"media-url" placeholder:"s3://bucket/prefix" example:"" help:"Keep the bytes of media in this S3-compatible bucket instead of the folder media in --data. PostgreSQL needs one. Endpoint, region and credentials are named as the AWS tools name them: AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY."`
 }
 
 // Serve is the command line of `sheaf serve`, and of `sheaf config`, which describes it. Embed it
@@ -38,7 +39,7 @@ type Serve struct {
 	Store
 
 	Addr               *string  `name:"addr" placeholder:"127.0.0.1:8080" help:"Listen address; port 0 picks a free one."`
-	RedisURL           *string  `name:"redis-url" placeholder:"redis://..." example:"" secret:"" help:"Share rate limits between nodes through this Redis."`
+	RedisURL           *string  `name:"redis-url" placeholder:"redis://..." example:"" secret:"" help:"Share rate limits between nodes through this Redis. With Sentinel: redis-sentinel://:PASSWORD@HOST:26379,HOST:26379/0?master=NAME."`
 	MasterKey          *string  `name:"master-key" placeholder:"BASE64" example:"" secret:"" help:"32 bytes in base64 that encrypt stored webhook secrets and headers; without it, the file master.key in --data."`
 	PublicURL          *string  `name:"public-url" placeholder:"https://..." example:"" help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
@@ -49,7 +50,8 @@ type Serve struct {
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
 	WebhookAllowCIDR   []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." example:"" help:"Addresses that deliveries may reach although they are special. Repeatable."`
-	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"Further roots that deliveries trust, in PEM."`
+	WebhookCAFile      *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"Further roots that deliveries and mail trust, in PEM."`
+	SMTPURL            *string  `name:"smtp-url" placeholder:"smtps://..." example:"" secret:"" help:"Tell owners and admins by mail of webhooks that fail, through this server: smtps://USER:PASSWORD@HOST?from=ADDRESS, or smtp:// for STARTTLS."`
 	SignatureHeader    *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention          *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
 	TrashRetention     *string  `name:"trash-retention" placeholder:"720h" help:"How long deleted documents can be restored, at least 1s; 0 is for ever."`

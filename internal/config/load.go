@@ -26,6 +26,7 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	for _, setting := range table {
 		l.load(setting)
 	}
+	l.checkDirect()
 	l.checkKeyPair()
 	return &l.settings, l.err()
 }
@@ -35,10 +36,12 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 func (f Store) Load(env LookupEnv) (StoreSettings, error) {
 	l := begin(given(f), env)
 	for _, setting := range table {
-		if setting.name == "data" || setting.name == "database-url" || setting.name == "media-url" {
+		switch setting.name {
+		case "data", "database-url", "database-direct-url", "media-url":
 			l.load(setting)
 		}
 	}
+	l.checkDirect()
 	return l.settings.StoreSettings, l.err()
 }
 
@@ -130,6 +133,14 @@ func (l *loader) findInFile(name, value, path string) (secret, source string, er
 		return "", source, fmt.Errorf("is empty; write the value into %q", path)
 	}
 	return secret, source, nil
+}
+
+// checkDirect judges --database-direct-url, which means nothing by itself.
+func (l *loader) checkDirect() {
+	if l.settings.DatabaseDirectURL != "" && l.settings.DatabaseURL == "" {
+		l.complain("--database-direct-url", l.source("database-direct-url"),
+			errors.New("is given alone; give --database-url too, which leads to the same PostgreSQL through the pooler, or give only that"))
+	}
 }
 
 // checkKeyPair judges --tls-cert and --tls-key, which are right or wrong together.

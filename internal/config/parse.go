@@ -211,7 +211,10 @@ func parseMediaMax(value string) (int64, error) {
 // byteUnits are the units of bytes, each 1024 of the one before.
 var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
 
-// parseBytes reads a number of bytes, with or without a unit.
+// ParseBytes reads a number of bytes as the settings have it: with or without a unit, KB to TB.
+func ParseBytes(value string) (int64, error) { return parseBytes(value) }
+
+// parseBytes is ParseBytes.
 func parseBytes(value string) (int64, error) {
 	for i := len(byteUnits) - 1; i >= 0; i-- {
 		number, ok := strings.CutSuffix(value, byteUnits[i])

@@ -81,6 +81,11 @@ func TestDescribe_AWrongSecretIsNotShown(t *testing.T) {
 		{"--database-url", "postgres:hunter2"},
 		{"--database-url", "postgres://h/db#hunter2"},
 		{"--redis-url", "hunter2@h:6379"},
+		{"--smtp-url", "smtp://u:12/hunter2@h?from=a@b"},
+		{"--smtp-url", "smtps://u:p@h/hunter2?from=a@b"},
+		{"--smtp-url", "smtps://u:p@h?from=a@b&password=hunter2"},
+		{"--smtp-url", "imap://u:hunter2@h"},
+		{"--smtp-url", "smtp://u:hunter2@h"},
 		{"--master-key", "hunter2"},
 		{"--master-key", "hunter2 hunter2"},
 	} {

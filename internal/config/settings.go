@@ -11,9 +11,10 @@ import (
 
 // StoreSettings says where the data is.
 type StoreSettings struct {
-	Data        string // folder of the SQLite file and the master key; need not exist yet
-	DatabaseURL Secret // of PostgreSQL; empty: use SQLite in Data
-	MediaURL    string // s3://bucket/prefix; empty: media are in Data, or with PostgreSQL nowhere
+	Data              string // folder of the SQLite file and the master key; need not exist yet
+	DatabaseURL       Secret // of PostgreSQL; empty: use SQLite in Data
+	DatabaseDirectURL Secret // of the same without the pooler that DatabaseURL leads through; empty: there is none
+	MediaURL          string // s3://bucket/prefix; empty: media are in Data, or with PostgreSQL nowhere
 }
 
 // Settings is everything that `sheaf serve` can be told. When Load returned no error, every value
@@ -35,6 +36,7 @@ type Settings struct {
 	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
 	WebhookCAFile      string              // empty: none
 	WebhookCAs         []*x509.Certificate // the certificates in WebhookCAFile
+	SMTP               *SMTP               // nil: nobody is told by mail
 	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
 	Retention          time.Duration       // at least MinRetention
 	TrashRetention     time.Duration       // at least MinRetention; 0 is for ever
@@ -106,6 +108,11 @@ func (s *Settings) Describe() []Setting {
 	return slices.Clone(s.described)
 }
 
+// Default reports whether nobody has said anything of the setting.
+func (s *Settings) Default(name string) bool {
+	return slices.ContainsFunc(s.described, func(d Setting) bool { return d.Name == name && d.Source == "default" })
+}
+
 // setting is how one setting is judged and kept.
 type setting struct {
 	name string // of its statement
@@ -126,12 +133,16 @@ var table = []setting{
 		s.DatabaseURL = Secret(v)
 		return maskURL(v, "postgres", "postgresql")
 	}},
+	{name: "database-direct-url", set: func(s *Settings, v string) (string, error) {
+		s.DatabaseDirectURL = Secret(v)
+		return maskURL(v, "postgres", "postgresql")
+	}},
 	{name: "media-url", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.MediaURL, v, parseMediaURL)
 	}},
 	{name: "redis-url", set: func(s *Settings, v string) (string, error) {
 		s.RedisURL = Secret(v)
-		return maskURL(v, "redis", "rediss")
+		return maskURL(v, "redis", "rediss", "redis-sentinel", "rediss-sentinel")
 	}},
 	{name: "master-key", set: func(s *Settings, v string) (shown string, err error) {
 		if s.MasterKey, err = parseMasterKey(v); s.MasterKey != nil {
@@ -176,6 +187,12 @@ var table = []setting{
 	{name: "webhook-ca-file", set: func(s *Settings, v string) (string, error) {
 		s.WebhookCAFile = v
 		return keep(&s.WebhookCAs, v, ReadCertificates)
+	}},
+	{name: "smtp-url", set: func(s *Settings, v string) (shown string, err error) {
+		if s.SMTP, err = parseSMTP(v); s.SMTP == nil || err != nil {
+			return "", err
+		}
+		return maskSMTP(v)
 	}},
 	{name: "signature-header", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.SignatureHeader, v, parseHeaderName)

@@ -6,20 +6,42 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// accountPage says which of its forms was refused, or what was done.
-type accountPage struct{ Form, Done string }
+// accountPage is the data of account.html.
+type accountPage struct {
+	Form, Done string // which of its forms was refused, or what was done
+	Name       string
+	basis      // of the form of the name
+}
+
+// accountPage is the page as it is stored.
+func (v *visit) accountPage() accountPage {
+	name := v.session.User.Name
+	return accountPage{Name: name, basis: basisOf(0, []field{nameField(name)})}
+}
+
+// accountAgain shows the page with what was wrong with its form of the password.
+func (v *visit) accountAgain(err error) error {
+	p := v.accountPage()
+	p.Form = "password"
+	return v.again("account", p, err)
+}
 
 // account answers GET /account: it shows the person their own settings.
 func (c *Console) account(v *visit) error {
-	done := v.r.URL.Query().Get("done")
-	return v.show(http.StatusOK, "account", accountPage{Done: map[string]string{
-		"name": "Your name is changed.", "password": "Your password is changed, and every other browser is signed out."}[done]})
+	p := v.accountPage()
+	p.Done = map[string]string{"name": "Your name is changed.",
+		"password": "Your password is changed, and every other browser is signed out."}[v.r.URL.Query().Get("done")]
+	return v.show(http.StatusOK, "account", p)
 }
 
 // renamePerson answers POST /account/name: it changes the name of a person.
 func (c *Console) renamePerson(v *visit) error {
-	if err := c.app.Rename(v.r.Context(), v.session, v.field("name")); err != nil {
-		return v.again("account", accountPage{Form: "name"}, err)
+	p := accountPage{Form: "name", Name: v.typed("name"), basis: v.basis([]field{nameField("")})}
+	err := v.saveValue(&p.basis, nameField(p.Name), func(was string) error {
+		return c.app.Rename(v.r.Context(), v.session, p.Name, sheaf.Some(was))
+	}, func() (field, error) { return nameField(v.session.User.Name), nil })
+	if err != nil {
+		return v.again("account", p, err)
 	}
 	return v.done(c.base + "/account?done=name")
 }
@@ -29,14 +51,14 @@ func (c *Console) renamePerson(v *visit) error {
 func (c *Console) changePassword(v *visit) error {
 	form := v.r.PostForm
 	if !v.typedTwice() {
-		return v.again("account", accountPage{Form: "password"}, errPasswordsDiffer)
+		return v.accountAgain(errPasswordsDiffer)
 	}
 	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
 		err = sheaf.Invalidf("The current password is wrong.").At("current")
 	}
 	if err != nil {
-		return v.again("account", accountPage{Form: "password"}, err)
+		return v.accountAgain(err)
 	}
 	v.keep(s)
 	return v.done(c.base + "/account?done=password")

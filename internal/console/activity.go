@@ -82,8 +82,12 @@ func (v *visit) feed(p *activityPage) error {
 	if err != nil {
 		return err
 	}
+	keys, err := v.console.app.KeyNames(v.r.Context(), v.caller, page.Items)
+	if err != nil {
+		return err
+	}
 	for _, e := range page.Items {
-		p.Entries = append(p.Entries, readEntry(e, members.Members))
+		p.Entries = append(p.Entries, readEntry(e, members.Members).with(keys))
 	}
 	if page.More() {
 		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
@@ -134,6 +138,18 @@ func (v *visit) findNamed(p *named, name string) error {
 type entry struct {
 	sheaf.Event
 	Who, Did, What string
+	Key            string // the API key that did it, if one did
+}
+
+// with fills in the key, by the names of keys.
+func (e entry) with(keys map[int64]string) entry {
+	if e.Event.Key == 0 {
+		return e
+	}
+	if e.Key = "a key that was revoked"; keys[e.Event.Key] != "" {
+		e.Key = "the key “" + keys[e.Event.Key] + "”"
+	}
+	return e
 }
 
 // envelope is what a sentence needs of an event's body.
@@ -142,6 +158,7 @@ type envelope struct {
 	Payload struct {
 		Name     string                     `json:"name"`
 		Title    string                     `json:"title"`
+		Reason   string                     `json:"deactivation_reason"`
 		Previous map[string]json.RawMessage `json:"previous"`
 	} `json:"payload"`
 }
@@ -155,7 +172,10 @@ func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 	if out.What == "" {
 		out.What = b.Payload.Title
 	}
-	if out.Who == "" {
+	switch {
+	case e.Type == sheaf.SubscriptionFailing, e.Type == sheaf.SubscriptionDeactivated && b.Payload.Reason == sheaf.ByFailures:
+		out.Who = "Sheaf" // it is told in the owner's name, who did nothing
+	case out.Who == "":
 		out.Who = "Somebody"
 	}
 	return out
@@ -169,6 +189,12 @@ func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 	}
 	if verb == "created" {
 		verb = "made"
+	}
+	switch t {
+	case sheaf.SubscriptionFailing:
+		return "saw five deliveries in a row fail of the webhook"
+	case sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated:
+		return verb + " the webhook"
 	}
 	return verb + " the " + t.Resource()
 }
@@ -214,7 +240,11 @@ func (c *Console) event(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "event", eventPage{readEntry(e, members.Members), pretty(e.Body), fates.Items})
+	keys, err := c.app.KeyNames(v.r.Context(), v.caller, []sheaf.Event{e})
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "event", eventPage{readEntry(e, members.Members).with(keys), pretty(e.Body), fates.Items})
 }
 
 // eventID reads the event's identifier from the path.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -35,18 +36,62 @@ func (w *town) wantIn(body string, yes bool, parts ...string) {
 
 func TestActivity_TellsWhatHappenedAndFilters(t *testing.T) {
 	w := newTown(t)
-	w.wantIn(w.activity(""), true, "ada@example.com made the project “Project”", "made the folder “Folder”", "made the document “&lt;b&gt;Sent&lt;/b&gt;”")
+	w.wantIn(w.activity(""), true, "<bdi>ada@example.com</bdi> made the project “<bdi>Project</bdi>”", "made the folder “<bdi>Folder</bdi>”", "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
 	byType := w.activity("type=folder.created")
-	w.wantIn(byType, true, "made the folder “Folder”")
+	w.wantIn(byType, true, "made the folder “<bdi>Folder</bdi>”")
 	w.wantIn(byType, false, "made the project", "made the document")
 	byID := w.activity("resource=" + w.ids["projects"])
-	w.wantIn(byID, true, "made the project “Project”")
+	w.wantIn(byID, true, "made the project “<bdi>Project</bdi>”")
 	w.wantIn(byID, false, "made the folder", "made the document")
 	byName := w.activity("span=day&resource=" + url.QueryEscape("Projec"))
 	w.wantIn(byName, true, "Which one?", "?resource="+w.ids["projects"]+"&amp;span=day")
 	w.wantIn(w.activity("resource=nowhere"), true, "Nothing is called that now.")
 	w.wantIn(w.activity("type=generation.failed"), true, "Nothing of that sort")
-	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “Project”")
+	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “<bdi>Project</bdi>”")
+}
+
+// What the service did by itself is told in the owner's name in the log, and not in the sentence.
+func TestActivity_WhatTheServiceDid(t *testing.T) {
+	email := "ada@example.com"
+	ada := []sheaf.Membership{{User: sheaf.User{ID: "u", Email: &email}}}
+	for _, test := range []struct {
+		event        sheaf.EventType
+		reason, want string
+	}{
+		{sheaf.SubscriptionFailing, "", "Sheaf saw five deliveries in a row fail of the webhook"},
+		{sheaf.SubscriptionDeactivated, sheaf.ByFailures, "Sheaf deactivated the webhook"},
+		{sheaf.SubscriptionDeactivated, sheaf.ByHand, "ada@example.com deactivated the webhook"},
+		{sheaf.SubscriptionReactivated, "", "ada@example.com reactivated the webhook"},
+	} {
+		body, err := json.Marshal(map[string]any{"user_id": "u", "payload": map[string]any{"name": "n", "deactivation_reason": test.reason}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := readEntry(sheaf.Event{Type: test.event, Body: body}, ada)
+		if got := e.Who + " " + e.Did; got != test.want {
+			t.Errorf("%s by %q: %q, want %q", test.event, test.reason, got, test.want)
+		}
+	}
+}
+
+// What a key did names the key beside the person, in whose name it acts; what a person did names no key.
+func TestActivity_NamesTheKeyThatActed(t *testing.T) {
+	w := newTown(t)
+	k, err := w.a.CreateKey(t.Context(), w.caller, app.NewKey{Name: "Nightly <import>", Scopes: sheaf.AllScopes})
+	w.must(err)
+	credential, err := w.a.Authenticate(t.Context(), *k.Secret)
+	w.must(err)
+	p, err := w.a.CreateProject(t.Context(), app.Caller{Workspace: credential.Workspace, User: credential.Key.UserID, Key: credential.Key, Plan: credential.Plan},
+		sheaf.ProjectChange{Name: sheaf.Some("By a key")})
+	w.must(err)
+	page := w.activity("resource=" + string(p.ID))
+	w.wantIn(page, true, "<bdi>ada@example.com</bdi> made the project “<bdi>By a key</bdi>”", "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
+	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "with <bdi>")
+	_, event, _ := strings.Cut(page, "/events/")
+	event, _, _ = strings.Cut(event, `"`)
+	w.wantIn(w.look("events/"+event), true, "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
+	w.must(w.a.RevokeKey(t.Context(), w.caller, k.ID))
+	w.wantIn(w.activity("resource="+string(p.ID)), true, "with <bdi>a key that was revoked</bdi>")
 }
 
 func TestActivity_SaysWhatChanged(t *testing.T) {
@@ -73,7 +118,7 @@ func TestActivity_SaysWhatChanged(t *testing.T) {
 func TestEvent_ShowsWhatBecameOfIt(t *testing.T) {
 	w := newTown(t)
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/events/{id}"), w.owner).Body.String()
-	w.wantIn(got, true, "made the document “&lt;b&gt;Sent&lt;/b&gt;”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
+	w.wantIn(got, true, "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
 }
 
 func TestCharts_DrawTheLastHourAndDay(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/look"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
@@ -21,13 +22,14 @@ var static embed.FS
 // so that a browser keeps it for good.
 type files struct {
 	content map[string][]byte // by name
+	packed  map[string][]byte // the same, compressed
 	hash    map[string]string // of the content, by name: the v= of its address
 }
 
-// readFiles reads the embedded files, with a hash of each in its address, and the style sheet of
-// rendered texts.
+// readFiles reads the embedded files, with a hash of each in its address, the style sheet of rendered
+// texts, and the icons.
 func readFiles() *files {
-	f := &files{content: map[string][]byte{}, hash: map[string]string{}}
+	f := &files{content: map[string][]byte{}, packed: map[string][]byte{}, hash: map[string]string{}}
 	entries, err := static.ReadDir("static")
 	if err != nil {
 		panic("console: " + err.Error()) // the folder is embedded
@@ -40,13 +42,14 @@ func readFiles() *files {
 		f.add(e.Name(), b)
 	}
 	f.add("prose.css", []byte(render.CSS))
+	f.add(iconFile, iconSheet())
 	return f
 }
 
 // add takes a file in.
 func (f *files) add(name string, content []byte) {
 	sum := sha256.Sum256(content)
-	f.content[name], f.hash[name] = content, hex.EncodeToString(sum[:6])
+	f.content[name], f.packed[name], f.hash[name] = content, packed(content), hex.EncodeToString(sum[:6])
 }
 
 // address is where a page finds the file.
@@ -84,7 +87,13 @@ func (v *visit) sendFile(name string) error {
 	if v.r.URL.Query().Get("v") == f.hash[name] {
 		v.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	v.Header().Set("ETag", `"`+f.hash[name]+`"`)
+	tag := f.hash[name]
+	v.Header().Set("Vary", "Accept-Encoding")
+	if front.AcceptsGzip(v.r.Header) {
+		content, tag = f.packed[name], tag+"-gz" // other bytes, another strong tag
+		v.Header().Set("Content-Encoding", "gzip")
+	}
+	v.Header().Set("ETag", `"`+tag+`"`)
 	http.ServeContent(v, v.r, name, time.Time{}, bytes.NewReader(content))
 	return nil
 }

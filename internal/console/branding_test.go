@@ -113,7 +113,7 @@ func TestBranding_ChangedMeanwhile(t *testing.T) {
 func TestBranding_OnASmallerPlan(t *testing.T) {
 	w := newTown(t)
 	here := "/brandings/" + w.ids["brandings"]
-	w.must(w.a.ChangePlan(t.Context(), w.caller, sheaf.Pro))
+	w.must(w.a.ChangePlan(t.Context(), w.caller, sheaf.Pro, sheaf.Opt[sheaf.Plan]{}))
 	page := w.page(here)
 	w.wantWords("its page", page, "needs the Business plan", here+"/delete")
 	if strings.Contains(page, here+"/edit") || strings.Contains(w.page("/brandings"), "brandings/new") {
@@ -124,5 +124,43 @@ func TestBranding_OnASmallerPlan(t *testing.T) {
 	}
 	if got := w.send("/w/{workspace}"+here+"/delete", nil); got.Code != http.StatusSeeOther {
 		t.Errorf("deleting it: %d", got.Code)
+	}
+}
+
+// The logo is chosen from the library's pictures; a form without the choice leaves it as it is.
+func TestBranding_LogoIsChosenFromTheLibrary(t *testing.T) {
+	w := newTown(t)
+	here, picture := "/brandings/"+w.ids["brandings"], w.ids["media"]
+	logo := func() string {
+		b, err := w.a.Branding(t.Context(), w.caller, sheaf.BrandingID(w.ids["brandings"]))
+		w.must(err)
+		if b.LogoMediaID == nil {
+			return ""
+		}
+		return string(*b.LogoMediaID)
+	}
+	typed := url.Values{"name": {"Branding"}, "color": {"#111111"}, "font": {"mono"}, "footer": {""}}
+	form := w.fieldsOf("/w/{workspace}"+here+"/edit", typed)
+	form.Set("logo", picture)
+	w.wantWords("the form", w.page(here+"/edit"), `name="logo" value="" checked`, `name="logo" value="`+picture+`"`, `alt="picture.gif"`)
+	if got := w.send("/w/{workspace}"+here, form); got.Code != http.StatusSeeOther || logo() != picture {
+		t.Fatalf("choosing it: %d, %q %s", got.Code, logo(), got.Body)
+	}
+	w.wantWords("the form", w.page(here+"/edit"), `name="logo" value="`+picture+`" checked`)
+	w.wantWords("its page", w.page(here), "/media/"+picture+"/content")
+	preview := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"x"}, "color": {"#111111"}, "logo": {picture}})
+	w.wantWords("the preview", preview.Body.String(), "/media/"+picture+"/content")
+	if got := w.send("/w/{workspace}"+here, w.fieldsOf("/w/{workspace}"+here+"/edit", typed)); got.Code != http.StatusSeeOther || logo() != picture {
+		t.Errorf("a form without the choice: %d, %q", got.Code, logo())
+	}
+	unknown := w.fieldsOf("/w/{workspace}"+here+"/edit", typed)
+	unknown.Set("logo", w.ids["projects"])
+	if got := w.send("/w/{workspace}"+here, unknown); got.Code != http.StatusNotFound && got.Code != http.StatusBadRequest || logo() != picture {
+		t.Errorf("what is no medium: %d, %q", got.Code, logo())
+	}
+	none := w.fieldsOf("/w/{workspace}"+here+"/edit", typed)
+	none.Set("logo", "")
+	if got := w.send("/w/{workspace}"+here, none); got.Code != http.StatusSeeOther || logo() != "" {
+		t.Errorf("none: %d, %q", got.Code, logo())
 	}
 }

@@ -116,7 +116,12 @@ type measure struct {
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
-func micros(n int64) string { return millis(time.Duration(n) * time.Microsecond) }
+func micros(n int64) string {
+	if n == 0 {
+		return "–" // nothing was tried
+	}
+	return millis(time.Duration(n) * time.Microsecond)
+}
 
 // stack draws a column for each time, of measures above each other.
 func (c *charts) stack(name string, columns []sheaf.Counts, show func(int64) string, measures ...measure) chart {
@@ -125,7 +130,9 @@ func (c *charts) stack(name string, columns []sheaf.Counts, show func(int64) str
 	for i := range columns {
 		most = max(most, height(&columns[i], measures))
 	}
-	out.Most = show(most)
+	if most > 0 {
+		out.Most = show(most)
+	}
 	whole := sum(columns)
 	for _, m := range measures {
 		out.Parts = append(out.Parts, part{m.class, m.text, show(m.of(&whole))})

@@ -104,6 +104,15 @@ func (b basis) over(revision int64, mine, saved []field) basis {
 // maxOver bounds how often a form is saved again over changes of others that do not touch its fields.
 const maxOver = 5
 
+// saveValue is saveOver for a form of one field, whose value is its own revision: save writes the new
+// value if was is still stored.
+func (v *visit) saveValue(form *basis, mine field, save func(was string) error, read func() (field, error)) error {
+	return v.saveOver(form, []field{mine}, func(sheaf.Match) error { return save(form.Was[0].Value) }, func() (present, error) {
+		now, err := read()
+		return present{fields: []field{now}}, err
+	})
+}
+
 // present is a record as it is now.
 type present struct {
 	id       string // under which its events are; empty where it has none

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -147,5 +148,104 @@ func TestConflict_OfAMove(t *testing.T) {
 	got := w.sendAs(w.owner, path, form)
 	if got.Code != http.StatusPreconditionFailed || w.project().FolderID != nil || !strings.Contains(got.Body.String(), "Somebody moved it") {
 		t.Errorf("after a move: %d %s", got.Code, got.Body)
+	}
+}
+
+// A form of one field is refused as any other when somebody changed it meanwhile, and both values are shown.
+func TestConflict_OfFormsWithOneField(t *testing.T) {
+	w := newTown(t)
+	ctx, bob := t.Context(), w.callerOf(w.member).User
+	settings := w.fieldsOf("/w/{workspace}/settings", nil)
+	role := w.fieldsOf("/w/{workspace}/members/"+string(bob)+"/role", url.Values{"role": {"owner"}})
+	file := w.fieldsOf("/w/{workspace}/media/{id}/rename", url.Values{"filename": {"mine.png"}})
+	look := sheaf.BrandingID(w.ids["brandings"])
+	w.must(w.a.RenameWorkspace(ctx, w.caller, "Theirs", sheaf.Opt[string]{}))
+	w.must(w.a.SetDefaultBranding(ctx, w.caller, &look, sheaf.Opt[sheaf.BrandingID]{}))
+	w.must(w.a.SetRole(ctx, w.caller, bob, sheaf.Admin, sheaf.Opt[sheaf.Role]{}))
+	_, err := w.a.ChangeMedium(ctx, w.caller, sheaf.MediumID(w.ids["media"]), sheaf.MediumChange{Filename: sheaf.Some("theirs.png")}, sheaf.Match{})
+	w.must(err)
+	w.must(w.a.ChangePlan(ctx, w.caller, sheaf.Pro, sheaf.Opt[sheaf.Plan]{}))
+
+	with := func(form url.Values, pairs ...string) url.Values {
+		out := url.Values{}
+		for name, values := range form {
+			out[name] = values
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			out.Set(pairs[i], pairs[i+1])
+		}
+		return out
+	}
+	for path, c := range map[string]struct {
+		form url.Values
+		want []string
+	}{
+		"/w/{workspace}/settings/name":                    {with(settings, "name", "Mine"), []string{">Theirs<", ">Mine<", `name="keep-name" value="mine" checked`}},
+		"/w/{workspace}/settings/plan":                    {with(settings, "plan", "free"), []string{">pro<", ">free<", `name="keep-plan" value="mine" checked`}},
+		"/w/{workspace}/settings/branding":                {with(settings, "branding", ""), []string{">Branding<", "Sheaf itself", `name="keep-branding" value="saved" checked`}},
+		"/w/{workspace}/members/" + string(bob) + "/role": {role, []string{">admin<", ">owner<", `name="keep-role" value="mine" checked`}},
+		"/w/{workspace}/media/{id}/rename":                {file, []string{">theirs.png<", ">mine.png<"}},
+	} {
+		got := w.sendAs(w.owner, path, c.form)
+		if got.Code != http.StatusPreconditionFailed {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+		w.wantIn(got.Body.String(), true, append(c.want, "changed this. Nothing of yours is saved yet")...)
+	}
+	// Who has chosen is heard.
+	again := w.sendAs(w.owner, "/w/{workspace}/settings/name", url.Values{"was-name": {"Theirs"}, "keep-name": {"mine"}, "name": {"Mine"}})
+	if got := w.page("/settings"); again.Code != http.StatusSeeOther || !strings.Contains(got, `value="Mine"`) {
+		t.Errorf("chosen: %d %s", again.Code, got)
+	}
+}
+
+// A person's own name that was changed in another window is not overwritten silently either.
+func TestConflict_OfAPersonsName(t *testing.T) {
+	w := newTown(t)
+	form, other := w.fieldsOf("/account", url.Values{"name": {"Ada in one window"}}), w.fieldsOf("/account", url.Values{"name": {"Ada in another"}})
+	if got := w.sendAs(w.owner, "/account/name", other); got.Code != http.StatusSeeOther {
+		t.Fatalf("the first: %d %s", got.Code, got.Body)
+	}
+	got := w.sendAs(w.owner, "/account/name", form)
+	if got.Code != http.StatusPreconditionFailed {
+		t.Fatalf("the second: %d %s", got.Code, got.Body)
+	}
+	w.wantIn(got.Body.String(), true, ">Ada in another<", ">Ada in one window<", `name="keep-name" value="mine" checked`)
+	chosen := url.Values{"was-name": {"Ada in another"}, "keep-name": {"mine"}, "name": {"Ada in one window"}}
+	if got := w.sendAs(w.owner, "/account/name", chosen); got.Code != http.StatusSeeOther {
+		t.Errorf("chosen: %d", got.Code)
+	}
+}
+
+// Of two who change one link, the second sees both and chooses; a password in between is no reason to ask.
+func TestConflict_OfAShare(t *testing.T) {
+	w := newTown(t)
+	s := w.shares()[0]
+	w.ids["shares"] = string(s.ID)
+	form := w.fieldsOf("/w/{workspace}/"+string(s.ResourceType)+"s/"+s.ResourceID+"/share", url.Values{"expires": {"7"}, "branding": {""}})
+	_, err := w.a.UpdateShare(t.Context(), w.caller, s.ID, sheaf.ShareChange{Password: sheaf.Some("open sesame")}, sheaf.Match{})
+	w.must(err)
+	if got := w.sendAs(w.owner, "/w/{workspace}/shares/{id}", form); got.Code != http.StatusSeeOther {
+		t.Fatalf("after a password: %d %s", got.Code, got.Body)
+	}
+	form = w.fieldsOf("/w/{workspace}/"+string(s.ResourceType)+"s/"+s.ResourceID+"/share", url.Values{"expires": {"30"}, "branding": {""}})
+	_, err = w.a.UpdateShare(t.Context(), w.caller, s.ID, sheaf.ShareChange{ExpiresAt: sheaf.Nil[time.Time](), Listed: sheaf.Some(true)}, sheaf.Match{})
+	w.must(err)
+	got := w.sendAs(w.owner, "/w/{workspace}/shares/{id}", form)
+	page := got.Body.String()
+	if got.Code != http.StatusPreconditionFailed {
+		t.Fatalf("%d %s", got.Code, page)
+	}
+	w.wantIn(page, true, `name="keep-expires" value="mine" checked`, ">never<", `name="keep-listed" value="saved" checked`, "may list it", "do not list it")
+	form.Set("keep-expires", "saved")
+	form.Set("keep-listed", "saved")
+	for name, values := range hidden(page) {
+		form[name] = values
+	}
+	if got := w.sendAs(w.owner, "/w/{workspace}/shares/{id}", form); got.Code != http.StatusSeeOther {
+		t.Fatalf("chosen: %d %s", got.Code, got.Body)
+	}
+	if now := w.shares()[0]; now.ExpiresAt != nil || !now.Listed {
+		t.Errorf("it is now %+v", now)
 	}
 }

@@ -52,6 +52,8 @@ type Config struct {
 	// else the one that the program listens on. A request has no say in it: whoever makes it could
 	// lead the other elsewhere.
 	Address string
+	// Command is how a shell calls the program, for what a person is told to type; empty is sheaf.
+	Command string
 	// Admit counts a change that somebody makes, under a name of theirs, and returns how long to
 	// wait with it when it is one too many for the plan; 0 lets it pass. Nil lets everything pass.
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration

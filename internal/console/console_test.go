@@ -23,6 +23,7 @@ import (
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -34,10 +35,7 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 
 func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Index) {
 	t.Helper()
-	o := store.Options{Folder: t.TempDir()}
-	if err := store.Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	o := store.Options{Folder: migrated.Folder(t)}
 	st, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -163,12 +161,11 @@ func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 	}
 }
 
-func TestSearch_LeadsToTheDocumentsProject(t *testing.T) {
+func TestSearch_LeadsToTheDocumentAndNamesItsProject(t *testing.T) {
 	w := newTown(t)
-	got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q=docu", w.owner).Body.String()
-	if !strings.Contains(got, `href="`+w.address("/w/{workspace}/projects/{id}")+`"`) || strings.Contains(got, "/0x") {
-		t.Errorf("the results are %s", got)
-	}
+	got := w.look("search?q=docu")
+	w.wantIn(got, true, `href="`+w.address("/w/{workspace}/documents/{id}")+`"`, ">document in Project<")
+	w.wantIn(got, false, "/0x")
 }
 
 // Folders are found as projects and documents are: without regard to case, in every script, and to
@@ -180,9 +177,7 @@ func TestSearch_FoldsTheNamesOfFolders(t *testing.T) {
 		w.must(err)
 		_, err = w.a.CreateProject(w.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some(name + "!")})
 		w.must(err)
-		got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q="+url.QueryEscape(query), w.owner, func(r *http.Request) {
-			r.Header.Set("HX-Request", "true")
-		}).Body.String()
+		got := w.ask(http.MethodGet, w.address("/w/{workspace}/search")+"?q="+url.QueryEscape(query), w.owner).Body.String()
 		w.wantIn(got, true, ">"+name+"!<", ">"+name+"<")
 	}
 }

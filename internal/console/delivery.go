@@ -24,6 +24,23 @@ type webhookDetail struct {
 // States lists the filters of the log.
 func (webhookDetail) States() []sheaf.DeliveryState { return sheaf.DeliveryStates }
 
+// Hears says of what the webhook gets events: of everything, or of 1 project, 2 folders and 1 record alone.
+func (d webhookDetail) Hears() string {
+	if d.Filter == nil {
+		return "everything in the workspace"
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		noun string
+	}{{len(d.Filter.Projects), "project"}, {len(d.Filter.Folders), "folder"}, {len(d.Filter.Resources), "record"}} {
+		if part.n > 0 {
+			parts = append(parts, many(part.n, part.noun))
+		}
+	}
+	return listed(parts) + " alone"
+}
+
 // webhook shows one with the log of its deliveries.
 func (c *Console) webhook(v *visit) error {
 	s, err := v.stoppedWebhook()

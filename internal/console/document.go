@@ -25,11 +25,9 @@ func (v *visit) deleted() sheaf.DocumentID {
 // documentPage is the data of document.html.
 type documentPage struct {
 	Document sheaf.Document
-	HTML     template.HTML  // of its text
-	Project  *sheaf.Project // that it is in; nil for none
-	Path     []*branch      // the folders above the project
-	By       string         // who made the present version
-	Saved    bool           // just now, by the form that leads here
+	HTML     template.HTML // of its text
+	By       string        // who made the present version
+	Saved    bool          // just now, by the form that leads here
 }
 
 // document answers GET /w/{workspace}/documents/{id}: it shows the text of a document.
@@ -45,16 +43,7 @@ func (c *Console) document(v *visit) error {
 	if data.By, err = v.author(d.ID); err != nil {
 		return err
 	}
-	t, err := v.readTree(v.here(d.Document))
-	if err != nil {
-		return err
-	}
-	if err := v.placeOf(&data, t); err != nil {
-		return err
-	}
-	p := v.page(data)
-	p.Tree = t
-	return v.render(http.StatusOK, "document", p)
+	return v.showBeside(http.StatusOK, "document", v.here(d.Document), data)
 }
 
 // textOf finds the document in the path with its text, or NotFound.
@@ -77,19 +66,6 @@ func (v *visit) author(id sheaf.DocumentID) (string, error) {
 		return "somebody", err
 	}
 	return names.By(newest.Items[0]), nil
-}
-
-// placeOf fills in the project of the document, and the folders above it.
-func (v *visit) placeOf(p *documentPage, t *tree) error {
-	if p.Document.ProjectID == nil {
-		return nil
-	}
-	detail, err := v.console.app.Project(v.r.Context(), v.caller, *p.Document.ProjectID)
-	if sheaf.KindOf(err) == sheaf.NotFound {
-		return nil // it was deleted between two questions
-	}
-	p.Project, p.Path = &detail.Project, t.path(detail.FolderID)
-	return err
 }
 
 // here is what the tree marks beside a page about a document: its project.
@@ -122,7 +98,7 @@ func (c *Console) deleteDocumentForm(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "document-delete", "", d)
+	return v.showBeside(http.StatusOK, "document-delete", v.here(d), d)
 }
 
 func (c *Console) deleteDocument(v *visit) error {

@@ -193,6 +193,69 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	}
 }
 
+// crumbs are the links that say where a page is, each by its text, with the address of the last.
+func crumbs(t *testing.T, page string) (out []string, last string) {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, `<nav class="crumbs"`)
+	if !ok {
+		t.Fatalf("the page does not say where it is: %s", page)
+	}
+	list, _, _ := strings.Cut(rest, "</nav>")
+	for _, item := range strings.Split(list, "<a ")[1:] {
+		_, href, _ := strings.Cut(item, `href="`)
+		last, _, _ = strings.Cut(href, `"`)
+		_, text, _ := strings.Cut(item, ">")
+		text, _, _ = strings.Cut(text, "</a>")
+		out = append(out, text)
+	}
+	return out, last
+}
+
+// Every page about a document says where that is, in the same words: also its editor, the pages that ask, and those that a refused form
+// comes back on.
+func TestDocument_EveryPageSaysWhereItIs(t *testing.T) {
+	w := newTown(t)
+	w.rewrite("text")
+	place, document := []string{"All projects", "Folder", "Project"}, w.address(documentPath)
+	got, _ := crumbs(t, w.ask(http.MethodGet, document, w.owner).Body.String())
+	if diff := cmp.Diff(place, got); diff != "" {
+		t.Errorf("its own page: %s", diff)
+	}
+	pages := map[string]string{}
+	for _, path := range []string{"/edit", "/versions", "/versions/1", "/versions/1?view=text", "/versions/1/restore", "/share", "/delete"} {
+		pages[path] = w.ask(http.MethodGet, document+path, w.owner).Body.String()
+	}
+	refused := edited(w.text().Revision, "text")
+	refused.Set("title", "")
+	refused.Set("project", w.ids["projects"])
+	conflict := edited(1, "mine")
+	conflict.Set("project", w.ids["projects"])
+	pages["a conflict"] = w.send(documentPath, conflict).Body.String()
+	pages["a refused restore"] = w.send(document+"/versions/1/restore", url.Values{"revision": {"1"}}).Body.String()
+	pages["a refused share"] = w.send(document+"/share", url.Values{"password": {"abc"}}).Body.String()
+	for path, page := range pages {
+		got, last := crumbs(t, page)
+		if diff := cmp.Diff(append(place, "Document"), got); diff != "" || last != document {
+			t.Errorf("%s leads to %s: %s", path, last, diff)
+		}
+	}
+	// A title that was refused is none; a new document says where it will be.
+	for path, page := range map[string]string{"a refused title": w.send(documentPath, refused).Body.String(),
+		"a new one": w.look("documents/new?in=" + w.ids["projects"]), "a project's share": w.look("projects/" + w.ids["projects"] + "/share")} {
+		if got, _ := crumbs(t, page); !cmp.Equal(place, got) {
+			t.Errorf("%s is at %q", path, got)
+		}
+	}
+	// In a dialog the page below says it.
+	dialog := w.ask(http.MethodGet, document+"/share", w.owner, func(r *http.Request) {
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Target", "dialog-body")
+	})
+	if strings.Contains(dialog.Body.String(), "crumbs") {
+		t.Error("a dialog says where it is")
+	}
+}
+
 func TestDiff_IsReadLineByLine(t *testing.T) {
 	got := readDiff("--- version 1: a\n+++ version 2: b\n@@ -1,3 +1,3 @@\n same\n---- four\n+++ three\n \n\\ No newline at end of file\n")
 	want := diffLines{Lines: []diffLine{{"at", "@@ -1,3 +1,3 @@"}, {"same", "same"}, {"del", "--- four"}, {"ins", "++ three"}, {"same", ""}, {"at", "No newline at end of file"}}}

@@ -41,12 +41,18 @@ func (v *visit) showEditor(f documentForm) (err error) {
 	if f.Projects, err = v.pickProjects(f.Project, ""); err != nil {
 		return err
 	}
+	if err := v.locate(f.Project); err != nil {
+		return err
+	}
 	return v.show(http.StatusOK, "document-form", f)
 }
 
 // editorAgain shows the form with what was typed, and what was wrong with it.
 func (v *visit) editorAgain(f documentForm, cause error) (err error) {
 	if f.Projects, err = v.pickProjects(f.Project, v.field("find-project")); err != nil {
+		return err
+	}
+	if err := v.locate(f.Project); err != nil {
 		return err
 	}
 	f.Typed = true

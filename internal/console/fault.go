@@ -25,7 +25,7 @@ var inputs = map[string]input{
 	"headers": {"headers", "Headers"}, "scopes": {"scope", "What the key may do"}, "expires_at": {"expires", "Expiry"},
 	"e-mail": {"email", "E-mail"}, "email": {"email", "E-mail"}, "password": {"password", "The password"}, "again": {"again", "The password"},
 	"current": {"current", "The current password"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
-	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"},
+	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
 }
 
 // formFields are the elements of each page's forms at which a fault is shown.
@@ -40,8 +40,9 @@ var formFields = map[string][]string{
 	"invitation":    {"name", "password", "again"},
 	"account":       {"name", "current", "password", "again"},
 	"settings":      {"name"},
-	"branding-form": {"name", "color", "footer"},
+	"branding-form": {"name", "color", "logo", "footer"},
 	"move":          {"folder", "parent"},
+	"medium-rename": {"filename"},
 }
 
 // fault is what is wrong with a form.

@@ -11,14 +11,16 @@ import (
 // folderPage is the data of folder.html.
 type folderPage struct {
 	Folder   sheaf.Folder
-	Path     []*branch // from the root to this one
-	Folders  []*branch
+	Folders  []branch
+	Inside   listing // of the folders
 	Projects []sheaf.Project
-	Looks    []lookLeaf
-	Total    int64 // of the projects, or brandings
-	Plan     bool  // the plan includes making brandings
-	More     string
+	Looks    []sheaf.Branding
+	Filed    listing // of the projects, or brandings
+	Plan     bool    // the plan includes making brandings
 }
+
+// Count is how many projects or brandings are right in it.
+func (p folderPage) Count() int64 { return p.Folder.Filed() }
 
 // folderOf finds the folder in the path, or NotFound.
 func (v *visit) folderOf() (sheaf.Folder, error) {
@@ -35,44 +37,26 @@ func (c *Console) folder(v *visit) error {
 	if err != nil {
 		return err
 	}
-	t, err := v.readTree(string(f.ID))
-	if err != nil {
+	data := folderPage{Folder: f, Plan: v.mayMakeBrandings()}
+	if err := v.fillFolder(&data); err != nil {
 		return err
 	}
-	offset := v.offset()
-	if f.EntityType == sheaf.BrandingFolder {
-		return c.brandingFolder(v, f, t)
-	}
-	projects, err := c.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Some(f.ID), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
-	if err != nil {
-		return err
-	}
-	data := folderPage{Folder: f, Path: t.path(f.ParentID), Projects: projects.Items, Total: projects.Total, More: v.more(projects.More(), offset+sheaf.MaxLimit)}
-	if b := t.byID[f.ID]; b != nil {
-		data.Folders = b.Children
-	}
-	p := v.page(data)
-	p.Tree = t
-	return v.render(http.StatusOK, "folder", p)
+	return v.showBeside(http.StatusOK, "folder", string(f.ID), data)
 }
 
-// brandingFolder shows what is in a folder of brandings.
-func (c *Console) brandingFolder(v *visit, f sheaf.Folder, t *tree) error {
-	offset := v.offset()
-	page, err := c.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Folder: sheaf.Some(f.ID), Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset}})
-	if err != nil {
+// fillFolder reads what is in a folder: folders, and what it is for.
+func (v *visit) fillFolder(p *folderPage) (err error) {
+	in := sheaf.Some(p.Folder.ID)
+	p.Inside, p.Filed = v.shelf("folder", "folders", folderPart), v.shelf(string(p.Folder.EntityType), "from", listPage)
+	if p.Folders, err = v.listFolders(&p.Inside, p.Folder.EntityType, in); err != nil {
 		return err
 	}
-	data := folderPage{Folder: f, Path: t.path(f.ParentID), Total: page.Total, More: v.more(page.More(), offset+sheaf.MaxLimit), Plan: v.mayMakeBrandings()}
-	for _, b := range page.Items {
-		data.Looks = append(data.Looks, lookLeaf{Branding: b})
+	if p.Folder.EntityType == sheaf.BrandingFolder {
+		p.Looks, err = v.listBrandings(&p.Filed, in)
+		return err
 	}
-	if b := t.byID[f.ID]; b != nil {
-		data.Folders = b.Children
-	}
-	p := v.page(data)
-	p.Tree = t
-	return v.render(http.StatusOK, "folder", p)
+	p.Projects, err = v.listProjects(&p.Filed, in)
+	return err
 }
 
 // folderForm is for a new folder, or a change of one.

@@ -36,6 +36,7 @@ type visit struct {
 	route   *route           // that answers; nil where there is none
 	lost    bool             // what a form sent was not read: nobody was signed in, and it is long
 	file    app.NewMedium    // that was sent, where the route takes one
+	place   place            // of what the page is about, where it has no tree; set by locate
 }
 
 // serve makes the checks that come before the handler, and calls it.

@@ -2,30 +2,50 @@ package console
 
 import (
 	"html/template"
+	"maps"
+	"slices"
 	"strings"
 
 	"sheaf.dev/internal/icon"
 	"sheaf.dev/internal/sheaf"
 )
 
-// drawing returns an icon of the catalogue, or of the console's own, as an SVG that is hidden from
-// screen readers: a name stands beside it. colour may be given; it is an attribute, since the
-// policy forbids styles.
-func drawing(id string, colour ...*string) template.HTML {
-	svg, ok := ownIcons[id]
-	if !ok {
-		found, known := icon.Lookup(id)
-		if !known {
-			found, _ = icon.Lookup("file-text")
-		}
-		svg = found.SVG
+// iconFile is the file in which every icon is drawn once: pages refer to it, and a browser keeps it.
+const iconFile = "icons.svg"
+
+// iconSheet draws the icons of the catalogue and those of the console, each as a symbol of its name.
+func iconSheet() []byte {
+	var b strings.Builder
+	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg">`)
+	for _, one := range icon.All() {
+		b.WriteString(symbol(one.ID, one.SVG))
 	}
-	attributes := `<svg class="icon" aria-hidden="true" focusable="false"`
+	for _, id := range slices.Sorted(maps.Keys(ownIcons)) {
+		b.WriteString(symbol(id, ownIcons[id]))
+	}
+	b.WriteString("</svg>\n")
+	return []byte(b.String())
+}
+
+// symbol makes of a drawing what a page can refer to.
+func symbol(id, svg string) string {
+	svg = strings.Replace(svg, `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"`, `<symbol id="`+id+`"`, 1)
+	return strings.Replace(svg, "</svg>", "</symbol>", 1)
+}
+
+// drawing returns an icon of the catalogue, or of the console's own, that is hidden from screen
+// readers: a name stands beside it. An unknown one is a page. colour may be given; it is an attribute,
+// since the policy forbids styles.
+func (c *Console) drawing(id string, colour ...*string) template.HTML {
+	if _, known := icon.Lookup(id); !known && ownIcons[id] == "" {
+		id = "file-text"
+	}
+	attributes := ""
 	if len(colour) > 0 && colour[0] != nil && sheaf.CheckColor(*colour[0]) == nil {
-		attributes += ` color="` + *colour[0] + `"`
+		attributes = ` color="` + *colour[0] + `"`
 	}
-	// #nosec G203 -- icons are ours, and a colour has been checked to be one
-	return template.HTML(strings.Replace(svg, "<svg", attributes, 1))
+	// #nosec G203 -- the name is of an icon of ours, and a colour has been checked to be one
+	return template.HTML(`<svg class="icon" aria-hidden="true"` + attributes + `><use href="` + c.base + c.files.address(iconFile) + "#" + id + `"/></svg>`)
 }
 
 // ownIcons are drawings of the interface that are not in the catalogue.

@@ -22,6 +22,9 @@ type keyRow struct {
 	By string // whose it is
 }
 
+// Everything reports whether the key has every scope.
+func (k keyRow) Everything() bool { return len(k.Scopes) == len(sheaf.AllScopes) }
+
 // Left is how many more keys the plan allows.
 func (p keysPage) Left() int { return max(p.Most-len(p.Keys), 0) }
 

@@ -40,6 +40,7 @@ POST /account/password: signed in
 GET /w/{workspace}: projects:read
 GET /w/{workspace}/live: events:read
 GET /w/{workspace}/search: projects:read
+GET /w/{workspace}/jump: projects:read
 GET /w/{workspace}/projects: projects:read
 GET /w/{workspace}/projects/new: projects:write
 GET /w/{workspace}/projects/choose: projects:read
@@ -55,12 +56,21 @@ GET /w/{workspace}/folders/new: projects:write
 GET /w/{workspace}/folders/choose: projects:read
 POST /w/{workspace}/folders: projects:write
 GET /w/{workspace}/folders/{id}: projects:read
+GET /w/{workspace}/folders/{id}/branch: projects:read
 GET /w/{workspace}/folders/{id}/edit: projects:write
 POST /w/{workspace}/folders/{id}: projects:write
 GET /w/{workspace}/folders/{id}/move: projects:write
 POST /w/{workspace}/folders/{id}/move: projects:write
 GET /w/{workspace}/folders/{id}/delete: projects:write
 POST /w/{workspace}/folders/{id}/delete: projects:write
+GET /w/{workspace}/selection/move: projects:write
+POST /w/{workspace}/selection/move: projects:write
+GET /w/{workspace}/selection/delete: projects:write
+POST /w/{workspace}/selection/delete: projects:write
+GET /w/{workspace}/selection/share: shares:write
+POST /w/{workspace}/selection/share: shares:write
+POST /w/{workspace}/selection/undo: projects:write
+POST /w/{workspace}/selection/order: projects:write
 GET /w/{workspace}/brandings: brandings:read
 GET /w/{workspace}/brandings/new: brandings:write
 POST /w/{workspace}/brandings: brandings:write
@@ -99,6 +109,8 @@ POST /w/{workspace}/trash/{id}/delete: documents:write
 GET /w/{workspace}/media: media:read
 POST /w/{workspace}/media: media:write
 GET /w/{workspace}/media/{id}/content: media:read
+GET /w/{workspace}/media/{id}/rename: media:write
+POST /w/{workspace}/media/{id}/rename: media:write
 GET /w/{workspace}/media/{id}/delete: media:write
 POST /w/{workspace}/media/{id}/delete: media:write
 GET /w/{workspace}/webhooks: webhooks:read
@@ -107,6 +119,8 @@ POST /w/{workspace}/webhooks: webhooks:write
 GET /w/{workspace}/webhooks/{id}: webhooks:read
 GET /w/{workspace}/webhooks/{id}/edit: webhooks:write
 POST /w/{workspace}/webhooks/{id}: webhooks:write
+GET /w/{workspace}/webhooks/{id}/filter: webhooks:read
+POST /w/{workspace}/webhooks/{id}/filter: webhooks:write
 POST /w/{workspace}/webhooks/{id}/test: webhooks:write
 GET /w/{workspace}/webhooks/{id}/rotate: webhooks:write
 POST /w/{workspace}/webhooks/{id}/rotate: webhooks:write

@@ -213,6 +213,45 @@ func (c *Console) mediumContent(v *visit) error {
 	return nil
 }
 
+// mediumForm is the data of medium-rename.html.
+type mediumForm struct {
+	ID       sheaf.MediumID
+	Filename string // the name, or what was typed
+	basis
+}
+
+func filenameField(name string) field { return field{Name: "filename", Label: "Name", Value: name} }
+
+// renameMediumForm answers GET /w/{workspace}/media/{id}/rename: it asks for another name of a file.
+func (c *Console) renameMediumForm(v *visit) error {
+	m, err := v.mediumOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "medium-rename", mediumForm{m.ID, m.Filename, basisOf(m.Revision, []field{filenameField(m.Filename)})})
+}
+
+// renameMedium answers POST /w/{workspace}/media/{id}/rename: it gives a file another name. Its address,
+// and so the texts that show it, stay as they are.
+func (c *Console) renameMedium(v *visit) error {
+	before, err := v.mediumOf()
+	if err != nil {
+		return err
+	}
+	form := mediumForm{before.ID, v.typed("filename"), v.basis([]field{filenameField("")})}
+	err = v.saveOver(&form.basis, []field{filenameField(form.Filename)}, func(m sheaf.Match) error {
+		_, err := c.app.ChangeMedium(v.r.Context(), v.caller, before.ID, sheaf.MediumChange{Filename: sheaf.Some(form.Filename)}, m)
+		return err
+	}, func() (present, error) {
+		now, err := c.app.Medium(v.r.Context(), v.caller, before.ID)
+		return present{"", now.Revision, []field{filenameField(now.Filename)}}, err
+	})
+	if err != nil {
+		return v.again("medium-rename", form, err)
+	}
+	return v.done(v.at("media"))
+}
+
 // deleteMediumForm answers GET /w/{workspace}/media/{id}/delete: it asks whether to delete a file.
 func (c *Console) deleteMediumForm(v *visit) error {
 	m, err := v.mediumOf()

@@ -16,10 +16,15 @@ func (c *Console) members(v *visit) error {
 	return v.show(http.StatusOK, "members", m)
 }
 
+// memberPage is a member, and the form of the role.
 type memberPage struct {
 	sheaf.Membership
-	Self bool
+	Self   bool
+	Chosen sheaf.Role // the role, or what was chosen in its place
+	basis
 }
+
+func roleField(r sheaf.Role) field { return field{Name: "role", Label: "Role", Value: string(r)} }
 
 // memberOf finds the member in the path, or NotFound.
 func (v *visit) memberOf() (memberPage, error) {
@@ -35,7 +40,8 @@ func (v *visit) memberOf() (memberPage, error) {
 	if i < 0 {
 		return memberPage{}, sheaf.Missing("member")
 	}
-	return memberPage{all.Members[i], user == v.caller.User}, nil
+	m := all.Members[i]
+	return memberPage{m, user == v.caller.User, m.Role, basisOf(0, []field{roleField(m.Role)})}, nil
 }
 
 // roleForm answers GET /w/{workspace}/members/{id}/role: it asks for another role of a member.
@@ -53,9 +59,16 @@ func (c *Console) setRole(v *visit) error {
 	if err != nil {
 		return err
 	}
-	role, err := sheaf.ParseRole(v.field("role"))
+	m.basis = v.basis([]field{roleField("")})
+	role, err := sheaf.ParseRole(v.typed("role"))
 	if err == nil {
-		err = c.app.SetRole(v.r.Context(), v.caller, m.User.ID, role)
+		m.Chosen = role
+		err = v.saveValue(&m.basis, roleField(role), func(was string) error {
+			return c.app.SetRole(v.r.Context(), v.caller, m.User.ID, role, sheaf.Some(sheaf.Role(was)))
+		}, func() (field, error) {
+			now, err := v.memberOf()
+			return roleField(now.Role), err
+		})
 	}
 	if err != nil {
 		return v.again("member-role", m, err)

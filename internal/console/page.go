@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"text/template/parse"
 
 	"sheaf.dev/internal/icon"
 	"sheaf.dev/internal/sheaf"
@@ -29,6 +31,7 @@ type page struct {
 	Member      sheaf.Membership       // in this page's workspace
 	Dialog      bool                   // "main" alone is shown, in the dialog
 	Tree        *tree                  // beside the page; nil for none
+	Place       place                  // where what the page is about is
 	Troubled    int64                  // webhooks that fail, or were deactivated because they did
 	Made        int64                  // Unix milliseconds before anything was read for it
 	Data        any                    // what the handler gave to show
@@ -61,7 +64,7 @@ func (p page) Section(names ...string) bool {
 // page returns what the templates get for this visit.
 func (v *visit) page(data any) page {
 	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, Memberships: v.session.Memberships,
-		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Data: data, may: v.caller.May}
+		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Data: data, may: v.caller.May}
 }
 
 // show writes a page.
@@ -83,16 +86,8 @@ func (v *visit) render(status int, name string, p page) error {
 	if err := v.console.pages[name].ExecuteTemplate(&b, root, p); err != nil {
 		return fmt.Errorf("render %s: %w", name, err)
 	}
-	if err := v.hold(status, b.Cap()); err != nil {
-		return err
-	}
-	v.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.Header().Set("Vary", "HX-Request, HX-Target")
-	v.WriteHeader(status)
-	if v.r.Method != http.MethodHead {
-		v.Write(b.Bytes())
-	}
-	return nil
+	return v.send(status, b.Bytes())
 }
 
 // fragment writes one template of a page's file, for a script that puts it into the page.
@@ -101,13 +96,7 @@ func (v *visit) fragment(name, part string, data any) error {
 	if err := v.console.pages[name].ExecuteTemplate(&b, part, v.page(data)); err != nil {
 		return fmt.Errorf("render %s of %s: %w", part, name, err)
 	}
-	if err := v.hold(http.StatusOK, b.Cap()); err != nil {
-		return err
-	}
-	v.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.WriteHeader(http.StatusOK)
-	v.Write(b.Bytes())
-	return nil
+	return v.send(http.StatusOK, b.Bytes())
 }
 
 // shared are the files whose templates every page may use.
@@ -121,6 +110,9 @@ func (c *Console) readPages() map[string]*template.Template {
 		panic("console: " + err.Error())
 	}
 	base := template.Must(template.New("").Option("missingkey=error").Funcs(c.functions()).ParseFS(pageFiles, shared...))
+	for _, name := range tight {
+		tighten(base.Lookup(name).Tree.Root)
+	}
 	out := map[string]*template.Template{}
 	for _, file := range names {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "pages/"), ".html")
@@ -131,12 +123,47 @@ func (c *Console) readPages() map[string]*template.Template {
 	return out
 }
 
+// tight are the templates of rows, of which a page has hundreds: between their elements is no space,
+// which would be a third of what a browser has to keep.
+var tight = []string{"level", "branch", "leaf", "look-leaf", "project-cards", "folder-cards", "branding-cards", "documents-list"}
+
+// aroundTags is space with the end of a line in it, at the beginning or end of a tag.
+var aroundTags = regexp.MustCompile(`(^|>)\s*\n\s*(<|$)`)
+
+// tighten takes the space out of a template that stands between two elements on lines of their own. What
+// stands on one line keeps its spaces.
+func tighten(n parse.Node) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		for _, one := range n.Nodes {
+			tighten(one)
+		}
+	case *parse.TextNode:
+		n.Text = aroundTags.ReplaceAll(n.Text, []byte("$1$2"))
+	case *parse.IfNode:
+		tightenBoth(n.BranchNode)
+	case *parse.RangeNode:
+		tightenBoth(n.BranchNode)
+	case *parse.WithNode:
+		tightenBoth(n.BranchNode)
+	}
+}
+
+// tightenBoth tightens what is shown if something holds, and what if not.
+func tightenBoth(n parse.BranchNode) {
+	tighten(n.List)
+	if n.ElseList != nil {
+		tighten(n.ElseList)
+	}
+}
+
 // functions are what templates may call.
 func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return c.base + c.files.address(name) },
-		"icon":  drawing,
+		"icon":  c.drawing,
 		"time":  timeElement,
+		"clock": clockElement,
 		"many":  many,
 		"size":  sizeOf,
 		"map":   pairs,

@@ -2,8 +2,8 @@ package console
 
 import (
 	"slices"
+	"strings"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -72,18 +72,41 @@ func (v *visit) pickProjects(now sheaf.ProjectID, query string) (pick, error) {
 // that is itself to be moved nor one within it is among them.
 func (v *visit) pickFolders(kind sheaf.EntityType, moved sheaf.FolderID, now sheaf.FolderID, query string) (pick, error) {
 	out := pick{None: "The top level", Query: query, Find: v.at("folders", "choose?type="+string(kind)+"&without="+string(moved))}
-	page, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: kind, Query: query, Paging: sheaf.Paging{Limit: app.MaxTree}})
+	page, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: kind, Query: query, Paging: sheaf.Paging{Limit: maxPlaces}})
 	if err != nil {
 		return out, err
 	}
 	if query == "" && !page.More() {
-		t := &tree{byID: map[sheaf.FolderID]*branch{}}
-		out.Options = t.places(t.grow(page.Items, ""), moved, now)
+		out.Options = places(page.Items, moved, now)
 		return out, nil
 	}
 	out.More = true
 	paths := folderPaths{v: v, known: map[sheaf.FolderID]sheaf.Folder{}}
 	return out, paths.fill(&out, page.Items, moved, now)
+}
+
+// maxPlaces is how many folders a choice lists as they stand in each other.
+const maxPlaces = 1000
+
+// places lists all folders of a type, each before those in it, without the tree of one that is to be
+// moved. Which of them are possible the rules decide.
+func places(all []sheaf.Folder, without, here sheaf.FolderID) (out []option) {
+	inside := map[sheaf.FolderID][]sheaf.Folder{}
+	for _, f := range all {
+		inside[placeOf(f.ParentID)] = append(inside[placeOf(f.ParentID)], f)
+	}
+	var list func(in sheaf.FolderID)
+	list = func(in sheaf.FolderID) {
+		for _, f := range inside[in] {
+			if f.ID == without {
+				continue
+			}
+			out = append(out, option{string(f.ID), strings.Repeat("\u2003", f.Depth-1) + f.Name, here == f.ID})
+			list(f.ID)
+		}
+	}
+	list("")
+	return out
 }
 
 // folderPaths names folders by those that they stand in.

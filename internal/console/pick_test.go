@@ -25,7 +25,7 @@ func TestPick_ThePresentProjectIsAlwaysThere(t *testing.T) {
 	w := newTown(t)
 	w.more(maxOptions + 1)
 	edit := w.ask(http.MethodGet, w.address(documentPath+"/edit"), w.owner).Body.String()
-	here := `<option value="` + w.ids["projects"] + `" selected>Project</option>`
+	here := `value="` + w.ids["projects"] + `" selected>Project</option>`
 	w.wantIn(edit, true, here, "Find a project", `<option value="">None</option>`)
 	form := hidden(edit)
 	for _, pair := range [][2]string{{"title", "Renamed"}, {"description", ""}, {"content", ""}, {"project", w.ids["projects"]}} {
@@ -68,7 +68,7 @@ func TestPick_FoldersAreFoundWithTheirPath(t *testing.T) {
 	w.wantIn(choose("", ""), true, ">Folder / Inner<", ">Folder / Inner / Inner too<", `<option value="" selected>The top level</option>`)
 	w.wantIn(choose(inner, sheaf.FolderID(w.ids["folders"])), false, "Inner<", "Inner too<")
 	w.wantIn(choose(inner, sheaf.FolderID(w.ids["folders"])), true, ` selected>Folder</option>`)
-	w.wantIn(choose("", innermost), true, `<option value="`+string(innermost)+`" selected>`)
+	w.wantIn(choose("", innermost), true, `value="`+string(innermost)+`" selected>`)
 	page := w.ask(http.MethodGet, w.address("/w/{workspace}/projects/{id}/move?q=inner"), w.owner).Body.String()
 	w.wantIn(page, true, ">Folder / Inner<", `value="inner"`, ` selected>Folder</option>`)
 	if strings.Count(page, " selected>") != 1 {

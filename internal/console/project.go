@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -10,10 +9,8 @@ import (
 // projectPage is the data of project.html.
 type projectPage struct {
 	Project   sheaf.Project
-	Path      []*branch
 	Documents []sheaf.Document
-	Total     int64
-	More      string
+	List      listing
 	Deleted   sheaf.DocumentID // the document that was just deleted
 }
 
@@ -36,44 +33,17 @@ func (c *Console) project(v *visit) error {
 	if err := v.listDocuments(&data, sheaf.Some(detail.ID)); err != nil {
 		return err
 	}
-	t, err := v.readTree(string(detail.ID))
-	if err != nil {
-		return err
-	}
-	data.Path = t.path(detail.FolderID)
-	p := v.page(data)
-	p.Tree = t
-	return v.render(http.StatusOK, "project", p)
+	return v.showBeside(http.StatusOK, "project", string(detail.ID), data)
 }
 
 // listDocuments fills in the documents of a project, or those that are in none.
 func (v *visit) listDocuments(p *projectPage, of sheaf.Opt[sheaf.ProjectID]) error {
-	offset := v.offset()
-	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: of, Sort: sheaf.DocumentsByUpdated,
-		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true}})
-	p.Documents, p.Total, p.More = page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)
+	p.List = v.listing("document", "from", listPage, documentOrders)
+	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: of, Query: p.List.Query,
+		Sort: sheaf.DocumentSort(p.List.Order.sort), Paging: p.List.Paging})
+	p.Documents = page.Items
+	p.List.has(page.Total, len(page.Items))
 	return err
-}
-
-// offset is where the part of a long list begins that the page shows.
-func (v *visit) offset() int { return v.offsetIn("from") }
-
-// offsetIn is offset for a page with several lists, each with a parameter of its own.
-func (v *visit) offsetIn(parameter string) int {
-	n, err := strconv.Atoi(v.r.URL.Query().Get(parameter))
-	if err != nil || n < 0 || n > 1<<30 {
-		return 0
-	}
-	return n
-}
-
-// more is the address of the next part of a long list, which begins at next, or empty when there is
-// none.
-func (v *visit) more(is bool, next int) string {
-	if !is {
-		return ""
-	}
-	return "?from=" + strconv.Itoa(next)
 }
 
 // projectForm is for a new project, or a change of one.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"sheaf.dev/internal/sheaf"
@@ -80,11 +81,18 @@ func withoutSecrets(form url.Values) url.Values {
 	for name, values := range form {
 		out[name] = values
 	}
+	out.Del("lost")
 	for _, name := range secretFields {
+		if out.Get(name) != "" {
+			out.Add("lost", name)
+		}
 		out.Del(name)
 	}
 	return out
 }
+
+// lostSecret reports whether a password was typed into the field before the sign-in.
+func (v *visit) lostSecret(name string) bool { return slices.Contains(v.r.PostForm["lost"], name) }
 
 // pageBehind is the page that a form was sent from: the script says which, and otherwise it is the next
 // one above the form's address.

@@ -49,7 +49,8 @@ func (w *town) signInAgain(page string, script ...func(*http.Request)) *httptest
 func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	marked := map[string]string{"move": `<option value="` + w.ids["folders"] + `" selected>`, "/members/invite": "typed@example.com"}
+	marked := map[string]string{"move": `value="` + w.ids["folders"] + `" selected>`, "/members/invite": "typed@example.com",
+		"/share": "Type the password again", "/role": `value="admin" checked`, "/settings/plan": `value="pro" checked`, "/settings/branding": `value="` + w.ids["brandings"] + `" selected`}
 	tried := 0
 	for _, r := range w.c.allRoutes() {
 		if !r.resumes {
@@ -57,7 +58,8 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 		}
 		tried++
 		form := url.Values{"name": {"typed & kept"}, "title": {"typed & kept"}, "type": {"project"}, "role": {"admin"}, "email": {"typed@example.com"},
-			"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "revision": {"1"}, "folder": {w.ids["folders"]}, "content": {"typed"}}
+			"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "revision": {"1"}, "folder": {w.ids["folders"]}, "content": {"typed"},
+			"filename": {"typed & kept"}, "plan": {"pro"}, "branding": {w.ids["brandings"]}, "expires": {"7"}, "password": {"of the share"}}
 		want := "typed &amp; kept"
 		for part, text := range marked {
 			if strings.Contains(r.path, part) {
@@ -79,12 +81,15 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 				strings.Contains(body, "<html") != (script == nil) {
 				t.Errorf("POST %s: %d, no %s in %s", r.path, got.Code, want, body)
 			}
+			if strings.Contains(r.path, "/share") && !strings.Contains(body, `<option value="7" selected>`) || strings.Contains(page+body, "of the share") {
+				t.Errorf("POST %s: the end is not kept, or the password is, in %s", r.path, body)
+			}
 			if len(got.Result().Cookies()) == 0 {
 				t.Errorf("POST %s: nobody is signed in", r.path)
 			}
 		}
 	}
-	if tried < 12 {
+	if tried < 20 {
 		t.Errorf("%d forms come back", tried)
 	}
 	if w.everything() != before {

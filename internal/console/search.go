@@ -62,27 +62,16 @@ func pieces(snippet string, ranges [][2]int) (out []piece) {
 	return out
 }
 
-// How many hits the list below the field shows, and how many a page.
-const (
-	fewHits  = 8
-	pageHits = 25
-)
+// pageHits is how many hits a page shows.
+const pageHits = 25
 
-// search answers GET /w/{workspace}/search: it finds projects, folders and documents, as the person
-// types or on a page of its own.
+// search answers GET /w/{workspace}/search: it finds projects, folders and documents.
 func (c *Console) search(v *visit) error {
 	p := searchPage{Query: strings.TrimSpace(v.r.URL.Query().Get("q")), From: v.offset()}
-	limit := pageHits
-	if v.byScript() {
-		limit, p.From = fewHits, 0
-	}
 	if p.Query != "" {
-		if err := v.find(&p, limit); err != nil {
+		if err := v.find(&p, pageHits); err != nil {
 			return err
 		}
-	}
-	if v.byScript() {
-		return v.fragment("search", "few", p)
 	}
 	return v.showBeside(http.StatusOK, "search", "", p)
 }
@@ -97,9 +86,6 @@ func (v *visit) projectsOf(hits []sheaf.Hit) (map[sheaf.ProjectID]string, error)
 	}
 	return v.console.app.ProjectNames(v.r.Context(), v.caller, ids)
 }
-
-// All is the page with every hit.
-func (p searchPage) All() string { return "search?" + url.Values{"q": {p.Query}}.Encode() }
 
 // Left is how many hits stand behind these.
 func (p searchPage) Left() int64 { return p.Total - int64(p.From) - int64(len(p.Found)) }

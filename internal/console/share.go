@@ -18,6 +18,7 @@ type sharePage struct {
 	Title     string
 	Back      string // the address of its page
 	At        string // the address of this page
+	In        string // the project that it is in, or that it is; empty for none
 	Shares    []sheaf.Share
 	Brandings []sheaf.Branding
 	Plan      bool          // the plan includes making and changing shares
@@ -32,6 +33,56 @@ type shareForm struct {
 	Expires  string
 	Branding string
 	Listed   bool
+	// PasswordLost says that a password was typed before a sign-in, over which it is not carried.
+	PasswordLost bool
+	basis
+}
+
+// shareFields are the fields of the form that two people may change at once. A password is none: nobody
+// is shown one.
+func (p sharePage) shareFields(expires, branding, listed string) []field {
+	look := field{Name: "branding", Label: "Look", Value: branding, Shown: "The workspace's default"}
+	for _, b := range p.Brandings {
+		if string(b.ID) == branding {
+			look.Shown = b.Name
+		}
+	}
+	end := field{Name: "expires", Label: "It ends", Value: expires}
+	if expires == "" {
+		end.Shown = "never"
+	}
+	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "do not list it"}
+	if listed != "" {
+		list.Shown = "may list it"
+	}
+	return []field{end, look, list}
+}
+
+// fieldsOf are the fields of a share as it is stored.
+func (p sharePage) fieldsOf(s sheaf.Share) []field {
+	expires, branding, listed := "", "", ""
+	if s.ExpiresAt != nil {
+		expires = exact(s.ExpiresAt)
+	}
+	if s.BrandingID != nil {
+		branding = string(*s.BrandingID)
+	}
+	if s.Listed {
+		listed = "yes"
+	}
+	return p.shareFields(expires, branding, listed)
+}
+
+// FormOf is the form of a share: the one that was refused, else what is stored.
+func (p sharePage) FormOf(s sheaf.Share) shareForm {
+	if p.Form.Share == s.ID {
+		return p.Form
+	}
+	f := shareForm{Share: s.ID, Expires: keepExpiry, Listed: s.Listed, basis: basisOf(s.Revision, p.fieldsOf(s))}
+	if s.BrandingID != nil {
+		f.Branding = string(*s.BrandingID)
+	}
+	return f
 }
 
 // keepExpiry is the choice of a form that leaves the end of a share as it is.
@@ -55,11 +106,6 @@ func (sharePage) Ends() any { return shareEnds }
 // Ended reports whether a share shows nothing any more.
 func (p sharePage) Ended(s sheaf.Share, made int64) bool { return s.Expired(time.UnixMilli(made)) }
 
-// Wears reports whether a share has that look.
-func (p sharePage) Wears(s sheaf.Share, b sheaf.Branding) bool {
-	return s.BrandingID != nil && *s.BrandingID == b.ID
-}
-
 // shareDocument answers GET /w/{workspace}/documents/{id}/share.
 func (c *Console) shareDocument(v *visit) error { return v.showShares(sheaf.ShareOfDocument) }
 
@@ -82,7 +128,7 @@ func (v *visit) showShares(kind sheaf.Shareable) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "share", p)
+	return v.showBeside(http.StatusOK, "share", p.In, p)
 }
 
 // sharesOf reads the page of a document or a project.
@@ -93,13 +139,13 @@ func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Title, p.Back = detail.Name, v.at("projects", id)
+		p.Title, p.Back, p.In = detail.Name, v.at("projects", id), id
 	} else {
 		d, err := v.console.app.Document(v.r.Context(), v.caller, sheaf.DocumentID(id))
 		if err != nil {
 			return p, err
 		}
-		p.Title, p.Back = d.Title, v.at("documents", id)
+		p.Title, p.Back, p.In = d.Title, v.at("documents", id), v.here(d)
 	}
 	p.At = p.Back + "/share"
 	page, err := v.console.app.Shares(v.r.Context(), v.caller, sheaf.ShareFilter{ResourceID: id, Paging: sheaf.Paging{Limit: maxShown, Desc: true}})
@@ -120,10 +166,17 @@ func (v *visit) madeShare() sheaf.ShareID {
 
 // shareChange reads the form. An empty password leaves the share as it is: a box takes it away.
 func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
-	f = shareForm{Expires: v.field("expires"), Branding: v.field("branding"), Listed: v.field("listed") != ""}
+	f = shareForm{Expires: v.field("expires"), Branding: v.typed("branding"), Listed: v.typed("listed") != "", PasswordLost: v.lostSecret("password")}
+	if v.field("keep-expires") == "saved" {
+		f.Expires = keepExpiry
+	}
 	in.Listed = sheaf.Some(f.Listed)
-	if in.BrandingID, err = optID[sheaf.BrandingID](v, "branding", "branding"); err != nil {
-		return f, in, err
+	if in.BrandingID = sheaf.Nil[sheaf.BrandingID](); f.Branding != "" {
+		id, ok := sheaf.ParseUUID(f.Branding)
+		if !ok {
+			return f, in, sheaf.Missing("branding")
+		}
+		in.BrandingID = sheaf.Some(sheaf.BrandingID(id))
 	}
 	switch password := v.r.PostForm.Get("password"); {
 	case v.field("open") != "":
@@ -181,10 +234,36 @@ func (c *Console) updateShare(v *visit) error {
 		return err
 	}
 	f.Share = s.ID
-	if _, err := c.app.UpdateShare(v.r.Context(), v.caller, s.ID, in, sheaf.Match{}); err != nil {
+	if err := v.saveShare(s, &f, in); err != nil {
 		return v.shareAgain(s.ResourceType, s.ResourceID, f, err)
 	}
 	return v.sharesAfter(s, s.ID)
+}
+
+// saveShare saves the form of a share, unless somebody changed what it changes.
+func (v *visit) saveShare(s sheaf.Share, f *shareForm, in sheaf.ShareChange) error {
+	p, err := v.sharesOf(s.ResourceType, s.ResourceID)
+	if err != nil {
+		return err
+	}
+	f.basis = v.basis(p.shareFields("", "", ""))
+	expires, listed := f.Was[0].Value, ""
+	if in.ExpiresAt.Set {
+		expires = ""
+	}
+	if in.ExpiresAt.Given() {
+		expires = exact(in.ExpiresAt.Value)
+	}
+	if f.Listed {
+		listed = "yes"
+	}
+	return v.saveOver(&f.basis, p.shareFields(expires, f.Branding, listed), func(m sheaf.Match) error {
+		_, err := v.console.app.UpdateShare(v.r.Context(), v.caller, s.ID, in, m)
+		return err
+	}, func() (present, error) {
+		now, err := v.console.app.Share(v.r.Context(), v.caller, s.ID)
+		return present{string(s.ID), now.Revision, p.fieldsOf(now)}, err
+	})
 }
 
 // deleteShare answers POST /w/{workspace}/shares/{id}/delete.
@@ -206,6 +285,9 @@ func (v *visit) shareAgain(kind sheaf.Shareable, id string, f shareForm, wrong e
 		return err
 	}
 	p.Form = f
+	if err := v.locate(sheaf.ProjectID(p.In)); err != nil {
+		return err
+	}
 	return v.again("share", p, wrong)
 }
 

@@ -41,7 +41,8 @@ func TestShare_ByForms(t *testing.T) {
 		}
 	}
 	w.ids["shares"] = string(s.ID)
-	changed := w.send("/w/{workspace}/shares/{id}", url.Values{"open": {"yes"}, "expires": {"keep"}})
+	form := w.fieldsOf("/w/{workspace}/projects/"+w.ids["projects"]+"/share", url.Values{"open": {"yes"}, "expires": {"keep"}})
+	changed := w.send("/w/{workspace}/shares/{id}", form)
 	now := w.shares()[1]
 	if changed.Code != http.StatusSeeOther || now.PasswordHash != "" || now.Listed || now.BrandingID != nil || !now.ExpiresAt.Equal(*s.ExpiresAt) {
 		t.Errorf("changed: %d %+v", changed.Code, now)

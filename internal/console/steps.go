@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 
 	"sheaf.dev/internal/sheaf"
@@ -49,7 +50,8 @@ func (v *visit) firstSteps() (steps, error) {
 	return steps{
 		{Text: "Make a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0},
 		{Text: "Write a document", How: "In Markdown, with a preview beside it.", Link: "documents/new", Act: "New document", Done: ws.Documents > 0},
-		{Text: "Bring a folder of Markdown", How: "Exports of Outline and Obsidian, sources of mkdocs, any folder. With a key in SHEAF_KEY:", Code: "sheaf import-markdown ./docs --source docs", Done: imported},
+		{Text: "Bring a folder of Markdown", How: "Exports of Outline and Obsidian, sources of mkdocs, any folder. In a shell, with a key in SHEAF_API_KEY:",
+			Code: cmp.Or(v.console.Command, "sheaf") + " import-markdown ./docs --source docs --server " + v.console.Address, Done: imported},
 		{Text: "Connect n8n, or a program of yours", How: "Give it a key of its own; the reference has every request.", Link: "keys/new", Act: "New key", Dialog: true, Done: used},
 		{Text: "Set up a webhook", How: "It tells your endpoint what happens here.", Link: "webhooks/new", Act: "New webhook", Dialog: true, Done: ws.Subscriptions > 0},
 	}, err

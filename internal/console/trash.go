@@ -9,19 +9,18 @@ import (
 // trashPage is the data of trash.html.
 type trashPage struct {
 	Documents []sheaf.Document
-	Total     int64
-	More      string
+	List      listing
 }
 
 // trash answers GET /w/{workspace}/trash: it lists the deleted documents, the last deleted first.
 func (c *Console) trash(v *visit) error {
-	offset := v.offset()
-	page, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Deleted: true, Sort: sheaf.DocumentsByDeleted,
-		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true}})
+	l := v.listing("deleted document", "from", listPage, trashOrders)
+	page, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Deleted: true, Query: l.Query, Sort: sheaf.DocumentSort(l.Order.sort), Paging: l.Paging})
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "trash", "", trashPage{page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)})
+	l.has(page.Total, len(page.Items))
+	return v.showBeside(http.StatusOK, "trash", "", trashPage{page.Items, l})
 }
 
 // inTrash finds the deleted document in the path, or NotFound.

@@ -2,32 +2,59 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
-// tree is what stands on the left: folders, what is in them, and where the reader is.
+// tree is what stands on the left: the root level, what is in the folders that are open, and where the
+// reader is. A folder that is closed has nothing in it until the reader opens it: branch answers then.
 type tree struct {
-	Projects  []*branch  // folders of projects at the root level
-	Brandings []*branch  // folders of brandings at the root level
-	Root      []leaf     // projects at the root level
-	Looks     []lookLeaf // brandings at the root level
-	Whole     bool       // nothing is left out
-	byID      map[sheaf.FolderID]*branch
+	Projects, Brandings level // the root level of either type
+	place
 }
 
-// branch is a folder in the tree.
-type branch struct {
-	sheaf.Folder
-	Children []*branch
+// place is where the reader is: the folders from the root, and the project. Pages about a project, a
+// folder or a document say it above their heading.
+type place struct {
+	Path    []sheaf.Folder
+	Project *sheaf.Project // nil for none
+}
+
+// locate makes the pages of this visit say where a project is, for those that have no tree beside them.
+// A dialog stands on a page that says so.
+func (v *visit) locate(project sheaf.ProjectID) error {
+	if v.inDialog() {
+		return nil
+	}
+	t, err := v.console.app.Where(v.r.Context(), v.caller, string(project))
+	v.place = place{t.Path, t.Project}
+	return err
+}
+
+// level is what is in a folder, or at the root level.
+type level struct {
+	Folders  []branch
 	Projects []leaf
 	Looks    []lookLeaf
-	Here     bool    // it is what the page shows
-	parent   *branch // nil at the root level
+	Rest     int64  // how many are left out
+	All      string // where all of them are, within the workspace
 }
+
+// Empty reports whether there is nothing.
+func (l level) Empty() bool { return len(l.Folders)+len(l.Projects)+len(l.Looks) == 0 }
+
+// branch is a folder in the tree, or in a list.
+type branch struct {
+	sheaf.Folder
+	Subfolders int64  // right in it
+	Open       *level // what is in it; nil where it is closed
+	Here       bool   // it is what the page shows
+}
+
+// Holds reports whether anything is in it.
+func (b branch) Holds() bool { return b.Subfolders+b.Filed() > 0 }
 
 // leaf is a project in the tree.
 type leaf struct {
@@ -41,99 +68,87 @@ type lookLeaf struct {
 	Here bool
 }
 
-// readTree returns the tree with the folder or project of that id marked.
+// Which folders are open, the browser keeps, as identifiers with dots between (tree.js): those that the
+// reader has opened in a cookie, so that the next page comes with them. Those that lead to what a page
+// shows are open on it too. One of these that the reader has closed on the page stays so while that is
+// open: the script names it in a header when it reads the page again.
+const (
+	openCookie   = "sheaf-open"
+	closedHeader = "Sheaf-Closed"
+)
+
+// opened are the folders that the reader has opened.
+func (v *visit) opened() []sheaf.FolderID {
+	cookie, err := v.r.Cookie(openCookie)
+	if err != nil {
+		return nil
+	}
+	return folderList(cookie.Value)
+}
+
+// folderList reads identifiers with dots between, as many as can be open.
+func folderList(s string) (ids []sheaf.FolderID) {
+	for part := range strings.SplitSeq(s, ".") {
+		if id, ok := sheaf.ParseUUID(part); ok && len(ids) < app.MaxOpen {
+			ids = append(ids, sheaf.FolderID(id))
+		}
+	}
+	return ids
+}
+
+// readTree returns the tree with the folder, project or branding of that id marked.
 func (v *visit) readTree(here string) (*tree, error) {
-	t := &tree{byID: map[sheaf.FolderID]*branch{}}
-	projects, err := v.console.app.Tree(v.r.Context(), v.caller, sheaf.ProjectFolder)
+	t, err := v.console.app.Tree(v.r.Context(), v.caller, here, v.opened())
 	if err != nil {
 		return nil, err
 	}
-	brandings, err := v.console.app.Tree(v.r.Context(), v.caller, sheaf.BrandingFolder)
-	if err != nil {
-		return nil, err
+	for _, id := range folderList(v.r.Header.Get(closedHeader)) {
+		delete(t.In, id)
 	}
-	t.Whole = projects.Whole && brandings.Whole
-	t.Projects = t.grow(projects.Folders, here)
-	t.Brandings = t.grow(brandings.Folders, here)
-	t.hang(projects, here)
-	return t, v.hangLooks(t, here)
+	g := grown{t, here}
+	return &tree{Projects: g.level(t.Projects, "projects"), Brandings: g.level(t.Brandings, "brandings"), place: place{t.Path, t.Project}}, nil
 }
 
-// hangLooks puts each branding into its folder, or at the root where that is not shown.
-func (v *visit) hangLooks(t *tree, here string) error {
-	if !v.caller.May(sheaf.BrandingsRead) {
-		return nil
-	}
-	all, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: app.MaxTree}})
-	t.Whole = t.Whole && !all.More()
-	for _, b := range all.Items {
-		l := lookLeaf{b, string(b.ID) == here}
-		if b.FolderID == nil || t.byID[*b.FolderID] == nil {
-			t.Looks = append(t.Looks, l)
-			continue
-		}
-		in := t.byID[*b.FolderID]
-		in.Looks = append(in.Looks, l)
-	}
-	return err
+// grown is a tree that was read, and the folder, project or branding that the page shows.
+type grown struct {
+	app.Tree
+	here string
 }
 
-// grow puts each folder under its parent. A folder whose parent is beyond what is shown stands at
-// the root.
-func (t *tree) grow(folders []sheaf.Folder, here string) (roots []*branch) {
-	for _, f := range folders {
-		t.byID[f.ID] = &branch{Folder: f, Here: string(f.ID) == here}
-	}
-	for _, f := range folders {
-		b := t.byID[f.ID]
-		if f.ParentID != nil {
-			b.parent = t.byID[*f.ParentID]
+// level is a level of the tree as the page shows it, with all that is open in it. All that is in it, also
+// what is left out, is at that address within the workspace.
+func (g grown) level(l app.Level, at string) level {
+	out := level{All: at, Rest: l.Folders.Total + l.Projects.Total + l.Brandings.Total -
+		int64(len(l.Folders.Items)+len(l.Projects.Items)+len(l.Brandings.Items))}
+	for _, f := range l.Folders.Items {
+		b := branch{Folder: f, Subfolders: g.Subfolders[f.ID], Here: string(f.ID) == g.here}
+		if in := g.In[f.ID]; in != nil {
+			inside := g.level(*in, "folders/"+string(f.ID))
+			b.Open = &inside
 		}
-		if b.parent == nil {
-			roots = append(roots, b)
-			continue
-		}
-		b.parent.Children = append(b.parent.Children, b)
+		out.Folders = append(out.Folders, b)
 	}
-	return roots
-}
-
-// hang puts each project into its folder, or at the root where that is not shown.
-func (t *tree) hang(all app.Tree, here string) {
-	for _, p := range all.Projects {
-		l := leaf{p, string(p.ID) == here}
-		if p.FolderID == nil || t.byID[*p.FolderID] == nil {
-			t.Root = append(t.Root, l)
-			continue
-		}
-		b := t.byID[*p.FolderID]
-		b.Projects = append(b.Projects, l)
+	for _, p := range l.Projects.Items {
+		out.Projects = append(out.Projects, leaf{p, string(p.ID) == g.here})
 	}
-}
-
-// path returns the folders from the root to that one.
-func (t *tree) path(id *sheaf.FolderID) (out []*branch) {
-	if id == nil {
-		return nil
-	}
-	for b := t.byID[*id]; b != nil; b = b.parent {
-		out = append([]*branch{b}, out...)
+	for _, b := range l.Brandings.Items {
+		out.Looks = append(out.Looks, lookLeaf{b, string(b.ID) == g.here})
 	}
 	return out
 }
 
-// places lists the folders of a type in the tree's order, without the tree of one that is to be
-// moved. Which of them are possible the rules decide.
-func (t *tree) places(roots []*branch, without, here sheaf.FolderID) (out []option) {
-	for _, b := range roots {
-		if b.ID == without {
-			continue
-		}
-		label := strings.Repeat("\u2003", b.Depth-1) + b.Name
-		out = append(out, option{string(b.ID), label, here == b.ID})
-		out = append(out, t.places(b.Children, without, here)...)
+// branch answers GET /w/{workspace}/folders/{id}/branch: what is in a folder, for the tree in which it
+// was opened.
+func (c *Console) branch(v *visit) error {
+	id, err := id[sheaf.FolderID](v, "folder")
+	if err != nil {
+		return err
 	}
-	return out
+	t, err := c.app.Branch(v.r.Context(), v.caller, id)
+	if err != nil {
+		return err
+	}
+	return v.fragment("folder", "branch-rows", grown{Tree: t}.level(*t.In[id], "folders/"+string(id)))
 }
 
 // showBeside shows a page with the tree on its left, unless it is for the dialog.
@@ -144,64 +159,48 @@ func (v *visit) showBeside(status int, name, here string, data any) error {
 		if p.Tree, err = v.readTree(here); err != nil {
 			return err
 		}
+		p.Place = p.Tree.place
 	}
 	return v.render(status, name, p)
 }
 
 // overviewPage is the data of overview.html.
 type overviewPage struct {
-	Folders     []*branch
-	MoreFolders string
-	Roots       []sheaf.Project // at the root level
-	Total       int64           // of these
-	More        string
-	Loose       int64 // documents in no project
-	Steps       steps
+	Folders []branch
+	Inside  listing         // of the folders
+	Roots   []sheaf.Project // at the root level, or those that a text finds anywhere
+	Filed   listing         // of these
+	Loose   int64           // documents in no project
+	Steps   steps
 }
 
 // overview is the root level.
 func (c *Console) overview(v *visit) error {
-	t, err := v.readTree("")
-	if err != nil {
-		return err
-	}
 	loose, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: sheaf.Nil[sheaf.ProjectID](), Paging: sheaf.Paging{Limit: 1}})
 	if err != nil {
 		return err
 	}
 	data := overviewPage{Loose: loose.Total}
-	if err := v.rootLevel(&data, t); err != nil {
+	if err := v.rootLevel(&data); err != nil {
 		return err
 	}
 	if data.Steps, err = v.firstSteps(); err != nil {
 		return err
 	}
-	p := v.page(data)
-	p.Tree = t
-	return v.render(http.StatusOK, "overview", p)
+	return v.showBeside(http.StatusOK, "overview", "", data)
 }
 
-// rootLevel fills in the folders and projects at the root level: a page of either, and where the next
-// one is.
-func (v *visit) rootLevel(p *overviewPage, t *tree) error {
-	from, after := v.offset(), v.offsetIn("folders")
-	folders, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: sheaf.ProjectFolder, Parent: sheaf.Nil[sheaf.FolderID](),
-		Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: after}})
-	if err != nil {
+// rootLevel fills in the folders and projects at the root level. Whoever types a text finds those of that
+// name wherever they are.
+func (v *visit) rootLevel(p *overviewPage) (err error) {
+	p.Inside, p.Filed = v.shelf("folder", "folders", folderPart), v.shelf("project", "from", listPage)
+	in := sheaf.Nil[sheaf.FolderID]()
+	if p.Filed.Query != "" {
+		in = sheaf.Opt[sheaf.FolderID]{}
+	}
+	if p.Folders, err = v.listFolders(&p.Inside, sheaf.ProjectFolder, in); err != nil {
 		return err
 	}
-	for _, f := range folders.Items {
-		b := t.byID[f.ID]
-		if b == nil {
-			b = &branch{Folder: f} // beyond the tree
-		}
-		p.Folders = append(p.Folders, b)
-	}
-	if folders.More() {
-		p.MoreFolders = "?folders=" + strconv.Itoa(after+sheaf.MaxLimit)
-	}
-	projects, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: sheaf.Nil[sheaf.FolderID](),
-		Paging: sheaf.Paging{Limit: sheaf.MaxLimit, Offset: from}})
-	p.Roots, p.Total, p.More = projects.Items, projects.Total, v.more(projects.More(), from+sheaf.MaxLimit)
+	p.Roots, err = v.listProjects(&p.Filed, in)
 	return err
 }

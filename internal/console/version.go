@@ -179,6 +179,9 @@ func (c *Console) restoreVersion(v *visit) error {
 			Text: "Somebody changed the document meanwhile, and nothing was restored. Look at its versions, and restore again if you still want to"}
 	}
 	if err != nil {
+		if lost := v.locate(sheaf.ProjectID(v.here(d))); lost != nil {
+			return lost
+		}
 		return v.again("version-restore", versionRestore{d, x.Version}, err)
 	}
 	return v.done(v.at("documents", string(d.ID)))

@@ -58,6 +58,14 @@ type eventChoice struct {
 	Checked bool
 }
 
+// Title is what the group is called to a reader.
+func (g eventGroup) Title() string {
+	if g.Noun == sheaf.SubscriptionFailing.Resource() {
+		return "webhook"
+	}
+	return g.Noun
+}
+
 // eventGroups are the types of events by their nouns, with those ticked that were chosen.
 func eventGroups(chosen []string) []eventGroup {
 	var out []eventGroup

@@ -11,9 +11,14 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// timeElement shows a time. A script puts it into the reader's zone; the exact UTC stays in the
-// title.
-func timeElement(t any) template.HTML {
+// timeElement shows a time. A script tells what is near relatively, "5 minutes ago", and all else in the
+// reader's zone; the exact UTC stays in the title.
+func timeElement(t any) template.HTML { return timeAs(t, "") }
+
+// clockElement shows a time that stays a time of day, for the rows of a table.
+func clockElement(t any) template.HTML { return timeAs(t, " data-clock") }
+
+func timeAs(t any, mark string) template.HTML {
 	at, ok := t.(time.Time)
 	if p, is := t.(*time.Time); is && p != nil {
 		at, ok = *p, true
@@ -22,9 +27,9 @@ func timeElement(t any) template.HTML {
 		return `<span class="muted">never</span>`
 	}
 	at = at.UTC()
-	// #nosec G203 -- a time alone, in three formats
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at.Format(sheaf.TimeFormat),
-		at.Format("2006-01-02 15:04:05.000 UTC"), at.Format("2 Jan 2006, 15:04")))
+	// #nosec G203 -- a time alone, in three formats, and a constant
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"%s>%s</time>`, at.Format(sheaf.TimeFormat),
+		at.Format("2006-01-02 15:04:05.000 UTC"), mark, at.Format("2 Jan 2006, 15:04")))
 }
 
 // exact is a time as programs write it, for a hidden field or a name.
@@ -48,6 +53,15 @@ func many(n any, noun string) string {
 		noun += "s"
 	}
 	return count + " " + noun
+}
+
+// listed are several as a sentence has them: a, b and c.
+func listed(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // plural is the word for one, or for any other number.

@@ -17,6 +17,34 @@ type settingsPage struct {
 	Plans      []planView
 	Brandings  []sheaf.Branding // of which one may be the default
 	Branding   bool             // the plan includes choosing one
+	Default    sheaf.BrandingID // the default one, or what was chosen
+	// What each form began with.
+	NameBasis, PlanBasis, BrandingBasis basis
+}
+
+// The fields of the forms, with a value.
+func nameField(name string) field { return field{Name: "name", Label: "Name", Value: name} }
+
+func planField(p sheaf.Plan) field { return field{Name: "plan", Label: "Plan", Value: string(p)} }
+
+// brandingField shows the branding by its name, where that is among those to choose from.
+func brandingField(id sheaf.BrandingID, all []sheaf.Branding) field {
+	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "Sheaf itself"}
+	for _, b := range all {
+		if b.ID == id {
+			f.Shown = b.Name
+		}
+	}
+	return f
+}
+
+// workspaceNow reads the workspace once more.
+func (v *visit) workspaceNow() (sheaf.Workspace, error) {
+	if err := v.identify(); err != nil {
+		return sheaf.Workspace{}, err
+	}
+	_, m, err := v.session.Caller(v.caller.Workspace)
+	return m.Workspace, err
 }
 
 // planView is a plan as the settings show it.
@@ -37,24 +65,40 @@ func (v *visit) settingsPage() (settingsPage, error) {
 		{Plan: sheaf.Business, Name: "Business", Includes: "The API with " + many(sheaf.Business.MaxKeys(), "key") +
 			", project and branding folders, brandings, " + many(sheaf.Business.MaxSubscriptions(), "webhook") + "."},
 	}}
-	for i := range p.Plans {
-		p.Plans[i].Current = p.Plans[i].Plan == v.member.Workspace.Plan
-	}
+	p.choosePlan(v.member.Workspace.Plan)
 	var err error
 	if p.Brandings, err = v.brandingChoices(); err != nil {
 		return p, err
 	}
+	p.Default = v.member.Workspace.DefaultBranding
+	p.NameBasis = basisOf(0, []field{nameField(p.Name)})
+	p.PlanBasis = basisOf(0, []field{planField(v.member.Workspace.Plan)})
+	p.BrandingBasis = basisOf(0, []field{brandingField(p.Default, p.Brandings)})
 	return p, v.stops(p.Plans)
 }
 
-// settingsAgain shows the settings with what was wrong with one of their forms.
-func (v *visit) settingsAgain(form string, fault error) error {
+// choosePlan ticks a plan.
+func (p *settingsPage) choosePlan(plan sheaf.Plan) {
+	for i := range p.Plans {
+		p.Plans[i].Current = p.Plans[i].Plan == plan
+	}
+}
+
+// settingsAgain shows the settings with what was wrong with one of their forms, which keeps what was
+// typed or chosen.
+func (v *visit) settingsAgain(form string, begun basis, fault error) error {
 	p, err := v.settingsPage()
 	if err != nil {
 		return err
 	}
-	if p.Form = form; form == "name" {
-		p.Name = v.field("name")
+	switch p.Form = form; form {
+	case "name":
+		p.Name, p.NameBasis = v.typed("name"), begun
+	case "plan":
+		p.PlanBasis = begun
+		p.choosePlan(sheaf.Plan(v.typed("plan")))
+	case "branding":
+		p.Default, p.BrandingBasis = sheaf.BrandingID(v.typed("branding")), begun
 	}
 	return v.again("settings", p, fault)
 }
@@ -121,20 +165,33 @@ func (c *Console) settings(v *visit) error {
 
 // renameWorkspace answers POST /w/{workspace}/settings/name: it changes its name.
 func (c *Console) renameWorkspace(v *visit) error {
-	if err := c.app.RenameWorkspace(v.r.Context(), v.caller, v.field("name")); err != nil {
-		return v.settingsAgain("name", err)
+	name, form := v.typed("name"), v.basis([]field{nameField("")})
+	err := v.saveValue(&form, nameField(name), func(was string) error {
+		return c.app.RenameWorkspace(v.r.Context(), v.caller, name, sheaf.Some(was))
+	}, func() (field, error) {
+		now, err := v.workspaceNow()
+		return nameField(now.Name), err
+	})
+	if err != nil {
+		return v.settingsAgain("name", form, err)
 	}
 	return v.done(v.at("settings?done=name"))
 }
 
 // changePlan answers POST /w/{workspace}/settings/plan: it changes its plan.
 func (c *Console) changePlan(v *visit) error {
-	plan, err := sheaf.ParsePlan(v.field("plan"))
+	form := v.basis([]field{planField("")})
+	plan, err := sheaf.ParsePlan(v.typed("plan"))
 	if err == nil {
-		err = c.app.ChangePlan(v.r.Context(), v.caller, plan)
+		err = v.saveValue(&form, planField(plan), func(was string) error {
+			return c.app.ChangePlan(v.r.Context(), v.caller, plan, sheaf.Some(sheaf.Plan(was)))
+		}, func() (field, error) {
+			now, err := v.workspaceNow()
+			return planField(now.Plan), err
+		})
 	}
 	if err != nil {
-		return v.settingsAgain("plan", err)
+		return v.settingsAgain("plan", form, err)
 	}
 	return v.done(v.at("settings?done=plan"))
 }

@@ -59,7 +59,7 @@ func TestDelivery_NamesItsResource(t *testing.T) {
 // The menu of a row works without a script: it is a link to the page with the same acts.
 func TestTree_TheMenuOfARowIsALink(t *testing.T) {
 	w := newTown(t)
-	page := w.ask(http.MethodGet, w.address("/w/{workspace}/projects"), w.owner).Body.String()
+	page := w.look("projects", opened(w.ids["folders"]))
 	for _, path := range []string{"/w/{workspace}/projects/{id}", "/w/{workspace}/folders/{id}"} {
 		w.wantIn(page, true, `href="`+w.address(path)+`#acts"`)
 		w.wantIn(w.ask(http.MethodGet, w.address(path), w.owner).Body.String(), true, `id="acts">`, `href="`+w.address(path)+`/edit"`)

@@ -19,31 +19,31 @@ const (
 // is more.
 var answers = sync.Pool{New: func() any { return new([maxAnswerBody + 1]byte) }}
 
-// readAnswer reads the body up to the limit and closes it. A body that ends within the limit leaves
-// its connection reusable. What was read comes back even with an error. The body of a 101 is the
-// bare connection, on which no deadline works: it is closed unread.
-func readAnswer(resp *http.Response, redact []string) (string, error) {
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == http.NoBody {
-		return "", nil
+// readAnswer reads the body up to the limit, and reports whether it has ended within it. What was
+// read comes back even with an error. The body of a 101 is the bare connection, and is left unread.
+// Nor is any other closed, for that would read it to its end.
+func readAnswer(resp *http.Response, redact func() []string) (text string, ended bool, err error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return "", false, nil
+	}
+	if resp.Body == http.NoBody {
+		return "", true, nil
 	}
 	buf := answers.Get().(*[maxAnswerBody + 1]byte)
 	defer answers.Put(buf)
-	n, err := readFull(resp.Body, buf[:])
-	return answerText(buf[:n], redact), err
-}
-
-// readFull reads until buf is full or the body has ended; neither is an error.
-func readFull(r io.Reader, buf []byte) (n int, err error) {
+	n := 0
 	for n < len(buf) && err == nil {
 		var m int
-		m, err = r.Read(buf[n:])
+		m, err = resp.Body.Read(buf[n:])
 		n += m
 	}
 	if err == io.EOF {
-		err = nil
+		ended, err = true, nil
 	}
-	return n, err
+	if n == 0 || redact == nil {
+		return answerText(buf[:n], nil), ended, err
+	}
+	return answerText(buf[:n], redact()), ended, err
 }
 
 // answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring

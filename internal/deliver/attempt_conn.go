@@ -1,41 +1,35 @@
 package deliver
 
 import (
+	"bufio"
+	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
 	"net/http/httptrace"
 	"net/netip"
-	"sync"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// attempt is what one call of Attempt learns about itself while net/http works for it.
+// attempt is what one call of Attempt learns about itself.
 type attempt struct {
-	caller   context.Context // Attempt's argument, without the attempt's own deadline
-	started  time.Time
-	deadline time.Time
-
-	mu        sync.Mutex    // guards what follows: net/http dials and reads in goroutines of its own
-	served    chan struct{} // closed when it has a connection
-	dial      *dial         // the one this attempt is waiting for, or waited for
-	conn      *conn         // the one it uses
-	wrote     int64         // conn's counter of bytes when this attempt got it
-	reused    bool          // conn was kept alive from an earlier attempt
-	ready     time.Time     // when conn was given to the request; zero before
-	firstByte time.Time     // when the answer began; zero before
+	caller    context.Context // Attempt's argument, without the attempt's own deadline
+	started   time.Time
+	deadline  time.Time
+	dial      *dial     // the last that it made; nil where it made none
+	conn      *conn     // the connection that it uses or used; nil before
+	ready     time.Time // when it got that; zero before
+	firstByte time.Time // when the answer began; zero before
 }
 
-// dial is the making of one connection. net/http may finish it for a later attempt, so it has its
-// own lock.
+// dial is the making of one connection.
 type dial struct {
-	tries  atomic.Int32 // addresses of the name that were tried
-	secure bool         // TLS follows
-
-	mu        sync.Mutex // guards what follows
+	tries     atomic.Int32 // addresses of the name that were tried
+	secure    bool         // TLS follows
 	started   time.Time
 	resolving time.Time // zero where the host is an address
 	resolved  time.Time
@@ -44,98 +38,126 @@ type dial struct {
 	remote    netip.Addr
 }
 
-// conn counts the bytes of requests handed to it: only with that is it certain that a request may
-// be sent again.
+// conn is a connection to a host, which one attempt at a time uses.
 type conn struct {
-	net.Conn          // TLS where there is TLS
-	raw      net.Conn // below it
+	net.Conn               // TLS where there is TLS
+	raw      net.Conn      // below it
+	in       *bufio.Reader // of what comes
 	dial     *dial
-	wrote    atomic.Int64
+	pool     *hosts
 	host     *host
-	left     func() // counts it out, once
+	silent   func() bool   // reports that nothing came since it was last used, and that it has not ended
+	reused   bool          // it was kept alive from an earlier attempt
+	wrote    int64         // of this attempt's request. Whoever writes uses it, and whoever waited for that
+	head     int64         // how many bytes more the head of an answer may have
+	since    time.Time     // when it became idle
+	place    *list.Element // among those that are idle
 }
 
-// Write counts what the connection took, of requests alone: the bytes of a TLS handshake go by the
-// connection below.
+func newConn(c, raw net.Conn, d *dial, s *hosts, h *host) *conn {
+	made := &conn{Conn: c, raw: raw, dial: d, pool: s, host: h, silent: silence(raw)}
+	made.in = bufio.NewReader(made)
+	return made
+}
+
+// Write counts what the connection took of a request: only with that is it certain that it may be
+// sent again. Under TLS, bytes that are not counted belong to a record that is incomplete, which
+// the endpoint cannot decrypt.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.wrote.Add(int64(n))
+	c.wrote += int64(n)
 	return n, err
 }
 
-// Close closes the connection at once. It sends no TLS close alert, for which crypto/tls would wait
-// up to 5 s when the endpoint has stopped reading; HTTP's own framing tells where messages end.
-func (c *conn) Close() error {
-	c.left()
-	return c.raw.Close()
+// Read ends when the head of an answer is too long.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.head <= 0 {
+		return 0, errLongHead
+	}
+	n, err := c.Conn.Read(p[:min(int64(len(p)), c.head)])
+	c.head -= int64(n)
+	return n, err
 }
 
-func (c *Client) openPlain(ctx context.Context, network, address string) (net.Conn, error) {
-	return c.open(ctx, network, address, false)
-}
-
-func (c *Client) openTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	return c.open(ctx, network, address, true)
-}
-
-// open makes a connection for the attempt in ctx. net/http calls it with a context that neither the
-// request's deadline nor its cancelling reaches, hence the bounds are taken from the attempt. The
-// dial may outlive an attempt which found an idle connection meanwhile, but not that attempt's
-// deadline. It runs on a goroutine of net/http, which no caller of Attempt could recover: a panic
-// becomes the error *panicked.
-func (c *Client) open(ctx context.Context, network, address string, secure bool) (opened net.Conn, err error) {
-	a := ctx.Value(attemptKey{}).(*attempt)
+// connect gives the attempt a connection, one that was kept or a new one, whose deadline is the
+// attempt's.
+func (c *Client) connect(a *attempt, to target) error {
+	key := hostKey{to.address, to.secure}
+	h, kept, wait := c.hosts.ask(key)
+	for kept != nil {
+		if a.take(kept) {
+			return nil
+		}
+		c.hosts.release(kept, false)
+		h, kept, wait = c.hosts.ask(key)
+	}
 	ctx, cancel := context.WithDeadline(a.caller, a.deadline)
 	defer cancel()
-	h, err := c.hosts.enter(ctx, address, a.wanting())
-	if err != nil {
-		return nil, err
-	}
-	var raw net.Conn
-	defer func() {
+	if wait != nil {
+		kept, err := c.hosts.await(ctx, h, wait)
 		if err != nil {
+			return err
+		}
+		if kept != nil {
+			if a.take(kept) {
+				return nil
+			}
+			c.hosts.release(kept, false)
+			return c.connect(a, to)
+		}
+	}
+	made, err := c.open(ctx, a, h, to)
+	if err == nil {
+		a.take(made)
+	}
+	return err
+}
+
+// take makes the connection the attempt's. It reports false, and does not, when the connection has
+// ended.
+func (a *attempt) take(c *conn) bool {
+	if c.Conn.SetDeadline(a.deadline) != nil || c.reused && !c.silent() {
+		return false
+	}
+	c.wrote = 0
+	a.conn, a.ready = c, time.Now()
+	return true
+}
+
+// forget makes the attempt one that had no connection.
+func (a *attempt) forget() { a.conn, a.ready, a.firstByte = nil, time.Time{}, time.Time{} }
+
+// open makes a connection, which the host counts already.
+func (c *Client) open(ctx context.Context, a *attempt, h *host, to target) (made *conn, err error) {
+	defer func() {
+		if made == nil { // also where the dialler panics
 			c.hosts.leave(h)
 		}
 	}()
-	defer func() {
-		if v := recover(); v != nil {
-			opened, err = nil, asPanicked(v)
-			if raw != nil {
-				_ = raw.Close()
-			}
-		}
-	}()
-
-	d := &dial{started: time.Now(), secure: secure}
-	a.dialing(d)
-	raw, err = c.dial(d.trace(ctx), network, address)
+	d := &dial{started: time.Now(), secure: to.secure}
+	a.dial = d
+	raw, err := c.dial(d.trace(ctx), "tcp", to.address)
 	if err != nil {
 		return nil, err
 	}
 	d.connectedTo(raw.RemoteAddr())
-	made := &conn{Conn: raw, raw: raw, dial: d, host: h, left: sync.OnceFunc(func() { c.hosts.leave(h) })}
-	if !secure {
-		return made, nil
+	if !to.secure {
+		return newConn(raw, raw, d, c.hosts, h), nil
 	}
-	tlsConn, err := c.handshake(ctx, raw, address)
+	secure, err := c.handshake(ctx, raw, to.name)
 	if err != nil {
 		_ = raw.Close()
 		return nil, err
 	}
-	d.mark(&d.secured)
-	made.Conn = tlsConn
-	return made, nil
+	d.secured = time.Now()
+	return newConn(secure, raw, d, c.hosts, h), nil
 }
 
 // handshake makes the TLS connection. Its errors are marked, so that classify tells them from those
 // of the request.
-func (c *Client) handshake(ctx context.Context, raw net.Conn, address string) (*tls.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
+func (c *Client) handshake(ctx context.Context, raw net.Conn, name string) (*tls.Conn, error) {
 	cfg := c.tls.Clone()
-	cfg.ServerName = host
+	cfg.ServerName = name
 	tlsConn := tls.Client(raw, cfg)
 	if err := tlsConn.HandshakeContext(ctx); err != nil {
 		return nil, &handshakeError{err}
@@ -172,115 +194,30 @@ func guardedDialer(control func(context.Context, string, string, syscall.RawConn
 func (d *dial) trace(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, dialKey{}, d)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { d.mark(&d.resolving) },
-		DNSDone:  func(httptrace.DNSDoneInfo) { d.mark(&d.resolved) },
+		DNSStart: func(httptrace.DNSStartInfo) { d.resolving = time.Now() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { d.resolved = time.Now() },
 	})
-}
-
-// mark sets one of the times of the dial to now.
-func (d *dial) mark(t *time.Time) {
-	now := time.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	*t = now
 }
 
 // connectedTo notes that the dial has reached an address.
 func (d *dial) connectedTo(address net.Addr) {
-	d.mark(&d.connected)
-	ap, err := netip.ParseAddrPort(address.String())
-	if err != nil {
-		return // a test's pipe
+	d.connected = time.Now()
+	if ap, err := netip.ParseAddrPort(address.String()); err == nil { // else a test's pipe
+		d.remote = ap.Addr().Unmap()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.remote = ap.Addr().Unmap()
 }
 
-// dialing notes which dial the attempt waits for.
-func (a *attempt) dialing(d *dial) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.dial = d
-}
-
-// wants notes that the attempt asks for a connection.
-func (a *attempt) wants(string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.served = make(chan struct{})
-}
-
-// wanting is closed when the attempt has the connection that it asked for.
-func (a *attempt) wanting() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.served
-}
-
-// gotConn notes which connection net/http gave the request, and how much had been written to it
-// before.
-func (a *attempt) gotConn(info httptrace.GotConnInfo) {
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.conn = info.Conn.(*conn)
-	close(a.served)
-	if info.Reused {
-		a.conn.host.served.Add(1)
-	}
-	a.wrote = a.conn.wrote.Load()
-	a.reused = info.Reused
-	a.ready = now
-}
-
-// gotFirstByte notes when the answer began.
-func (a *attempt) gotFirstByte() {
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.firstByte = now
-}
-
-// nothingWritten reports whether the failed request was given a kept-alive connection which took no
-// byte of it, and forgets that connection. It is exact: net/http returns an error only when its
-// writing goroutine has ended. Under TLS, bytes that are not counted belong to a record that is
-// incomplete, which the endpoint cannot decrypt.
-func (a *attempt) nothingWritten() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.conn == nil || !a.reused || a.conn.wrote.Load() != a.wrote {
-		return false
-	}
-	a.conn, a.ready, a.firstByte = nil, time.Time{}, time.Time{}
-	return true
+// late reports whether the deadline was what ended the attempt. Where it fell into the end of an
+// answer, net/http does not tell it from a broken one.
+func (a *attempt) late(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || !time.Now().Before(a.deadline)
 }
 
 // answered reports whether anything came back.
-func (a *attempt) answered() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return !a.firstByte.IsZero()
-}
-
-// connected reports whether the request was given a connection.
-func (a *attempt) connected() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.conn != nil
-}
+func (a *attempt) answered() bool { return !a.firstByte.IsZero() }
 
 // named reports whether the attempt asked DNS for its host.
-func (a *attempt) named() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.dial == nil {
-		return false
-	}
-	a.dial.mu.Lock()
-	defer a.dial.mu.Unlock()
-	return !a.dial.resolving.IsZero()
-}
+func (a *attempt) named() bool { return a.dial != nil && !a.dial.resolving.IsZero() }
 
 // timings returns the phases of an attempt that ended then. The times that an attempt and its dial
 // note, and the phases between them, are:
@@ -288,10 +225,7 @@ func (a *attempt) named() bool {
 //	started  resolving   resolved   connected   secured, ready    firstByte        end
 //	   |         |--- DNS ---|-- Connect --|--- TLS ---|-- FirstByte --|---- Body ----|
 func (a *attempt) timings(end time.Time) Timings {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var t Timings
-	// A connection that became free before our own dial had ended is not that dial's.
 	if a.dial != nil && (a.conn == nil || a.conn.dial == a.dial) {
 		a.dial.timings(&t, end)
 	}
@@ -307,8 +241,6 @@ func (a *attempt) timings(end time.Time) Timings {
 
 // timings fills in the phases that belong to the making of a connection.
 func (d *dial) timings(t *Timings, end time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	connecting := d.started
 	if !d.resolving.IsZero() {
 		t.DNS = until(d.resolved, end).Sub(d.resolving)
@@ -330,18 +262,11 @@ func until(t, end time.Time) time.Time {
 
 // remote is the address connected to, as far as it may be told.
 func (a *attempt) remote(special func(netip.Addr) bool) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	d := a.dial
 	if a.conn != nil {
 		d = a.conn.dial
 	}
-	if d == nil {
-		return ""
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.remote.IsValid() || special(d.remote) {
+	if d == nil || !d.remote.IsValid() || special(d.remote) {
 		return ""
 	}
 	return d.remote.String()

@@ -1,19 +1,19 @@
 package deliver
 
 import (
+	"container/list"
 	"context"
-	"errors"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Many subscriptions may share a host. When hundreds of deliveries to it begin in one moment, each
-// would make a connection of its own, though those of a quick host become free again within
-// milliseconds: a handshake costs five times what a delivery does, and what is above IdlePerHost is
-// closed again. So once there are enough connections to a host, an attempt waits for one to become
-// free, as long as they become free quickly. It dials when they do not: whoever shares a host with
-// an endpoint that hangs must not wait for it.
+// Connections are kept for the next attempt to the same host. Many subscriptions may share one: when
+// hundreds of deliveries to it begin in one moment, each would make a connection of its own, though
+// those of a quick host become free again within milliseconds. A handshake costs five times what a
+// delivery does, and what is above IdlePerHost is closed again. So once there are enough connections
+// to a host, an attempt waits for one to become free, as long as they become free quickly. It dials
+// when they do not: whoever shares a host with an endpoint that hangs must not wait for it.
 
 const (
 	// enoughConns is how many connections to a host are made without waiting.
@@ -26,80 +26,208 @@ const (
 
 // hosts are those that there are connections to.
 type hosts struct {
-	mu        sync.Mutex // guards what follows, and the fields of hosts but served
-	byAddress map[string]*host
+	perHost, all int // how many idle connections are kept
+
+	mu    sync.Mutex // guards what follows, and all hosts
+	byKey map[hostKey]*host
+	idle  list.List   // of all hosts' *conn, the one that was used last at the front
+	tidy  *time.Timer // closes those that were idle for too long; nil before there was one
+}
+
+// hostKey names a host. Connections with and without TLS are not each other's.
+type hostKey struct {
+	address string
+	secure  bool
 }
 
 type host struct {
-	address string
-	open    int          // connections that are open or being made
-	waiting int          // attempts that wait for one of them
-	served  atomic.Int64 // attempts that were given one which was open
+	key     hostKey
+	open    int       // connections that are open or being made
+	idle    []*conn   // of them, the one that was used last at the end
+	waiting []*waiter // attempts that wait for one of them, the first one first
+	served  int64     // attempts that were given one which was open
 }
 
-func newHosts() *hosts { return &hosts{byAddress: map[string]*host{}} }
+// waiter is an attempt that waits for a connection to become free.
+type waiter struct {
+	free chan *conn // has room for one, so that nobody waits who hands one over
+	had  int64      // how many the host had served when it last looked
+}
 
-// errServed ends a dial whose attempt has found a connection meanwhile.
-var errServed = errors.New("a connection has become free")
+func newHosts(perHost, all int) *hosts {
+	return &hosts{perHost: perHost, all: all, byKey: map[hostKey]*host{}}
+}
 
-// enter returns when a connection to the address may be made, which is then counted until leave. It
-// returns errServed when served is closed before, because the attempt has a connection, and ctx's
-// error when that ends.
-func (s *hosts) enter(ctx context.Context, address string, served <-chan struct{}) (*host, error) {
-	h, may := s.ask(address)
-	for !may {
-		had := h.served.Load()
+// ask returns an idle connection to a host, or neither it nor a waiter when one may be made, which
+// is then counted until release or leave. With a waiter, await is to be called.
+func (s *hosts) ask(key hostKey) (*host, *conn, *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.byKey[key]
+	if h == nil {
+		h = &host{key: key}
+		s.byKey[key] = h
+	}
+	if n := len(h.idle); n > 0 {
+		c := h.idle[n-1]
+		s.wake(c, n-1)
+		h.served++
+		return h, c, nil
+	}
+	if h.open < enoughConns {
+		h.open++
+		return h, nil, nil
+	}
+	w := &waiter{free: make(chan *conn, 1), had: h.served}
+	h.waiting = append(h.waiting, w)
+	return h, nil, w
+}
+
+// wake takes an idle connection, which is number i of its host's, from those that are idle.
+func (s *hosts) wake(c *conn, i int) {
+	s.idle.Remove(c.place)
+	c.host.idle = slices.Delete(c.host.idle, i, i+1)
+}
+
+// await returns a connection that has become free, or nil when one may be made.
+func (s *hosts) await(ctx context.Context, h *host, w *waiter) (*conn, error) {
+	for {
 		select {
-		case <-served:
-			s.change(h, 0, -1)
-			return nil, errServed
+		case c := <-w.free:
+			return c, nil
 		case <-ctx.Done():
-			s.change(h, 0, -1)
+			if c := s.giveUp(h, w); c != nil {
+				s.release(c, true)
+			}
 			return nil, ctx.Err()
 		case <-time.After(hostRest):
 		}
-		may = s.askAgain(h, h.served.Load()-had)
+		if c, over := s.askAgain(h, w); over {
+			return c, nil
+		}
 	}
-	return h, nil
 }
 
-// ask counts a connection if there are not enough yet, and else an attempt that waits.
-func (s *hosts) ask(address string) (h *host, may bool) {
+// askAgain is for an attempt that has waited. It is over when it has a connection, or may make one.
+func (s *hosts) askAgain(h *host, w *waiter) (c *conn, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h = s.byAddress[address]; h == nil {
-		h = &host{address: address}
-		s.byAddress[address] = h
+	served := h.served - w.had
+	w.had = h.served
+	if h.open >= enoughConns && served*hostRests >= int64(len(h.waiting)) {
+		return nil, false
 	}
-	if h.open >= enoughConns {
-		h.waiting++
-		return h, false
+	if c := h.leaveQueue(w); c != nil {
+		return c, true
 	}
 	h.open++
-	return h, true
+	return nil, true
 }
 
-// askAgain is for an attempt that has waited while so many others were served.
-func (s *hosts) askAgain(h *host, served int64) bool {
+// giveUp is for an attempt that waits no longer. It returns the connection that it was given in the
+// same moment.
+func (s *hosts) giveUp(h *host, w *waiter) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h.open >= enoughConns && served*hostRests >= int64(h.waiting) {
+	c := h.leaveQueue(w)
+	s.forgetUnused(h)
+	return c
+}
+
+// leaveQueue takes the attempt from those that wait, and returns what it was given meanwhile.
+func (h *host) leaveQueue(w *waiter) *conn {
+	if i := slices.Index(h.waiting, w); i >= 0 {
+		h.waiting = slices.Delete(h.waiting, i, i+1)
+		return nil
+	}
+	return <-w.free
+}
+
+// release is for a connection that an attempt has done with. Unless it is to be kept, for whoever
+// waits or comes next, it is closed.
+func (s *hosts) release(c *conn, keep bool) {
+	if !keep || !s.kept(c) {
+		_ = c.raw.Close()
+		s.leave(c.host)
+	}
+}
+
+// kept hands a connection to who waits, or keeps it, and reports whether there was room for it.
+func (s *hosts) kept(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := c.host
+	c.reused = true
+	if len(h.waiting) > 0 {
+		h.waiting[0].free <- c
+		h.waiting = slices.Delete(h.waiting, 0, 1)
+		h.served++
+		return true
+	}
+	if len(h.idle) >= s.perHost {
 		return false
 	}
-	h.open++
-	h.waiting--
+	c.since = time.Now()
+	c.place = s.idle.PushFront(c)
+	h.idle = append(h.idle, c)
+	if s.idle.Len() > s.all {
+		s.closeOldest()
+	}
+	switch {
+	case s.tidy == nil:
+		s.tidy = time.AfterFunc(idleTimeout, s.closeOld)
+	case s.idle.Len() == 1:
+		s.tidy.Reset(idleTimeout)
+	}
 	return true
 }
 
-// leave is for a connection that was not made, or is closed.
-func (s *hosts) leave(h *host) { s.change(h, -1, 0) }
+// closeOldest closes the connection that has been idle for longest, which is so among its host's.
+func (s *hosts) closeOldest() {
+	c := s.idle.Back().Value.(*conn)
+	s.wake(c, 0)
+	_ = c.raw.Close()
+	c.host.open--
+	s.forgetUnused(c.host)
+}
 
-func (s *hosts) change(h *host, open, waiting int) {
+// closeOld closes those that were idle for too long, and looks again when the next one will be.
+func (s *hosts) closeOld() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.open += open
-	h.waiting += waiting
-	if h.open == 0 && h.waiting == 0 {
-		delete(s.byAddress, h.address)
+	for s.idle.Len() > 0 {
+		left := idleTimeout - time.Since(s.idle.Back().Value.(*conn).since)
+		if left > 0 {
+			s.tidy.Reset(left)
+			return
+		}
+		s.closeOldest()
+	}
+}
+
+// closeIdle closes all that are idle.
+func (s *hosts) closeIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.idle.Len() > 0 {
+		s.closeOldest()
+	}
+	if s.tidy != nil {
+		s.tidy.Stop()
+	}
+}
+
+// leave is for a connection that was not made, or is closed.
+func (s *hosts) leave(h *host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.open--
+	s.forgetUnused(h)
+}
+
+// forgetUnused forgets a host that nobody has to do with.
+func (s *hosts) forgetUnused(h *host) {
+	if h.open == 0 && len(h.waiting) == 0 {
+		delete(s.byKey, h.key)
 	}
 }

@@ -42,8 +42,8 @@ func burst(t *testing.T, attempts int, takes time.Duration) (results []Result, c
 	group.Wait()
 	c.CloseIdle()
 	synctest.Wait()
-	if n := len(c.hosts.byAddress); n != 0 && takes > 0 {
-		t.Errorf("%d hosts are remembered without a connection: %+v", n, c.hosts.byAddress["hook.example:80"])
+	if n := len(c.hosts.byKey); n != 0 && takes > 0 {
+		t.Errorf("%d hosts are remembered without a connection: %+v", n, c.hosts.byKey[hostKey{"hook.example:80", false}])
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -128,8 +128,61 @@ func TestHost_ConnectionsAreCountedOut(t *testing.T) {
 		synctest.Wait()
 		c.CloseIdle()
 		synctest.Wait()
-		if len(c.hosts.byAddress) != 0 {
-			t.Errorf("left: %+v", c.hosts.byAddress["hook.example:80"])
+		if len(c.hosts.byKey) != 0 {
+			t.Errorf("left: %+v", c.hosts.byKey[hostKey{"hook.example:80", false}])
+		}
+	})
+}
+
+// Of the connections that are free, so many are kept for a host and for all of them, and for so long: the ones that were
+// used last.
+func TestHost_KeepsSomeConnectionsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClient(ClientConfig{Timeout: 10 * time.Second, PerHost: 2, Idle: 3, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				for serveOne(&slowConn{theirs, time.Millisecond}) {
+				}
+			}()
+			return ours, nil
+		}})
+		kept := func(host string) int {
+			synctest.Wait()
+			c.hosts.mu.Lock()
+			defer c.hosts.mu.Unlock()
+			if h := c.hosts.byKey[hostKey{host + ":80", false}]; h != nil {
+				return len(h.idle)
+			}
+			return 0
+		}
+		attempts := func(host string, n int) {
+			var group sync.WaitGroup
+			for range n {
+				group.Go(func() {
+					if r := c.Attempt(t.Context(), Request{URL: "http://" + host + "/", Body: []byte("{}")}); r.Class != "" {
+						t.Error(r.Error)
+					}
+				})
+			}
+			group.Wait()
+		}
+		attempts("a.example", 4)
+		if n := kept("a.example"); n != 2 {
+			t.Errorf("%d are kept of 4, want 2", n)
+		}
+		time.Sleep(idleTimeout / 2) // of the fake clock
+		attempts("b.example", 2)
+		if a, b := kept("a.example"), kept("b.example"); a != 1 || b != 2 {
+			t.Errorf("%d and %d are kept, want 1 and 2: three in all, of which the oldest goes", a, b)
+		}
+		time.Sleep(idleTimeout/2 + time.Second) // of the fake clock
+		if a, b := kept("a.example"), kept("b.example"); a != 0 || b != 2 {
+			t.Errorf("%d and %d are kept after a while, want 0 and 2", a, b)
+		}
+		time.Sleep(idleTimeout / 2) // of the fake clock
+		if a, b := kept("a.example"), kept("b.example"); a != 0 || b != 0 {
+			t.Errorf("%d and %d are kept at last, want none", a, b)
 		}
 	})
 }

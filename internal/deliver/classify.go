@@ -60,7 +60,7 @@ const (
 
 // outcome judges an attempt by the status (0: none came) and the error of the request or of the
 // answer's body.
-func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error) (ErrorClass, string) {
+func (c *Client) outcome(a *attempt, status int, err error) (ErrorClass, string) {
 	switch {
 	case status != 0 && (status < 200 || status > 299):
 		return ErrorStatus, statusText(status)
@@ -68,13 +68,13 @@ func (c *Client) outcome(ctx context.Context, a *attempt, status int, err error)
 		return "", ""
 	case errors.Is(err, errStarved):
 		return ErrorCanceled, textOurs
-	case c.cfg.Blocked(err) && a.named(), isUnresolved(err) && ctx.Err() == nil && a.caller.Err() == nil:
+	case c.cfg.Blocked(err) && a.named(), isUnresolved(err) && !a.late(err) && a.caller.Err() == nil:
 		return ErrorConnection, textName
 	case c.cfg.Blocked(err):
 		return ErrorBlockedAddress, textBlocked
 	case errors.Is(a.caller.Err(), context.Canceled) || errors.Is(err, context.Canceled):
 		return ErrorCanceled, textCanceled
-	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
+	case a.late(err):
 		return ErrorTimeout, timeoutText(status, a.deadline.Sub(a.started))
 	}
 	return a.classify(err)
@@ -109,7 +109,7 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 		return ErrorConnection, textBroken
 	case a.answered():
 		return ErrorConnection, textMalformed
-	case a.connected():
+	case a.conn != nil:
 		return ErrorConnection, textBroken
 	}
 	return ErrorConnection, textNotSent

@@ -1,9 +1,11 @@
 package deliver_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +90,7 @@ func TestRecord_ContentThatTheStoreRejects(t *testing.T) {
 }
 
 // A lease ends by the clock of whoever looks: a node whose clock is too far from the database's neither claims nor gives
-// back what others have claimed, until it is set right.
+// back what others have claimed, until it is set right. It says so in one line, whenever that changes.
 func TestClock_TooFarFromTheDatabases(t *testing.T) {
 	t.Parallel()
 	s, ws, id := queue(t)
@@ -99,21 +101,28 @@ func TestClock_TooFarFromTheDatabases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ahead := time.Hour
-	d := deliver.New(deliver.Config{Store: s, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(ahead) },
+	var ahead time.Duration
+	var log bytes.Buffer
+	d := deliver.New(deliver.Config{Store: s, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return time.Now().Add(ahead) },
 		NewToken: rand.Text, Timeout: time.Second, ClockSlack: deliver.ClockSlack})
-	d.LookAround(context.Background())
-	if got := only(t, s, ws, id); got.State != sheaf.Sending || !d.ClockOff() {
-		t.Errorf("an hour ahead: the other node's delivery is %s, doubted %t", got.State, d.ClockOff())
-	}
-	ahead = -time.Hour
-	d.LookAround(context.Background())
-	if !d.ClockOff() {
-		t.Error("an hour behind is not doubted")
-	}
-	ahead = 0
-	d.LookAround(context.Background())
-	if got := only(t, s, ws, id); got.State != sheaf.Sending || d.ClockOff() {
-		t.Errorf("the clock is right: the other node's delivery is %s, doubted %t", got.State, d.ClockOff())
+	for _, at := range []struct {
+		ahead time.Duration
+		off   bool
+		line  string // that is new in the log
+	}{
+		{time.Hour, true, "deliveries are not sent: this machine's clock is too far from the database's"},
+		{-time.Hour, true, ""},
+		{0, false, "deliveries are sent again: the clocks agree"},
+		{0, false, ""},
+	} {
+		ahead = at.ahead
+		log.Reset()
+		d.LookAround(context.Background())
+		if got := only(t, s, ws, id); got.State != sheaf.Sending || d.ClockOff() != at.off {
+			t.Errorf("%v ahead: the other node's delivery is %s, doubted %t", at.ahead, got.State, d.ClockOff())
+		}
+		if said := log.String(); !strings.Contains(said, at.line) || (at.line == "") != (said == "") {
+			t.Errorf("%v ahead: the log says %q, want %q", at.ahead, said, at.line)
+		}
 	}
 }

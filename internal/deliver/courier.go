@@ -25,7 +25,7 @@ func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
 	}
 	h["Content-Type"] = []string{"application/json"}
 	c.Signer.Sign(h, string(out.EventID), c.Now(), out.Body, out.Secrets)
-	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: append(hidden(out), c.Signer.signatures(h)...)})
+	r := c.Client.Attempt(ctx, Request{URL: out.URL, Header: h, Body: out.Body, Redact: func() []string { return append(hidden(out), c.Signer.signatures(h)...) }})
 	return sheaf.Attempt{StartedAt: r.StartedAt, Duration: r.Duration, StatusCode: r.StatusCode, Class: string(r.Class), Error: r.Error,
 		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
 }

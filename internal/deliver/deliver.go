@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sheaf.dev/internal/failpoint"
@@ -71,8 +73,8 @@ type Deliverer struct {
 	// poll says that every lane is to be looked at. It has room for one signal.
 	poll chan struct{}
 	// clockOff says that the clocks differ by more than ClockSlack. Only the goroutine that claims
-	// uses it.
-	clockOff bool
+	// sets it; the metrics read it.
+	clockOff atomic.Bool
 	metrics  *metrics
 }
 
@@ -167,7 +169,7 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 			d.released <- c
 		}
 		lanes, next := d.lanes.choose(d.Now())
-		if d.clockOff {
+		if d.clockOff.Load() {
 			d.lanes.unclaimed(lanes) // until a look finds that it is right again
 		} else if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
@@ -199,7 +201,7 @@ func (d *Deliverer) until(next time.Time) time.Duration {
 
 // wokenUnlessOff is what tells of due deliveries; nothing does while none is claimed.
 func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
-	if d.clockOff {
+	if d.clockOff.Load() {
 		return nil
 	}
 	return d.lanes.woken
@@ -226,7 +228,7 @@ func (d *Deliverer) lookAround(ctx context.Context, all bool) {
 		expired, err = r.Expired(now)
 		return err
 	})
-	if err == nil && expired > 0 && !d.clockOff {
+	if err == nil && expired > 0 && !d.clockOff.Load() {
 		err = d.Store.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.ReleaseExpired(now, now)
 			return err
@@ -258,12 +260,12 @@ func (d *Deliverer) compareClocks(r *store.Reader) error {
 	// The answer was made at some time between the two.
 	off := max(before.Sub(there), there.Sub(after)) > d.ClockSlack
 	switch {
-	case off && !d.clockOff:
+	case off && !d.clockOff.Load():
 		d.Log.Error("deliveries are not sent: this machine's clock is too far from the database's", "clock", before, "database", there, "slack", d.ClockSlack)
-	case !off && d.clockOff:
+	case !off && d.clockOff.Load():
 		d.Log.Info("deliveries are sent again: the clocks agree")
 	}
-	d.clockOff = off
+	d.clockOff.Store(off)
 	return nil
 }
 
@@ -361,9 +363,8 @@ func (d *Deliverer) send(ctx context.Context, c *ready) (a sheaf.Attempt) {
 	started := d.Now()
 	defer func() {
 		if v := recover(); v != nil {
-			p := asPanicked(v)
 			d.Log.Error("recovered from a panic in an attempt", "delivery_id", string(c.Delivery), "subscription_id", string(c.Subscription),
-				"event_id", string(c.Event), "attempt", c.Attempts+1, "panic", p.value, "stack", string(p.stack))
+				"event_id", string(c.Event), "attempt", c.Attempts+1, "panic", v, "stack", string(debug.Stack()))
 			a = sheaf.Attempt{StartedAt: started, Duration: d.Now().Sub(started), Class: string(ErrorConnection), Error: textPanicked}
 		}
 	}()

@@ -20,4 +20,4 @@ func (d *Deliverer) Record(outcomes ...store.Outcome) { d.writeAll(outcomes) }
 func (d *Deliverer) LookAround(ctx context.Context) { d.lookAround(ctx, true) }
 
 // ClockOff reports whether the clock is doubted.
-func (d *Deliverer) ClockOff() bool { return d.clockOff }
+func (d *Deliverer) ClockOff() bool { return d.clockOff.Load() }

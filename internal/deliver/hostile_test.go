@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
-	"log"
 	"net"
 	"net/netip"
 	"net/url"
@@ -112,10 +111,6 @@ const (
 )
 
 func TestAttempt_HostileReceiver(t *testing.T) {
-	// net/http reports an answer that nobody asked for to the standard logger.
-	logged := log.Writer()
-	log.SetOutput(io.Discard)
-	t.Cleanup(func() { log.SetOutput(logged) })
 	ca := newCA(t)
 	for _, b := range sheaftest.Zoo() {
 		t.Run(b.Name, func(t *testing.T) {
@@ -256,7 +251,7 @@ func TestAttempt_CancelEndsItAtOnce(t *testing.T) {
 	}
 }
 
-// net/http lets a dial go on when its request has given up; ours must not, or hung handshakes would pile up.
+// A dial does not go on when its attempt has given up, or hung handshakes would pile up.
 func TestAttempt_HungHandshakeEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()

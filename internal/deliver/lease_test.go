@@ -2,6 +2,7 @@ package deliver_test
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
 	"time"
 
@@ -26,7 +27,11 @@ func (w *world) claimAsAnother(id sheaf.SubscriptionID) []store.Claim {
 
 func (w *world) record(o ...store.Outcome) {
 	w.Helper()
-	w.must(w.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(o) }))
+	w.must(w.store.Write(context.Background(), func(tx *store.Tx) error {
+		return tx.Record(o, func() (sheaf.EventID, time.Time) {
+			return sheaf.EventID(sheaf.EventPrefix + sheaf.NewUUID(time.Now(), rand.Reader)), time.Now()
+		})
+	}))
 }
 
 func TestLease_DeadNodesWorkIsTakenUp(t *testing.T) {

@@ -77,7 +77,17 @@ func (d *Deliverer) Register(r prometheus.Registerer) {
 	gauge("sheaf_delivery_requests", "Requests to endpoints under way from this node.", func(l load) int { return l.inFlight })
 	gauge("sheaf_delivery_bytes", "Bytes of the bodies that this node has claimed, and of the answers that it has not recorded yet.",
 		func(l load) int { return int(l.bytes) })
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_delivery_clock_off",
+		Help: "1 while this node sends nothing, because its clock is too far from the database's."}, d.clockMetric))
 	gauge("sheaf_deliveries_ahead", "Deliveries that this node has claimed and not begun.", func(l load) int { return l.ahead })
+}
+
+// clockMetric is 1 while the clocks differ by too much.
+func (d *Deliverer) clockMetric() float64 {
+	if d.clockOff.Load() {
+		return 1
+	}
+	return 0
 }
 
 // load is how busy the lanes are.

@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// An attempt that panics, in the sender or where net/http dials for it, is a failed attempt with its stack in the log.
+// An attempt that panics, in the sender or where it dials, is a failed attempt with its stack in the log.
 // It ends neither the process nor the deliveries of others, and is counted, so that it does not come back for ever.
 func TestAttempt_APanicIsAFailedAttempt(t *testing.T) {
 	for name, poison := range map[string]func(w *world, panicking func() bool) *deliver.Courier{

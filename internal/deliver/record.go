@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -46,12 +47,46 @@ func gather[T any](first T, more <-chan T) []T {
 
 // writeAll records a batch, and gives the bytes of its answers free.
 func (d *Deliverer) writeAll(batch []store.Outcome) {
-	d.write(batch)
+	for _, part := range byClosing(batch) {
+		if len(part) > 0 {
+			d.write(part)
+		}
+	}
 	answers := int64(0)
 	for i := range batch {
 		answers += int64(len(batch[i].Attempt.ResponseBody))
 	}
 	d.lanes.recorded(answers)
+}
+
+// byClosing divides a batch in two: the outcomes of subscriptions of which some delivery failed for good,
+// which wait for their workspaces (store/health.go), come after all others, so that nobody waits with
+// them. Those of one subscription stay together and in their order: what counts is how many fail in a row.
+func byClosing(batch []store.Outcome) [2][]store.Outcome {
+	closing := map[sheaf.SubscriptionID]bool{}
+	for i := range batch {
+		if batch[i].Closes() {
+			closing[batch[i].Subscription] = true
+		}
+	}
+	if len(closing) == 0 {
+		return [2][]store.Outcome{batch}
+	}
+	var parts [2][]store.Outcome
+	for _, o := range batch {
+		at := 0
+		if closing[o.Subscription] {
+			at = 1
+		}
+		parts[at] = append(parts[at], o)
+	}
+	return parts
+}
+
+// stamp names an event, and says when it is.
+func (d *Deliverer) stamp() (sheaf.EventID, time.Time) {
+	now := d.Now().UTC().Truncate(time.Millisecond)
+	return sheaf.EventID(sheaf.EventPrefix + sheaf.NewUUID(now, rand.Reader)), now
 }
 
 // write records a batch. While the store is away it tries again, until the leases have run out and
@@ -96,7 +131,7 @@ func withoutContent(o store.Outcome) sheaf.Attempt {
 }
 
 func (d *Deliverer) writeOnce(batch []store.Outcome) error {
-	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch) })
+	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch, d.stamp) })
 }
 
 // count adds attempts that are recorded to the charts.

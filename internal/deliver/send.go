@@ -12,7 +12,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"syscall"
 	"time"
@@ -60,12 +59,15 @@ type ClientConfig struct {
 // Client performs attempts. It is safe for concurrent use, keeps connections alive between
 // attempts, and follows no proxy, redirect or cookie. Whether plain http is acceptable is the
 // caller's rule, not the Client's.
+//
+// Requests and answers have the form that net/http gives them and reads. What it has no part in are
+// the connections: an attempt writes and reads on the goroutine that makes it (attempt_exchange.go), where
+// net/http has two more for each connection. With them an attempt cost half as much again, or twice.
 type Client struct {
-	cfg       ClientConfig
-	dial      func(ctx context.Context, network, address string) (net.Conn, error)
-	tls       *tls.Config
-	hosts     *hosts
-	transport *http.Transport
+	cfg   ClientConfig
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	tls   *tls.Config
+	hosts *hosts
 }
 
 // NewClient returns a Client, and panics if the config has neither a guard nor a replaced network:
@@ -83,7 +85,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Allowed == nil {
 		cfg.Allowed = func(netip.Addr) bool { return false }
 	}
-	c := &Client{cfg: cfg, dial: cfg.DialContext, hosts: newHosts()}
+	c := &Client{cfg: cfg, dial: cfg.DialContext, hosts: newHosts(max(cfg.PerHost, 1), cmp.Or(cfg.Idle, maxIdle))}
 	if c.dial == nil {
 		c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)
 	}
@@ -92,36 +94,21 @@ func NewClient(cfg ClientConfig) *Client {
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"},
 	}
-	var http1 http.Protocols
-	http1.SetHTTP1(true)
-	c.transport = &http.Transport{
-		DialContext:            c.openPlain,
-		DialTLSContext:         c.openTLS,
-		Protocols:              &http1,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxAnswerHeader,
-		MaxIdleConns:           cmp.Or(cfg.Idle, maxIdle),
-		MaxIdleConnsPerHost:    max(cfg.PerHost, 1),
-		IdleConnTimeout:        idleTimeout,
-		// No MaxConnsPerHost: two subscriptions may share a host, and one that hangs must not hold
-		// up the other.
-	}
 	return c
 }
 
 // CloseIdle closes the connections that no attempt is using.
-func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
+func (c *Client) CloseIdle() { c.hosts.closeIdle() }
 
-// Request is one POST. The Client owns Header from the call on and may change it; neither Header
-// nor Body may be written to afterwards, not even when Attempt has returned: an endpoint that
-// answers early leaves the rest of the request being written until its connection is closed.
+// Request is one POST. Nothing of it is used any more when Attempt has returned.
 type Request struct {
 	URL    string
 	Header http.Header // signed, with the subscription's own headers
 	Body   []byte
-	// Redact lists what must not be kept of the answer: the secrets and the values of the custom
-	// headers. Strings shorter than four bytes are ignored.
-	Redact []string
+	// Redact returns what must not be kept of the answer: the secrets and the values of the custom
+	// headers. Strings shorter than four bytes are ignored. It is asked where something is to be
+	// kept; nil is nothing.
+	Redact func() []string
 }
 
 // Result is what is known of an attempt when it has ended.
@@ -167,30 +154,18 @@ type Timings struct {
 // turned out to be closed before a single byte of this request had been written to it; if any had,
 // the attempt fails with ErrorConnection.
 //
-// A panic while connecting, which happens on a goroutine of net/http, is raised again here with the
-// stack it had.
-//
-// Clock: time.Now is right here, for an attempt happens in the real time of sockets and context
-// deadlines; testing/synctest replaces all of them together.
+// Clock: time.Now is right here, for an attempt happens in the real time of sockets and deadlines;
+// testing/synctest replaces all of them together.
 func (c *Client) Attempt(ctx context.Context, r Request) Result {
 	a := &attempt{caller: ctx, started: time.Now()}
 	a.deadline = a.started.Add(c.cfg.Timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(a.deadline) {
 		a.deadline = d
 	}
-	ctx, cancel := context.WithDeadline(ctx, a.deadline)
-	defer cancel()
-
 	res := Result{StartedAt: a.started}
-	resp, err := c.roundTrip(a.trace(ctx), a, r)
-	if p, ok := errors.AsType[*panicked](err); ok {
-		panic(p)
-	}
-	if err == nil {
-		res.StatusCode = resp.StatusCode
-		res.ResponseBody, err = readAnswer(resp, r.Redact)
-	}
-	res.Class, res.Error = c.outcome(ctx, a, res.StatusCode, err)
+	var err error
+	res.StatusCode, res.ResponseBody, err = c.roundTrip(a, r)
+	res.Class, res.Error = c.outcome(a, res.StatusCode, err)
 	end := time.Now()
 	res.Duration = end.Sub(a.started)
 	res.Timings = a.timings(end)
@@ -201,57 +176,27 @@ func (c *Client) Attempt(ctx context.Context, r Request) Result {
 	return res
 }
 
-// roundTrip sends the request and returns the answer's head. The request has no GetBody, so that
-// net/http cannot replay it by itself once its body has been touched.
-func (c *Client) roundTrip(ctx context.Context, a *attempt, r Request) (*http.Response, error) {
+// roundTrip sends the request and returns the answer as far as it came.
+func (c *Client) roundTrip(a *attempt, r Request) (status int, body string, err error) {
+	to, err := targetOf(r.URL)
+	if err != nil {
+		return 0, "", err
+	}
+	request := requests.Get().(*bytes.Buffer)
+	defer requests.Put(request)
+	request.Reset()
+	rest, err := c.encode(request, to, r)
+	if err != nil {
+		return 0, "", err
+	}
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
-		if err != nil {
-			return nil, errInvalidURL
+		if err := c.connect(a, to); err != nil {
+			return 0, "", err
 		}
-		req.GetBody = nil
-		req.Header = c.header(r.Header)
-		resp, err := c.transport.RoundTrip(req)
-		if err != nil && a.nothingWritten() && ctx.Err() == nil {
-			continue // each turn uses up one stale connection, the last one dials
+		status, body, err = a.exchange(request.Bytes(), rest, r.Redact)
+		if !errors.Is(err, errStale) {
+			return status, body, err
 		}
-		if err == nil && resp.StatusCode < 100 {
-			_ = resp.Body.Close()
-			return nil, errInvalidStatus
-		}
-		return resp, err
+		// Each turn uses up one stale connection, and the last one dials.
 	}
-}
-
-// header completes the caller's header. The removed ones would tell net/http that a broken POST may
-// be sent again.
-func (c *Client) header(h http.Header) http.Header {
-	if h == nil {
-		h = http.Header{}
-	}
-	delete(h, "Idempotency-Key")
-	delete(h, "X-Idempotency-Key")
-	if _, ok := h["User-Agent"]; !ok && c.cfg.UserAgent != "" {
-		h["User-Agent"] = []string{c.cfg.UserAgent}
-	}
-	return h
-}
-
-var (
-	errInvalidURL    = errors.New("invalid url")
-	errInvalidStatus = errors.New("invalid status code")
-)
-
-type attemptKey struct{}
-
-// trace makes ctx report to a which connection is used and when the answer begins, and lets the
-// dialer find a. Got1xxResponse stays unset on purpose: with it net/http would no longer count
-// interim answers against maxAnswerHeader, and a flood of them would last until the deadline.
-func (a *attempt) trace(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, attemptKey{}, a)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              a.wants,
-		GotConn:              a.gotConn,
-		GotFirstResponseByte: a.gotFirstByte,
-	})
 }

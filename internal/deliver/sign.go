@@ -32,18 +32,21 @@ type Signer struct {
 // no receiver accepts the delivery. Sign keeps neither body nor secrets.
 func (s Signer) Sign(h http.Header, eventID string, now time.Time, body []byte, secrets []string) {
 	t := strconv.FormatInt(now.Unix(), 10)
-	own := []string{"t=" + t}
-	var standard []string
+	own := append(make([]byte, 0, 16+68*len(secrets)), "t="+t...)
+	standard := make([]byte, 0, 48*len(secrets))
 	for _, secret := range secrets {
-		own = append(own, "v1="+hex.EncodeToString(mac([]byte(secret), t, body)))
+		own = hex.AppendEncode(append(own, ",v1="...), mac([]byte(secret), t, body))
 		if key, ok := signingKey(secret); ok {
-			standard = append(standard, "v1,"+base64.StdEncoding.EncodeToString(mac(key, eventID+"."+t, body)))
+			if len(standard) > 0 {
+				standard = append(standard, ' ')
+			}
+			standard = base64.StdEncoding.AppendEncode(append(standard, "v1,"...), mac(key, eventID+"."+t, body))
 		}
 	}
-	h.Set(s.header(), strings.Join(own, ","))
-	h.Set("webhook-id", eventID)
-	h.Set("webhook-timestamp", t)
-	h.Set("webhook-signature", strings.Join(standard, " "))
+	h.Set(s.header(), string(own))
+	h["Webhook-Id"] = []string{eventID}
+	h["Webhook-Timestamp"] = []string{t}
+	h["Webhook-Signature"] = []string{string(standard)}
 }
 
 // signingKey is the key of the second scheme: what a secret says in base64 after whsec_. It reports
@@ -61,7 +64,7 @@ func (s Signer) signatures(h http.Header) (all []string) {
 			all = append(all, v)
 		}
 	}
-	for part := range strings.SplitSeq(h.Get("webhook-signature"), " ") {
+	for part := range strings.SplitSeq(h.Get("Webhook-Signature"), " ") {
 		if v, found := strings.CutPrefix(part, "v1,"); found {
 			all = append(all, v)
 		}
@@ -80,8 +83,7 @@ func (s Signer) header() string {
 // mac returns the HMAC-SHA256 of "<prefix>.<body>".
 func mac(key []byte, prefix string, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
-	h.Write([]byte(prefix))
-	h.Write([]byte{'.'})
+	h.Write([]byte(prefix + "."))
 	h.Write(body)
 	return h.Sum(nil)
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +24,7 @@ import (
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -74,32 +74,14 @@ func simulate(t *testing.T, test func(w *world)) {
 // machine has such: what is simulated is time, not a power cut.
 func quickFolder(t *testing.T) string {
 	t.Helper()
-	empty, err := emptyDatabase()
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder, err := os.MkdirTemp("/dev/shm", "sheaf-deliver-")
 	if err != nil {
 		folder = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := os.WriteFile(filepath.Join(folder, store.FileName), empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	migrated.Fill(t, folder)
 	return folder
 }
-
-var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "sheaf-deliver-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	if err := store.Migrate(context.Background(), store.Options{Folder: folder}); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(folder, store.FileName))
-})
 
 func (w *world) must(err error) {
 	w.Helper()

@@ -15,9 +15,19 @@ const (
 	Recording    = "recording"     // outcomes are written and their leases are not closed
 	MovingCursor = "moving-cursor" // what waits is held, or what failed is fresh, and the cursor is not moved
 	InMigration  = "in-migration"  // some migrations are applied and others are not
-	InBackup     = "in-backup"     // some tables are in the backup and others are not
+	InBackup     = "in-backup"     // some tables or media are in the backup and others are not
 
 	BetweenChunks = "between-chunks" // some chunks of a cascade are durable and others have not begun
+
+	// Those of media, in the order in which an upload and a deletion pass them. Each is passed with a
+	// folder of files and with a bucket.
+	Announced = "announced" // the row of a medium is durable and none of its bytes are
+	Writing   = "writing"   // some bytes of a file are on their way and others are not
+	Appended  = "appended"  // a piece of an upload is durable and its row does not say so
+	Joining   = "joining"   // all pieces of an upload are durable, and a medium that is pending
+	Stored    = "stored"    // the bytes are durable and the medium is not live
+	Removing  = "removing"  // a medium is gone and its bytes are not
+	Removed   = "removed"   // the bytes are gone and their row is not
 )
 
 // EnvKill names the point and the number of the pass that kills the process, such as "posted:3". It

@@ -94,7 +94,7 @@ func (x *Exchange) DiscardBody() {
 	x.Outside(func() {
 		c := http.NewResponseController(x.w)
 		_ = c.Flush()
-		_ = c.SetReadDeadline(x.Started.Add(discardWithin))
+		_ = c.SetReadDeadline(x.front.Now().Add(discardWithin))
 		_, _ = io.Copy(io.Discard, io.LimitReader(body, MaxBody))
 	})
 	x.Request.Body = http.NoBody
@@ -145,7 +145,6 @@ func (x *Exchange) StreamBody() (*StreamedBody, error) {
 	}
 	x.TakeTime()
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(streamWithin))
-	x.bodyRead = true
 	return &StreamedBody{x: x, r: http.MaxBytesReader(x.w, x.Request.Body, MaxBody)}, nil
 }
 
@@ -153,9 +152,8 @@ func (x *Exchange) StreamBody() (*StreamedBody, error) {
 func (b *StreamedBody) Read(p []byte) (n int, err error) {
 	b.x.Outside(func() { n, err = b.r.Read(p) })
 	if err != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.ended = true
+		b.x.bodyRead = true // to its end, or as far as it came
+		b.Release()
 	}
 	return n, err
 }
@@ -170,7 +168,7 @@ func (b *StreamedBody) Interrupt() {
 	}
 }
 
-// Release says that nobody reads the body any more.
+// Release says that nobody reads the body any more. What is left of it is discarded behind the answer.
 func (b *StreamedBody) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

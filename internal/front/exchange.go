@@ -20,6 +20,9 @@ type Exchange struct {
 	Counted *obs.Route
 	// Key is the id of the API key, for the log; empty where the edge found none.
 	Key string
+	// Tool is what was called where every call has the same path, and Refused the code of why it was
+	// not done, both for the log; empty where the path and the status say it all.
+	Tool, Refused string
 
 	front    *Front
 	edge     Edge                // serves it

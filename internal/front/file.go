@@ -4,6 +4,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -30,11 +31,19 @@ func (x *Exchange) ServeFile(f File) {
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Etag", `"`+f.Tag+`"`)
+	if strings.Count(x.Request.Header.Get("Range"), ",") >= maxRanges {
+		x.Request.Header.Del("Range")
+	}
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "private, no-cache")
 	}
 	http.ServeContent(&fileWriter{x}, x.Request, "", time.Time{}, f.Content)
 }
+
+// maxRanges is how many parts of a file may be asked for at once: whoever asks for more gets all of it, as
+// RFC 9110 allows. In a bucket each part is a request of its own, so that one request could make
+// thousands.
+const maxRanges = 8
 
 // fileChunk is how much of a file is sent at a time, and chunkWithin how long a client may take for it.
 // A file may be of any size: as long as it arrives, nobody ends it.

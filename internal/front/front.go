@@ -8,7 +8,8 @@
 //	http.Server ── Front ─┬─ httpapi.Server   /            whatever is nobody else's
 //	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
 //	                      ├─ console.Console  /w/ …
-//	                      └─ publish.Publisher /s/ …
+//	                      ├─ publish.Publisher /s/ …
+//	                      └─ mcp.Server       /mcp         tools for agents
 //
 // To mount another edge: give it the three methods of Edge, and name it with its paths where
 // cmd/sheaf makes the Front. Serve gets an Exchange: the request, the way to answer it, and the
@@ -200,7 +201,7 @@ func (x *Exchange) finish() {
 	took := now.Sub(x.Started)
 	x.Counted.Served(x.status, took)
 	obs.LogRequest(f.Log, &obs.Request{At: now, Method: x.Request.Method, Path: loggedPath(x.Request.URL.Path), Status: x.status,
-		Duration: took, ID: x.ID, Key: x.Key})
+		Duration: took, ID: x.ID, Key: x.Key, Tool: x.Tool, Refused: x.Refused})
 }
 
 // Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which

@@ -156,7 +156,7 @@ func (g *Guard) checkNumeric(name string) error {
 // checkLiteral judges an address that the url itself names.
 func (g *Guard) checkLiteral(ip netip.Addr) error {
 	if g.Address(ip) != nil {
-		return errors.New("url has an address that deliveries may not reach (loopback, private, link-local or otherwise special): use a public host, or ask the operator to allow its range")
+		return errors.New("url leads to an address that deliveries may not reach (loopback, private, link-local or otherwise special): use a public host, or have the operator allow its range with --webhook-allow-cidr")
 	}
 	return nil
 }

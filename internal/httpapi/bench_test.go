@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -202,4 +204,90 @@ func logFile(b *testing.B) *os.File {
 	}
 	b.Cleanup(func() { f.Close() })
 	return f
+}
+
+// BenchmarkUploadMedium_16 uploads files of 1 MB, no two of which are the same.
+func BenchmarkUploadMedium_16(b *testing.B) {
+	x := newBench(b)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.SetBytes(1 << 20)
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range 16 {
+		all.Go(func() {
+			content := make([]byte, 1<<20)
+			for n := left.Add(-1); n >= 0; n = left.Add(-1) {
+				copy(content, strconv.FormatInt(n, 10)+" ")
+				r := httptest.NewRequest("POST", "/api/v1/media?filename=a", bytes.NewReader(content))
+				r.Header.Set("Authorization", "Bearer "+x.key)
+				w := &sink{header: http.Header{}}
+				if x.api.Front.ServeHTTP(w, r); w.status != 201 {
+					b.Errorf("answered %d", w.status)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BenchmarkDownloadMedium_16 reads a file of 1 MB over the network, by 16 clients, beside http.ServeFile on the same bytes.
+func BenchmarkDownloadMedium_16(b *testing.B) {
+	x := newBench(b)
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	upload := httptest.NewRequest("POST", "/api/v1/media?filename=a", bytes.NewReader(content))
+	upload.Header.Set("Authorization", "Bearer "+x.key)
+	made := httptest.NewRecorder()
+	x.api.Front.ServeHTTP(made, upload)
+	at, err := made.Result().Location()
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := b.TempDir() + "/a"
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	bare := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) })
+	for _, by := range []struct {
+		name    string
+		handler http.Handler
+	}{{"bare", bare}, {"sheaf", x.api.Front}} {
+		b.Run(by.name, func(b *testing.B) {
+			server := httptest.NewServer(by.handler)
+			defer server.Close()
+			b.SetBytes(int64(len(content)))
+			before := processorTime(b)
+			x.download(b, server.URL+at.Path+"/content", 16)
+			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+		})
+	}
+}
+
+// download reads an address b.N times, by so many clients.
+func (x *bench) download(b *testing.B, url string, clients int) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	defer client.CloseIdleConnections()
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				r, _ := http.NewRequest("GET", url, nil)
+				r.Header.Set("Authorization", "Bearer "+x.key)
+				w, err := client.Do(r)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				n, err := io.Copy(io.Discard, w.Body)
+				if w.Body.Close(); err != nil || w.StatusCode != 200 || n != 1<<20 {
+					b.Errorf("answered %d with %d bytes: %v", w.StatusCode, n, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -281,19 +281,25 @@ func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
 	server := httptest.NewServer(a.Front)
 	defer server.Close()
 	ws := a.Workspace(sheaf.Pro)
+	upload := begin(t, ws.Client(""), 10<<20)
 	for name, test := range map[string]struct {
 		method, path, key string
 		size, status      int
 	}{
-		"a byte too much":     {"POST", "/api/v1/projects", ws.Key(), 10<<20 + 1, 413},
-		"a megabyte too much": {"POST", "/api/v1/projects", ws.Key(), 11 << 20, 413},
-		"no key":              {"POST", "/api/v1/projects", "", 10 << 20, 401},
-		"no scope":            {"POST", "/api/v1/projects", ws.Key(sheaf.ProjectsRead), 10<<20 + 1, 403},
-		"no route":            {"POST", "/api/v1/nowhere", ws.Key(), 10 << 20, 404},
-		"no body wanted":      {"DELETE", "/api/v1/projects/0190b0a0-0000-7000-8000-000000000000", ws.Key(), 10 << 20, 404},
+		"a piece of an upload at the wrong place": {"PATCH", upload, ws.Key(), 10 << 20, 409},
+		"a byte too much":                         {"POST", "/api/v1/projects", ws.Key(), 10<<20 + 1, 413},
+		"a megabyte too much":                     {"POST", "/api/v1/projects", ws.Key(), 11 << 20, 413},
+		"no key":                                  {"POST", "/api/v1/projects", "", 10 << 20, 401},
+		"no scope":                                {"POST", "/api/v1/projects", ws.Key(sheaf.ProjectsRead), 10<<20 + 1, 403},
+		"no route":                                {"POST", "/api/v1/nowhere", ws.Key(), 10 << 20, 404},
+		"no body wanted":                          {"DELETE", "/api/v1/projects/0190b0a0-0000-7000-8000-000000000000", ws.Key(), 10 << 20, 404},
 	} {
 		t.Run(name, func(t *testing.T) {
-			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", test.method, test.path, test.key, test.size)
+			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n", test.method, test.path, test.key, test.size)
+			if test.method == "PATCH" {
+				head += tusHeader + "\r\n" + pieceHeader + "\r\nUpload-Offset: 1\r\n"
+			}
+			head += "\r\n"
 			for _, sent := range []int{test.size, 0} {
 				conn, err := net.Dial("tcp", server.Listener.Addr().String())
 				if err != nil {

@@ -382,15 +382,15 @@ func TestBranding_Default(t *testing.T) {
 			}
 		}
 		want("")
-		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &theirs); sheaf.KindOf(err) != sheaf.NotFound {
+		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &theirs, sheaf.Opt[sheaf.BrandingID]{}); sheaf.KindOf(err) != sheaf.NotFound {
 			t.Errorf("another workspace's branding as default: %v", err)
 		}
-		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &id); err != nil {
+		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &id, sheaf.Opt[sheaf.BrandingID]{}); err != nil {
 			t.Fatal(err)
 		}
 		want(id)
 		ws.SetPlan(sheaf.Pro)
-		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &id); sheaf.KindOf(err) != sheaf.Forbidden {
+		if err := a.App.SetDefaultBranding(ctx, ownerOf(ws), &id, sheaf.Opt[sheaf.BrandingID]{}); sheaf.KindOf(err) != sheaf.Forbidden {
 			t.Errorf("choosing a default on pro: %v", err)
 		}
 		c.DELETE(at(brandings, string(id))).Want(t, 204)

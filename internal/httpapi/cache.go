@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	// cacheBytes bounds what the cache holds, and largeBytes what it holds of large answers, as those
-	// with long texts are: some of them must not push out all the others.
-	cacheBytes = 32 << 20
-	largeBytes = 8 << 20
+	// cacheBytes bounds what the cache holds, of which a sixth is for large answers, as those with
+	// long texts are: some of them must not push out all the others.
+	cacheBytes = 48 << 20
 	// largeBody is from where on an answer is large.
 	largeBody = 64 << 10
 	// maxCachedKey and maxCachedBody keep odd requests from filling it. A text of the greatest length
@@ -54,6 +53,15 @@ type cached struct {
 	route  *route
 	answer *answer
 	used   atomic.Bool // since it was last passed over
+}
+
+// cacheRoom returns what the cache of a process with so much memory holds, and what of large answers.
+func cacheRoom(memory int64) (most, large int) {
+	most = cacheBytes
+	if memory > 0 {
+		most = int(min(cacheBytes, memory/10))
+	}
+	return most, most / 6
 }
 
 func newPageCache(most, large int) *pageCache {

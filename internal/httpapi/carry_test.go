@@ -71,7 +71,7 @@ func TestCarryOver_AnswersAreAsBefore(t *testing.T) {
 
 // added are the fields that came since, as they are of what was stored before, and sinceThen is the hash of an ETag.
 var (
-	added = regexp.MustCompile(`"external_id":null,(?:"url":null,"metadata":null,)?|"branding_count":0,|"version":1,"content_bytes":0,"content_sha256":"` + sheaf.EmptySHA256 + `",|,"content":""|,"storage":\{"used":0,"quota":null\}`)
+	added = regexp.MustCompile(`"external_id":null,(?:"url":null,"metadata":null,)?|"branding_count":0,|"version":1,"content_bytes":0,"content_sha256":"` + sheaf.EmptySHA256 + `",|,"content":""|,"storage":\{"used":0,"quota":null\}|,"filter":null`)
 
 	sinceThen = regexp.MustCompile(`[0-9a-f]{20}`)
 )

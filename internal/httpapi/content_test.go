@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,6 +214,37 @@ func TestContent_ManyWritersOfOneDocument(t *testing.T) {
 		}
 		if d := c.GET(one).JSON; d["version"] != 65.0 {
 			t.Errorf("64 changes made version %v", d["version"])
+		}
+	})
+}
+
+// D80, D58: 64 clients add a line each to one text, by reading it and writing it back under If-Match. Whoever was slower
+// is told so and begins anew, and no line is lost.
+func TestContent_NoLineIsLostByManyWriters(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		one := at(documents, create(t, c, documents, fields{"title": "d"}))
+		var refused atomic.Int64
+		together(64, func(i int) {
+			for {
+				read := c.GET(one).Want(t, 200)
+				text := fmt.Sprintf("%sline %d\n", read.Text(t, "content"), i)
+				r := put(c, one, text, "If-Match: "+read.Header.Get("Etag"))
+				if r.Status == 200 {
+					return
+				}
+				if r.Status != 412 {
+					t.Errorf("%d %s", r.Status, r.Body)
+					return
+				}
+				refused.Add(1)
+			}
+		})
+		d := c.GET(one).Want(t, 200)
+		lines := strings.Split(strings.TrimSuffix(d.Text(t, "content"), "\n"), "\n")
+		slices.Sort(lines)
+		if n := len(slices.Compact(lines)); n != 64 || d.JSON["version"] != 65.0 {
+			t.Errorf("%d of 64 lines are there, in version %v; %d were refused", n, d.JSON["version"], refused.Load())
 		}
 	})
 }

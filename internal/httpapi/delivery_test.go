@@ -249,7 +249,7 @@ func TestDelivery_Fates(t *testing.T) {
 		changed := made("changed", fields{"events": []string{"folder.created"}})
 		left := made("left", fields{"url": good.URL})
 		newProject(t, c)
-		event := c.GET(events).IDs(t)[0]
+		event := c.GET(events + "?type=project.created").IDs(t)[0]
 		c.PATCH(at(subscriptions, changed), fields{"events": []string{"project.created"}}).Want(t, 200)
 		c.PATCH(at(subscriptions, left), fields{"events": []string{"folder.created"}}).Want(t, 200)
 		made("late", fields{"url": good.URL})

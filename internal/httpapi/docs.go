@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"sheaf.dev/internal/front"
 )
 
 //go:embed openapi.yaml
@@ -99,7 +101,7 @@ func (x *exchange) serveDocs() {
 	}
 	h := x.Header()
 	body, tag := a.plain, `"`+a.hash+`"`
-	if acceptsGzip(x.Request.Header) {
+	if front.AcceptsGzip(x.Request.Header) {
 		// Other bytes, another strong tag.
 		body, tag = a.gzip, `"`+a.hash+`-gz"`
 		h.Set("Content-Encoding", "gzip")
@@ -118,19 +120,4 @@ func (x *exchange) serveDocs() {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(http.StatusOK)
 	x.Write(body)
-}
-
-// acceptsGzip reports whether the client takes gzip; one that weighs it with 0 does not.
-func acceptsGzip(h http.Header) bool {
-	for _, line := range h["Accept-Encoding"] {
-		for part := range strings.SplitSeq(line, ",") {
-			coding, weight, _ := strings.Cut(part, ";")
-			if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-				continue
-			}
-			q, weighed := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(weight), " ", ""), "q=")
-			return !weighed || strings.Trim(q, "0.") != ""
-		}
-	}
-	return false
 }

@@ -24,6 +24,12 @@ func (x *exchange) fail(err error) {
 		x.say(answer{status: a.Status, body: a.Body, etag: a.ETag, location: a.Location, replayed: true})
 		return
 	}
+	e := x.refusal(err)
+	x.say(answer{status: e.Kind.Status(), body: errorBody(e)})
+}
+
+// refusal returns the error that the client is shown, and sets the headers that go with it.
+func (x *exchange) refusal(err error) *sheaf.Error {
 	e := x.explain(err)
 	switch e.Kind {
 	case sheaf.Unauthorized:
@@ -40,7 +46,7 @@ func (x *exchange) fail(err error) {
 	if e.RetryAfter > 0 {
 		x.RetryAfter(e.RetryAfter)
 	}
-	x.say(answer{status: e.Kind.Status(), body: errorBody(e)})
+	return e
 }
 
 // explain returns the error that the client is shown.
@@ -76,6 +82,9 @@ func (e errorRecord) Fields(o *sheaf.Object) {
 	o.Text("code", string(e.Code))
 	if e.Field != "" {
 		o.Text("field", e.Field)
+	}
+	if e.Index != nil {
+		o.Int("index", int64(*e.Index))
 	}
 }
 

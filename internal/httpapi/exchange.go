@@ -40,6 +40,7 @@ type answer struct {
 	policy   []string // the Content-Security-Policy; nil is none
 	page     pageLinks
 	replayed bool
+	content  *sheaf.Medium // whose bytes are the body, instead of body
 
 	headers    [2]string // of Etag and Content-Length
 	next, prev string    // paths; the base is added
@@ -67,6 +68,10 @@ func (x *exchange) write(a *answer) {
 
 // send sends the answer, or 304 when the client has it already.
 func (x *exchange) send(a *answer) {
+	if a.content != nil {
+		x.sendContent(a.content)
+		return
+	}
 	if x.IsRead() { // what was written must be told
 		if err := x.HoldAnswer(len(a.body)); err != nil {
 			x.fail(err)

@@ -13,20 +13,39 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// serveAPI makes the checks that come before the route: who asks, on which plan, and how often;
-// finds the route, calls it, and writes its answer or error. The order of all checks is the
-// contract's.
-func (s *Server) serveAPI(x *exchange) {
+// Enter makes the checks of every request with a key for an edge beside the API: whose key it is, on
+// which plan, and how often it asks; together with those of the API. It returns who asks, or a
+// refusal that may be shown as it is, with its headers set.
+func (s *Server) Enter(shared *front.Exchange) (app.Caller, *sheaf.Error) {
+	x := &exchange{Exchange: shared, server: s}
+	if err := x.enter(); err != nil {
+		return app.Caller{}, x.refusal(err)
+	}
+	return x.caller, nil
+}
+
+// Refuse returns what may be shown of an error, for an edge beside the API, sets the headers that go
+// with it, and logs what may not be shown.
+func (s *Server) Refuse(shared *front.Exchange, err error) *sheaf.Error {
+	return (&exchange{Exchange: shared, server: s}).refusal(err)
+}
+
+// enter makes the checks that come before the route: who asks, on which plan, and how often.
+func (x *exchange) enter() error {
 	if err := x.authenticate(); err != nil {
-		x.fail(err)
-		return
+		return err
 	}
-	x.tally = s.usage.note(&x.caller, x.Started)
+	x.tally = x.server.usage.note(&x.caller, x.Started)
 	if err := x.credential.Plan.AllowAPI(); err != nil {
-		x.fail(err)
-		return
+		return err
 	}
-	if err := x.limitRate(); err != nil {
+	return x.limitRate()
+}
+
+// serveAPI lets the caller enter, finds the route, calls it, and writes its answer or error. The
+// order of all checks is the contract's.
+func (s *Server) serveAPI(x *exchange) {
+	if err := x.enter(); err != nil {
 		x.fail(err)
 		return
 	}

@@ -69,6 +69,7 @@ POST /api/v1/uploads: media:write
 HEAD /api/v1/uploads/{id}: media:write
 PATCH /api/v1/uploads/{id}: media:write
 DELETE /api/v1/uploads/{id}: media:write
+POST /api/v1/batch: projects:write or documents:write or shares:write
 GET /api/v1/search: projects:read or documents:read
 GET /api/v1/events: events:read
 POST /api/v1/events: events:write
@@ -303,12 +304,15 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"POST", "/api/v1/documents", `{"title":"t","project_id":"%s"}`, "projects", 404},
 			{"PATCH", "/api/v1/documents/" + own["documents"], `{"project_id":"%s"}`, "projects", 404},
 			{"POST", "/api/v1/brandings", `{"name":"n","folder_id":"%s"}`, "folders", 404},
-			{"POST", "/api/v1/brandings", `{"name":"n","logo_media_id":"%s"}`, "projects", 404},
+			{"POST", "/api/v1/brandings", `{"name":"n","logo_media_id":"%s"}`, "media", 404},
+			{"PATCH", "/api/v1/brandings/" + own["brandings"], `{"logo_media_id":"%s"}`, "media", 404},
 			{"PATCH", "/api/v1/brandings/" + own["brandings"], `{"folder_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/brandings/" + own["brandings"] + "/move", `{"folder_id":"%s"}`, "folders", 404},
 			{"GET", "/api/v1/brandings?folder_id=%s", "", "folders", 200},
 			{"POST", "/api/v1/shares", `{"resource_type":"document","resource_id":"%s"}`, "documents", 404},
 			{"POST", "/api/v1/shares", `{"resource_type":"project","resource_id":"%s"}`, "projects", 404},
+			{"POST", "/api/v1/shares", `{"resource_type":"document","resource_id":"` + own["documents"] + `","branding_id":"%s"}`, "brandings", 404},
+			{"PATCH", "/api/v1/shares/" + own["shares"], `{"branding_id":"%s"}`, "brandings", 404},
 			{"GET", "/api/v1/shares?resource_id=%s", "", "documents", 200},
 			{"POST", "/api/v1/media?document_id=%s", "bytes", "documents", 404},
 			{"PATCH", "/api/v1/media/" + own["media"], `{"document_id":"%s"}`, "documents", 404},
@@ -318,6 +322,12 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"GET", "/api/v1/documents?project_id=%s", "", "projects", 200},
 			{"GET", "/api/v1/search?q=n&project_id=%s", "", "projects", 200},
 			{"GET", "/api/v1/search?q=n&folder_id=%s", "", "folders", 200},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"create","resource_type":"project","body":{"name":"n","folder_id":"%s"}}]}`, "folders", 404},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"delete","resource_type":"project","resource_id":"%s"}]}`, "projects", 404},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"move","resource_type":"document","resource_id":"` + own["documents"] + `","body":{"project_id":"%s"}}]}`, "projects", 404},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"update","resource_type":"document","resource_id":"%s","body":{"title":"t"}}]}`, "documents", 404},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"delete","resource_type":"folder","resource_id":"%s"}]}`, "folders", 404},
+			{"POST", "/api/v1/batch", `{"operations":[{"action":"delete","resource_type":"share","resource_id":"%s"}]}`, "shares", 404},
 			{"GET", "/api/v1/events?resource_id=%s", "", "projects", 200},
 			{"GET", "/api/v1/events?after=%s", "", "events", 404},
 		} {

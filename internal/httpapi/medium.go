@@ -72,17 +72,25 @@ func (s *Server) deleteMedium(x *exchange) (answer, error) {
 	return noContent(s.App.DeleteMedium(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
 }
 
-// mediumContent answers with the bytes, or the part of them that was asked for. It answers by itself.
+// mediumContent answers with the bytes, or the part of them that was asked for. What is kept of the answer
+// is the medium alone.
 func (s *Server) mediumContent(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.MediumID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	m, content, err := s.App.MediumContent(x.Request.Context(), x.caller, id)
+	m, err := s.App.Medium(x.Request.Context(), x.caller, id)
+	return answer{status: http.StatusOK, content: &m}, err
+}
+
+// sendContent sends the bytes of a medium. One that was deleted since its version was read is NotFound
+// from when its bytes are gone.
+func (x *exchange) sendContent(m *sheaf.Medium) {
+	content, err := x.server.App.ContentOf(x.Request.Context(), x.caller, *m)
 	if err != nil {
-		return answer{}, err
+		x.fail(err)
+		return
 	}
 	defer content.Close()
 	x.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
-	return answer{}, errStreamed
 }

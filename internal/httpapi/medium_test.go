@@ -15,6 +15,7 @@ import (
 	"net/textproto"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/sheaftest/s3test"
 )
 
 const mediaPath = "/api/v1/media"
@@ -70,7 +72,7 @@ func sum(b []byte) string {
 
 // D100: one request stores a file, and tells of it with the same record.
 func TestMedium_Upload(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		doc := c.POST(documents, fields{"title": "t"}).Text(t, "id")
 		file := picture(t, 3, 2)
@@ -114,7 +116,7 @@ func TestMedium_Upload(t *testing.T) {
 
 // D100: what the bytes are decides, and what is not whole or says nothing is refused with nothing kept.
 func TestMedium_RefusedUploads(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		file := picture(t, 1, 1)
 		whole, header := form(t, file, "a.png")
@@ -194,7 +196,7 @@ func emptyForm(testing.TB) []byte {
 
 // D100: a repetition has one effect, also where the form separates its parts by another text.
 func TestMedium_Idempotency(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		send := func(file, name string) *apitest.Response {
 			body, header := form(t, []byte(file), name)
@@ -239,7 +241,7 @@ func TestMedium_Idempotency(t *testing.T) {
 
 // D102: the bytes, whole and in part, in a way in which nothing in them runs.
 func TestMedium_Content(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		file := picture(t, 40, 30)
 		at := upload(c, file, "?filename=t%C3%A4t.png").Text(t, "url")
@@ -263,6 +265,17 @@ func TestMedium_Content(t *testing.T) {
 			t.Error("If-Range of another file did not get the whole one")
 		}
 		c.GET(at, "Range: bytes=999999-").Want(t, 416)
+		opened := &openings{Store: a.Media.Store}
+		a.Media.Store = opened
+		if two := c.GET(at, "Range: bytes=0-1,5-6").Want(t, 206); !strings.HasPrefix(two.Header.Get("Content-Type"), "multipart/byteranges") {
+			t.Errorf("two parts are %v", two.Header)
+		}
+		// A part of a file in a bucket is a request of its own: one client cannot make thousands of them.
+		seeks := opened.seeks.Load()
+		if all := c.GET(at, "Range: bytes=0-0"+strings.Repeat(",2-2,4-4", 1000)).Want(t, 200); !bytes.Equal(all.Body, file) || opened.seeks.Load()-seeks > 10 {
+			t.Errorf("2,001 parts are %d bytes, by %d steps in the file", len(all.Body), opened.seeks.Load()-seeks)
+		}
+		a.Media.Store = opened.Store
 		c.GET(at, "If-None-Match: "+tag).Want(t, 304)
 		if head := c.Do(http.MethodHead, at, nil).Want(t, 200); len(head.Body) != 0 || head.Header.Get("Content-Length") != fmt.Sprint(len(file)) {
 			t.Errorf("HEAD: %d bytes, %v", len(head.Body), head.Header)
@@ -280,9 +293,57 @@ func TestMedium_Content(t *testing.T) {
 	})
 }
 
+// D102: what is kept of the answer does not outlast what it was made of: another name and a deletion are seen at once,
+// and a key that may not read media gets nothing of it.
+func TestMedium_ContentFollowsItsRecord(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		made := upload(c, []byte("plain"), "?filename=first.txt")
+		at := made.Text(t, "url")
+		named := func(want string) {
+			t.Helper()
+			for range 2 { // the second is answered from what was kept
+				got := c.GET(at).Want(t, 200)
+				if name := got.Header.Get("Content-Disposition"); name != "attachment; filename="+want || string(got.Body) != "plain" {
+					t.Errorf("it is %q of %q, want %s", got.Body, name, want)
+				}
+			}
+		}
+		named("first.txt")
+		ws.Client(ws.Key(sheaf.ProjectsRead)).GET(at).Want(t, 403)
+		a.Workspace(sheaf.Pro).Client("").GET(at).Want(t, 404)
+		c.PATCH(mediaPath+"/"+made.Text(t, "id"), fields{"filename": "second.txt"}).Want(t, 200)
+		named("second.txt")
+		c.DELETE(mediaPath+"/"+made.Text(t, "id")).Want(t, 204)
+		c.GET(at).Want(t, 404)
+	})
+}
+
+// openings counts the steps that readers make in files.
+type openings struct {
+	media.Store
+	seeks atomic.Int64
+}
+
+func (o *openings) Open(ctx context.Context, key media.Key) (media.Content, error) {
+	c, err := o.Store.Open(ctx, key)
+	return &steps{c, o}, err
+}
+
+type steps struct {
+	media.Content
+	in *openings
+}
+
+func (s *steps) Seek(offset int64, whence int) (int64, error) {
+	s.in.seeks.Add(1)
+	return s.Content.Seek(offset, whence)
+}
+
 // D102: lists, changes and deletion.
 func TestMedium_ListChangeDelete(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		doc := c.POST(documents, fields{"title": "t"}).Text(t, "id")
 		one := upload(c, picture(t, 1, 1), "?filename=one.png&document_id="+doc).Want(t, 201)
@@ -331,7 +392,7 @@ func TestMedium_ListChangeDelete(t *testing.T) {
 
 // D104: equal bytes are stored once, and go with the last medium that has them.
 func TestMedium_EqualBytesAreStoredOnce(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c, others := ws.Client(""), a.Workspace(sheaf.Pro).Client("")
 		file := []byte("the same")
@@ -365,7 +426,7 @@ func wantStored(t testing.TB, a *apitest.API, ws sheaf.WorkspaceID, want int) {
 
 // D105: the quota holds exactly, however many upload at once, and counts texts beside media.
 func TestMedium_QuotaIsExactUnderConcurrency(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		c.POST(documents, fields{"title": "t", "content": strings.Repeat("x", 50)}).Want(t, 201)
@@ -405,7 +466,7 @@ func TestMedium_QuotaIsExactUnderConcurrency(t *testing.T) {
 
 // D104: 64 clients upload and delete the same bytes at once, and no live medium lacks them.
 func TestMedium_SameBytesUploadedAndDeletedAtOnce(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		file := []byte("contested")
@@ -469,7 +530,7 @@ func (f *failingFiles) Remove(ctx context.Context, key media.Key) error {
 // D100, D104: while bytes cannot be stored an upload is refused and nothing of it is left; while they cannot
 // be removed, the medium is gone all the same and the sweep removes them.
 func TestMedium_BytesThatCannotBeReached(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		store := &failingFiles{Store: a.Media.Store}
 		a.Media.Store = store
 		ws := a.Workspace(sheaf.Pro)
@@ -503,9 +564,55 @@ func TestMedium_BytesThatCannotBeReached(t *testing.T) {
 	})
 }
 
+// D100, D101, D104: while the service of a bucket is gone, uploads, pieces and reads are refused with 503 and leave
+// nothing; a deletion is done. When it is back, all of it works at once, also with the same bytes.
+func TestMedium_WhileTheServiceOfItsBucketIsGone(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		service := s3test.Start(t)
+		bucket, err := media.Bucket(service.URL(), media.BucketOptions{Getenv: service.Getenv, Spool: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Media.Store = bucket
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		made := upload(c, []byte("first"), "").Want(t, 201)
+		at := begin(t, c, 100)
+		file := randomBytes(100)
+		service.Stop()
+		const text = "where this service keeps its files"
+		upload(c, []byte("second"), "").WantError(t, 503, "UNAVAILABLE", text)
+		piece(c, at, 0, file).WantError(t, 503, "UNAVAILABLE", text)
+		c.GET(made.Text(t, "url")).WantError(t, 503, "UNAVAILABLE", text)
+		if got := c.GET(mediaPath); got.JSON["total"] != 1.0 {
+			t.Errorf("of the refused upload is left: %s", got.Body)
+		}
+		if got := storageUsed(t, c); got != 105 {
+			t.Errorf("%d bytes are used", got)
+		}
+		c.DELETE(mediaPath+"/"+made.Text(t, "id")).Want(t, 204)
+		service.Restart()
+		if again := upload(c, []byte("second"), "").Want(t, 201); string(c.GET(again.Text(t, "url")).Want(t, 200).Body) != "second" {
+			t.Error("its bytes are others")
+		}
+		upload(c, []byte("first"), "").Want(t, 201)
+		piece(c, at, 0, file).Want(t, 204)
+		if !bytes.Equal(content(t, c, at), file) {
+			t.Error("the upload has other bytes")
+		}
+		if err := a.App.Operator().SettleMedia(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStored(t, a, ws.ID, 3)
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
 // D104: what an upload that was cut off by its process's end left goes when its time is over, and not before.
 func TestMedium_AbandonedUploadsAreSwept(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		// A Put that never returns is a process that was killed in it: its row and its bytes stay.
@@ -558,7 +665,7 @@ func (h *hangingFiles) Put(ctx context.Context, key media.Key, size int64, r io.
 
 // D104: bytes that no row tells of are removed, those of a medium and of an upload under way are not.
 func TestMedium_StrayBytesAreRemoved(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		made := upload(c, []byte("live"), "").Want(t, 201)
@@ -586,7 +693,7 @@ func TestMedium_StrayBytesAreRemoved(t *testing.T) {
 
 // D120: what this service tells of itself nobody else can.
 func TestMedium_CannotBeReportedFromOutside(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := upload(c, []byte("x"), "").Text(t, "id")
 		report := func(c *apitest.Client, id string) *apitest.Response {

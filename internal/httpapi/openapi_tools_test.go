@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,13 +20,13 @@ import (
 // make clients runs the tools themselves.
 func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	root := openAPI(t)
-	kinds := map[string]string{}
+	kinds, seen := map[string]string{}, map[string]string{}
 	for _, kind := range []string{"schemas", "responses", "parameters"} {
 		for _, name := range root.at("components", kind).keys() {
-			if other, twice := kinds[name]; twice {
+			if other, twice := seen[strings.ToLower(name)]; twice { // Go's generator writes each with a capital
 				t.Errorf("%s is in %s and in %s", name, other, kind)
 			}
-			kinds[name] = kind
+			kinds[name], seen[strings.ToLower(name)] = kind, kind
 		}
 	}
 	document := root.value.(map[string]any)
@@ -45,6 +46,75 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	}
 }
 
+// Generators make a type of what has a name, and of the rest a name that nobody would choose. So every
+// error and every choice of words has one; a single word, which tells records apart, needs none.
+func TestOpenAPI_NamesEveryErrorAndEveryEnum(t *testing.T) {
+	root := openAPI(t)
+	for name, op := range root.operations() {
+		for _, status := range op.at("responses").keys() {
+			body := op.at("responses", status, "content", "application/json").value
+			if schema, ok := body.(object); ok && schema["schema"].(object)["$ref"] == nil {
+				t.Errorf("%s: the body of %s has no name", name, status)
+			}
+		}
+		body := op.at("requestBody", "content", "application/json").value
+		if schema, ok := body.(object); ok && schema["schema"].(object)["$ref"] == nil {
+			t.Errorf("%s: the body has no name", name)
+		}
+	}
+	eachEnum(root.value, "", func(path string, words int) {
+		named := strings.HasPrefix(path, "/components/schemas/") && strings.Count(path, "/") == 3
+		header := strings.Contains(path, "/headers/") // no generator makes a type of one
+		if words > 1 && !named && !header {
+			t.Errorf("%s chooses of %d words and has no name: make it a schema of its own", path, words)
+		}
+	})
+}
+
+// eachEnum calls f with the place of every enum and how many words it has; null is none.
+func eachEnum(v any, path string, f func(path string, words int)) {
+	switch v := v.(type) {
+	case object:
+		if enum, ok := v["enum"].([]any); ok {
+			f(path, len(slices.DeleteFunc(slices.Clone(enum), func(w any) bool { return w == nil })))
+		}
+		for name, part := range v {
+			if name != "examples" && name != "example" {
+				eachEnum(part, path+"/"+strings.ReplaceAll(name, "/", "~1"), f)
+			}
+		}
+	case []any:
+		for i, part := range v {
+			eachEnum(part, fmt.Sprint(path, "/", i), f)
+		}
+	}
+}
+
+// Generators name methods by operationId: a verb, then what it is about. Their packages take the
+// version of the document.
+func TestOpenAPI_HasAVersionAndNamesToGenerateBy(t *testing.T) {
+	root := openAPI(t)
+	if v := root.at("info", "version").value.(string); !semver.MatchString(v) {
+		t.Errorf("info.version is %q, not MAJOR.MINOR.PATCH", v)
+	}
+	seen := map[string]string{}
+	for name, op := range root.operations() {
+		id, _ := op.at("operationId").value.(string)
+		if !operationID.MatchString(id) {
+			t.Errorf("%s: operationId %q is no verb, or a verb and a noun, such as listProjects", name, id)
+		}
+		if other, twice := seen[id]; twice {
+			t.Errorf("%s and %s are both %s", name, other, id)
+		}
+		seen[id] = name
+	}
+}
+
+var (
+	semver      = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
+	operationID = regexp.MustCompile(`^(append|batch|create|delete|diff|get|list|move|publish|purge|put|recover|redeliver|restore|revoke|rotate|search|stream|test|update|upload)([A-Z][a-z]+)*$`)
+)
+
 // collection is where the Postman collection lies.
 const collection = "../../docs/recipes/postman.json"
 
@@ -63,12 +133,52 @@ func TestPostman_HasEveryOperation(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Error("docs/recipes/postman.json is not made of openapi.yaml, run: go test ./internal/httpapi -run TestPostman -update")
 	}
+	has := requestsOf(t, got)
 	for _, r := range httpapi.New(httpapi.Config{}).Operations() {
-		path := pathVariable.ReplaceAllString(r.Path, ":$1")
-		if !bytes.Contains(got, []byte(`"raw": "{{baseUrl}}`+path)) {
+		if !has[r.Method+" {{baseUrl}}"+pathVariable.ReplaceAllString(r.Path, ":$1")] {
 			t.Errorf("the collection lacks %s %s", r.Method, r.Path)
 		}
 	}
+}
+
+// requestsOf are the requests of a collection, each as its method and address. Whatever one needs beside its
+// path it has.
+func requestsOf(t *testing.T, collection []byte) map[string]bool {
+	t.Helper()
+	type pair struct {
+		Key, Value string
+		Disabled   bool
+	}
+	var all struct {
+		Item []struct {
+			Item []struct {
+				Request struct {
+					Method string
+					Header []pair
+					URL    struct {
+						Raw   string
+						Query []pair
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(collection, &all); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, folder := range all.Item {
+		for _, item := range folder.Item {
+			r := item.Request
+			out[r.Method+" "+r.URL.Raw] = true
+			for _, p := range slices.Concat(r.URL.Query, r.Header) {
+				if !p.Disabled && (p.Value == "" || p.Value == "<nil>") {
+					t.Errorf("%s %s sends %s without a value: give it an example in openapi.yaml", r.Method, r.URL.Raw, p.Key)
+				}
+			}
+		}
+	}
+	return out
 }
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
@@ -81,7 +191,7 @@ type object = map[string]any
 func postman(root node) []byte {
 	folders := map[string][]any{}
 	for _, path := range root.at("paths").keys() {
-		for _, method := range []string{"get", "post", "patch", "delete"} {
+		for _, method := range []string{"get", "head", "options", "post", "put", "patch", "delete"} {
 			op := root.at("paths", path, method)
 			if op.value == nil {
 				continue
@@ -120,13 +230,20 @@ func postmanItem(root, op node, method, path string) any {
 	var query, variables, headers []any
 	for _, p := range slices.Concat(root.at("paths", path, "parameters").items(), op.at("parameters").items()) {
 		name, about := p.at("name").value, p.at("description").value
-		switch p.at("in").value {
-		case "query":
-			query = append(query, object{"key": name, "value": "", "disabled": true, "description": about})
-		case "path":
-			variables = append(variables, object{"key": name, "value": "", "description": about})
-		case "header":
-			headers = append(headers, object{"key": name, "value": "", "disabled": true, "description": about})
+		part := object{"key": name, "value": "", "description": about}
+		if p.at("in").value == "path" {
+			variables = append(variables, part)
+			continue
+		}
+		if p.at("required").value == true { // it is sent, with the value of the example
+			part["value"] = fmt.Sprint(p.at("example").value)
+		} else {
+			part["disabled"] = true
+		}
+		if p.at("in").value == "query" {
+			query = append(query, part)
+		} else {
+			headers = append(headers, part)
 		}
 	}
 	request := object{"method": strings.ToUpper(method), "url": where, "description": op.at("description").value}

@@ -15,6 +15,9 @@ import (
 // nodes, it decides alone.
 type Limiter interface {
 	Admit(ctx context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision
+	// AdmitMore decides on so many slots more for a request that has one and is worth several: all of
+	// them, or none.
+	AdmitMore(ctx context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision
 }
 
 type local struct{ window *ratewindow.Window }
@@ -26,14 +29,43 @@ func (l local) Admit(_ context.Context, key string, limit int, in ratewindow.Gro
 	return l.window.AdmitIn(key, limit, in, now)
 }
 
+func (l local) AdmitMore(_ context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	return l.window.AdmitMore(key, limit, more, in, now)
+}
+
 // limitRate asks the sliding windows of the key and of its workspace, and puts their state into the
 // answer's headers. The workspace has room for as many keys as its plan allows, so that only
 // whoever makes more, one after the other, meets its ceiling.
 func (x *exchange) limitRate() error {
+	limit, workspace := x.limits()
+	x.limit = x.server.Limiter.Admit(x.Request.Context(), string(x.credential.Key.ID), limit, workspace, x.Started)
+	return x.heedLimit(limit, workspace, 1)
+}
+
+// limitMore asks for the rest of a request that costs as much as several, and has paid for one. One
+// that costs more than there is in a minute could never be made: it is Invalid.
+func (x *exchange) limitMore(cost int) error {
+	limit, workspace := x.limits()
+	if cost <= 1 || limit == 0 {
+		return nil
+	}
+	if most := min(limit, workspace.Ceiling); cost > most {
+		return sheaf.Invalidf("this request counts as %d, and %d may be made a minute: send less at once", cost, most)
+	}
+	x.limit = x.server.Limiter.AdmitMore(x.Request.Context(), string(x.credential.Key.ID), limit, cost-1, workspace, x.Started)
+	return x.heedLimit(limit, workspace, cost)
+}
+
+// limits are how many requests a minute the key may make, and the keys of its workspace together.
+func (x *exchange) limits() (int, ratewindow.Group) {
 	plan := x.credential.Plan
 	limit := x.server.RateLimit(plan)
-	workspace := ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}
-	x.limit = x.server.Limiter.Admit(x.Request.Context(), string(x.credential.Key.ID), limit, workspace, x.Started)
+	return limit, ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}
+}
+
+// heedLimit puts what was decided into the answer's headers, and returns the refusal of a request of
+// that cost.
+func (x *exchange) heedLimit(limit int, workspace ratewindow.Group, cost int) error {
 	if limit == 0 {
 		return nil
 	}
@@ -52,9 +84,13 @@ func (x *exchange) limitRate() error {
 	x.server.limited.Add(1)
 	wait := x.limit.RetryAfter
 	text := fmt.Sprintf("rate limit exceeded: this key may make %d requests a minute; retry after %d seconds", limit, wait)
+	plan := x.credential.Plan
 	if x.limit.Shared {
 		text = fmt.Sprintf("rate limit exceeded: all keys of this workspace together may make %d requests a minute, %d for each of the %d that its plan allows; retry after %d seconds",
 			workspace.Ceiling, limit, plan.MaxKeys(), wait)
+	}
+	if cost > 1 {
+		text += fmt.Sprintf(", since this one counts as %d", cost)
 	}
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Duration(wait) * time.Second, Text: text}
 }

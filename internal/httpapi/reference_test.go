@@ -3,10 +3,13 @@ package httpapi_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -321,6 +324,50 @@ func TestTrash_DeletedForGood(t *testing.T) {
 	})
 }
 
+// D85: a document whose versions have much text goes in parts, between which others write, and all of it
+// goes. Whoever restores it in between has its text and its newest versions, and the one who deletes it
+// is told.
+func TestTrash_MuchTextGoesInParts(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		caller := app.Caller{Workspace: w.ID, User: w.Owner, Role: sheaf.Owner}
+		id := create(t, c, documents, fields{"title": "t"})
+		one, large := at(documents, id), strings.Repeat("x", sheaf.MaxContent-4)
+		for i := range 80 {
+			in := sheaf.DocumentChange{Content: sheaf.Some(large + fmt.Sprintf("%4d", i))}
+			if _, err := a.App.UpdateDocument(t.Context(), caller, sheaf.DocumentID(id), in, sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		purge := func(between func()) error {
+			rules := a.App.WithCascades(app.Cascades{Whole: 10, Rows: 10, Between: between})
+			return rules.PurgeDocument(t.Context(), caller, sheaf.DocumentID(id), sheaf.Match{})
+		}
+		c.DELETE(one).Want(t, 204)
+		err := purge(func() { c.POST(one+"/restore", nil).Want(t, 200) })
+		if sheaf.KindOf(err) != sheaf.Conflict {
+			t.Errorf("one that was restored meanwhile: %v", err)
+		}
+		if text := c.GET(one).Text(t, "content"); text != large+"  79" {
+			t.Errorf("restored with another text, of %d bytes", len(text))
+		}
+		if n, _ := c.GET(one + "/versions").JSON["total"].(float64); n < 40 || n > 60 {
+			t.Errorf("restored with %v versions", n)
+		}
+		c.DELETE(one).Want(t, 204)
+		parts := 0
+		if err := purge(func() { parts++ }); err != nil || parts == 0 {
+			t.Errorf("gone in %d parts before the last: %v", parts, err)
+		}
+		c.DELETE(one+"/permanent").WantError(t, 404, "NOT_FOUND")
+		if violations := a.Doctor(); len(violations) > 0 {
+			t.Errorf("the doctor: %q", violations)
+		}
+	})
+}
+
 // D86: updated_since is inclusive, in every list and in every order; folders take q.
 func TestUpdatedSince_IsInclusive(t *testing.T) {
 	t.Parallel()
@@ -347,4 +394,80 @@ func TestUpdatedSince_IsInclusive(t *testing.T) {
 		wantSame(t, "folders by q", c.GET(folders+"?q=MADE&limit=1").IDs(t), c.GET(folders+"?limit=1").IDs(t))
 		wantSame(t, "folders by another q", c.GET(folders+"?q=nothing").IDs(t), nil)
 	})
+}
+
+// D84, D85: while some put a document by its external id, others delete it, restore it and delete it for good. Each answer
+// is one that can be, at most one document has the id, the log tells what is there, and no count and no byte is left over.
+func TestTrash_ContestedByMany(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		project := create(t, c, projects, `{"name":"p"}`)
+		var made, gone atomic.Int64
+		var newest atomic.Value // the id that the last put was told
+		put := func(text string) {
+			r := putBy(c, documents, "x", fields{"title": "t", "content": text, "project_id": project})
+			if r.Status == 201 {
+				made.Add(1)
+			} else {
+				r.Want(t, 200)
+			}
+			newest.Store(r.Text(t, "id"))
+		}
+		put("first")
+		together(16, func(i int) {
+			for n := range 8 {
+				one := at(documents, newest.Load().(string))
+				switch i % 4 {
+				case 0:
+					put(fmt.Sprint(i, " ", n))
+				case 1:
+					wantOneOf(t, c.DELETE(one), 204, 404)
+				case 2:
+					wantOneOf(t, c.POST(one+"/restore", nil), 200, 404)
+				case 3:
+					if r := c.DELETE(one + "/permanent"); r.Status == 204 {
+						gone.Add(1)
+					} else {
+						wantOneOf(t, r, 404, 409)
+					}
+				}
+			}
+		})
+		live, deleted := wholeList(t, c, documents, 10), wholeList(t, c, documents+"?deleted=true", 10)
+		if n := int64(len(live) + len(deleted)); n > 1 || n != made.Load()-gone.Load() {
+			t.Errorf("%d documents were made and %d deleted for good; %d live ones and %d deleted ones are left", made.Load(), gone.Load(), len(live), len(deleted))
+		}
+		copied := map[string]map[string]fields{"project": {}, "document": {}}
+		for _, e := range wholeList(t, c, events, 100) {
+			apply(t, copied[e["resource_type"].(string)], e)
+		}
+		if len(copied["document"]) != len(live) {
+			t.Errorf("the log tells of %d documents, and %d are there", len(copied["document"]), len(live))
+		}
+		for _, d := range live {
+			wantJSON(t, "the document of the log", own(copied["document"][idOf(d)]), own(d))
+		}
+		if n := c.GET(at(projects, project)).Want(t, 200).JSON["document_count"]; n != float64(len(live)) {
+			t.Errorf("the project counts %v documents of %d", n, len(live))
+		}
+		for _, d := range slices.Concat(live, deleted) {
+			wantOneOf(t, c.DELETE(at(documents, idOf(d))), 204, 404)
+			c.DELETE(at(documents, idOf(d))+"/permanent").Want(t, 204)
+		}
+		if used := storageUsed(t, c); used != 0 {
+			t.Errorf("%d bytes are used, and nothing is there", used)
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
+// wantOneOf fails the test unless the answer has one of the statuses.
+func wantOneOf(t testing.TB, r *apitest.Response, statuses ...int) {
+	t.Helper()
+	if !slices.Contains(statuses, r.Status) {
+		t.Errorf("status %d, want one of %v: %s %v", r.Status, statuses, r.Body, r.Err)
+	}
 }

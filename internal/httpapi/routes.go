@@ -52,6 +52,11 @@ func post(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields)
 	return route{method: http.MethodPost, path: path, need: need, takes: takes, once: true}
 }
 
+// postAny is post for who holds one of the scopes: what the body asks for decides on which.
+func postAny(path string, oneOf []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
+	return route{method: http.MethodPost, path: path, need: anyKey, oneOf: oneOf, takes: takes, once: true}
+}
+
 // act is a POST without a body.
 func act(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, do: do, once: true}
@@ -166,13 +171,15 @@ func (s *Server) allRoutes() []route {
 		cachedGet("/api/v1/media/{id}", mediaRead, s.getMedium),
 		patch("/api/v1/media/{id}", mediaWrite, s.updateMedium),
 		remove("/api/v1/media/{id}", mediaWrite, s.deleteMedium),
-		get("/api/v1/media/{id}/content", mediaRead, s.mediumContent),
+		cachedGet("/api/v1/media/{id}/content", mediaRead, s.mediumContent),
 
 		{method: http.MethodOptions, path: "/api/v1/uploads", need: anyKey, do: s.uploadOptions},
 		tus(http.MethodPost, "/api/v1/uploads", mediaWrite, s.createUpload),
 		tus(http.MethodHead, "/api/v1/uploads/{id}", mediaWrite, s.headUpload),
 		streaming(tus(http.MethodPatch, "/api/v1/uploads/{id}", mediaWrite, s.appendUpload)),
 		tus(http.MethodDelete, "/api/v1/uploads/{id}", mediaWrite, s.deleteUpload),
+
+		postAny("/api/v1/batch", needs(sheaf.ProjectsWrite, sheaf.DocumentsWrite, sheaf.SharesWrite), s.batch),
 
 		getAny("/api/v1/search", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.search),
 

@@ -40,6 +40,9 @@ type Config struct {
 	Render *render.Renderer
 	// Tally counts the requests for the charts; nil counts none.
 	Tally *tally.Tally
+	// Memory is how many bytes the process may use: kept answers take a tenth of it at most. 0 is more
+	// than enough.
+	Memory int64
 	// Requests counts the requests by operation, for the metrics; nil counts them where nobody
 	// looks.
 	Requests *obs.Routes
@@ -71,7 +74,7 @@ func New(c Config) *Server {
 	if c.Render == nil {
 		c.Render = render.New(render.Options{})
 	}
-	s := &Server{Config: c, cache: newPageCache(cacheBytes, largeBytes), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
+	s := &Server{Config: c, cache: newPageCache(cacheRoom(c.Memory)), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
 	if c.PublicURL != nil {
 		s.base = c.PublicURL.String()
 	}

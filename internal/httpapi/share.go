@@ -40,6 +40,14 @@ func shareChange(in *strict.Fields) (sheaf.ShareChange, error) {
 		BrandingID: strict.ID[sheaf.BrandingID](in, "branding_id"), Listed: in.Bool("listed")}, in.Err()
 }
 
+// newShare reads a share that is to be made.
+func newShare(in *strict.Fields) (sheaf.ShareChange, error) {
+	kind, id := in.Text("resource_type"), strict.ID[string](in, "resource_id")
+	change, err := shareChange(in)
+	change.ResourceType, change.ResourceID = kind, id
+	return change, err
+}
+
 func createdShare(s sheaf.Share) answer {
 	a := resource(http.StatusCreated, &s, s.Revision)
 	a.location = "/api/v1/shares/" + string(s.ID)
@@ -49,12 +57,10 @@ func createdShare(s sheaf.Share) answer {
 func shownShare(s sheaf.Share) answer { return resource(http.StatusOK, &s, s.Revision) }
 
 func (s *Server) createShare(x *exchange, in *strict.Fields) (answer, error) {
-	kind, id := in.Text("resource_type"), strict.ID[string](in, "resource_id")
-	change, err := shareChange(in)
+	change, err := newShare(in)
 	if err != nil {
 		return answer{}, err
 	}
-	change.ResourceType, change.ResourceID = kind, id
 	return once(x, createdShare, func(c app.Caller) (sheaf.Share, error) {
 		return s.App.CreateShare(x.Request.Context(), c, change)
 	})

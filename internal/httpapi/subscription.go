@@ -54,7 +54,20 @@ func rotatedSubscription(s sheaf.NewSubscription) answer {
 
 func subscriptionChange(in *strict.Fields) (sheaf.SubscriptionChange, error) {
 	return sheaf.SubscriptionChange{Name: in.Text("name"), URL: in.Text("url"), Events: in.Texts("events"),
-		Headers: headersOf(in.TextMap("headers"))}, in.Err()
+		Headers: headersOf(in.TextMap("headers")), Filter: filterOf(in)}, in.Err()
+}
+
+// filterOf reads of what a subscription gets events.
+func filterOf(in *strict.Fields) sheaf.Opt[sheaf.Filter] {
+	object := in.Object("filter")
+	if !object.Given() || in.Err() != nil {
+		return sheaf.Opt[sheaf.Filter]{Set: object.Set, Null: object.Null}
+	}
+	f := object.Value.Fields()
+	out := sheaf.Filter{Projects: strict.IDs[sheaf.ProjectID](f, "project_ids").Value,
+		Folders: strict.IDs[sheaf.FolderID](f, "folder_ids").Value, Resources: strict.IDs[string](f, "resource_ids").Value}
+	in.Refuse(f.Err())
+	return sheaf.Some(out)
 }
 
 // headersOf reads the custom headers, which the body has as an object.
@@ -139,6 +152,10 @@ func queued(r app.Recovered) answer {
 	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
 }
 
+func backfilled(r app.Backfilled) answer {
+	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
+}
+
 // recoverDeliveries answers POST /api/webhooks/subscriptions/{id}/recover.
 func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
@@ -149,8 +166,15 @@ func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, erro
 	if !since.Given() {
 		in.Refuse(sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z"))
 	}
+	until, delivered := in.Time("until"), in.Bool("delivered")
 	if err := in.Err(); err != nil {
 		return answer{}, err
+	}
+	if until.Given() || delivered.Value {
+		in := app.Backfill{Since: since.Value, Until: until.Pointer(), Delivered: delivered.Value}
+		return once(x, backfilled, func(c app.Caller) (app.Backfilled, error) {
+			return s.App.BackfillDeliveries(x.Request.Context(), c, id, in)
+		})
 	}
 	return once(x, queued, func(c app.Caller) (app.Recovered, error) {
 		return s.App.RecoverDeliveries(x.Request.Context(), c, id, since.Value)

@@ -32,7 +32,7 @@ func TestSubscription_Record(t *testing.T) {
 		}
 		record := `{"id":"ID","name":" <ü> ","url":"https://hooks.example.com/sheaf","events":["project.updated","project.created"],` +
 			`"active":true,"failure_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z",` +
-			`"deactivated_at":null,"deactivation_reason":null,"last_error":null,"held_count":0,"header_names":["Authorization","x-b"]}`
+			`"deactivated_at":null,"deactivation_reason":null,"last_error":null,"held_count":0,"header_names":["Authorization","x-b"],"filter":null}`
 		id := idOf(sub)
 		wantBody(t, made, `{"subscription":`+strings.TrimSuffix(record, "}")+`,"secret":"SECRET"}}`, "ID", id, "SECRET", secret)
 		if got := made.Header.Get("Location"); got != a.Server.URL+at(subscriptions, id) {
@@ -345,7 +345,7 @@ func TestSubscription_EventsAndName(t *testing.T) {
 	for _, e := range sheaf.EventTypes {
 		every = append(every, string(e))
 	}
-	if sub := subscribe(t, c, fields{"events": append(slices.Clone(every), every...)}); jsonOf(sub["events"]) != jsonOf(every) || len(every) != 17 {
+	if sub := subscribe(t, c, fields{"events": append(slices.Clone(every), every...)}); jsonOf(sub["events"]) != jsonOf(every) || len(every) != 20 {
 		t.Errorf("got %v", sub["events"])
 	}
 	c.GET(at(subscriptions, "x")).WantError(t, 400, "VALIDATION_ERROR", "id")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func content(t testing.TB, c *apitest.Client, path string) []byte {
 
 // D101: an upload in pieces becomes a medium with its id and its event.
 func TestUpload_PiecesBecomeAMedium(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		doc := c.POST(documents, fields{"title": "t"}).Text(t, "id")
 		file := append(picture(t, 30, 20), randomBytes(100_000)...)
@@ -116,7 +117,7 @@ func storageUsed(t testing.TB, c *apitest.Client) int64 {
 
 // D101: what is refused, and with what.
 func TestUpload_Refusals(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		length := "Upload-Length: 10"
 		c.POST(uploadsPath, nil, length).WantError(t, 412, "PRECONDITION_FAILED", "Tus-Resumable")
@@ -157,7 +158,7 @@ func TestUpload_Refusals(t *testing.T) {
 
 // D101: ten a key, and the length is reserved; both however many begin at once.
 func TestUpload_ReservesAndIsBounded(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c, other := ws.Client(""), ws.Client("")
 		var all sync.WaitGroup
@@ -191,7 +192,7 @@ func TestUpload_ReservesAndIsBounded(t *testing.T) {
 // D101: what arrived before a break is kept, and the client goes on from there, also when the service has
 // not noticed that the first connection is gone.
 func TestUpload_WhatArrivedBeforeABreakIsKept(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		arrived := &counting{Store: a.Media.Store}
 		a.Media.Store = arrived
 		key := a.Workspace(sheaf.Pro).Key()
@@ -245,7 +246,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // D101: of which nothing arrives for 24 hours, it goes with all that it held.
 func TestUpload_ExpiresAfterADay(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		old, young := begin(t, c, 1000), begin(t, c, 1000)
 		piece(c, old, 0, randomBytes(500)).Want(t, 204)
@@ -300,7 +301,7 @@ func (f *stumbling) Join(ctx context.Context, upload string, at media.Progress, 
 // D101: an upload whose last step fails is not told to be whole before there is a medium: whoever asks next
 // finishes it.
 func TestUpload_IsFinishedByWhoeverAsksNext(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		f := &stumbling{Store: a.Media.Store, joins: 2}
 		a.Media.Store = f
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -328,12 +329,7 @@ func TestUpload_IsFinishedByWhoeverAsksNext(t *testing.T) {
 // D101: pieces of any size end in a bucket, whose parts have five megabytes and more, and no part is left.
 func TestUpload_IntoABucket(t *testing.T) {
 	a := apitest.SQLite(t)
-	server := s3test.Start(t)
-	bucket, err := media.Bucket(server.URL(), media.BucketOptions{Getenv: server.Getenv, Spool: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Media.Store = bucket
+	a.Media.Store = s3test.Files(t)
 	c := a.Workspace(sheaf.Pro).Client("")
 	file := randomBytes(17 << 20)
 	path := begin(t, c, len(file))
@@ -345,17 +341,12 @@ func TestUpload_IntoABucket(t *testing.T) {
 	if !bytes.Equal(content(t, c, path), file) {
 		t.Error("its bytes are others")
 	}
-	if n := uploadsLeft(t, bucket); n != 0 {
+	if n := uploadsLeft(t, a.Media); n != 0 {
 		t.Errorf("%d uploads are left", n)
 	}
-	server.Stop()
-	path = begin(t, c, 100)
-	piece(c, path, 0, file[:100]).WantError(t, 503, "UNAVAILABLE")
-	server.Restart()
-	piece(c, path, 0, file[:100]).Want(t, 204)
 }
 
-// A body of more than is missing, or more than ten megabytes, is refused.
+// D101: a body of more than is missing, or more than ten megabytes, is refused; of the former nothing is kept.
 func TestUpload_BodiesThatAreTooLarge(t *testing.T) {
 	a := apitest.SQLite(t)
 	c := a.Workspace(sheaf.Pro).Client("")
@@ -369,5 +360,130 @@ func TestUpload_BodiesThatAreTooLarge(t *testing.T) {
 		t.Errorf("of a body that was too large, %s bytes are kept", got)
 	}
 	short := begin(t, c, 5)
-	piece(c, short, 0, []byte("123456")).WantError(t, 413, "PAYLOAD_TOO_LARGE", "missing")
+	piece(c, short, 0, []byte("12")).Want(t, 204)
+	for _, body := range []any{[]byte("3456"), io.LimitReader(zeros{}, 4)} {
+		piece(c, short, 2, body).WantError(t, 413, "PAYLOAD_TOO_LARGE", "missing")
+		if got := offset(t, c, short); got != "2" {
+			t.Errorf("of a file that is longer than was announced, %s bytes are kept", got)
+		}
+	}
+	piece(c, short, 2, []byte("345")).Want(t, 204)
+	if got := content(t, c, short); string(got) != "12345" {
+		t.Errorf("the medium is %q", got)
+	}
+}
+
+// D101: many clients that send different pieces of one upload from the same place, while others ask for it and one tries
+// to end it, leave one medium that is what its row says, an upload that goes on, or nothing; and room for no more than
+// that is taken.
+func TestUpload_ManyGoOnWithItAtOnce(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		path := begin(t, c, 50_000)
+		var all sync.WaitGroup
+		for i := range 12 {
+			file := bytes.Repeat([]byte{byte(i)}, 50_000)
+			all.Go(func() {
+				for _, part := range [][2]int{{0, 25_000}, {25_000, 50_000}, {0, 50_000}, {49_999, 50_000}} {
+					// The connection of one that is interrupted may end before its answer arrives.
+					got := piece(c, path, part[0], file[part[0]:part[1]])
+					if got.Err == nil && !slices.Contains([]int{204, 400, 404, 409}, got.Status) {
+						t.Errorf("a piece at %d: %d %s", part[0], got.Status, got.Body)
+					}
+				}
+			})
+			all.Go(func() { c.Do("HEAD", path, nil, tusHeader) })
+		}
+		all.Go(func() { c.DELETE(path, tusHeader) })
+		all.Wait()
+		media := c.GET(mediaPath).Want(t, 200).Items(t)
+		want := int64(0)
+		switch c.Do("HEAD", path, nil, tusHeader).Status {
+		case 200: // it is whole now, or waits for more
+			if want = 50_000; len(media) == 1 && media[0]["sha256"] != sum(content(t, c, path)) {
+				t.Errorf("the medium is %v, and its bytes are others", media[0])
+			}
+		case 404:
+			if len(media) > 0 {
+				t.Errorf("it was ended, and there is %v", media)
+			}
+		}
+		if used := storageUsed(t, c); len(media) > 1 || used != want {
+			t.Errorf("%d media and %d bytes, want %d", len(media), used, want)
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
+// D101, D105: the quota holds exactly while 64 clients begin uploads in pieces and send whole files at once. What an upload
+// reserves comes back when it is ended and when nothing arrives for a day, and what is finished counts once.
+func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		const places, size = 12, 1000
+		ws := a.Workspace(sheaf.Business)
+		a.Quota.Store(places * size)
+		var keys []*apitest.Client
+		for range 8 {
+			keys = append(keys, ws.Client(""))
+		}
+		var taken atomic.Int64 // places
+		whole := func(c *apitest.Client) {
+			if r := upload(c, randomBytes(size), ""); r.Status != 201 {
+				r.WantError(t, 403, "QUOTA_REACHED")
+				return
+			}
+			taken.Add(1)
+		}
+		paths := make([]string, 64) // of the uploads that were begun
+		together(64, func(i int) {
+			c := keys[i%len(keys)]
+			if i%4 == 0 {
+				whole(c)
+				return
+			}
+			r := c.POST(uploadsPath, nil, tusHeader, "Upload-Length: "+strconv.Itoa(size))
+			if r.Status != 201 {
+				r.WantError(t, 403, "QUOTA_REACHED")
+				return
+			}
+			taken.Add(1)
+			paths[i] = uploadsPath + r.Header.Get("Location")[strings.LastIndexByte(r.Header.Get("Location"), '/'):]
+		})
+		if used := storageUsed(t, keys[0]); taken.Load() != places || used != places*size {
+			t.Errorf("%d of 64 have one of %d places, and %d bytes are used", taken.Load(), places, used)
+		}
+		begun := slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+		together(len(begun)+24, func(i int) {
+			c := keys[i%len(keys)]
+			switch {
+			case i >= len(begun):
+				whole(c)
+			case i%3 == 0:
+				c.DELETE(begun[i], tusHeader).Want(t, 204)
+				taken.Add(-1)
+			case i%3 == 1:
+				piece(c, begun[i], 0, randomBytes(size)).Want(t, 204)
+			}
+		})
+		if used := storageUsed(t, keys[0]); used != taken.Load()*size || used > places*size {
+			t.Errorf("%d places are taken, and %d bytes are used", taken.Load(), used)
+		}
+		a.Clock.Advance(sheaf.UploadsKept)
+		if err := a.App.Operator().SettleMedia(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept := keys[0].GET(mediaPath+"?limit=1").Want(t, 200).JSON["total"].(float64)
+		if used := storageUsed(t, keys[0]); used != int64(kept)*size {
+			t.Errorf("%v media are left after a day, and %d bytes are used", kept, used)
+		}
+		for range places - int(kept) {
+			upload(keys[0], randomBytes(size), "").Want(t, 201)
+		}
+		upload(keys[0], []byte("x"), "").WantError(t, 403, "QUOTA_REACHED")
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
 }

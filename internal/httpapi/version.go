@@ -15,8 +15,9 @@ func pathVersion(x *exchange) (sheaf.DocumentID, int64, error) {
 	if err != nil {
 		return "", 0, err
 	}
-	n, err := strconv.ParseInt(x.Request.PathValue("n"), 10, 64)
-	if err != nil || n < 1 {
+	text := x.Request.PathValue("n")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text { // one version, one address
 		return "", 0, sheaf.Invalidf("the version in the path must be a whole number such as 3")
 	}
 	return id, n, nil

@@ -80,6 +80,9 @@ func TestVersions_Diff(t *testing.T) {
 		for _, bad := range []string{"0", "x", ""} {
 			c.GET(one+"/versions/1/diff?to="+bad).WantError(t, 400, "VALIDATION_ERROR", "to")
 		}
+		for _, bad := range []string{"0", "-1", "x", "01", "+1", "1.0"} {
+			c.GET(one+"/versions/"+bad).WantError(t, 400, "VALIDATION_ERROR", "version")
+		}
 	})
 }
 

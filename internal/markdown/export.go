@@ -3,6 +3,7 @@ package markdown
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,16 +12,28 @@ import (
 	"strings"
 )
 
-// Export turns documents into files whose paths a [Layout] has found.
+// Export turns documents into files whose paths a [Layout] has found, and media into files of
+// [MediaPaths].
 type Export struct {
 	paths map[string]string // by the document's id
+	media map[string]string // by the medium's id
 	index *Index
 }
 
-// NewExport is for the documents of a layout.
-func NewExport(paths map[string]string) *Export {
-	return &Export{paths, NewIndex(slices.Sorted(maps.Values(paths)))}
+// NewExport is for the documents of a layout, and the media beside them.
+func NewExport(paths, media map[string]string) *Export {
+	return &Export{paths, media, NewIndex(slices.Sorted(maps.Values(paths)), slices.Sorted(maps.Values(media)))}
 }
+
+// MediumPath is the path of a medium's file. What is deleted meanwhile is to be forgotten before a text
+// is written that leads to it.
+func (x *Export) MediumPath(id string) (path string, known bool) {
+	path, known = x.media[id]
+	return path, known
+}
+
+// Forget says that a medium has no file: links to it stay as they are.
+func (x *Export) Forget(id string) { delete(x.media, id) }
 
 // IDs returns the documents in the order of their paths.
 func (x *Export) IDs() []string {
@@ -34,9 +47,11 @@ func (x *Export) File(id string, p Page) (path string, data []byte) {
 	path = x.paths[id]
 	p.Content = rewrite(p.Content, func(l link) (string, string, bool) { return x.find(path, l) },
 		func(target string) (string, bool) { return relative(path, target), true }).Text
-	if _, has := p.Metadata[pathName]; has {
-		p.Metadata = maps.Clone(p.Metadata)
-		delete(p.Metadata, pathName)
+	p.Metadata = maps.Clone(p.Metadata)
+	delete(p.Metadata, pathName)
+	delete(p.Metadata, placesName)
+	if len(p.Metadata) == 0 {
+		p.Metadata = nil
 	}
 	return path, Format(path, p)
 }
@@ -46,6 +61,11 @@ func (x *Export) find(from string, l link) (target, part string, ok bool) {
 	if to, is := strings.CutPrefix(l.dest, "document:"); is && !l.wiki {
 		to, part = cutPart(to)
 		target, ok = x.paths[to]
+		return target, part, ok
+	}
+	if id, is := mediumOf(l); is {
+		_, part = cutPart(l.dest)
+		target, ok = x.media[id]
 		return target, part, ok
 	}
 	return x.index.find(from, l)
@@ -83,6 +103,14 @@ func NewWriter(to string) (*Writer, error) {
 // Write adds a file. It never writes over another: on a file system without regard to case two
 // paths may be one.
 func (w *Writer) Write(path string, data []byte) error {
+	return w.WriteFrom(path, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	})
+}
+
+// WriteFrom is Write for what a function writes. Where that fails there is no file.
+func (w *Writer) WriteFrom(path string, write func(io.Writer) error) error {
 	if folder := folderOf(path); folder != "" {
 		if err := w.root.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("make the folder of %s: %w", path, err)
@@ -95,8 +123,10 @@ func (w *Writer) Write(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, w.root.Remove(path))
+	}
+	return nil
 }
 
 // Finish puts the folder into its place. It is for its owner alone, as all that this program

@@ -46,14 +46,14 @@ func TestFixtures_BecomeDocuments(t *testing.T) {
 
 func TestFixtures_WhatIsLeftIsCounted(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string][2]int{"outline": {2, 2}, "obsidian": {2, 1}, "mkdocs": {1, 1}, "plain": {0, 0}} {
+	for name, want := range map[string][3]int{"outline": {0, 2, 2}, "obsidian": {0, 1, 1}, "mkdocs": {0, 1, 1}, "plain": {0, 0, 0}} {
 		tree := opened(t, "testdata/"+name)
 		l, err := Load(tree, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]int{l.Pictures, tree.Others()}; got != want {
-			t.Errorf("%s: pictures and other files %v, want %v", name, got, want)
+		if got := [3]int{l.Pictures, tree.Others(), len(l.Files())}; got != want {
+			t.Errorf("%s: pictures that are not there, other files and media %v, want %v", name, got, want)
 		}
 	}
 }
@@ -88,7 +88,18 @@ func TestRoundTrip_OfOurOwnDocs(t *testing.T) {
 	if len(plan.Create) < 40 {
 		t.Fatalf("only %d documents", len(plan.Create))
 	}
-	sameFiles(t, w.export(t), ofFolder(t, "../../docs"))
+	want := ofFolder(t, "../../docs")
+	for _, f := range plan.Upload { // what texts show or lead to, where it lay
+		content, err := os.ReadFile("../../docs/" + f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[f.Path] = string(content)
+	}
+	if len(plan.Upload) < 5 {
+		t.Errorf("only %d files", len(plan.Upload))
+	}
+	sameFiles(t, w.export(t), want)
 	twice := 0
 	for _, n := range w.versions {
 		if n > 1 {

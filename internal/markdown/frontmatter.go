@@ -143,8 +143,11 @@ func (p *Page) setField(name string, value *yaml.Node) {
 // where a file has its place, is not taken from a file.
 func (p *Page) setMetadata(name, value string) {
 	name = metadataName(name)
-	if name == pathName {
+	if name == pathName || name == placesName {
 		return
+	}
+	if len(p.Metadata) > sheaf.MaxMetadata/len(`"a":"",`) {
+		return // check refuses so many, and to find a name for each of them takes ever longer
 	}
 	free := name
 	for n := 2; ; n++ {

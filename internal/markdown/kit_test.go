@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing/fstest"
 
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,13 +74,15 @@ type workspace struct {
 	folders   []Folder
 	projects  []Project
 	documents []Document
+	media     []Medium
+	bytes     map[string]string // of media, by their ids
 	texts     map[string]string // by document
 	versions  map[string]int    // how often its text was set
 	ids       int
 }
 
 func newWorkspace() *workspace {
-	return &workspace{texts: map[string]string{}, versions: map[string]int{}}
+	return &workspace{bytes: map[string]string{}, texts: map[string]string{}, versions: map[string]int{}}
 }
 
 func (w *workspace) id() string {
@@ -99,9 +104,13 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := l.Compare(w.documents)
+	media := Know(w.media)
+	plan, err := l.Compare(w.documents, media)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range plan.Upload {
+		media.Add(f, w.upload(t, l, f))
 	}
 	ids := map[string]string{}
 	for _, d := range w.documents {
@@ -112,7 +121,7 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 		return id, ok
 	}
 	text := func(e *Entry) (string, bool) {
-		text, whole, err := l.Content(e, known)
+		text, whole, err := l.Content(e, known, media)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,6 +132,7 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 		content, whole := text(e)
 		id := w.id()
 		w.documents = append(w.documents, Document{ID: id, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(e.Folder(), source), source), Page: e.Page})
+		w.documents[len(w.documents)-1].Metadata = l.Metadata(e, media)
 		w.write(id, content)
 		ids[e.ExternalID] = id
 		if !whole {
@@ -132,6 +142,7 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 	for _, c := range plan.Update {
 		i := slices.IndexFunc(w.documents, func(d Document) bool { return d.ID == c.Document.ID })
 		w.documents[i].Page = c.Page
+		w.documents[i].Metadata = l.Metadata(c.Entry, media)
 		again = append(again, c.Entry)
 	}
 	for _, e := range again {
@@ -142,6 +153,32 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 		w.write(ids[e.ExternalID], content)
 	}
 	return plan
+}
+
+// upload makes a medium of a file.
+func (w *workspace) upload(t fataler, l *Library, f *File) string {
+	t.Helper()
+	r, err := l.OpenFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil || sum(string(content)) != f.SHA256 || int64(len(content)) != f.Bytes {
+		t.Errorf("%s is not what was judged: %v", f.Path, err)
+	}
+	if err := sheaf.CheckFilename(f.Name); err != nil {
+		t.Errorf("no server takes the name of %s: %v", f.Path, err)
+	}
+	return w.medium(f.Name, string(content))
+}
+
+// medium adds one.
+func (w *workspace) medium(name, content string) string {
+	id := w.id()
+	w.media = append(w.media, Medium{id, name, sum(content)})
+	w.bytes[id] = content
+	return id
 }
 
 func (w *workspace) write(id, text string) {
@@ -178,10 +215,15 @@ func (w *workspace) place(p Place, source string) string {
 func (w *workspace) export(t fataler) files {
 	t.Helper()
 	paths := Layout(w.folders, w.projects, w.documents)
-	x, out := NewExport(paths), files{}
+	x, out := NewExport(paths, MediaPaths(paths, w.documents, w.media)), files{}
 	for _, d := range w.documents {
 		page := d.Page
 		page.Content = w.texts[d.ID]
+		for _, id := range MediaIn(page.Content) {
+			if path, known := x.MediumPath(id); known {
+				out[path] = w.bytes[id]
+			}
+		}
 		path, data := x.File(d.ID, page)
 		if _, twice := out[path]; twice {
 			t.Errorf("%s is written twice", path)
@@ -212,6 +254,9 @@ func (w *workspace) String() string {
 	for _, d := range w.documents {
 		names = append(names, d.ID, path.Base(d.ExternalID))
 	}
+	for _, m := range w.media {
+		names = append(names, m.ID, m.Filename)
+	}
 	named := strings.NewReplacer(names...)
 	all := slices.Clone(w.documents)
 	slices.SortFunc(all, func(a, b Document) int { return strings.Compare(a.ExternalID, b.ExternalID) })
@@ -221,7 +266,7 @@ func (w *workspace) String() string {
 			fmt.Fprintf(&b, "description %s\n", d.Description)
 		}
 		for _, name := range slices.Sorted(maps.Keys(d.Metadata)) {
-			fmt.Fprintf(&b, "metadata %s = %s\n", name, d.Metadata[name])
+			fmt.Fprintf(&b, "metadata %s = %s\n", name, named.Replace(d.Metadata[name]))
 		}
 		b.WriteString("---\n" + named.Replace(w.texts[d.ID]))
 	}

@@ -24,14 +24,14 @@ type Project struct {
 // goes where it came from; all else goes where folder, project and title say, with a number where
 // two would meet. Documents in no project lie at the root. Each list is in the order of creation.
 func Layout(folders []Folder, projects []Project, documents []Document) map[string]string {
-	y := layout{paths: map[string]string{}, files: map[string]bool{}, folded: map[string]bool{}, dirs: map[string]bool{}}
+	y := layout{paths: map[string]string{}, files: map[string]bool{}, folded: map[string]bool{}, dirs: map[string]bool{}, numbers: numbers{}}
 	y.own(documents)
 	in := y.projectDirs(projects, y.folderDirs(folders))
 	for _, d := range documents {
 		if _, done := y.paths[d.ID]; done {
 			continue
 		}
-		path := y.free(in[d.ProjectID], Segment(d.Title), ".md", func(path string) bool { return y.folded[fold(path)] })
+		path := y.numbers.free(in[d.ProjectID], Segment(d.Title), ".md", func(path string) bool { return y.folded[fold(path)] })
 		y.claim(d.ID, path)
 	}
 	return y.paths
@@ -42,6 +42,8 @@ type layout struct {
 	files  map[string]bool   // that are taken
 	folded map[string]bool   // files and folders as systems without regard to case see them
 	dirs   map[string]bool   // folders
+
+	numbers numbers // of files
 }
 
 // own gives documents their own paths: of several that claim one, the first by source.
@@ -86,17 +88,23 @@ func (y *layout) reserve(dir string) {
 	}
 }
 
-// free finds the first name in a folder that is not taken: name, name (2) and so on.
-func (y *layout) free(dir, name, ending string, taken func(string) bool) string {
+// numbers has, for the paths that were asked for, the number that is tried first: all below it are
+// taken, and stay so. Without it, thousands of documents of one title would take hours.
+type numbers map[string]int
+
+// free finds the first name in a folder that is not taken: name, name (2) and so on. What is taken once
+// must stay taken.
+func (m numbers) free(dir, name, ending string, taken func(string) bool) string {
 	if dir != "" {
 		dir += "/"
 	}
-	for n := 1; ; n++ {
+	for n := max(1, m[dir+name]); ; n++ {
 		path := dir + name + ending
 		if n > 1 {
 			path = fmt.Sprintf("%s%s (%d)%s", dir, name, n, ending)
 		}
 		if !taken(path) {
+			m[dir+name] = n
 			return path
 		}
 	}
@@ -135,7 +143,7 @@ type dir struct {
 
 // projectDirs finds the path of every project, by its id; documents in none are at the root.
 func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[string]string {
-	dirs, s := map[string]string{"": ""}, y.shelf()
+	dirs, s, between := map[string]string{"": ""}, y.shelf(), numbers{}
 	for _, p := range projects {
 		if path, ok := FolderOrigin(p.ExternalID); ok && s.take(path) {
 			dirs[p.ID] = path
@@ -151,7 +159,7 @@ func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[str
 		}
 		path := in.path
 		for _, name := range names[:len(names)-1] {
-			path = y.free(path, Segment(name), "", func(path string) bool { return !s.free(path) })
+			path = between.free(path, Segment(name), "", func(path string) bool { return !s.free(path) })
 		}
 		dirs[p.ID] = s.make(path, names[len(names)-1])
 	}
@@ -161,11 +169,12 @@ func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[str
 // shelf gives out paths of folders. A folder and a project may have one path, two of a kind may
 // not.
 type shelf struct {
-	y     *layout
-	taken map[string]bool
+	y       *layout
+	taken   map[string]bool
+	numbers numbers
 }
 
-func (y *layout) shelf() shelf { return shelf{y, map[string]bool{}} }
+func (y *layout) shelf() shelf { return shelf{y, map[string]bool{}, numbers{}} }
 
 // take takes a path if it is free, also of files.
 func (s shelf) take(path string) bool {
@@ -190,7 +199,7 @@ func (s shelf) free(path string) bool {
 
 // make takes the first path in a folder that is free for a name.
 func (s shelf) make(in, name string) string {
-	path := s.y.free(in, Segment(name), "", func(path string) bool { return s.taken[fold(path)] || !s.free(path) })
+	path := s.numbers.free(in, Segment(name), "", func(path string) bool { return s.taken[fold(path)] || !s.free(path) })
 	s.taken[fold(path)] = true
 	s.y.reserve(path)
 	return path

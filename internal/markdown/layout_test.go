@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 func TestLayout_Paths(t *testing.T) {
@@ -56,6 +58,26 @@ func TestLayout_Paths(t *testing.T) {
 	}
 }
 
+// Thousands of documents of one title are given their numbers without trying all of them again for each.
+func TestNumbers_OfOneTitle(t *testing.T) {
+	t.Parallel()
+	const documents = 10_000
+	taken, asked, m := map[string]bool{}, 0, numbers{}
+	for range documents {
+		path := m.free("a", "Untitled", ".md", func(path string) bool {
+			asked++
+			return taken[path]
+		})
+		if taken[path] {
+			t.Fatalf("%s was given twice", path)
+		}
+		taken[path] = true
+	}
+	if asked > 2*documents || !taken["a/Untitled.md"] || !taken[fmt.Sprintf("a/Untitled (%d).md", documents)] {
+		t.Errorf("%d paths were looked at for %d documents", asked, documents)
+	}
+}
+
 // words are what titles, names and texts of hostile workspaces are made of.
 var words = []string{"a", "A", "b.md", "README", "index", "a/b", "..", "", " ", "CON", "ü", "u\u0308", "---\n", "# a\n", "\ufeff", "\r\n", "x: y", "[[a]]", "[a](a.md)", "[x](<b.md.md> 't')",
 	"![[a]]", "`", "\n", "```\n", "[a]: a.md\n", "(2)", "a (2)", "mkdocs.yml", ".x", "null", "~", "![p](p.png)", "[l](document:00000000-0000-7000-8000-000000000003#p)", "\\", "|", "<!--", "- ", "> "}
@@ -91,6 +113,20 @@ func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 			}
 			w.projects = append(w.projects, p)
 		}
+		for range rapid.IntRange(0, 4).Draw(t, "media") {
+			// Any name that a server takes, few bytes so that some are equal.
+			if medium := name.Draw(t, "medium"); sheaf.CheckFilename(medium) == nil {
+				w.medium(medium, rapid.SampledFrom([]string{"1", "2"}).Draw(t, "bytes"))
+			}
+		}
+		shown := func() string {
+			if len(w.media) == 0 || rapid.Bool().Draw(t, "no medium") {
+				return ""
+			}
+			id := w.media[rapid.IntRange(0, len(w.media)-1).Draw(t, "shown")].ID
+			how := rapid.SampledFrom([]string{"![p](media:%s)", "[f](media:%s#t=1)", "\n[l]: media:%s\n", "![p](media:%s \"t\") ![x](./media/a.png) ![[a.png]]"})
+			return fmt.Sprintf(how.Draw(t, "how"), id)
+		}
 		for range rapid.IntRange(1, 8).Draw(t, "documents") {
 			d := Document{ID: w.id(), Page: Page{Title: name.Draw(t, "title"), Description: text.Draw(t, "description")}}
 			if rapid.Bool().Draw(t, "metadata") {
@@ -102,8 +138,11 @@ func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 			if rapid.Bool().Draw(t, "imported") {
 				d.ExternalID = rapid.SampledFrom([]string{"s:", "t:"}).Draw(t, "source") + text.Draw(t, "path") + ".md"
 			}
+			if n := len(w.media); n > 0 && rapid.Bool().Draw(t, "places") {
+				d.Metadata = map[string]string{placesName: w.media[rapid.IntRange(0, n-1).Draw(t, "placed")].ID + " " + text.Draw(t, "place") + ".png"}
+			}
 			w.documents = append(w.documents, d)
-			w.texts[d.ID] = text.Draw(t, "content")
+			w.texts[d.ID] = text.Draw(t, "content") + shown()
 		}
 		first := w.export(t)
 		other := newWorkspace()

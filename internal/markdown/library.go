@@ -25,12 +25,16 @@ func (e *Entry) Folder() string { return folderOf(e.Path) }
 type Library struct {
 	Source  string
 	Entries []*Entry // in the order of their paths
-	// Pictures counts the pictures that texts show and that lie beside them.
+	// Pictures counts the pictures that texts show and that are not there.
 	Pictures int
+	// TooLong has the files that texts show or lead to and that are too long for a medium.
+	TooLong []string
 
-	tree   *Tree
-	index  *Index
-	byPath map[string]*Entry
+	tree      *Tree
+	index     *Index
+	byPath    map[string]*Entry
+	files     map[string]*File // that texts show or lead to; nil for what becomes no medium
+	fileBytes int64
 }
 
 // Load reads every file once. A file that cannot be a document, and a tree without any, is an
@@ -39,7 +43,7 @@ func Load(t *Tree, source string) (*Library, error) {
 	if err := CheckSource(source); err != nil {
 		return nil, err
 	}
-	l := &Library{Source: source, tree: t, index: NewIndex(t.Paths()), byPath: map[string]*Entry{}}
+	l := &Library{Source: source, tree: t, index: NewIndex(t.Paths(), t.others), byPath: map[string]*Entry{}, files: map[string]*File{}}
 	var wrong problems
 	total := 0
 	for _, path := range t.Paths() {
@@ -82,8 +86,18 @@ func (l *Library) load(path string) (size int, err error) {
 	if err != nil {
 		return len(data), err
 	}
-	const anyID = "document:00000000-0000-0000-0000-000000000000"
-	text := l.index.Rewrite(path, page.Content, func(string) (string, bool) { return anyID, true })
+	const anyID = "00000000-0000-0000-0000-000000000000"
+	text := l.index.Rewrite(path, page.Content, func(target string) (string, bool) {
+		if IsMarkdown(target) {
+			return "document:" + anyID, true
+		}
+		f, wrong := l.file(target)
+		err = errors.Join(err, wrong)
+		return "media:" + anyID, f != nil
+	})
+	if err != nil {
+		return len(data), err
+	}
 	if len(text.Text) > sheaf.MaxContent {
 		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(text.Text), sheaf.MaxContent)
 	}
@@ -101,10 +115,10 @@ func (l *Library) load(path string) (size int, err error) {
 	return len(data), e.check()
 }
 
-// Content reads a file's text again, with document:<id> in place of links to files whose id is
-// known. whole reports whether all of them were. A file that has changed since it was judged is an
-// error.
-func (l *Library) Content(e *Entry, id func(*Entry) (string, bool)) (text string, whole bool, err error) {
+// Content reads a file's text again, with document:<id> and media:<id> in place of links to files whose
+// id is known. whole reports whether all of them were. A file that has changed since it was judged is
+// an error.
+func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownMedia) (text string, whole bool, err error) {
 	data, err := l.tree.Read(e.Path)
 	if err != nil {
 		return "", false, err
@@ -118,6 +132,15 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool)) (text string
 	}
 	whole = true
 	out := l.index.Rewrite(e.Path, page.Content, func(path string) (string, bool) {
+		if !IsMarkdown(path) {
+			f := l.files[path]
+			if f == nil {
+				return "", false // it stays where it is
+			}
+			known, ok := media.ID(f)
+			whole = whole && ok
+			return "media:" + known, ok
+		}
 		known, ok := id(l.byPath[path])
 		whole = whole && ok
 		return "document:" + known, ok

@@ -62,7 +62,7 @@ func TestContent_OfAChangedFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("two"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.Content(l.Entries[0], nil); err == nil || !strings.Contains(err.Error(), "a.md has changed") {
+	if _, _, err := l.Content(l.Entries[0], nil, nil); err == nil || !strings.Contains(err.Error(), "a.md has changed") {
 		t.Errorf("%v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestCompare_FindsWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := l.Compare(w.documents)
+	plan, err := l.Compare(w.documents, Know(w.media))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func addressed(path string) (string, bool) { return "→" + path, true }
 
 func TestRewrite_FindsTheFile(t *testing.T) {
 	t.Parallel()
-	x := NewIndex(library)
+	x := NewIndex(library, nil)
 	for text, want := range map[string]string{
 		"[a](one.md)":                        "[a](→x/one.md)",
 		"[a](./one.md#part)":                 "[a](→x/one.md#part)",
@@ -67,11 +67,11 @@ func TestRewrite_FindsTheFile(t *testing.T) {
 
 func TestRewrite_CountsPictures(t *testing.T) {
 	t.Parallel()
-	r := NewIndex(library).Rewrite("a.md", "![a](p.png) ![b](https://e.org/p.png) ![[c.png]] [x](p.png) ![d](media:1) `![](n.png)` ![e](/up/e.png)", addressed)
+	r := NewIndex(library, nil).Rewrite("a.md", "![a](p.png) ![b](https://e.org/p.png) ![[c.png]] [x](p.png) ![d](media:1) `![](n.png)` ![e](/up/e.png)", addressed)
 	if r.Pictures != 3 {
 		t.Errorf("%d pictures", r.Pictures)
 	}
-	r = NewIndex(library).Rewrite("a.md", "[a](x/one.md) [b](README.md) [a](x/one)", addressed)
+	r = NewIndex(library, nil).Rewrite("a.md", "[a](x/one.md) [b](README.md) [a](x/one)", addressed)
 	if !slices.Equal(r.Targets, []string{"x/one.md", "README.md"}) {
 		t.Errorf("links to %q", r.Targets)
 	}
@@ -80,7 +80,7 @@ func TestRewrite_CountsPictures(t *testing.T) {
 // A relative link is found again from where it is written, whatever is in the names.
 func TestRelative_LeadsThere(t *testing.T) {
 	t.Parallel()
-	x := NewIndex(library)
+	x := NewIndex(library, nil)
 	for _, from := range library {
 		for _, to := range library {
 			dest := relative(from, to)
@@ -119,7 +119,7 @@ func FuzzRewrite(f *testing.F) {
 		id := string(rune('0' + i))
 		ids[p], paths[id] = id, p
 	}
-	index, x := NewIndex(library), NewExport(paths)
+	index, x := NewIndex(library, nil), NewExport(paths, nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		written := func(text string) string {
 			find := func(l link) (string, string, bool) { return x.find("README.md", l) }

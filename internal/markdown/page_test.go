@@ -65,11 +65,21 @@ func TestParse_RefusesWhatIsNoDocument(t *testing.T) {
 		"---\ntitle: " + strings.Repeat("x", 201) + "\n---\n":        "title has 201 characters",
 		"---\ndescription: " + strings.Repeat("x", 2001) + "\n---\n": "description has 2001",
 		"---\na: " + strings.Repeat("x", 8200) + "\n---\n":           "metadata",
+		"---\n" + namesOfOneForm(9000) + "---\n":                     "metadata",
 	} {
 		if _, err := Parse("a.md", []byte(file)); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%.30q: %v, want %q", file, err, word)
 		}
 	}
+}
+
+// namesOfOneForm are entries of front matter that all get the same name in metadata, but for its number.
+func namesOfOneForm(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(string(rune('一'+i)) + ": \n")
+	}
+	return b.String()
 }
 
 // Front matter that stands for something endless is text.

@@ -19,7 +19,7 @@ func checkPath(path string) error {
 		return fmt.Errorf("the name %q is not UTF-8", path)
 	case strings.ContainsFunc(path, unicode.IsControl) || strings.ContainsRune(path, '\\'):
 		return fmt.Errorf("the name %q has a character that is not taken", path)
-	case path[0] == '/' || len(path) > 1 && path[1] == ':' && isASCIILetter(path[0]):
+	case path[0] == '/' || isDrive(path[:min(len(path), 3)]):
 		return fmt.Errorf("the path %q is absolute", path)
 	}
 	for segment := range strings.SplitSeq(path, "/") {
@@ -28,6 +28,12 @@ func checkPath(path string) error {
 		}
 	}
 	return nil
+}
+
+// isDrive reports whether a path that begins so is on a drive of Windows. A note that is called
+// "Q: why?" is not.
+func isDrive(begins string) bool {
+	return len(begins) > 1 && isASCIILetter(begins[0]) && begins[1] == ':' && (len(begins) == 2 || begins[2] == '/')
 }
 
 func isASCIILetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

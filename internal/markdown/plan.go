@@ -24,16 +24,24 @@ type Change struct {
 // Plan is what an import has to do. What is equal, and what another source brought, is in no part
 // of it.
 type Plan struct {
+	Upload []*File  // by their paths, before all else
 	Create []*Entry // in the order in which they are to be made
 	Update []Change
 	Trash  []Document // of the source, whose files are gone
 	Same   int
 }
 
-// Compare holds a library against the documents of a server. A document keeps the place that
+// Compare holds a library against the documents and media of a server. A document keeps the place that
 // somebody gave it: only its fields and its text follow the file.
-func (l *Library) Compare(have []Document) (Plan, error) {
+func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 	var plan Plan
+	announced := map[string]bool{} // equal files of one name are one medium
+	for _, f := range l.Files() {
+		if _, there := media.ID(f); !there && !announced[f.identity()] {
+			announced[f.identity()] = true
+			plan.Upload = append(plan.Upload, f)
+		}
+	}
 	known, ids := map[string]Document{}, map[*Entry]string{}
 	for _, d := range have {
 		known[d.ExternalID] = d
@@ -49,7 +57,7 @@ func (l *Library) Compare(have []Document) (Plan, error) {
 		if _, there := ids[e]; !there {
 			continue
 		}
-		fields, err := l.differs(e, known[e.ExternalID], ids)
+		fields, err := l.differs(e, known[e.ExternalID], ids, media)
 		if err != nil {
 			return Plan{}, err
 		}
@@ -65,7 +73,7 @@ func (l *Library) Compare(have []Document) (Plan, error) {
 }
 
 // differs names the fields in which a document is not as its file says.
-func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string) (fields []string, err error) {
+func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string, media KnownMedia) (fields []string, err error) {
 	if e.Title != d.Title {
 		fields = append(fields, "title")
 	}
@@ -75,13 +83,13 @@ func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string) (fields [
 	if e.URL != d.URL {
 		fields = append(fields, "url")
 	}
-	if !maps.Equal(e.Metadata, d.Metadata) {
+	if !maps.Equal(l.Metadata(e, media), d.Metadata) {
 		fields = append(fields, "metadata")
 	}
 	text, whole, err := l.Content(e, func(to *Entry) (string, bool) {
 		id, ok := ids[to]
 		return id, ok
-	})
+	}, media)
 	if err != nil {
 		return nil, err
 	}

@@ -14,19 +14,27 @@ import (
 // Index finds the file that a link means.
 type Index struct {
 	files map[string]bool
-	named map[string][]string // by the folded name without its ending: nearest to the root first
+	named map[string][]string // Markdown by the folded name without its ending: nearest to the root first
+	other map[string][]string // what is no Markdown by the folded name, likewise
 }
 
-// NewIndex is made of the paths of a tree.
-func NewIndex(paths []string) *Index {
-	x := &Index{map[string]bool{}, map[string][]string{}}
+// NewIndex is made of the paths of a tree: those of Markdown, and those of all else.
+func NewIndex(paths, others []string) *Index {
+	x := &Index{map[string]bool{}, map[string][]string{}, map[string][]string{}}
 	for _, p := range paths {
 		x.files[p] = true
 		name := fold(stem(p))
 		x.named[name] = append(x.named[name], p)
 	}
-	for _, same := range x.named {
-		slices.SortFunc(same, nearer)
+	for _, p := range others {
+		x.files[p] = true
+		name := fold(path.Base(p))
+		x.other[name] = append(x.other[name], p)
+	}
+	for _, byName := range []map[string][]string{x.named, x.other} {
+		for _, same := range byName {
+			slices.SortFunc(same, nearer)
+		}
 	}
 	return x
 }
@@ -97,20 +105,29 @@ func (x *Index) findWiki(from, dest string) (target, part string, ok bool) {
 	if dest == "" {
 		return "", "", false
 	}
+	whole := dest
 	if IsMarkdown(dest) {
 		dest = dest[:strings.LastIndexByte(dest, '.')]
 	}
+	best := nearest(x.named[fold(stem(dest+".md"))], from, dest, func(p string) string { return strings.TrimSuffix(p, path.Ext(p)) })
+	if best == "" {
+		best = nearest(x.other[fold(path.Base(whole))], from, whole, func(p string) string { return p })
+	}
+	return best, anchor(part), best != ""
+}
+
+// nearest is the first of the paths whose end is what a wiki link says, or one in the same folder.
+func nearest(paths []string, from, dest string, shown func(string) string) (best string) {
 	want := "/" + fold(dest)
-	var best string
-	for _, p := range x.named[fold(stem(dest+".md"))] {
+	for _, p := range paths {
 		here := folderOf(p) == folderOf(from)
-		if strings.HasSuffix("/"+fold(strings.TrimSuffix(p, path.Ext(p))), want) && (best == "" || here) {
+		if strings.HasSuffix("/"+fold(shown(p)), want) && (best == "" || here) {
 			if best = p; here {
 				break
 			}
 		}
 	}
-	return best, anchor(part), best != ""
+	return best
 }
 
 // anchor turns the words of a heading into the address that headings have.
@@ -134,7 +151,7 @@ type Rewritten struct {
 	Text string
 	// Targets are the files that it links to, each once.
 	Targets []string
-	// Pictures counts those that lie beside the texts.
+	// Pictures counts those that lead to no file of the tree, and elsewhere by no address.
 	Pictures int
 }
 
@@ -154,7 +171,8 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 	)
 	for _, l := range findLinks(text) {
 		target, part, ok := find(l)
-		if l.picture && !(ok && l.wiki) {
+		page := IsMarkdown(target)
+		if l.picture && !(ok && (l.wiki || !page)) {
 			if !hasScheme(l.dest) && !strings.HasPrefix(l.dest, "//") && !strings.HasPrefix(l.dest, "#") {
 				out.Pictures++
 			}
@@ -174,7 +192,7 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 		b.WriteString(text[done:l.start])
 		done = l.end
 		if to += encodePart(part); l.wiki {
-			to = "[" + l.text + "](" + to + ")"
+			to = wikiLink(l, page, to)
 		}
 		b.WriteString(to)
 	}
@@ -182,6 +200,20 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 	out.Text = b.String()
 	return out
 }
+
+// wikiLink writes a wiki link as one of Markdown. A page is not shown in the place of a link to it.
+func wikiLink(l link, page bool, to string) string {
+	mark, text := "", l.text
+	if l.picture && !page {
+		mark = "!"
+		if pictureSize.MatchString(text) { // Obsidian's way to say how large it is shown
+			text = l.dest
+		}
+	}
+	return mark + "[" + text + "](" + to + ")"
+}
+
+var pictureSize = regexp.MustCompile(`^[0-9]+(x[0-9]+)?$`)
 
 // relative is the link from one file to another, as exports write it.
 func relative(from, to string) string {

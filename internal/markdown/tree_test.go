@@ -17,8 +17,9 @@ func TestTree_TakesWhatReadersRead(t *testing.T) {
 	t.Parallel()
 	tree := files{"b.md": "", "README.md": "", "a/z.md": "", "a/index.md": "", "a/b/c.markdown": "", "a.md": "", "UP.MD": "",
 		".git/x.md": "", "a/.trash/x.md": "", "__MACOSX/._b.md": "", "pic.png": "", "a/data.json": "", "mdless": "",
+		"Q: why?.md": "",
 	}.tree(t)
-	if want := []string{"README.md", "UP.MD", "a.md", "b.md", "a/index.md", "a/z.md", "a/b/c.markdown"}; !slices.Equal(tree.Paths(), want) {
+	if want := []string{"README.md", "Q: why?.md", "UP.MD", "a.md", "b.md", "a/index.md", "a/z.md", "a/b/c.markdown"}; !slices.Equal(tree.Paths(), want) {
 		t.Errorf("paths %q", tree.Paths())
 	}
 	if tree.Others() != 3 {

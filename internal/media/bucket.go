@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
@@ -182,7 +183,13 @@ func (b *bucket) Remove(ctx context.Context, key Key) error {
 	if err := checkName("a workspace", key.Workspace); err != nil {
 		return err
 	}
-	return failed("remove an object", b.remove(ctx, b.object(key)))
+	asked := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { asked = true }})
+	err := failed("remove an object", b.remove(ctx, b.object(key)))
+	if u, ok := err.(*unavailable); ok {
+		u.underWay = asked
+	}
+	return err
 }
 
 func (b *bucket) remove(ctx context.Context, object string) error {
@@ -209,14 +216,9 @@ func (b *bucket) List(ctx context.Context, workspace string, each func(Key, int6
 
 // Workspaces implements Store.
 func (b *bucket) Workspaces(ctx context.Context, each func(string) error) error {
-	return b.folders(ctx, "content/", "a workspace", each)
-}
-
-// folders calls each with what stands below a prefix as a folder does.
-func (b *bucket) folders(ctx context.Context, prefix, noun string, each func(string) error) error {
-	return b.list(ctx, prefix, false, func(name string, _ int64) error {
+	return b.list(ctx, "content/", false, func(name string, _ int64) error {
 		name, isFolder := strings.CutSuffix(name, "/")
-		if !isFolder || checkName(noun, name) != nil {
+		if !isFolder || checkName("a workspace", name) != nil {
 			return nil
 		}
 		return each(name)

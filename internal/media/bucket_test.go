@@ -3,7 +3,10 @@ package media_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -71,6 +74,74 @@ func TestBucket_AServiceThatIsGoneOrSilent(t *testing.T) {
 	}
 	if !bytes.Equal(read(t, s, key), b) {
 		t.Error("what was stored is not there after a silence")
+	}
+}
+
+// A service that died after it removed the last part of an upload, and before it removed the folder of it, may show that
+// folder: there is no such upload, whatever comes beside it.
+func TestBucket_AnEmptyFolderIsNoUpload(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	s := bucketOf(t, server, 0)
+	b, _ := sample(31, 1000)
+	for _, upload := range []string{"one", "two"} {
+		at, err := s.Append(t.Context(), upload, media.Progress{}, bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Append(t.Context(), upload, at, bytes.NewReader(b)); err != nil { // a second part
+			t.Fatal(err)
+		}
+	}
+	var uploads string // the folder in which the service keeps them
+	err := filepath.WalkDir(server.Objects(), func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() && e.Name() == "one" {
+			uploads = filepath.Dir(path)
+		}
+		return err
+	})
+	if err != nil || uploads == "" {
+		t.Fatalf("the service keeps no uploads: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(uploads, "over"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	if err := s.Uploads(t.Context(), func(name string) error { names = append(names, name); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(names, []string{"one", "two"}) {
+		t.Errorf("there are the uploads %q", names)
+	}
+}
+
+// Whoever died while the parts of a joined upload were removed has left some: joining it again removes them.
+func TestBucket_JoiningAgainRemovesThePartsThatAreLeft(t *testing.T) {
+	t.Parallel()
+	s := s3test.Files(t)
+	b, key := sample(33, 6<<20)
+	first, err := s.Append(t.Context(), "one", media.Progress{}, bytes.NewReader(b[:5<<20]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Append(t.Context(), "one", first, bytes.NewReader(b[5<<20:]))
+	if err == nil {
+		err = s.Join(t.Context(), "one", at, key)
+	}
+	if err == nil { // the second part is there again
+		_, err = s.Append(t.Context(), "one", first, bytes.NewReader(b[5<<20:]))
+	}
+	if err == nil {
+		err = s.Join(t.Context(), "one", at, key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Uploads(t.Context(), func(name string) error { return errors.New(name) }); err != nil {
+		t.Errorf("left of the upload: %v", err)
+	}
+	if !bytes.Equal(read(t, s, key), b) {
+		t.Error("its bytes are others")
 	}
 }
 

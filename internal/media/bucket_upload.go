@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -127,10 +128,10 @@ func (b *bucket) Join(ctx context.Context, upload string, at Progress, key Key) 
 		return err
 	}
 	parts, err := b.parts(ctx, upload, at)
-	if errors.Is(err, ErrNotFound) {
-		return failed("join an upload", b.joined(ctx, key, at.Offset))
-	}
-	if err == nil {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		err = nil // an earlier call has done it, or died while it removed the parts
+	case err == nil:
 		err = b.join(ctx, upload, parts, b.object(key))
 	}
 	if err == nil {
@@ -227,9 +228,18 @@ func (b *bucket) Abandon(ctx context.Context, upload string) error {
 	return failed("remove an upload", err)
 }
 
-// Uploads implements Store.
+// Uploads implements Store. It reads the names of all parts: a service that keeps objects in a file system
+// may show a folder in which nothing is any more, when it died between the two removals.
 func (b *bucket) Uploads(ctx context.Context, each func(string) error) error {
-	return b.folders(ctx, "uploads/", "an upload", each)
+	last := ""
+	return b.list(ctx, "uploads/", true, func(name string, _ int64) error {
+		upload, _, ok := strings.Cut(name, "/")
+		if !ok || upload == last || checkName("an upload", upload) != nil {
+			return nil
+		}
+		last = upload
+		return each(upload)
+	})
 }
 
 func (b *bucket) upload(upload string) string { return b.prefix + "uploads/" + upload + "/" }

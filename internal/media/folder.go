@@ -41,7 +41,7 @@ const (
 const filePerm, folderPerm = 0o600, 0o700
 
 // Folder returns a store of files below path, which must be on one file system and need not exist
-// yet. Only one process at a time may write there.
+// yet. Several processes of one machine may use it, as an import does beside a server.
 func Folder(path string) Store {
 	return &folder{path: path, durable: map[string]bool{}}
 }

@@ -28,6 +28,10 @@ func (f *folder) Append(ctx context.Context, upload string, at Progress, r io.Re
 	if err == nil {
 		err = file.Sync()
 	}
+	if err != nil {
+		// What is beyond at counts for nobody, and on a full disk it would keep the last room there is.
+		err = errors.Join(err, file.Truncate(at.Offset))
+	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return at, failed("write an upload", err)
 	}

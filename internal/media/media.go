@@ -15,8 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
+	"syscall"
 	"time"
+
+	"github.com/minio/minio-go/v7"
 )
 
 // Key is where bytes are: in a workspace, under their hash. Equal bytes of a workspace are kept
@@ -37,6 +41,7 @@ type Store interface {
 	// disk with the names that lead to them, or acknowledged by the bucket. Bytes that are too few,
 	// too many or not those of the key are ErrDiffers, and nothing of them is kept; an error of r
 	// comes back as it is. Bytes that are there already are written again, which mends damaged ones.
+	// Of a reader that is Hashed the caller has taken the hash itself: it is not taken again.
 	Put(ctx context.Context, key Key, size int64, r io.Reader) error
 	// Open returns the bytes, or ErrNotFound.
 	Open(ctx context.Context, key Key) (Content, error)
@@ -90,9 +95,31 @@ func Unavailable(err error) bool {
 	return errors.As(err, &u)
 }
 
+// Full reports whether the store had no room: it can do nothing about that by itself.
+func Full(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return true
+	}
+	var answer minio.ErrorResponse
+	return errors.As(err, &answer) && (fullCodes[answer.Code] || answer.StatusCode == http.StatusInsufficientStorage)
+}
+
+// fullCodes are what services say that have no room, or whose bucket has a bound: there is no code of
+// S3 for it.
+var fullCodes = map[string]bool{"QuotaExceeded": true, "QuotaExceededException": true, "InsufficientCapacity": true,
+	"InsufficientStorage": true, "XMinioStorageFull": true, "XMinioAdminBucketQuotaExceeded": true}
+
+// Over reports whether a call that failed is over: nothing of it happens later. A service that was
+// asked, and did not answer, may still do what it was asked.
+func Over(err error) bool {
+	var u *unavailable
+	return errors.As(err, &u) && !u.underWay
+}
+
 type unavailable struct {
-	act string
-	err error
+	act      string
+	err      error
+	underWay bool // somebody else was asked to do it, and may still do it
 }
 
 func (u *unavailable) Error() string { return u.act + ": " + u.err.Error() }
@@ -104,7 +131,7 @@ func failed(act string, err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrDiffers) {
 		return err
 	}
-	return &unavailable{act, err}
+	return &unavailable{act: act, err: err}
 }
 
 // name is what workspaces and uploads are called: it is a single element of a path, on any system.

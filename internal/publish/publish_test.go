@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -377,6 +378,34 @@ func (w *world) opened(path string) sheaf.Shared {
 	return s
 }
 
+// D112: guesses that are made at once, on whichever node, pass the brake no more often than one after the other, and keep
+// nobody out who is elsewhere.
+func TestPassword_GuessingAtOnce(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		_, path := w.share("document", w.make("documents", fields{"title": "d"}), fields{"password": "open sesame"})
+		var all sync.WaitGroup
+		var slowed, opened atomic.Int64
+		for range 24 {
+			all.Go(func() {
+				switch r := w.do(http.MethodPost, path, "password=guess"); {
+				case r.Response == nil || r.StatusCode == http.StatusSeeOther:
+					opened.Add(1)
+				case r.StatusCode == http.StatusTooManyRequests:
+					slowed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if slowed.Load() != 24-5 || opened.Load() != 0 {
+			w.Errorf("%d of 24 guesses were slowed down, want 19; %d opened it", slowed.Load(), opened.Load())
+		}
+		if _, _, err := w.App.UnlockShare(w.Context(), w.opened(path), "open sesame", "203.0.113.7"); err != nil {
+			w.Errorf("a reader elsewhere: %v", err)
+		}
+	})
+}
+
 // D112: an address asks 120 times a minute, for whatever it asks.
 func TestPage_LimitOfAnAddress(t *testing.T) {
 	t.Parallel()
@@ -478,17 +507,25 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 		hidden := w.make("documents", fields{"title": "CANARY elsewhere", "project_id": q, "content": "CANARY text", "description": "CANARY said"})
 		loose := w.make("documents", fields{"title": "CANARY loose", "content": "CANARY text"})
 		first := w.make("documents", fields{"title": "Shown first", "project_id": p, "content": "To [hidden](document:" + hidden + ") and [loose](document:" + loose + ")."})
-		second := w.make("documents", fields{"title": "Shown second", "project_id": p, "content": "Back to [first](document:" + first + "). words"})
+		upload := func(content string) string {
+			return w.c.POST("/api/v1/media", []byte(content), "Content-Type: application/octet-stream").Want(w.T, 201).Text(w.T, "id")
+		}
+		pixel := onePixel(w)
+		picture, logo, secret, otherLogo := upload(pixel), upload(pixel+"the logo"), upload("CANARY bytes"), upload(pixel+"CANARY")
+		w.c.PATCH("/api/v1/documents/"+loose, fields{"content": "CANARY ![](media:" + secret + ")"}).Want(w.T, 200)
+		look := w.make("brandings", fields{"name": "Shown look", "logo_media_id": logo})
+		otherLook := w.make("brandings", fields{"name": "CANARY look", "footer": "CANARY", "logo_media_id": otherLogo})
+		second := w.make("documents", fields{"title": "Shown second", "project_id": p, "content": "Back to [first](document:" + first + "). words ![](media:" + picture + ")"})
 		trashed := w.make("documents", fields{"title": "CANARY trashed", "project_id": p, "content": "CANARY text words"})
 		folder := w.make("folders", fields{"name": "CANARY folder", "entity_type": "project"})
 		w.c.DELETE("/api/v1/documents/"+trashed).Want(w.T, 204)
 		other, _ := w.share("document", hidden)
-		share, project := w.share("project", p)
+		share, project := w.share("project", p, fields{"branding_id": look})
 		_, document := w.share("document", second)
-		ids := []string{p, q, hidden, loose, first, second, trashed, folder, other, share, string(w.ws.ID), string(w.ws.Owner)}
+		ids := []string{p, q, hidden, loose, first, second, trashed, folder, other, share, picture, logo, secret, otherLogo, look, otherLook, string(w.ws.ID), string(w.ws.Owner)}
 		for root, shown := range map[string][]string{
-			project:  {"", "/" + first, "/" + second, "/search?q=words"},
-			document: {""},
+			project:  {"", "/" + first, "/" + second, "/search?q=words", "/" + second + "/media/" + picture, "/logo?of=" + logo},
+			document: {"", "/" + second + "/media/" + picture},
 		} {
 			want := map[string]bool{}
 			for _, s := range shown {
@@ -496,7 +533,11 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 			}
 			reached := w.walk(root)
 			for _, id := range ids {
-				for _, at := range []string{"/" + id, "/" + id + "/raw", "/media/" + id, "/documents/" + id, "/projects/" + id, "/search?q=" + id} {
+				tries := []string{"/" + id, "/" + id + "/raw", "/media/" + id, "/documents/" + id, "/projects/" + id, "/search?q=" + id, "/logo/" + id}
+				for _, in := range ids {
+					tries = append(tries, "/"+in+"/media/"+id)
+				}
+				for _, at := range tries {
 					if r := w.get(root + at); r.StatusCode == 200 {
 						reached[root+at] = r.body
 					}
@@ -518,6 +559,16 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 			}
 		}
 	})
+}
+
+// onePixel is a picture.
+func onePixel(w *world) string {
+	w.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		w.Fatal(err)
+	}
+	return b.String()
 }
 
 var links = regexp.MustCompile(`(?:href|src|action)="([^"#]+)`)
@@ -576,14 +627,13 @@ func TestPage_Look(t *testing.T) {
 		w.get(path).want(w, 200).lacks(w, "<style", "masthead")
 		standard := sheaf.BrandingID(w.make("brandings", fields{"name": "Default", "footer": "By default"}))
 		owner := app.Caller{Workspace: w.ws.ID, User: w.ws.Owner, Role: sheaf.Owner}
-		if err := w.App.SetDefaultBranding(w.Context(), owner, &standard); err != nil {
+		if err := w.App.SetDefaultBranding(w.Context(), owner, &standard, sheaf.Opt[sheaf.BrandingID]{}); err != nil {
 			w.Fatal(err)
 		}
 		w.get(path).want(w, 200).has(w, "By default")
 	})
 }
 
-// A share shows the logo of its branding, to whoever may see the share and as long as it is that.
 // D103, D112: a text's pictures are reached through the share that shows the text, and no others.
 func TestPage_Media(t *testing.T) {
 	each(t, func(w *world) {
@@ -626,6 +676,7 @@ func TestPage_Media(t *testing.T) {
 	})
 }
 
+// A share shows the logo of its branding, to whoever may see the share and as long as it is that.
 func TestPage_Logo(t *testing.T) {
 	each(t, func(w *world) {
 		var file bytes.Buffer

@@ -126,13 +126,30 @@ func (w *Window) Admit(name string, limit int, now time.Time) Decision {
 // AdmitIn is Admit for a key of a group: a request is admitted when the key and the group both have
 // a slot, and then takes one of each; a refused one takes none.
 func (w *Window) AdmitIn(name string, limit int, in Group, now time.Time) Decision {
-	return w.decide(name, limit, in, now, 0, true)
+	return w.decide(name, limit, in, now, demand{slots: 1, whole: 1, count: true})
+}
+
+// AdmitMore decides on so many slots more for a request that has one already, since it is worth
+// several: it takes all of them, or none. RetryAfter of a refusal says when the request as a whole,
+// its first slot included, would be admitted.
+func (w *Window) AdmitMore(name string, limit, more int, in Group, now time.Time) Decision {
+	return w.AdmitMoreEarly(name, limit, more, in, now, 0)
+}
+
+// AdmitMoreEarly is AdmitMore as AdmitEarly is AdmitIn.
+func (w *Window) AdmitMoreEarly(name string, limit, more int, in Group, now time.Time, early time.Duration) Decision {
+	return w.decide(name, limit, in, now, demand{slots: more, whole: more + 1, early: early, count: true})
+}
+
+// PeekMoreEarly says what AdmitMoreEarly would.
+func (w *Window) PeekMoreEarly(name string, limit, more int, in Group, now time.Time, early time.Duration) Decision {
+	return w.decide(name, limit, in, now, demand{slots: more, whole: more + 1, early: early})
 }
 
 // AdmitEarly is AdmitIn for a caller whose slots another clock frees: one that frees within early
 // counts as free. Then at most limit requests are admitted in 60 seconds less early.
 func (w *Window) AdmitEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
-	return w.decide(name, limit, in, now, early, true)
+	return w.decide(name, limit, in, now, demand{slots: 1, whole: 1, early: early, count: true})
 }
 
 // Peek says what Admit would say of a request now, with Remaining as it is before that request. It
@@ -143,18 +160,26 @@ func (w *Window) Peek(name string, limit int, now time.Time) Decision {
 
 // PeekIn is Peek for a key of a group.
 func (w *Window) PeekIn(name string, limit int, in Group, now time.Time) Decision {
-	return w.decide(name, limit, in, now, 0, false)
+	return w.decide(name, limit, in, now, demand{slots: 1, whole: 1})
 }
 
 // PeekEarly says what AdmitEarly would. A refusal says after how many seconds a slot is free
 // without being early.
 func (w *Window) PeekEarly(name string, limit int, in Group, now time.Time, early time.Duration) Decision {
-	return w.decide(name, limit, in, now, early, false)
+	return w.decide(name, limit, in, now, demand{slots: 1, whole: 1, early: early})
+}
+
+// demand is what a caller asks of a window.
+type demand struct {
+	slots int           // that are to be taken together
+	whole int           // slots that the request needs if it is made again: a refusal waits for these
+	early time.Duration // for so long before it frees, a slot counts as free
+	count bool          // take them, rather than look alone
 }
 
 // decide holds the shards of the key and of the group, so that nobody takes a slot of either
 // meanwhile.
-func (w *Window) decide(name string, limit int, in Group, now time.Time, early time.Duration, count bool) Decision {
+func (w *Window) decide(name string, limit int, in Group, now time.Time, want demand) Decision {
 	if limit <= 0 {
 		return Decision{Admitted: true}
 	}
@@ -166,16 +191,16 @@ func (w *Window) decide(name string, limit int, in Group, now time.Time, early t
 	}
 	w.lock(own, group)
 	defer w.unlock(own, group)
-	d := w.shards[own].peek(name, limit, at, early)
+	d := w.shards[own].peek(name, limit, at, want)
 	if in.Ceiling > 0 {
-		d = d.Within(w.shards[group].peek(in.Name, in.Ceiling, at, early))
+		d = d.Within(w.shards[group].peek(in.Name, in.Ceiling, at, want))
 	}
-	if !d.Admitted || !count {
+	if !d.Admitted || !want.count {
 		return d
 	}
-	d = w.shards[own].count(name, limit, at)
+	d = w.shards[own].count(name, limit, at, want.slots)
 	if in.Ceiling > 0 {
-		d = d.Within(w.shards[group].count(in.Name, in.Ceiling, at))
+		d = d.Within(w.shards[group].count(in.Name, in.Ceiling, at, want.slots))
 	}
 	return d
 }
@@ -246,33 +271,39 @@ func (s *shard) advance(at int64) int64 {
 	return s.now
 }
 
-// peek says whether there is a slot, now or early, and changes nothing.
-func (s *shard) peek(name string, limit int, at int64, early time.Duration) Decision {
+// peek says whether there are the slots, now or early, and changes nothing.
+func (s *shard) peek(name string, limit int, at int64, want demand) Decision {
 	s.advance(at)
 	k := s.find(name)
 	if k == nil {
-		return Decision{Admitted: true, Limit: limit, Remaining: limit}
+		k = new(key)
 	}
 	taken := k.admissions.n
-	if taken >= limit && early > 0 {
-		taken -= k.admissions.until(s.now + int64(early) - s.held)
+	if taken+want.slots > limit && want.early > 0 {
+		taken -= k.admissions.until(s.now + int64(want.early) - s.held)
 	}
-	d := s.decision(k, limit, at, taken < limit)
-	if !d.Admitted {
-		d.RetryAfter = d.Reset
+	d := s.decision(k, limit, at, taken+want.slots <= limit)
+	if d.Admitted {
+		return d
+	}
+	d.RetryAfter = s.wait(k, limit-want.whole, at)
+	if d.Remaining == 0 {
+		d.Reset = d.RetryAfter
 	}
 	return d
 }
 
-// count takes a slot, which there must be.
-func (s *shard) count(name string, limit int, at int64) Decision {
+// count takes so many slots, which there must be.
+func (s *shard) count(name string, limit int, at int64, slots int) Decision {
 	clamped := s.advance(at)
 	s.forget(2)
 	k := s.find(name)
 	if k == nil {
 		k = s.insert(name)
 	}
-	k.admissions.push(clamped, limit)
+	for range slots {
+		k.admissions.push(clamped, limit)
+	}
 	s.idle.moveToBack(k)
 	return s.decision(k, limit, at, true)
 }
@@ -313,10 +344,19 @@ func (s *shard) forget(most int) {
 func (s *shard) decision(k *key, limit int, at int64, admitted bool) Decision {
 	d := Decision{Admitted: admitted, Limit: limit, Remaining: max(limit-k.admissions.n, 0)}
 	if d.Remaining == 0 {
-		// After a plan has shrunk there may be more admissions than the limit: all but limit-1 have
-		// to expire.
-		frees := k.admissions.at(k.admissions.n-limit) + s.held
-		d.Reset = int((frees - at + second - 1) / second)
+		d.Reset = s.wait(k, limit-1, at)
 	}
 	return d
+}
+
+// wait returns the seconds until the key has no more admissions than that. After a plan has shrunk
+// there may be more of them than the limit: those have to expire too. For a request that is worth
+// more than the limit it is as long as for one that takes all of it.
+func (s *shard) wait(k *key, most int, at int64) int {
+	last := min(k.admissions.n-most, k.admissions.n) - 1 // the last that must expire
+	if last < 0 {
+		return 1
+	}
+	frees := k.admissions.at(last) + s.held
+	return int((frees - at + second - 1) / second)
 }

@@ -59,7 +59,7 @@ const (
 // Config is what a Limiter needs.
 type Config struct {
 	// URL is the address of Redis: redis://[user:password@]host[:port][/database], or rediss:// for
-	// TLS.
+	// TLS. With Sentinel: see sentinel.go.
 	URL string
 	// NodeID tells this process from all others that use the same Redis.
 	NodeID string
@@ -101,7 +101,7 @@ type Limiter struct {
 
 // New returns a Limiter, whose Run keeps it going. The error is for the person who gave the URL.
 // That Redis cannot be reached is none: the Limiter then begins degraded. It blocks for at most
-// half a second.
+// half a second, and for a quarter more for each Sentinel that does not answer.
 func New(c Config) (*Limiter, error) { return newLimiter(c, time.Minute, budget) }
 
 func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
@@ -124,79 +124,120 @@ func newLimiter(c Config, window, budget time.Duration) (*Limiter, error) {
 // not, for 250 ms, and not at all until Run has reached it again. A client that goes away does not
 // end the wait, since that would look like a lost Redis.
 func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	if limit <= 0 {
+	return l.admit(question{key, limit, 0, in}, now)
+}
+
+// AdmitMore decides on so many slots more for a request that was admitted and is worth several, all
+// of them or none, as ratewindow's AdmitMore does.
+func (l *Limiter) AdmitMore(_ context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	return l.admit(question{key, limit, more, in}, now)
+}
+
+// question is what a request wants.
+type question struct {
+	key   string
+	limit int
+	more  int // slots beside the one that it has; 0: it has none, and wants one
+	in    ratewindow.Group
+}
+
+// slots is how many are to be taken together.
+func (q question) slots() int { return max(q.more, 1) }
+
+// whole is how many the request needs if it is made again.
+func (q question) whole() int { return q.more + 1 }
+
+// of decides by a window. One that is asked early counts a slot as free that soon will be.
+func (q question) of(w *ratewindow.Window, now time.Time, early time.Duration) ratewindow.Decision {
+	if q.more > 0 {
+		return w.AdmitMoreEarly(q.key, q.limit, q.more, q.in, now, early)
+	}
+	return w.AdmitEarly(q.key, q.limit, q.in, now, early)
+}
+
+// peek says what of would, and takes nothing.
+func (q question) peek(w *ratewindow.Window, now time.Time, early time.Duration) ratewindow.Decision {
+	if q.more > 0 {
+		return w.PeekMoreEarly(q.key, q.limit, q.more, q.in, now, early)
+	}
+	return w.PeekEarly(q.key, q.limit, q.in, now, early)
+}
+
+func (l *Limiter) admit(q question, now time.Time) ratewindow.Decision {
+	if q.limit <= 0 {
 		return ratewindow.Decision{Admitted: true}
 	}
 	server := l.server.Load()
 	if server == nil {
-		return l.admitAlone(key, limit, in, now)
+		return l.admitAlone(q, now)
 	}
 	if l.sharing(now) {
-		return l.admitSharing(server, key, limit, in, now)
+		return l.admitSharing(server, q, now)
 	}
 	// The local window hears of an admission later than Redis made it, by as long as the answer
 	// took: to the instant it would refuse what is right. A request that it refuses even so, Redis
 	// would refuse too, or has lost its data.
 	early := l.window / 120
-	if d := l.local.PeekEarly(key, limit, in, now, early); !d.Admitted {
+	if d := q.peek(l.local, now, early); !d.Admitted {
 		return d
 	}
-	a, err := server.ask(key, limit, in)
+	a, err := server.ask(q)
 	if err != nil {
 		l.lose(server, err)
-		return l.admitAlone(key, limit, in, l.Now())
+		return l.admitAlone(q, l.Now())
 	}
 	if a.admitted {
-		if d := l.local.AdmitEarly(key, limit, in, l.Now(), early); !d.Admitted {
+		if d := q.of(l.local, l.Now(), early); !d.Admitted {
 			return d // others took the last slots since it was peeked at
 		}
 	}
-	return a.decision(limit, in)
+	return a.decision(q)
 }
 
 // admitSharing decides by this node's share of the limits, and then by Redis.
-func (l *Limiter) admitSharing(server *server, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	d := l.admitAlone(key, limit, in, now)
+func (l *Limiter) admitSharing(server *server, q question, now time.Time) ratewindow.Decision {
+	d := l.admitAlone(q, now)
 	if !d.Admitted {
 		return d
 	}
-	a, err := server.ask(key, limit, in)
+	a, err := server.ask(q)
 	switch {
 	case err != nil:
 		l.lose(server, err)
 		return d
 	case !a.admitted:
-		return a.decision(limit, in)
+		return a.decision(q)
 	}
-	return d.Within(a.decision(limit, in))
+	return d.Within(a.decision(q))
 }
 
 // decision says of a request what ratewindow would.
-func (a admission) decision(limit int, in ratewindow.Group) ratewindow.Decision {
-	d := a.key.decision(a.admitted, limit)
-	if in.Ceiling > 0 {
-		d = d.Within(a.group.decision(a.admitted, in.Ceiling))
+func (a admission) decision(q question) ratewindow.Decision {
+	d := a.key.decision(a.admitted, q.limit, q.slots())
+	if q.in.Ceiling > 0 {
+		d = d.Within(a.group.decision(a.admitted, q.in.Ceiling, q.slots()))
 	}
 	return d
 }
 
-// decision says of one window what ratewindow would, and rounds as it does. A window that has slots
-// left did not refuse the request: another one did.
-func (f fill) decision(admitted bool, limit int) ratewindow.Decision {
-	d := ratewindow.Decision{Admitted: admitted || f.count < limit, Limit: limit, Remaining: max(limit-f.count, 0)}
+// decision says of one window what ratewindow would, and rounds as it does. A window that has the
+// slots left did not refuse the request: another one did.
+func (f fill) decision(admitted bool, limit, slots int) ratewindow.Decision {
+	d := ratewindow.Decision{Admitted: admitted || f.count+slots <= limit, Limit: limit, Remaining: max(limit-f.count, 0)}
+	wait := int((f.wait + time.Second - 1) / time.Second)
 	if d.Remaining == 0 {
-		d.Reset = int((f.wait + time.Second - 1) / time.Second)
+		d.Reset = wait
 	}
 	if !d.Admitted {
-		d.RetryAfter = d.Reset
+		d.RetryAfter = max(wait, 1)
 	}
 	return d
 }
 
 // admitAlone decides without Redis, within this node's share of the limits.
-func (l *Limiter) admitAlone(key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	limit, in = l.share(limit, in)
-	return l.local.AdmitIn(key, limit, in, now)
+func (l *Limiter) admitAlone(q question, now time.Time) ratewindow.Decision {
+	q.limit, q.in = l.share(q.limit, q.in)
+	return q.of(l.local, now, 0)
 }
 
 // share is what this node may admit without knowing of the others.

@@ -34,17 +34,17 @@ func dialed(t *testing.T, at *redistest.Server) *server {
 }
 
 // ask runs the script for one request on another clock.
-func ask(t rapid.TB, conn redis.Conn, s *server, script *redis.Script, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+func ask(t rapid.TB, conn redis.Conn, s *server, script *redis.Script, q question, now time.Time) ratewindow.Decision {
 	t.Helper()
-	args := []any{1, key, s.held, s.life(), limit, now.UnixMicro()}
-	if in.Ceiling > 0 {
-		args = []any{2, key, in.Name, s.held, s.life(), limit, in.Ceiling, now.UnixMicro()}
+	args := []any{1, q.key, s.held, s.life(), q.slots(), q.whole(), q.limit, now.UnixMicro()}
+	if q.in.Ceiling > 0 {
+		args = []any{2, q.key, q.in.Name, s.held, s.life(), q.slots(), q.whole(), q.limit, q.in.Ceiling, now.UnixMicro()}
 	}
 	r, err := redis.Int64s(script.Do(conn, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newAdmission(r).decision(limit, in)
+	return newAdmission(r).decision(q)
 }
 
 // testClock takes the time from the last argument.
@@ -72,8 +72,9 @@ func TestScript_AgreesWithTheLocalWindow(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "change") == 0 {
 				limit = limits.Draw(t, "limit")
 			}
-			if got, want := ask(t, conn, s, script, key, limit, in, now), w.AdmitIn(key, limit, in, now); got != want {
-				t.Fatalf("got %+v, want %+v", got, want)
+			q := question{key, limit, rapid.SampledFrom([]int{0, 0, 0, 1, 2, 9}).Draw(t, "more"), in}
+			if got, want := ask(t, conn, s, script, q, now), q.of(w, now, 0); got != want {
+				t.Fatalf("%+v: got %+v, want %+v", q, got, want)
 			}
 			for _, name := range []string{key, in.Name} {
 				if n, err := redis.Int(conn.Do("LLEN", name)); err != nil || n > 33 {
@@ -91,13 +92,13 @@ func TestScript_AClockSetBackAdmitsNoMoreAndLocksOutForAMinuteAtMost(t *testing.
 	script := redis.NewScript(-1, testClock+luaAdmit)
 	start := time.UnixMicro(time.Now().UnixMicro())
 	for i := range 3 {
-		ask(t, conn, s, script, "k", 3, none, start.Add(time.Duration(i)*time.Second))
+		ask(t, conn, s, script, question{"k", 3, 0, none}, start.Add(time.Duration(i)*time.Second))
 	}
 	back := start.Add(-time.Hour)
-	if d := ask(t, conn, s, script, "k", 3, none, back); d.Admitted || d.RetryAfter != 61 {
+	if d := ask(t, conn, s, script, question{"k", 3, 0, none}, back); d.Admitted || d.RetryAfter != 61 {
 		t.Errorf("got %+v, want a refusal for 61 seconds", d)
 	}
-	if d := ask(t, conn, s, script, "k", 3, none, back.Add(61*time.Second)); !d.Admitted {
+	if d := ask(t, conn, s, script, question{"k", 3, 0, none}, back.Add(61*time.Second)); !d.Admitted {
 		t.Errorf("got %+v, want an admission", d)
 	}
 }

@@ -1,7 +1,6 @@
 package redislimit
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -37,12 +36,19 @@ type call struct {
 	lead chan bool // false: the call was served; true: it is to serve
 }
 
-// dial opens a connection within about the budget, which then bounds every exchange on it.
+// dial opens a connection within about the budget, or that for each Sentinel, which then bounds
+// every exchange on it.
 func dial(address string, budget time.Duration) (*pipe, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), budget)
-	defer cancel()
-	conn, err := redis.DialURLContext(ctx, address, redis.DialConnectTimeout(budget), redis.DialTLSHandshakeTimeout(budget),
-		redis.DialReadTimeout(budget), redis.DialWriteTimeout(budget))
+	s, err := parseSentinels(address)
+	if err != nil {
+		return nil, err
+	}
+	var conn redis.Conn
+	if s != nil {
+		conn, err = s.dialMaster(budget)
+	} else {
+		conn, err = dialURL(address, budget)
+	}
 	if err != nil {
 		return nil, err
 	}

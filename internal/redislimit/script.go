@@ -15,10 +15,11 @@ local now = time[1] * 1000000 + time[2]
 `
 
 // luaAdmit decides on one request: KEYS are its key and, if it has one, its group; ARGV is how long
-// an admission holds its slot in microseconds, the keys' life in milliseconds, and the limit of
-// each. It returns whether it was admitted by all of them, which is when it takes a slot of each;
-// then, for each, how many admissions there are with it and after how many microseconds one more
-// slot frees (0 while some are free).
+// an admission holds its slot in microseconds, the keys' life in milliseconds, how many slots it
+// takes together, how many it needs if it is refused and made again, and the limit of each. It
+// returns whether it was admitted by all of them, which is when it takes the slots of each; then, for
+// each, how many admissions there are with it and after how many microseconds one more slot frees, or
+// of a refused one all that it needs (0 while they are free).
 //
 // Times that lie ahead of the clock, which then was set back, count as of now: their slots are held
 // for longer than a minute, but not until the clock has caught up.
@@ -26,7 +27,7 @@ local now = time[1] * 1000000 + time[2]
 // The expired ones are counted by doubling steps, then halving ones: nothing in the common case
 // that the oldest is alive, and some twenty looks when five hundred expire at once.
 const luaAdmit = `
-local held = tonumber(ARGV[1])
+local held, slots, whole = tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local function text(at) return string.format('%.0f', at) end
 local function slide(key)
 	local n = redis.call('LLEN', key)
@@ -52,16 +53,18 @@ end
 local counts, admitted = {}, 1
 for i, key in ipairs(KEYS) do
 	counts[i] = slide(key)
-	if counts[i] >= tonumber(ARGV[2 + i]) then admitted = 0 end
+	if counts[i] + slots > tonumber(ARGV[4 + i]) then admitted = 0 end
 end
 local reply = {admitted}
 for i, key in ipairs(KEYS) do
-	local n, limit, wait = counts[i] + admitted, tonumber(ARGV[2 + i]), 0
+	local n, limit, wait, need = counts[i], tonumber(ARGV[4 + i]), 0, whole
 	if admitted == 1 then
-		redis.call('RPUSH', key, text(now))
+		for _ = 1, slots do redis.call('RPUSH', key, text(now)) end
 		redis.call('PEXPIRE', key, ARGV[2])
+		n, need = n + slots, 1
 	end
-	if n >= limit then wait = redis.call('LINDEX', key, n - limit) + held - now end
+	local last = math.min(n + need - limit, n)
+	if last > 0 then wait = redis.call('LINDEX', key, last - 1) + held - now end
 	reply[#reply + 1] = n
 	reply[#reply + 1] = wait
 end

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"sheaf.dev/internal/ratewindow"
 )
 
 // keyPrefix and nodesKey are all that is written to Redis, which may serve others too.
@@ -34,7 +32,7 @@ type admission struct {
 // fill is the state of one window.
 type fill struct {
 	count int
-	wait  time.Duration // until one more slot frees, 0 while some are free
+	wait  time.Duration // until one more slot frees, of a refused request until all that it needs do; 0 while they are free
 }
 
 // beat is what Redis says of the nodes.
@@ -57,7 +55,15 @@ func (s *server) close() { s.pipe.close() }
 
 // checkURL says what is wrong with an address, without repeating it: it may hold a password.
 func checkURL(address string) error {
-	const want = "want redis://host:6379, redis://user:password@host:6379/0, or rediss:// for TLS"
+	if s, err := parseSentinels(address); s != nil || err != nil {
+		return err
+	}
+	return checkRedis(address)
+}
+
+// checkRedis is checkURL for the address of a Redis.
+func checkRedis(address string) error {
+	const want = "want redis://host:6379, redis://user:password@host:6379/0, rediss:// for TLS, or redis-sentinel:// for Sentinels"
 	u, err := url.Parse(address)
 	if err != nil {
 		return errors.New("the address of Redis is no URL: " + want)
@@ -77,13 +83,13 @@ func checkURL(address string) error {
 }
 
 // ask has Redis decide on a request, and count it if it is admitted.
-func (s *server) ask(key string, limit int, in ratewindow.Group) (admission, error) {
-	args := []any{1, keyPrefix + key, s.held, s.life(), limit}
-	if in.Ceiling > 0 {
-		args = []any{2, keyPrefix + key, keyPrefix + in.Name, s.held, s.life(), limit, in.Ceiling}
+func (s *server) ask(q question) (admission, error) {
+	args := []any{1, keyPrefix + q.key, s.held, s.life(), q.slots(), q.whole(), q.limit}
+	if q.in.Ceiling > 0 {
+		args = []any{2, keyPrefix + q.key, keyPrefix + q.in.Name, s.held, s.life(), q.slots(), q.whole(), q.limit, q.in.Ceiling}
 	}
 	r, err := s.pipe.run(admitScript, args...)
-	if err == nil && len(r) != len(args)-2 {
+	if err == nil && len(r) != len(args)-4 {
 		err = fmt.Errorf("%d values in the reply", len(r))
 	}
 	if err != nil {

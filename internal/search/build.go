@@ -16,7 +16,7 @@ const manyBuilt = 2000
 // tidy gives back the memory that building took. A server that has nothing else to do would keep it
 // for minutes: without work nothing is collected.
 func (x *Index) tidy() {
-	x.grams = nil
+	x.sealing = nil
 	if x.built >= manyBuilt {
 		debug.FreeOSMemory()
 		x.built = 0

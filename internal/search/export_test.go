@@ -2,14 +2,18 @@ package search
 
 import (
 	"context"
+	"os"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/tenanttest"
 	"sheaf.dev/internal/store/engine"
 )
 
-// Small makes chunks and shares so small that a test of few records has many of them.
-func (x *Index) Small(room int64, pairs int) { x.room, x.pairs = room, pairs }
+// Small makes chunks and shares so small that a test of few records has many of them, and asks terms
+// from few candidates on.
+func (x *Index) Small(room int64, pairs int) { x.room, x.pairs, x.termsFrom = room, pairs, 2 }
 
 // Snippet is snippet.
 func Snippet(words []string, texts ...string) (string, [][2]int) {
@@ -62,3 +66,63 @@ func NewGrams() func(place int, text []byte) { return new(gramSets).add }
 
 // Lag is for how long the index has lacked what it lacks for longest.
 func (x *Index) Lag() time.Duration { return x.figures.lag(x.Now()) }
+
+// Sound reports whether the index is the file in the folder and has so many records.
+func (x *Index) Sound(ctx context.Context, records int64) bool {
+	x.using.RLock()
+	defer x.using.RUnlock()
+	now, err := os.Stat(x.path())
+	if err != nil || !x.opened.Load() || !os.SameFile(now, x.file) {
+		return false
+	}
+	n, err := x.Count(ctx, `SELECT COUNT(*) FROM search_texts`)
+	return err == nil && n == records
+}
+
+// FoldLetters is Fold, made letter by letter.
+func FoldLetters(s string) string {
+	var b strings.Builder
+	if s != "" {
+		eachLetter(s, func(_, _ int, folded string) bool {
+			b.WriteString(folded)
+			return true
+		})
+	}
+	return b.String()
+}
+
+// Record opens the index so that it tells each statement that it asks, and its arguments.
+func (x *Index) Record(ctx context.Context, asked func(sql string, rows [][]any)) error {
+	err := x.Open(ctx)
+	if err == nil {
+		x.engine = tenanttest.Record(x.engine, asked)
+	}
+	return err
+}
+
+// ForgetGone has the spaces of workspaces leave that are no longer there.
+func (x *Index) ForgetGone(ctx context.Context) error { return x.forgetGone(ctx) }
+
+// WithoutTerms asks no terms until Small is called.
+func (x *Index) WithoutTerms() { x.termsFrom = chunkPlaces + 1 }
+
+// IsTerm is isTerm.
+func IsTerm(word string) bool { return isTerm(word) }
+
+// TermsOf makes a chunk of folded texts, and returns which of them the terms say have the word, and of
+// which some term is not listed.
+func TermsOf(texts []string, word string) (having, unlisted []bool) {
+	terms, found := newTermSets(), set{}
+	for i, text := range texts {
+		terms.add(i, []byte(text))
+	}
+	terms.pages(func(names string, sets []byte) {
+		if !addTerms(&found, []byte(word), []byte(names), sets) {
+			panic("a page of terms is not as it was written")
+		}
+	})
+	for i := range texts {
+		having, unlisted = append(having, found.has(i)), append(unlisted, terms.unlisted.has(i))
+	}
+	return having, unlisted
+}

@@ -129,7 +129,7 @@ func setOf(ids []id) map[id]struct{} {
 // has reports whether a record of that kind and parent lies there.
 func (w *where) has(kind int64, parent id) bool {
 	document := kinds[kind] == sheaf.SearchDocument
-	if w.project != nil && !(document && parent == *w.project) {
+	if w.project != nil && !(document && parent == *w.project && parent != (id{})) { // which stands for no project
 		return false
 	}
 	if w.folders == nil {
@@ -158,14 +158,14 @@ func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wan
 		list = append(list, named{t, sheaf.FormatUUID(at)})
 	}
 	for group := range slices.Chunk(list, groupRecords) {
-		if err := v.ctx.Err(); err != nil {
-			return sheaf.UnavailableError(err)
-		}
 		records, err := readGroup(r, v.ws, group, (*named).what)
 		if err != nil {
 			return err
 		}
 		for i := range records {
+			if err := v.ctx.Err(); err != nil { // each may have a mebibyte to fold
+				return sheaf.UnavailableError(err)
+			}
 			if h, _, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
 				found.add(h)
 			}
@@ -196,14 +196,14 @@ func (v *View) look(f *store.Findable) (h hit, folded record, ok bool) {
 // the index wrong, that would show here, and never to the caller.
 func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, err error) {
 	for group := range slices.Chunk(page, groupRecords) {
-		if err := v.ctx.Err(); err != nil {
-			return nil, sheaf.UnavailableError(err)
-		}
 		records, err := readGroup(r, v.ws, group, func(h *hit) (sheaf.SearchType, string) { return kinds[h.kind], sheaf.FormatUUID(h.id) })
 		if err != nil {
 			return nil, err
 		}
 		for _, h := range group {
+			if err := v.ctx.Err(); err != nil {
+				return nil, sheaf.UnavailableError(err)
+			}
 			i := slices.IndexFunc(records, func(f store.Findable) bool { return idOf(f.ID) == h.id })
 			if i < 0 {
 				v.index.Log.Error("the index of search names what is not there: run sheaf reindex", "workspace_id", v.ws, "id", sheaf.FormatUUID(h.id))

@@ -18,18 +18,67 @@ import (
 
 // Fold returns s as search sees it: without regard to case, to how accents are composed and to the
 // width of a character (as store.Fold, and width), with one space for each run of white space.
+//
+// It is what the letters of s are folded to, one after the other. Those that no table knows are folded
+// many at once, with the few others between them: each by itself, a mebibyte of them took seconds.
 func Fold(s string) string {
 	if plain(s) {
 		return foldPlain(s)
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	eachLetter(s, func(_, _ int, folded string) bool {
-		b.WriteString(folded)
-		return true
-	})
+	hard, easy := -1, 0 // where letters begin that are folded at once, and how many known ones are their last
+	for at := 0; at < len(s); {
+		n, folded, known := nextLetter(s[at:])
+		at += n
+		switch {
+		case hard < 0 && known:
+			b.WriteString(folded)
+		case hard < 0:
+			hard, easy = at-n, 0
+		case !known:
+			easy = 0
+		default:
+			if easy++; easy == easyMost {
+				b.WriteString(store.Fold(spaced(s[hard:at])))
+				hard = -1
+			}
+		}
+	}
+	if hard >= 0 {
+		b.WriteString(store.Fold(spaced(s[hard:])))
+	}
 	return b.String()
 }
+
+// easyMost is after how many letters that the tables know the others are folded.
+const easyMost = 64
+
+// spaced returns s with one space for each run of white space, and all else in its ordinary width.
+func spaced(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	separated := false // the one before was a space
+	for _, r := range s {
+		if sheaf.SeparatesWords(r) {
+			if !separated {
+				b.WriteByte(' ')
+			}
+			separated = true
+			continue
+		}
+		separated = false
+		if r < firstWide {
+			b.WriteRune(r)
+		} else {
+			b.WriteRune(widthOf(r))
+		}
+	}
+	return b.String()
+}
+
+// firstWide is from which character on some have another width than the ordinary one.
+const firstWide = 0x2000
 
 // plain reports whether every byte is ASCII.
 func plain(s string) bool {
@@ -79,8 +128,17 @@ func eachLetter(s string, each func(start, end int, folded string) bool) {
 
 // letter returns the length of the first letter of s, and what it is folded to.
 func letter(s string) (length int, folded string) {
+	length, folded, known := nextLetter(s)
+	if !known {
+		folded = foldLetter(s[:length])
+	}
+	return length, folded
+}
+
+// nextLetter is letter, and leaves those that no table knows to be folded.
+func nextLetter(s string) (length int, folded string, known bool) {
 	if c := s[0]; c > ' ' && c < 0x7F && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		return 1, foldedASCII[c] // as most are
+		return 1, foldedASCII[c], true // as most are
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	if sheaf.SeparatesWords(r) {
@@ -91,8 +149,9 @@ func letter(s string) (length int, folded string) {
 			}
 			size += n
 		}
-		return size, " "
+		return size, " ", true
 	}
+	one := size
 	for size < len(s) {
 		next, n := utf8.DecodeRuneInString(s[size:])
 		if begins(next) {
@@ -100,16 +159,22 @@ func letter(s string) (length int, folded string) {
 		}
 		size += n
 	}
-	if size == utf8.RuneLen(r) {
-		return size, foldRune(r)
+	switch {
+	case size > one:
+		return size, "", false
+	case r < knownRunes:
+		return size, foldedRunes()[r], true
+	case 0x3400 <= r && r < 0xA000, 0xAC00 <= r && r <= 0xD7A3:
+		return size, s[:size], true // ideographs and syllables of Hangul are never anything else
 	}
-	return size, foldLetter(s[:size])
+	return size, "", false
 }
 
 // begins reports whether a letter begins with r, whatever stands before it: whether it never joins
 // the character before it.
 func begins(r rune) bool {
-	if r < 0x300 || 0x3400 <= r && r < 0xA000 {
+	switch { // as most are: the signs of Kana that are joined are 0x3099 and 0x309A
+	case r < 0x300, 0x3041 <= r && r < 0x3099, 0x309B <= r && r < 0xA000, 0xAC00 <= r && r <= 0xD7A3:
 		return true
 	}
 	var b [utf8.UTFMax]byte
@@ -135,8 +200,8 @@ var foldedASCII = func() (table [utf8.RuneSelf]string) {
 	return table
 }()
 
-// knownRunes is up to which character the table of folds reaches: the alphabets.
-const knownRunes = 0x3000
+// knownRunes is up to which character the table of folds reaches: the alphabets, and Kana.
+const knownRunes = 0x3400
 
 // foldedRunes has what each of the first characters is folded to.
 var foldedRunes = sync.OnceValue(func() *[knownRunes]string {
@@ -146,14 +211,3 @@ var foldedRunes = sync.OnceValue(func() *[knownRunes]string {
 	}
 	return &table
 })
-
-// foldRune is foldLetter of a single character. Ideographs are never anything else.
-func foldRune(r rune) string {
-	switch {
-	case r < knownRunes:
-		return foldedRunes()[r]
-	case 0x3400 <= r && r < 0xA000:
-		return string(r)
-	}
-	return foldLetter(string(r))
-}

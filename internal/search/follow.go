@@ -26,9 +26,11 @@ const (
 	// that does not follow looks whether it is its turn.
 	lookEvery = time.Second
 	// gatherFor is a pause between two passes, in which writes gather to one batch: what a batch costs
-	// hardly depends on its size, and is paid for each workspace that writes. A search does not wait
-	// for it: what the index lacks it reads from the store.
-	gatherFor = 500 * time.Millisecond
+	// hardly depends on its size, and is paid for each workspace that writes. After a pass that took
+	// long, because many write or the machine is busy, the pause is twice as long as the pass, up to
+	// gatherMost. A search does not wait for it: what the index lacks it reads from the store.
+	gatherFor  = 500 * time.Millisecond
+	gatherMost = time.Second
 	// forgetEvery is after how many looks workspaces are looked for that are no longer there.
 	forgetEvery = 60
 	// batchChanges, batchBytes and groupRecords bound a batch: how many events it takes in, about
@@ -46,7 +48,10 @@ func (x *Index) Run(ctx context.Context) error {
 	for {
 		err := x.Open(ctx)
 		if err == nil {
-			err = x.engine.Alone(ctx, "search", x.follow)
+			err = x.notice(x.engine.Alone(ctx, "search", x.follow))
+		}
+		if errors.Is(err, errReplace) {
+			err = x.replace(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			x.Log.Warn("could not follow the log for the index of search", "error", err)
@@ -61,14 +66,26 @@ func (x *Index) Run(ctx context.Context) error {
 
 // CatchUp takes in everything that there is now, unless another node or process follows: then it
 // returns at once. Nothing may follow on this index meanwhile.
-func (x *Index) CatchUp(ctx context.Context) error {
-	if err := x.Open(ctx); err != nil {
-		return err
+func (x *Index) CatchUp(ctx context.Context) (err error) {
+	// A file that proves to be damaged on the way is replaced, and filled the next time.
+	for range 3 {
+		if err = x.Open(ctx); err != nil {
+			return err
+		}
+		err = x.notice(x.engine.Alone(ctx, "search", x.catchUp))
+		if errors.Is(err, errReplace) {
+			err = x.replace(ctx)
+		} else if !x.suspect.Load() {
+			return err
+		}
 	}
-	return x.engine.Alone(ctx, "search", x.catchUp)
+	return err
 }
 
 func (x *Index) catchUp(ctx context.Context) error {
+	if x.lost(ctx) {
+		return errReplace
+	}
 	defer x.begin()()
 	todo, err := x.todo(ctx, true)
 	if err != nil {
@@ -107,7 +124,7 @@ func (x *Index) begin() (end func()) {
 	x.known = map[sheaf.WorkspaceID]int64{}
 	x.built = manyBuilt // the first look at every log is as much
 	return func() {
-		x.known, x.grams = nil, nil
+		x.known, x.sealing = nil, nil
 		x.figures.stopFollowing()
 	}
 }
@@ -120,6 +137,10 @@ func (x *Index) follow(ctx context.Context) error {
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for n := 0; ; n++ {
+		if x.lost(ctx) {
+			return errReplace
+		}
+		began := x.Now()
 		todo, err := x.todo(ctx, true)
 		if err == nil {
 			err = x.pass(ctx, todo)
@@ -131,7 +152,7 @@ func (x *Index) follow(ctx context.Context) error {
 			return err
 		}
 		for looked := false; !looked; {
-			rest.Reset(gatherFor)
+			rest.Reset(min(max(gatherFor, 2*x.Now().Sub(began)), gatherMost))
 			select {
 			case <-ctx.Done():
 				return nil
@@ -143,6 +164,7 @@ func (x *Index) follow(ctx context.Context) error {
 			case <-look.C:
 				looked = true
 			case <-x.noted.some:
+				began = x.Now()
 				if todo, err = x.todo(ctx, false); err == nil {
 					err = x.pass(ctx, todo)
 				}
@@ -185,7 +207,7 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 		busy := false
 		for _, ws := range slices.Collect(maps.Keys(todo)) {
 			more, err := x.step(ctx, ws)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+			if x.notice(err); err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
 				x.Log.Warn("could not take changes into the index of search", "workspace_id", ws, "error", err)
 			}
 			if busy = busy || more; !more || err != nil {
@@ -354,7 +376,7 @@ type batch struct {
 	kind, upTo int64 // of a batch that builds: where the next begins
 }
 
-// advance takes a batch of changes into the space. Where there is none, it does what can wait:
+// advance takes a batch of changes into the space. Where no more follow, it does what can wait:
 // sealing a chunk, or gathering one. It reports whether there is more to do.
 func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (more bool, err error) {
 	b, err := x.changes(ctx, ws, s.cursor)
@@ -365,8 +387,9 @@ func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (mo
 		x.figures.fellBehind(ws, b.oldest)
 		after := *s
 		after.cursor, after.mark = b.cursor, b.mark
-		err := x.take(ctx, s, after, b)
-		return true, err
+		if err := x.take(ctx, s, after, b); err != nil || b.more {
+			return true, err
+		}
 	}
 	if did, err := x.seal(ctx, s); did || err != nil {
 		return did, err
@@ -440,44 +463,4 @@ func (b *batch) fold(found []store.Findable) {
 			b.records = append(b.records, newRecord(&found[i]))
 		}
 	}
-}
-
-// readGroups reads the records that a list names, a group at a time, until it is enough text for a
-// batch. It returns them, and how many of the list they are.
-func readGroups[T any](r *store.Reader, ws sheaf.WorkspaceID, list []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, n int, err error) {
-	bytes := 0
-	for n < len(list) && bytes < batchBytes {
-		group := list[n:min(n+groupRecords, len(list))]
-		records, err := readGroup(r, ws, group, what)
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range records {
-			bytes += len(records[i].Content) + len(records[i].Description) + len(records[i].Title)
-		}
-		found = append(found, records...)
-		n += len(group)
-	}
-	return found, n, nil
-}
-
-// readGroup reads the records that a group names, whatever their types; "" is none.
-func readGroup[T any](r *store.Reader, ws sheaf.WorkspaceID, group []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, err error) {
-	for _, t := range sheaf.SearchTypes {
-		var ids []string
-		for i := range group {
-			if of, id := what(&group[i]); of == t && !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-		if len(ids) == 0 {
-			continue
-		}
-		records, err := r.Findables(ws, t, ids)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, records...)
-	}
-	return found, nil
 }

@@ -1,11 +1,14 @@
 package search_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -243,6 +246,80 @@ func TestOpen_MakesAMissingOrDamagedFileAnew(t *testing.T) {
 	}
 }
 
+// D92: the file can be damaged or lost while a server has it: it is made anew, and what is found is right
+// again without anybody's help.
+func TestFollow_ReplacesAFileThatIsDamagedUnderIt(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(path string) error{
+		"taken away":  os.Remove,
+		"overwritten": overwritePages,
+		"cut":         func(path string) error { return os.Truncate(path, 8192) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, onSQLite(t))
+			c := w.workspace()
+			for i := range 200 {
+				w.document(c, fmt.Sprint("Heron ", i), strings.Repeat("grey and patient ", 100))
+			}
+			w.catchUp()
+			// Opened anew, so that all of it is in the file and none in memory.
+			if err := errors.Join(w.index.Close(), w.index.Open(context.Background())); err != nil {
+				t.Fatal(err)
+			}
+			if err := harm(filepath.Join(w.opts.Folder, search.FileName)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- w.index.Run(ctx) }()
+			sheaftest.Eventually(t, "a new file that has everything", func() bool {
+				page, err := w.app.Search(ctx, c, sheaf.SearchQuery{Text: "patient", Paging: sheaf.Paging{Limit: 1}})
+				return err == nil && page.Total == 200 && w.index.Sound(ctx, 200)
+			})
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// overwritePages damages all of a file but its first page.
+func overwritePages(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte("damage "), int(info.Size()-8192)/7), 8192)
+	return errors.Join(err, f.Close())
+}
+
+// D8, D90: the id of all zeros names no project and no folder; what lies in none is not found by it.
+func TestSearch_TheIDOfNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		project, folder := sheaf.ProjectID(sheaf.FormatUUID([16]byte{})), sheaf.FolderID(sheaf.FormatUUID([16]byte{}))
+		for _, taken := range []bool{false, true} {
+			if taken {
+				w.catchUp()
+			}
+			for _, q := range []sheaf.SearchQuery{{Project: &project}, {Folder: &folder}} {
+				q.Text, q.Limit = "heron", 10
+				page, err := w.app.Search(context.Background(), c, q)
+				if err != nil || page.Total != 0 || len(page.Items) != 0 {
+					t.Errorf("in the index %t: %d hits, %v", taken, page.Total, err)
+				}
+			}
+		}
+	})
+}
+
 // D92: while an index is built anew, the one before it answers.
 func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -300,8 +377,27 @@ func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
 		if n := w.count(`SELECT COUNT(*) FROM search_chunks`); n > 2 {
 			t.Errorf("%d chunks are left for 6 records, at 4 each", n)
 		}
-		if n := w.count(`SELECT COUNT(*) FROM search_grams WHERE at >> 10 NOT IN (SELECT at >> 10 FROM search_chunks)`); n != 0 {
-			t.Errorf("%d pages are left of chunks that are gone", n)
+		for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
+			if n := w.count(`SELECT COUNT(*) FROM ` + table + ` WHERE at >> 10 NOT IN (SELECT at >> 10 FROM search_chunks)`); n != 0 {
+				t.Errorf("%d rows of %s are left of chunks that are gone", n, table)
+			}
+		}
+	})
+}
+
+// A batch behind which nothing follows ends the work for its workspace. Otherwise one pass would follow the other for as long
+// as somebody writes, without the pause in which writes gather.
+func TestFollow_ALastBatchIsTheEnd(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		w.catchUp()
+		w.document(c, "Wren", "brown")
+		if more, err := w.index.Step(context.Background(), c.Workspace); err != nil || more {
+			t.Errorf("more %t, %v", more, err)
+		}
+		if n := w.count(`SELECT COUNT(*) FROM search_texts`); n != 2 {
+			t.Errorf("the index has %d records, want 2", n)
 		}
 	})
 }

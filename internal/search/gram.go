@@ -78,6 +78,52 @@ func (s *set) keep(other *set) bool {
 	return any != 0
 }
 
+// join adds what is in the other.
+func (s *set) join(other *set) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+// drop takes away what is in the other.
+func (s *set) drop(other *set) {
+	for i := range s {
+		s[i] &^= other[i]
+	}
+}
+
+// covers reports whether everything in the other is in the set.
+func (s *set) covers(other *set) bool {
+	for i := range s {
+		if other[i]&^s[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// setBytes is how many bytes a set has that is written bit by bit.
+const setBytes = chunkPlaces / 8
+
+// appendBits writes every bit.
+func (s *set) appendBits(out []byte) []byte {
+	for _, w := range s {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out
+}
+
+// bitsOf returns the set of which b has every bit. Of a shorter b it is empty.
+func bitsOf(b []byte) (s set) {
+	if len(b) < setBytes {
+		return s
+	}
+	for i := range s {
+		s[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return s
+}
+
 // each calls fn for what is in the set, in order.
 func (s *set) each(fn func(i int)) {
 	for w, word := range s {
@@ -143,62 +189,65 @@ func (s *set) append(out []byte) []byte {
 	start, last := len(out), -1
 	out = append(out, 0)
 	s.each(func(i int) {
-		if len(out)-start <= chunkPlaces/8 {
+		if len(out)-start <= setBytes {
 			out = binary.AppendUvarint(out, uint64(i-last))
 			last = i
 		}
 	})
-	if n := len(out) - start - 1; n < chunkPlaces/8 {
+	if n := len(out) - start - 1; n < setBytes {
 		out[start] = byte(n)
 		return out
 	}
-	out = append(out[:start], bitmap)
-	for _, w := range s {
-		out = binary.LittleEndian.AppendUint64(out, w)
-	}
-	return out
+	return s.appendBits(append(out[:start], bitmap))
 }
 
 // readSet returns the set of a bucket from its page. A page that is not as append wrote it gives
 // the set of everything, which leads to no wrong answer.
 func readSet(page []byte, bucket int) set {
-	for range bucket % perPage {
-		if len(page) == 0 {
-			return all()
-		}
-		n := int(page[0])
-		if n == bitmap {
-			n = chunkPlaces / 8
-		}
-		if page = page[1:]; len(page) < n {
-			return all()
-		}
-		page = page[n:]
+	page, sound := skipSets(page, bucket%perPage)
+	if s, ok := decodeSet(page); sound && ok {
+		return s
 	}
-	return decodeSet(page)
+	return all()
 }
 
-func decodeSet(page []byte) (s set) {
+// skipSets returns what stands behind the first n sets, and whether there are so many.
+func skipSets(page []byte, n int) (rest []byte, sound bool) {
+	for range n {
+		if len(page) == 0 {
+			return nil, false
+		}
+		length := int(page[0])
+		if length == bitmap {
+			length = setBytes
+		}
+		if page = page[1:]; len(page) < length {
+			return nil, false
+		}
+		page = page[length:]
+	}
+	return page, true
+}
+
+// decodeSet returns the set at the beginning of what append wrote, and reports whether there is one.
+func decodeSet(page []byte) (s set, sound bool) {
 	switch {
 	case len(page) == 0:
-		return all()
-	case page[0] == bitmap && len(page) > chunkPlaces/8:
-		for i := range s {
-			s[i] = binary.LittleEndian.Uint64(page[1+8*i:])
-		}
-		return s
+		return s, false
+	case page[0] == bitmap && len(page) > setBytes:
+		return bitsOf(page[1:]), true
 	case page[0] == bitmap || len(page) <= int(page[0]):
-		return all()
+		return s, false
 	}
 	last := -1
 	for list := page[1 : 1+page[0]]; len(list) > 0; {
 		d, n := binary.Uvarint(list)
 		if n <= 0 || d == 0 || d > chunkPlaces || last+int(d) >= chunkPlaces {
-			return all()
+			return s, false
 		}
 		last += int(d)
 		s.add(last)
 		list = list[n:]
 	}
-	return s
+	return s, true
 }

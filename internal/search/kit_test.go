@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -36,14 +36,11 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-func onSQLite(t testing.TB) store.Options   { return store.Options{Folder: t.TempDir()} }
-func onPostgres(t testing.TB) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} }
+func onSQLite(t testing.TB) store.Options   { return store.Options{Folder: migrated.Folder(t)} }
+func onPostgres(t testing.TB) store.Options { return store.Options{DatabaseURL: migrated.URL(t)} }
 
 func newWorld(t testing.TB, o store.Options) *world {
 	t.Helper()
-	if err := store.Migrate(context.Background(), o); err != nil {
-		t.Fatal(err)
-	}
 	st, err := store.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

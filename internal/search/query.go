@@ -30,10 +30,8 @@ func parseWords(q sheaf.SearchQuery) (w words, err error) {
 // match tells whether every word occurs in a record of that folded title, and of the body that is
 // asked for where it is needed, and whether all of them do in the title.
 func (w words) match(title []byte, body func() []byte) (found, inTitle bool) {
-	for _, word := range w.short {
-		if !contains(title, word) {
-			return false, false
-		}
+	if !w.shortIn(title) {
+		return false, false
 	}
 	if w.allIn(title) {
 		return true, true
@@ -45,6 +43,16 @@ func (w words) match(title []byte, body func() []byte) (found, inTitle bool) {
 		}
 	}
 	return true, false
+}
+
+// shortIn reports whether every short word occurs in the title.
+func (w words) shortIn(title []byte) bool {
+	for _, word := range w.short {
+		if !contains(title, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // allIn reports whether every long word occurs in the title.

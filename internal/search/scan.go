@@ -103,9 +103,14 @@ func (v *View) shares() [][]part {
 	return [][]part{v.parts, nil}
 }
 
-// scanParts looks at some parts.
+// scanParts looks at some parts: at the terms of those that have many candidates, and at the texts of what
+// is left.
 func (v *View) scanParts(r *engine.Reader, parts []part, wanted func(int64, id, id) bool, found *hits) error {
 	s := newScanner(v.words, r.Dialect().Postgres, wanted, found)
+	s.termsFrom = v.index.termsFrom
+	if err := s.settle(r, parts); err != nil {
+		return err
+	}
 	var sparse [][]any
 	for i := 0; i < len(parts); i++ {
 		p := &parts[i]
@@ -133,10 +138,22 @@ type scanner struct {
 	some        string       // reads the places from $1 to $2
 	one         *engine.Bulk // reads a place
 	title, body []byte       // of the record that is looked at
+
+	termsFrom  int      // from how many candidates of a chunk on its terms are asked
+	plain      [][]byte // the long words that can only be inside of one term
+	allPlain   bool     // all of them are
+	names, row []byte   // of the terms, and of the sets or heads, that are looked at
 }
 
 func newScanner(w words, remote bool, wanted func(int64, id, id) bool, found *hits) *scanner {
-	s := &scanner{words: w, remote: remote, wanted: wanted, found: found}
+	s := &scanner{words: w, remote: remote, wanted: wanted, found: found, allPlain: true}
+	for _, word := range w.long {
+		if isTerm(word) {
+			s.plain = append(s.plain, []byte(word))
+		} else {
+			s.allPlain = false
+		}
+	}
 	read := `SELECT at, kind, id, parent, updated_at, title, body FROM search_texts WHERE `
 	if !remote {
 		s.some, s.one = read+`at >= $1 AND at < $2`, onePlace

@@ -10,76 +10,128 @@ import (
 
 // What is done to chunks once they are full, and to spaces that nobody needs.
 
+// How far a full chunk is sealed. Between the two are those that a program of before has sealed, which
+// knows no terms and may go on beside this one.
+const (
+	unsealed  = 0 // it has nothing but its texts
+	withTerms = 2 // it has the sets of its grams, its terms and its heads
+)
+
 const selectUnsealed = `
 SELECT at
 FROM search_chunks
-WHERE at >= $1 AND at < $2 AND sealed = 0
+WHERE at >= $1 AND at < $2 AND sealed < 2
 ORDER BY at
 LIMIT 1`
 
-// seal writes the sets of one full chunk of the space that has none yet, and reports whether there
-// was one. Until then the chunk is read whole by whoever searches.
+// sealing is what is written of a chunk. It takes some megabytes, and is made once while many chunks
+// are sealed.
+type sealing struct {
+	grams gramSets
+	terms *termSets
+	heads heads
+}
+
+// seal writes the sets, terms and heads of one full chunk of the space that lacks some, and reports
+// whether there was one. Until then the chunk is read whole by whoever searches.
 func (x *Index) seal(ctx context.Context, s *space) (did bool, err error) {
 	var at int64
-	var grams *gramSets
+	var what *sealing
 	err = x.engine.Read(ctx, func(r *engine.Reader) error {
 		if at, did, err = engine.One(r, selectUnsealed, (*engine.Row).Int, s.first(0), s.end()); err != nil || !did {
 			return err
 		}
-		grams = x.emptyGrams()
-		return readGrams(r, at, grams)
+		what = x.emptySealing()
+		return what.read(r, at)
 	})
 	if err != nil || !did {
 		return false, err
 	}
-	rows := make([][]any, 0, pagesOfChunk)
-	for p := range pagesOfChunk {
-		if page := grams.page(p); page != nil {
-			rows = append(rows, []any{at + int64(p), page})
-		}
-	}
+	grams, terms := what.rows(at)
 	return true, x.engine.Write(ctx, func(tx *engine.Tx) error {
-		// Records may have left the chunk meanwhile, and none came: the sets are never too small.
-		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 1 WHERE at = $1 AND sealed = 0`, at)
+		// Records may have left the chunk meanwhile, and none came: the sets are never too small, and
+		// the chunk notes who left.
+		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 2 WHERE at = $1 AND sealed < 2`, at)
 		if err != nil || n == 0 {
 			return err
 		}
-		return tx.Run(insertGrams, rows, engine.Nothing)
+		if err := unseal(tx, at); err != nil { // where a program of before had sealed it
+			return err
+		}
+		if err := tx.Run(insertGrams, grams, engine.Nothing); err != nil {
+			return err
+		}
+		if err := tx.Run(insertTerms, terms, engine.Nothing); err != nil {
+			return err
+		}
+		return tx.Exec(`INSERT INTO search_heads (at, heads) VALUES ($1, $2)`, at, what.heads.bytes())
 	})
 }
 
-// emptyGrams returns the sets of a chunk, all empty. They are three megabytes, and made once while
-// many chunks are sealed.
-func (x *Index) emptyGrams() *gramSets {
-	if x.grams == nil {
-		x.grams = new(gramSets)
-	} else {
-		*x.grams = gramSets{}
+// unseal removes what sealing wrote of a chunk.
+func unseal(tx *engine.Tx, at int64) error {
+	for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
+		if err := tx.Exec(fmt.Sprintf("DELETE FROM %s WHERE at >= $1 AND at < $2", table), at, at+chunkPlaces); err != nil {
+			return err
+		}
 	}
-	return x.grams
+	return nil
+}
+
+// emptySealing returns room for what is written of a chunk, all empty.
+func (x *Index) emptySealing() *sealing {
+	if x.sealing == nil {
+		x.sealing = &sealing{terms: newTermSets()}
+		return x.sealing
+	}
+	x.sealing.grams = gramSets{}
+	x.sealing.terms.reset()
+	x.sealing.heads = heads{rest: x.sealing.heads.rest[:0]}
+	return x.sealing
 }
 
 const selectTextsOf = `
-SELECT at, title, body
+SELECT at, kind, id, parent, updated_at, title, body
 FROM search_texts
-WHERE at >= $1 AND at < $2`
+WHERE at >= $1 AND at < $2
+ORDER BY at`
 
-// readGrams gathers the grams of the chunk's records, of which it holds one at a time.
-func readGrams(r *engine.Reader, first int64, grams *gramSets) error {
-	var text []byte
-	return r.Query(selectTextsOf, func(w *engine.Row) {
+// read gathers what is written of the chunk's records, of which it holds one at a time.
+func (s *sealing) read(r *engine.Reader, first int64) error {
+	var one head
+	var body []byte
+	err := r.Query(selectTextsOf, func(w *engine.Row) {
 		place := int(w.Int() - first)
-		text = w.Into(text)
-		grams.add(place, text)
-		text = w.Into(text)
-		grams.add(place, text)
+		one.kind, one.id, one.parent, one.updated = w.Int(), w.ID(), w.ID(), w.Int()
+		one.title = w.Into(one.title)
+		body = w.Into(body)
+		s.heads.add(place, &one)
+		for _, text := range [][]byte{one.title, body} {
+			s.grams.add(place, text)
+			s.terms.add(place, text)
+		}
 	}, first, first+chunkPlaces)
+	s.heads.unlisted = s.terms.unlisted
+	return err
+}
+
+// rows returns the rows of the pages of grams and of terms.
+func (s *sealing) rows(at int64) (grams, terms [][]any) {
+	for p := range pagesOfChunk {
+		if page := s.grams.page(p); page != nil {
+			grams = append(grams, []any{at + int64(p), page})
+		}
+	}
+	s.terms.pages(func(names string, sets []byte) {
+		terms = append(terms, []any{at + int64(len(terms)), names, sets})
+	})
+	return grams, terms
 }
 
 const selectSparse = `
 SELECT at
 FROM search_chunks
-WHERE at >= $1 AND at < $2 AND sealed = 1 AND live * 2 < places
+WHERE at >= $1 AND at < $2 AND sealed > 0 AND live * 2 < places
 ORDER BY at
 LIMIT 1`
 
@@ -139,7 +191,7 @@ func (s *space) takeIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
 
 // dropChunk forgets a chunk that has no records.
 func dropChunk(tx *engine.Tx, at int64) error {
-	if err := tx.Exec(`DELETE FROM search_grams WHERE at >= $1 AND at < $2`, at, at+chunkPlaces); err != nil {
+	if err := unseal(tx, at); err != nil {
 		return err
 	}
 	return tx.Exec(`DELETE FROM search_chunks WHERE at = $1`, at)
@@ -163,7 +215,7 @@ func (x *Index) removeSome(ctx context.Context) (did bool, err error) {
 			return err
 		}
 		s := space{number: number}
-		for _, table := range []string{"search_texts", "search_grams", "search_chunks"} {
+		for _, table := range []string{"search_texts", "search_grams", "search_terms", "search_heads", "search_chunks"} {
 			n, err := tx.Changed(fmt.Sprintf("DELETE FROM %s WHERE at IN (SELECT at FROM %s WHERE at >= $1 AND at < $2 ORDER BY at LIMIT $3)", table, table),
 				s.first(0), s.end(), leaveBatch)
 			if err != nil || n > 0 {

@@ -37,6 +37,7 @@ type Config struct {
 	Store       *store.Store
 	Folder      string // of the file; used when DatabaseURL is empty
 	DatabaseURL string // of the store, with PostgreSQL
+	DirectURL   string // of the same without a pooler; empty: there is none
 	Log         *slog.Logger
 	Now         func() time.Time // for figures alone
 	// Beside says that a server has the file, which therefore must not be replaced.
@@ -50,22 +51,31 @@ type Index struct {
 	opening sync.Mutex    // guards engine until opened says that it is there
 	opened  atomic.Bool   //
 	engine  engine.Engine // read by others only once opened
+	file    os.FileInfo   // of the SQLite file that is open
+
+	// using is held for reading by whoever searches, and for writing while the file is replaced;
+	// suspect says that somebody met damage (damage.go).
+	using   sync.RWMutex
+	suspect atomic.Bool
 
 	places chan struct{} // for the searches that run beside each other
 	turns  *engine.Slots // and for those of one workspace
 
-	room    int64         // places of a chunk: chunkPlaces, of which tests take less
-	pairs   int           // from how many candidates on a search reads on two connections: pairFrom
-	within  time.Duration // bounds a search: searchWithin
-	noted   notes         // what commits told
-	figures figures
+	room  int64 // places of a chunk: chunkPlaces, of which tests take less
+	pairs int   // from how many candidates on a search reads on two connections: pairFrom
+	// termsFrom is from how many candidates of a chunk on its terms are asked: termsFrom.
+	termsFrom int
+	within    time.Duration // bounds a search: searchWithin
+	noted     notes         // what commits told
+	figures   figures
 
-	// What the follower has while it follows, and nobody else sees: room for the sets of a chunk,
+	// What the follower has while it follows, and nobody else sees: room for what sealing writes of a chunk,
 	// up to which event each workspace is known to be taken in, and how many records were taken into
 	// new spaces since memory was last given back.
-	grams *gramSets
-	known map[sheaf.WorkspaceID]int64
-	built int
+	sealing *sealing
+	known   map[sheaf.WorkspaceID]int64
+	built   int
+	trust   int // for how many looks the file is taken for sound, whoever met damage
 }
 
 // New returns the index of a store.
@@ -77,7 +87,7 @@ func New(c Config) *Index {
 		c.Now = func() time.Time { return time.Time{} }
 	}
 	n := min(max(2, runtime.GOMAXPROCS(0)), 4)
-	return &Index{Config: c, room: chunkPlaces, pairs: pairFrom, within: searchWithin, places: make(chan struct{}, n), turns: engine.NewSlots(n/2, searchTurn), noted: newNotes(), figures: newFigures()}
+	return &Index{Config: c, room: chunkPlaces, pairs: pairFrom, termsFrom: termsFrom, within: searchWithin, places: make(chan struct{}, n), turns: engine.NewSlots(n/2, searchTurn), noted: newNotes(), figures: newFigures()}
 }
 
 // Open opens the index, unless it is open. On SQLite a file that is missing is made, and one that
@@ -97,16 +107,22 @@ func (x *Index) Open(ctx context.Context) error {
 		return err
 	}
 	x.engine = e
+	if x.DatabaseURL == "" {
+		x.file, _ = os.Stat(x.path())
+	}
 	x.opened.Store(true)
 	return nil
 }
+
+// path is that of the SQLite file.
+func (x *Index) path() string { return filepath.Join(x.Folder, FileName) }
 
 // IsOpen reports whether Open has opened it.
 func (x *Index) IsOpen() bool { return x.opened.Load() }
 
 func (x *Index) open(ctx context.Context) (engine.Engine, error) {
 	// A search may read on two connections, and the follower has its own.
-	o := engine.Options{DatabaseURL: x.DatabaseURL, Folder: x.Folder, File: FileName, Log: x.Log, Connections: 2*cap(x.places) + 2, Derived: true}
+	o := engine.Options{DatabaseURL: x.DatabaseURL, DirectURL: x.DirectURL, Folder: x.Folder, File: FileName, Log: x.Log, Connections: 2*cap(x.places) + 2, Derived: true}
 	if x.DatabaseURL != "" {
 		return engine.Open(ctx, o)
 	}
@@ -114,7 +130,7 @@ func (x *Index) open(ctx context.Context) (engine.Engine, error) {
 	if err == nil || ctx.Err() != nil || x.Beside || errors.Is(err, engine.ErrInUse) {
 		return e, err
 	}
-	x.Log.Warn("the index of search could not be used, and is made anew", "path", filepath.Join(x.Folder, FileName), "error", err)
+	x.Log.Warn("the index of search could not be used, and is made anew", "path", x.path(), "error", err)
 	if err := Remove(x.Folder); err != nil {
 		return nil, err
 	}
@@ -133,7 +149,7 @@ func Remove(folder string) error {
 }
 
 // layout is the number of the tables in tables.sql.
-const layout = 1
+const layout = 2
 
 //go:embed tables.sql
 var tables string

@@ -92,9 +92,12 @@ func pieceAt(text string, first int) (p piece) {
 // be seen, and how many letters and characters stand before that. Only places are kept on the way,
 // which may be long.
 func leadTo(text string, first int) (begin, letters, runes int) {
+	from, at := skipTo(text, first)
 	var passed [leadIn]struct{ start, runes int } // the last ones: each letter has a character or more
-	n, at := 0, 0
-	eachLetter(text, func(start, end int, folded string) bool {
+	n := 0
+	begin = from
+	eachLetter(text[from:], func(start, end int, folded string) bool {
+		start, end = from+start, from+end
 		begin = start
 		if at += len(folded); at > first {
 			return false
@@ -111,6 +114,39 @@ func leadTo(text string, first int) (begin, letters, runes int) {
 		begin, letters, runes = last.start, letters+1, runes+last.runes
 	}
 	return begin, letters, runes
+}
+
+// skipBytes is how much of a text is passed over at once: enough for what stands before a hit.
+const skipBytes = 4096
+
+// skipTo returns a place of the text, and which byte of the folded text that is, where a letter begins:
+// not behind first, and a stretch before it as far as there is one. It folds what it passes over in one
+// go, which is much faster than letter by letter.
+func skipTo(text string, first int) (from, at int) {
+	end := letterAt(text, skipBytes)
+	passed := len(Fold(text[:end]))
+	for {
+		next := letterAt(text, end+skipBytes)
+		ahead := len(Fold(text[end:next]))
+		if next == len(text) || at+passed+ahead > first {
+			return from, at
+		}
+		from, at, end, passed = end, at+passed, next, ahead
+	}
+}
+
+// letterAt returns the first place from a byte on at which a letter begins that is no white space, or
+// the end of the text.
+func letterAt(text string, at int) int {
+	for ; at < len(text); at++ {
+		if !utf8.RuneStart(text[at]) {
+			continue
+		}
+		if r, _ := utf8.DecodeRuneInString(text[at:]); begins(r) && !sheaf.SeparatesWords(r) {
+			return at
+		}
+	}
+	return len(text)
 }
 
 // runesOf returns how many characters a letter has in a snippet: white space is one.

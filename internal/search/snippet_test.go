@@ -54,6 +54,22 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
+// D90: a hit far inside a long text is shown as the same one in a short text is, whatever the text before
+// it is made of.
+func TestSnippet_FarInside(t *testing.T) {
+	const near = "some words before the needle and behind it"
+	for _, before := range []string{"x", "a\u0301\u0327", "ß", "한", "ｶﾞ", "\u3000", "\U0001F600", "e\u0301 \n"} {
+		lead := strings.Repeat("lead ", 20) // more than is shown
+		want, ranges := search.Snippet([]string{"needle"}, lead+near)
+		for _, times := range []int{1_000, 5_000, 50_000} {
+			got, at := search.Snippet([]string{"needle"}, strings.Repeat(before, times)+lead+near)
+			if got != want || len(at) != 1 || at[0] != ranges[0] {
+				t.Errorf("behind %d of %q: %q %v, want %q %v", times, before, got, at, want, ranges)
+			}
+		}
+	}
+}
+
 // D90: whatever stands in a text and is looked for, a snippet stays within its bound, and every range
 // of it is a piece that has a word in it.
 func FuzzSnippet(f *testing.F) {

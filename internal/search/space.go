@@ -165,11 +165,14 @@ func (r *record) bytes() int64 { return int64(len(r.title) + len(r.body)) }
 
 var (
 	placesOf = engine.NewBulk(`SELECT at FROM search_texts WHERE (at >> 32) = {space} AND id = {wanted}`, "", "space int", "wanted id")
-	// deleteTexts and deleteGrams take keys, leaveChunks also how many records a chunk lost.
+	// deleteTexts takes keys, goneOf and leaveChunks the first places of chunks, and leaveChunks how many
+	// records each lost and all that have left it.
 	deleteTexts = engine.NewBulk(`DELETE FROM search_texts WHERE at IN (SELECT {place} {rows})`, "", "place int")
-	leaveChunks = engine.NewBulk(`UPDATE search_chunks SET live = live - {gone} {rows} WHERE search_chunks.at = {first}`, "", "first int", "gone int")
+	goneOf      = engine.NewBulk(`SELECT gone FROM search_chunks WHERE at = {first}`, "", "first int")
+	leaveChunks = engine.NewBulk(`UPDATE search_chunks SET live = live - {lost}, gone = {gone} {rows} WHERE search_chunks.at = {first}`, "", "first int", "lost int", "gone bytes")
 	insertTexts = engine.NewBulkInsert("search_texts", "at int", "id id", "kind int", "parent id", "updated_at int", "title", "body")
 	insertGrams = engine.NewBulkInsert("search_grams", "at int", "sets bytes")
+	insertTerms = engine.NewBulkInsert("search_terms", "at int", "names", "sets bytes")
 )
 
 // replace removes the records of these ids from the space, and adds those that are there now. It
@@ -194,23 +197,42 @@ func (s *space) remove(tx *engine.Tx, ids []id) error {
 		rows[i] = []any{s.number, ids[i][:]}
 	}
 	var places [][]any
-	gone := map[int64]int64{}
-	err := tx.Run(placesOf, rows, func(_ int, w *engine.Row) {
-		at := w.Int()
-		places = append(places, []any{at})
-		gone[at&^(chunkPlaces-1)]++
-	})
+	err := tx.Run(placesOf, rows, func(_ int, w *engine.Row) { places = append(places, []any{w.Int()}) })
 	if err != nil || len(places) == 0 {
 		return err
 	}
 	if err := tx.Run(deleteTexts, places, engine.Nothing); err != nil {
 		return err
 	}
-	var chunks [][]any
-	for first, n := range gone {
-		chunks = append(chunks, []any{first, n})
+	return leave(tx, places)
+}
+
+// leave notes in the chunks which records have left them. The open one has no row yet, and is passed
+// over.
+func leave(tx *engine.Tx, places [][]any) error {
+	left := map[int64]*set{}
+	for _, row := range places {
+		at := row[0].(int64)
+		first := at &^ (chunkPlaces - 1)
+		if left[first] == nil {
+			left[first] = new(set)
+		}
+		left[first].add(int(at - first))
 	}
-	return tx.Run(leaveChunks, chunks, engine.Nothing)
+	var chunks, rows [][]any
+	for first := range left {
+		chunks = append(chunks, []any{first})
+	}
+	err := tx.Run(goneOf, chunks, func(i int, w *engine.Row) {
+		first := chunks[i][0].(int64)
+		gone, now := bitsOf(w.OptBlob()), left[first]
+		gone.join(now)
+		rows = append(rows, []any{first, int64(now.count()), gone.appendBits(nil)})
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return tx.Run(leaveChunks, rows, engine.Nothing)
 }
 
 // fill adds as many of the records as the open chunk takes, and closes it when it is full.

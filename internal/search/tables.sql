@@ -34,12 +34,14 @@ CREATE TABLE search_texts (
 );
 CREATE UNIQUE INDEX search_texts_by_id ON search_texts ((at >> 32), id);
 
--- A chunk that is full. at is its first place, live how many of its places still have a record.
+-- A chunk that is full. at is its first place, live how many of its places still have a record, gone
+-- those that have left since. sealed is 1 when it has sets of grams, 2 when it has terms and heads too.
 CREATE TABLE search_chunks (
   at INTEGER PRIMARY KEY,
   places BIGINT NOT NULL,
   live BIGINT NOT NULL,
-  sealed SMALLINT NOT NULL
+  sealed SMALLINT NOT NULL,
+  gone BLOB
 );
 
 -- The sets of a page of buckets. at is the first place of the chunk, and the page.
@@ -48,6 +50,19 @@ CREATE TABLE search_grams (
   sets BLOB NOT NULL
 );
 
+-- The terms of a page, and the set of each. at is the first place of the chunk, and the page.
+CREATE TABLE search_terms (
+  at INTEGER PRIMARY KEY,
+  names TEXT NOT NULL,
+  sets BLOB NOT NULL
+);
+
+-- The heads of a chunk. at is its first place.
+CREATE TABLE search_heads (
+  at INTEGER PRIMARY KEY,
+  heads BLOB NOT NULL
+);
+
 -- The number of this page: a file of another one is made anew.
 CREATE TABLE search_layout (layout BIGINT NOT NULL);
-INSERT INTO search_layout (layout) VALUES (1);
+INSERT INTO search_layout (layout) VALUES (2);

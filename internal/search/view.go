@@ -54,7 +54,10 @@ type View struct {
 type part struct {
 	first, end int64
 	set        set
-	n          int // how many are in the set
+	n          int  // how many are in the set
+	terms      bool // the chunk has terms and heads
+	live       int  // how many records the chunk has
+	gone       set  // those that have left it since it was full
 }
 
 // View calls fn with the index as of now, which fn compares with a snapshot of the store that it
@@ -66,15 +69,17 @@ func (x *Index) View(ctx context.Context, ws sheaf.WorkspaceID, q sheaf.SearchQu
 	if err != nil {
 		return err
 	}
-	if err := x.Open(ctx); err != nil {
-		return err
-	}
 	began := x.Now()
 	leave, err := x.place(ctx, ws)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	x.using.RLock()
+	defer x.using.RUnlock()
+	if err := x.Open(ctx); err != nil {
+		return err
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, x.within, errSlow)
 	defer cancel()
 	v := &View{ctx: bounded, index: x, ws: ws, query: q, words: w}
@@ -86,7 +91,7 @@ func (x *Index) View(ctx context.Context, ws sheaf.WorkspaceID, q sheaf.SearchQu
 		}
 	}
 	x.figures.took.Observe(x.Now().Sub(began).Seconds())
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+	if x.notice(err); err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return errSlow
 	}
 	return err
@@ -159,25 +164,27 @@ func (v *View) candidates() (n int) {
 type chunk struct {
 	at     int64
 	live   int
-	sealed bool
+	sealed int64
+	gone   set
 }
 
 const selectChunks = `
-SELECT at, live, sealed
+SELECT at, live, sealed, gone
 FROM search_chunks
 WHERE at >= $1 AND at < $2 AND live > 0
 ORDER BY at`
 
 // findParts finds what has to be looked at.
 func (v *View) findParts(r *engine.Reader) error {
-	chunks, err := engine.All(r, selectChunks, func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Bool()} }, v.space.first(0), v.space.end())
+	scan := func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Int(), bitsOf(w.OptBlob())} }
+	chunks, err := engine.All(r, selectChunks, scan, v.space.first(0), v.space.end())
 	if err != nil {
 		return err
 	}
 	var sealed []part
 	for _, c := range chunks {
-		p := part{first: c.at, end: c.at + chunkPlaces, set: all(), n: c.live}
-		if c.sealed {
+		p := part{first: c.at, end: c.at + chunkPlaces, set: all(), n: c.live, terms: c.sealed == withTerms, live: c.live, gone: c.gone}
+		if c.sealed != unsealed {
 			sealed = append(sealed, p)
 		} else {
 			v.parts = append(v.parts, p)

@@ -93,6 +93,8 @@ type Error struct {
 	// Field is the field of the body, or the parameter, that is wrong, as the API calls it; empty where
 	// it is none, or several.
 	Field string
+	// Index is that of the operation of a batch that is refused, counted from 0; nil outside of batches.
+	Index *int
 	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
 	// key. It is empty where Text serves both.
 	Person string
@@ -158,9 +160,9 @@ func (e *Error) At(field string) *Error {
 // fieldNames are the fields that a text may begin with.
 var fieldNames = func() map[string]bool {
 	out := map[string]bool{}
-	for name := range strings.FieldsSeq(`active after branding_id color color_primary content content_type deleted description document_id entity_type events
-		expires_at external_id filename folder_id font footer format headers icon id limit metadata name offset order parent_id password payload plan project_id
-		q resource_id role scopes since sort sort_order state title type updated_since url version visibility`) {
+	for name := range strings.FieldsSeq(`action active after branding_id color color_primary content content_type deleted description document_id entity_type events
+		expires_at external_id filename filter folder_id font footer format headers icon id if_match limit metadata name offset operations order parent_id password
+		payload plan project_id q resource_id resource_type role scopes since sort sort_order state title type until updated_since url version visibility`) {
 		out[name] = true
 	}
 	return out

@@ -27,14 +27,20 @@ const (
 	ShareCreated        EventType = "share.created"
 	ShareUpdated        EventType = "share.updated"
 	ShareDeleted        EventType = "share.deleted"
-	WebhookTest         EventType = "webhook.test"
+
+	SubscriptionFailing     EventType = "subscription.failing"
+	SubscriptionDeactivated EventType = "subscription.deactivated"
+	SubscriptionReactivated EventType = "subscription.reactivated"
+
+	WebhookTest EventType = "webhook.test"
 )
 
 // EventTypes are all types, in the order in which they are shown.
 var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 	ProjectCreated, ProjectUpdated, ProjectDeleted, FolderCreated, FolderUpdated, FolderDeleted,
 	MediaUploaded, GenerationStarted, GenerationCompleted, GenerationFailed,
-	ShareCreated, ShareUpdated, ShareDeleted, WebhookTest}
+	ShareCreated, ShareUpdated, ShareDeleted,
+	SubscriptionFailing, SubscriptionDeactivated, SubscriptionReactivated, WebhookTest}
 
 // Known reports whether t is one of EventTypes.
 func (t EventType) Known() bool { return slices.Contains(EventTypes, t) }
@@ -62,12 +68,15 @@ func EventNames(keep func(EventType) bool) string {
 
 // Resource is the noun that the event is about, as its envelope names it in resource_type.
 func (t EventType) Resource() string {
-	if t == WebhookTest {
-		return "webhook_subscription"
-	}
 	noun, _, _ := strings.Cut(string(t), ".")
+	if noun == "webhook" || noun == "subscription" {
+		return subscriptionResource
+	}
 	return noun
 }
+
+// subscriptionResource is the resource_type of events about subscriptions.
+const subscriptionResource = "webhook_subscription"
 
 // MaxPayload bounds the payload of an event that another part reports, in bytes.
 const MaxPayload = 262_144
@@ -83,6 +92,12 @@ type Event struct {
 	// Body is the envelope with the payload in it: the bytes that the log shows and that every
 	// delivery carries and signs.
 	Body []byte
+	// Key is the number of the API key that did it; 0 where a person did. It is kept beside the body, which
+	// receivers know as it is.
+	Key int64
+	// Places are where that of which it tells was and is, while it is appended: filters go by them. They
+	// are not stored. It is nil where nobody asks, and for what lies in no place.
+	Places *Places
 }
 
 // Envelope is what an event's Body is made of: the payload, and the fields around it that every

@@ -45,18 +45,29 @@ type Subscription struct {
 	LastError          *string    // of the last attempt that did not arrive; nil after one that did
 	HeldCount          int64      // of the deliveries that are held; counted when it is read
 	HeaderNames        []string   // of its custom headers, sorted
+	Filter             *Filter    // nil: it gets events of everything
 
 	// Number counts what was created in the workspace: it is the order of lists.
 	Number int64
 	// Revision rises when the subscription's own fields change. ETag and If-Match carry it.
 	Revision int64
 	// SinceEvent is the number of the newest event when the subscription was created, EventsSince
-	// that when its Events were last changed. They explain why it did not get an older event.
-	SinceEvent, EventsSince int64
+	// that when its Events were last changed, and FilterSince its Filter. They explain why it did not get an
+	// older event.
+	SinceEvent, EventsSince, FilterSince int64
 }
 
 // Wants reports whether it is subscribed to events of that type.
 func (s *Subscription) Wants(t EventType) bool { return slices.Contains(s.Events, t) }
+
+// Gets reports whether an event of a type that it wants is for it: not one about itself, which it could not
+// take while it fails, and one that passes its filter.
+func (s *Subscription) Gets(e *Event) bool {
+	if e.Concerns(s) {
+		return false
+	}
+	return s.Filter == nil || s.Filter.Passes(e.ResourceID, e.Places)
+}
 
 // Fields appends the subscription as lists and answers show it.
 func (s *Subscription) Fields(o *Object) {
@@ -73,6 +84,11 @@ func (s *Subscription) Fields(o *Object) {
 	o.OptText("last_error", s.LastError)
 	o.Derived("held_count", s.HeldCount)
 	o.Texts("header_names", s.HeaderNames)
+	if s.Filter == nil {
+		o.Null("filter")
+	} else {
+		o.Record("filter", s.Filter)
+	}
 }
 
 // eventNames are the types as texts.
@@ -116,11 +132,12 @@ type SubscriptionChange struct {
 	Events  Opt[[]string]
 	Active  Opt[bool]
 	Headers Opt[[]Header]
+	Filter  Opt[Filter]
 }
 
 // Empty reports whether no writable field was sent.
 func (c SubscriptionChange) Empty() bool {
-	return !(c.Name.Set || c.URL.Set || c.Events.Set || c.Active.Set || c.Headers.Set)
+	return !(c.Name.Set || c.URL.Set || c.Events.Set || c.Active.Set || c.Headers.Set || c.Filter.Set)
 }
 
 // Check returns the first fault of the fields that were sent; the address itself is judged by
@@ -143,6 +160,11 @@ func (c SubscriptionChange) Check() error {
 	}
 	if c.Events.Set {
 		if _, err := ParseEventTypes(c.Events.Value); err != nil {
+			return err
+		}
+	}
+	if c.Filter.Given() {
+		if err := c.Filter.Value.Check(); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ type Workspace struct {
 	Projects      int64 // how many there are
 	Documents     int64 // how many there are, without the deleted ones
 	Subscriptions int64 // how many there are
+	Filters       int64 // how many of them have a filter: without any, nobody asks where something is
 	Brandings     int64 // how many there are
 	Shares        int64 // how many there are
 	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media

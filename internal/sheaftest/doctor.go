@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 )
 
@@ -28,8 +29,14 @@ func (f Finding) String() string {
 // the violations that it told. An error means that it could not look, or that its output and its
 // exit code do not agree.
 func Doctor(binary string, args ...string) (violations []Finding, err error) {
+	return DoctorWith(nil, binary, args...)
+}
+
+// DoctorWith is Doctor with more in the environment, such as SHEAF_MEDIA_URL.
+func DoctorWith(env []string, binary string, args ...string) (violations []Finding, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(binary, append([]string{"doctor", "--json"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ended := cmd.Run()
 	var exit *exec.ExitError

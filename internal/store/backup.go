@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"sheaf.dev/internal/failpoint"
+	"sheaf.dev/internal/media"
 )
 
-// backupForm is the number of the form that Backup writes: one JSON value a line, compressed, with
-// a footer (backup_footer.go). The first is a BackupHead; then for each table a backupTable and its
-// rows as arrays; the last is a backupEnd. Form 1, which is still read, was the same without the
-// footer.
-const backupForm = 2
+// The forms of a backup: one JSON value a line, compressed, with a footer (backup_footer.go). The first
+// is a BackupHead; then for each table a backupTable and its rows as arrays; the last is a backupEnd.
+// With the bytes of media behind the lines (backup_media.go) it is mediaForm. Form 1, which is still
+// read, was the same as backupForm without the footer.
+const (
+	backupForm = 2
+	mediaForm  = 3
+)
 
 // BackupHead is what a backup says of itself.
 type BackupHead struct {
@@ -23,7 +27,13 @@ type BackupHead struct {
 	Schema int64 `json:"schema"` // of the program that wrote it
 	// KeyCheck proves which master key sealed the secrets; the key itself is in no backup.
 	KeyCheck string `json:"master_key_check"`
+	// Media is how many media have their bytes in it, which its end says. HasMedia tells whether it
+	// has those of all.
+	Media int64 `json:"-"`
 }
+
+// HasMedia reports whether the backup was written with the bytes of media.
+func (h BackupHead) HasMedia() bool { return h.Form >= mediaForm }
 
 type backupTable struct {
 	Table   string   `json:"table"`
@@ -43,24 +53,58 @@ type backupEnd struct {
 // to. A copy keeps nobody signed in, and begins its charts anew.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "brandings",
 	"projects", "documents", "texts", "versions", "shares", "media", "uploads", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
-	"leases", "old_ids", "invitations"}
+	"leases", "old_ids", "notices", "invitations"}
 
 // KeyCheckSetting is the setting by which a database knows its master key.
 const KeyCheckSetting = "master_key_check"
 
+// BackupCount is what a backup holds.
+type BackupCount struct {
+	Rows, Media, MediaBytes int64
+	// Lost names media whose bytes are not where they are kept, or are others: they are rows of the
+	// copy as they are of the store, and their bytes are in neither.
+	Lost []string
+}
+
 // Backup writes a consistent copy of everything, as of one moment, while others go on writing. It
-// is the same for both engines and never holds the master key.
-func (s *Store) Backup(ctx context.Context, out io.Writer) (rows int64, err error) {
+// is the same for both engines and never holds the master key. The bytes of media are those that
+// files keeps; nil leaves them out.
+//
+// The rows are of one moment, and the bytes are read after it. A medium that somebody deletes
+// meanwhile may have none any more: the backup says so, and a restore deletes it too. So every live
+// medium of a restored copy has its bytes.
+func (s *Store) Backup(ctx context.Context, out io.Writer, files media.Store) (count BackupCount, err error) {
+	listed, err := newSpool()
+	if err != nil {
+		return count, err
+	}
+	defer listed.close()
 	z := newFootedWriter(out)
-	w := &backupWriter{json.NewEncoder(z), 0}
+	w := &backupWriter{json.NewEncoder(z.lines), 0}
 	w.SetEscapeHTML(false)
-	if err := s.ReadLong(ctx, func(r *Reader) error { return r.backup(w) }); err != nil {
-		return 0, err
+	form := backupForm
+	if files != nil {
+		form = mediaForm
 	}
-	if err := w.Encode(backupEnd{w.rows}); err != nil {
-		return 0, err
+	err = s.ReadLong(ctx, func(r *Reader) error {
+		if err := r.backup(w, form); err != nil || files == nil {
+			return err
+		}
+		return r.eachStored(listed.add)
+	})
+	if err == nil {
+		err = errors.Join(w.Encode(backupEnd{w.rows}), z.lines.Close())
 	}
-	return w.rows, z.Close()
+	if err != nil {
+		return count, err
+	}
+	count.Rows = w.rows
+	if files != nil {
+		if err := s.backupMedia(ctx, z, files, listed, &count); err != nil {
+			return count, err
+		}
+	}
+	return count, z.Close()
 }
 
 type backupWriter struct {
@@ -69,7 +113,7 @@ type backupWriter struct {
 }
 
 // backup writes every table.
-func (r *Reader) backup(w *backupWriter) error {
+func (r *Reader) backup(w *backupWriter, form int) error {
 	schema, err := r.sql.Schema()
 	if err != nil {
 		return err
@@ -78,7 +122,7 @@ func (r *Reader) backup(w *backupWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Encode(BackupHead{backupForm, schema.Version, check}); err != nil {
+	if err := w.Encode(BackupHead{Form: form, Schema: schema.Version, KeyCheck: check}); err != nil {
 		return err
 	}
 	for _, table := range backupTables {
@@ -145,6 +189,12 @@ func CheckBackup(in io.Reader) (BackupHead, error) {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return BackupHead{}, err // what a damaged head says is no use
 	}
+	if unread == nil {
+		unread = r.complete(head)
+	}
+	if r.media != nil {
+		head.Media = r.media.Media
+	}
 	return head, unread
 }
 
@@ -187,7 +237,7 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
 		}
 		ran = true
-		rows, err = tx.restore(lines, head)
+		rows, err = tx.restore(r, lines, head)
 		return err
 	}))
 	return rows, err
@@ -205,16 +255,17 @@ func readHead(r *backupReader) (*json.Decoder, BackupHead, error) {
 		return nil, head, err
 	case err != nil || head.Form == 0:
 		return nil, head, errNoBackup
-	case head.Form > backupForm || head.Schema > Latest:
+	case head.Form > mediaForm || head.Schema > Latest:
 		return nil, head, fmt.Errorf("the backup is of a newer program (schema %d, this one has %d): restore it with that one", head.Schema, Latest)
-	case r.footed != (head.Form == backupForm):
+	case r.footed != (head.Form >= backupForm):
 		return nil, head, errDamaged
 	}
 	return lines, head, nil
 }
 
-// restore inserts the tables, and reads on to the end of the file.
-func (tx *Tx) restore(lines *json.Decoder, head BackupHead) (int64, error) {
+// restore inserts the tables, reads on to the end of the file, and deletes the media that were deleted
+// while the backup was made.
+func (tx *Tx) restore(r *backupReader, lines *json.Decoder, head BackupHead) (int64, error) {
 	if err := tx.restorable(head); err != nil {
 		return 0, err
 	}
@@ -230,14 +281,36 @@ func (tx *Tx) restore(lines *json.Decoder, head BackupHead) (int64, error) {
 		}
 		if done {
 			tx.note = everything
-			return in.rows, ended(lines)
+			return in.rows, tx.finishRestore(r, lines, head)
 		}
 	}
 }
 
+// finishRestore sees that the file is whole to its end, which may name media to delete.
+func (tx *Tx) finishRestore(r *backupReader, lines *json.Decoder, head BackupHead) error {
+	if err := ended(lines); err != nil {
+		return err
+	}
+	if err := r.complete(head); err != nil || r.media == nil {
+		return err
+	}
+	for _, name := range r.media.Deleted {
+		if err := tx.dropMedia(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restorable returns nil for an empty store of the backup's schema, and else ErrNotEmpty or why not.
+// Restore asks again.
+func (s *Store) Restorable(ctx context.Context, head BackupHead) error {
+	return s.Read(ctx, func(r *Reader) error { return r.restorable(head) })
+}
+
 // restorable returns nil for an empty store of the backup's schema.
-func (tx *Tx) restorable(head BackupHead) error {
-	schema, err := tx.sql.Schema()
+func (r *Reader) restorable(head BackupHead) error {
+	schema, err := r.sql.Schema()
 	if err != nil {
 		return err
 	}
@@ -245,14 +318,14 @@ func (tx *Tx) restorable(head BackupHead) error {
 		return fmt.Errorf("the store has schema %d and the backup schema %d", schema.Version, head.Schema)
 	}
 	for _, table := range backupTables {
-		columns, err := tx.columns(table)
+		columns, err := r.columns(table)
 		if err != nil {
 			return err
 		}
 		if len(columns) == 0 {
 			continue // this schema has no such table yet
 		}
-		if n, err := tx.count("SELECT COUNT(*) FROM " + table); err != nil || n > 0 {
+		if n, err := r.count("SELECT COUNT(*) FROM " + table); err != nil || n > 0 {
 			return errors.Join(err, errorIf(n > 0, ErrNotEmpty))
 		}
 	}

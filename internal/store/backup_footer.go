@@ -14,11 +14,12 @@ import (
 	"io/fs"
 )
 
-// A backup is a gzip file of two members. The first holds the lines; the second, the footer, holds
-// one more line: the SHA-256 of every byte of the file before it. The footer is compared byte for
-// byte with the only one that is right, so that no flipped bit, no cut and no appended byte
-// anywhere in the file goes unnoticed. gzip alone does not notice all of them: its checksum is of
-// the content, and not of its own header and padding.
+// A backup is a gzip file of several members. The first holds the lines; those behind it, if there
+// are any, hold the bytes of media (backup_media.go); the last one, the footer, holds one more line:
+// the SHA-256 of every byte of the file before it. The footer is compared byte for byte with the only
+// one that is right, so that no flipped bit, no cut and no appended byte anywhere in the file goes
+// unnoticed. gzip alone does not notice all of them: its checksum is of the content, and not of its
+// own header and padding.
 
 // footedMark is how a file with a footer begins: gzip's header, whose comment says what the file
 // is. The form before had neither.
@@ -43,26 +44,46 @@ func footer(sum []byte) []byte {
 
 var footerLength = len(footer(make([]byte, sha256.Size)))
 
-// footedWriter compresses what is written and ends the file with its footer.
+// footedWriter writes the members of a backup and ends the file with its footer.
 type footedWriter struct {
-	*gzip.Writer
-	out io.Writer
-	sum hash.Hash
+	lines *gzip.Writer // the first member
+	raw   *gzip.Writer // the one under way of those behind it, which are not compressed; nil before
+	chunk []byte       // what is held of it
+	both  io.Writer    // out and sum
+	out   io.Writer
+	sum   hash.Hash
 }
 
 // newFootedWriter begins a backup.
 func newFootedWriter(out io.Writer) *footedWriter {
 	sum := sha256.New()
-	z := gzip.NewWriter(io.MultiWriter(out, sum))
+	both := io.MultiWriter(out, sum)
+	z := gzip.NewWriter(both)
 	z.Comment = backupComment
-	return &footedWriter{z, out, sum}
+	return &footedWriter{lines: z, both: both, out: out, sum: sum}
 }
 
-// Close writes what is left, and the footer. It does not close what it writes to.
-func (w *footedWriter) Close() error {
-	if err := w.Writer.Close(); err != nil {
+// member writes a member behind the lines, which must be closed before. Nothing of it is in the file
+// if from has nothing and ends with an error.
+func (w *footedWriter) member(name string, from io.Reader) error {
+	if w.raw == nil {
+		w.raw, _ = gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // the level is one that there is
+		w.chunk = make([]byte, 256<<10)
+	}
+	w.raw.Reset(w.both)
+	w.raw.Name = name
+	n, err := io.CopyBuffer(onlyWriter{w.raw}, from, w.chunk)
+	if err != nil && n == 0 {
 		return err
 	}
+	return errors.Join(err, w.raw.Close())
+}
+
+// onlyWriter hides what else a writer could do, so that the buffer is used.
+type onlyWriter struct{ io.Writer }
+
+// Close writes the footer. It does not close what it writes to.
+func (w *footedWriter) Close() error {
 	_, err := w.out.Write(footer(w.sum.Sum(nil)))
 	return err
 }
@@ -97,13 +118,17 @@ func (r *footedBody) Read(p []byte) (int, error) {
 }
 
 // backupReader reads the lines of a backup. Its io.EOF means that the file was whole up to its last
-// byte.
+// byte, what is behind the lines included.
 type backupReader struct {
 	file *bufio.Reader // what the compressor reads
 	z    *gzip.Reader
 	// footed is false for files of the form before, which gzip's checksum alone protects: a bit
 	// that changes nothing of the content goes unnoticed.
 	footed bool
+	// each is called with the bytes of every medium that is behind the lines; nil passes them over.
+	each func(b mediumBytes, content io.Reader) error
+	// media is what the last member says of them, when the lines have ended; nil where there is none.
+	media *backupMedia
 }
 
 // newBackupReader finds out from the first bytes how the backup was written.
@@ -122,7 +147,7 @@ func newBackupReader(in io.Reader) (*backupReader, error) {
 	return r, nil
 }
 
-// Read returns the lines of the backup.
+// Read returns the lines of the backup. At their end it reads what is behind them.
 func (r *backupReader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
 	switch {
@@ -131,10 +156,26 @@ func (r *backupReader) Read(p []byte) (int, error) {
 	case !errors.Is(err, io.EOF):
 		return n, torn(err)
 	}
+	if r.footed {
+		return n, r.readMedia()
+	}
 	if _, err := r.file.ReadByte(); !errors.Is(err, io.EOF) { // no error: a byte where the end should be
 		return n, torn(err)
 	}
 	return n, io.EOF
+}
+
+// next begins the next member, or returns io.EOF where there is none and the file is whole.
+func (r *backupReader) next() (name string, err error) {
+	err = r.z.Reset(r.file)
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", io.EOF
+	case err != nil:
+		return "", torn(err)
+	}
+	r.z.Multistream(false)
+	return r.z.Name, nil
 }
 
 // torn returns the error of a disk that cannot be read; whatever else stops the reading of a backup

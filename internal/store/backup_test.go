@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -62,7 +62,7 @@ func addText(tx *store.Tx, ws sheaf.WorkspaceID, d sheaf.Document) error {
 func backup(t *testing.T, s *store.Store) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := s.Backup(context.Background(), &b); err != nil {
+	if _, err := s.Backup(context.Background(), &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -88,8 +88,8 @@ func content(t *testing.T, b []byte) []string {
 func TestBackup_FromOneEngineToTheOtherAndBack(t *testing.T) {
 	t.Parallel()
 	engines := map[string]func() *store.Store{
-		"sqlite":   func() *store.Store { return open(t, store.Options{Folder: t.TempDir()}) },
-		"postgres": func() *store.Store { return open(t, store.Options{DatabaseURL: pgtest.URL(t)}) },
+		"sqlite":   func() *store.Store { return open(t, store.Options{Folder: migrated.Folder(t)}) },
+		"postgres": func() *store.Store { return open(t, store.Options{DatabaseURL: migrated.URL(t)}) },
 	}
 	first := engines["sqlite"]()
 	fill(t, first)
@@ -109,13 +109,13 @@ func TestBackup_FromOneEngineToTheOtherAndBack(t *testing.T) {
 
 func TestRestore_RefusesWithoutWriting(t *testing.T) {
 	t.Parallel()
-	full := open(t, store.Options{Folder: t.TempDir()})
+	full := open(t, store.Options{Folder: migrated.Folder(t)})
 	fill(t, full)
 	good := backup(t, full)
 	if head, err := store.CheckBackup(bytes.NewReader(good)); head.KeyCheck != "proof" || err != nil {
 		t.Errorf("the head is %+v, %v", head, err)
 	}
-	empty := open(t, store.Options{Folder: t.TempDir()})
+	empty := open(t, store.Options{Folder: migrated.Folder(t)})
 	for name, try := range map[string]func() error{
 		"a store that is not empty": func() error {
 			_, err := full.Restore(context.Background(), bytes.NewReader(good))
@@ -134,7 +134,7 @@ func TestRestore_RefusesWithoutWriting(t *testing.T) {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	if got := content(t, backup(t, empty)); len(got) != len(content(t, backup(t, open(t, store.Options{Folder: t.TempDir()})))) {
+	if got := content(t, backup(t, empty)); len(got) != len(content(t, backup(t, open(t, store.Options{Folder: migrated.Folder(t)})))) {
 		t.Errorf("a refused restore left rows: %q", got)
 	}
 }
@@ -150,10 +150,10 @@ func restored(t *testing.T, empty *store.Store, b []byte) (lines []string, err e
 // whole, so that a disk that answers otherwise the second time does no harm either.
 func TestRestore_KeepsNothingOfADamagedFile(t *testing.T) {
 	t.Parallel()
-	full := open(t, store.Options{Folder: t.TempDir()})
+	full := open(t, store.Options{Folder: migrated.Folder(t)})
 	fill(t, full)
 	good := backup(t, full)
-	for name, o := range map[string]store.Options{"sqlite": {Folder: t.TempDir()}, "postgres": {DatabaseURL: pgtest.URL(t)}} {
+	for name, o := range map[string]store.Options{"sqlite": {Folder: migrated.Folder(t)}, "postgres": {DatabaseURL: migrated.URL(t)}} {
 		empty := open(t, o)
 		nothing := content(t, backup(t, empty))
 		for at := 0; at < 8*len(good); at += 8*len(good)/25 + 1 {
@@ -185,7 +185,7 @@ var notKept = []string{"sessions", "sign_in_failures", "minutes"}
 // Every table must be in the backup: one that is forgotten is lost.
 func TestBackup_HasEveryTable(t *testing.T) {
 	t.Parallel()
-	s := open(t, store.Options{Folder: t.TempDir()})
+	s := open(t, store.Options{Folder: migrated.Folder(t)})
 	lines := strings.Join(content(t, backup(t, s)), "")
 	for _, table := range tables(t, s) {
 		if !strings.Contains(lines, `"table":"`+table+`"`) && table != "schema_compat" && !strings.HasPrefix(table, "goose") &&

@@ -77,7 +77,7 @@ func BenchmarkClaimAndRecord(b *testing.B) {
 					})
 					claimed := time.Now()
 					if err == nil {
-						err = s.Write(context.Background(), func(tx *Tx) error { return tx.Record(arrivedAll(found.Claims, now)) })
+						err = s.Write(context.Background(), func(tx *Tx) error { return tx.Record(arrivedAll(found.Claims, now), nil) })
 					}
 					if err != nil || len(found.Claims) == 0 {
 						b.Fatal(len(found.Claims), err)

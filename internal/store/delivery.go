@@ -118,12 +118,12 @@ func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 var insertDeliveries = engine.NewBulkInsert("deliveries", "ws int", "sub int", "number int")
 
 const selectWanting = `
-SELECT s.sub, s.id, s.events, l.active
+SELECT s.sub, s.id, s.events, l.active, s.filter
 FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.ws = $1`
 
-// addDeliveries adds a delivery of each event for each subscription that wants it, in the
+// addDeliveries adds a delivery of each event for each subscription that wants and gets it, in the
 // transaction of the events themselves.
 func (tx *Tx) addDeliveries(ws sheaf.WorkspaceID, events []sheaf.Event) error {
 	number, err := tx.number(ws)
@@ -133,9 +133,9 @@ func (tx *Tx) addDeliveries(ws sheaf.WorkspaceID, events []sheaf.Event) error {
 	var rows [][]any
 	err = tx.query(selectWanting, func(r *row) {
 		sub, id := r.Int(), readID[sheaf.SubscriptionID](r)
-		s := sheaf.Subscription{Events: splitEvents(r.Text()), Active: r.Bool()}
+		s := sheaf.Subscription{ID: id, Events: splitEvents(r.Text()), Active: r.Bool(), Filter: sheaf.ParseFilter(r.Text())}
 		for i := range events {
-			if s.Wants(events[i].Type) {
+			if s.Wants(events[i].Type) && s.Gets(&events[i]) {
 				rows = append(rows, []any{number, sub, events[i].Number})
 				if s.Active {
 					tx.note.due(ws, id)
@@ -323,7 +323,7 @@ WHERE ws = $1 AND sub = $2 AND number = $3`
 	askAgain = `
 UPDATE deliveries
 SET again = 1
-WHERE ws = $1 AND sub = $2 AND number = $3`
+WHERE ws = $1 AND sub = $2 AND number = $3 AND attempts = $4`
 )
 
 // Redeliver asks for one more attempt: now, or when the one that is under way has ended. After it
@@ -355,7 +355,12 @@ func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 	state, backAt := d.state, d.due
 	switch stands := d.stands(l, leases); {
 	case stands == sheaf.Sending:
-		return tx.exec(askAgain, l.ws, l.sub, number)
+		if n, err := tx.changed(askAgain, l.ws, l.sub, number, d.attempts); err != nil || n > 0 {
+			return err
+		}
+		// It arrived since the row was read, on another node: that is recorded without the lane. Now the
+		// row says so, and no other attempt begins while the lane is held.
+		return tx.sendByHand(l, number, now)
 	case d.hand:
 		return nil // one is due
 	case d.fresh() && stands == sheaf.Waiting:

@@ -209,6 +209,10 @@ func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, at 
 	return tx.exec(unlinkDocuments, ws, project, at, last.UpdatedAt, last.Number)
 }
 
+// purgedBytes is about how many bytes of texts a transaction removes with documents that go for good.
+// SQLite goes through all pages of a text that is removed, and nobody else writes meanwhile.
+const purgedBytes = 32 << 20
+
 // These remove a document that is deleted, for good, with all that hangs on it.
 const (
 	purgeVersions = `
@@ -223,12 +227,28 @@ DELETE FROM documents
 WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
 )
 
-// Purged is what went with a document: past versions, and bytes of texts.
-type Purged struct{ Versions, Bytes int64 }
+// Purged is what went with a document: past versions, and bytes of texts. Whole says that the document
+// went too.
+type Purged struct {
+	Versions, Bytes int64
+	Whole           bool
+}
 
 // PurgeDocument removes a deleted document for good, with its texts and its versions. Its media stay,
 // and belong to none. Whoever calls it holds the workspace.
+//
+// Of one whose past versions have more text than goes in a transaction it removes the oldest alone, and
+// is to be called again in the next. Whoever restores the document in between finds its text, and the
+// versions that are left.
 func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Purged, err error) {
+	upTo, more, err := tx.oldestVersions(ws, id, purgedBytes)
+	if err != nil {
+		return gone, err
+	}
+	if more {
+		gone.Versions, gone.Bytes, err = tx.DropVersions(ws, id, upTo)
+		return gone, err
+	}
 	if gone.Versions, err = tx.changed(purgeVersions, ws, id); err != nil {
 		return gone, fmt.Errorf("remove the versions of document %s: %w", id, err)
 	}
@@ -241,5 +261,6 @@ func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Pur
 	if err := tx.exec(purgeDocument, ws, id); err != nil {
 		return gone, fmt.Errorf("remove document %s: %w", id, err)
 	}
+	gone.Whole = true
 	return gone, nil
 }

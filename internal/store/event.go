@@ -11,12 +11,12 @@ import (
 )
 
 // EventColumns are what ScanEvent reads, in its order.
-const EventColumns = `id, number, type, resource_id, at, body`
+const EventColumns = `id, number, type, resource_id, at, body, key_number`
 
 // ScanEvent reads a row of EventColumns.
 func ScanEvent(r *row) sheaf.Event {
 	return sheaf.Event{ID: readEventID(r), Number: r.Int(), Type: ReadEventType(r),
-		ResourceID: readID[string](r), At: r.Time(), Body: []byte(r.Text())}
+		ResourceID: readID[string](r), At: r.Time(), Body: []byte(r.Text()), Key: r.Int()}
 }
 
 // storedTypes has the types of events in the order of their numbers, which begin at 1. It only ever
@@ -24,7 +24,8 @@ func ScanEvent(r *row) sheaf.Event {
 var storedTypes = []sheaf.EventType{sheaf.DocumentCreated, sheaf.DocumentUpdated, sheaf.DocumentDeleted,
 	sheaf.ProjectCreated, sheaf.ProjectUpdated, sheaf.ProjectDeleted, sheaf.FolderCreated, sheaf.FolderUpdated, sheaf.FolderDeleted,
 	sheaf.MediaUploaded, sheaf.GenerationStarted, sheaf.GenerationCompleted, sheaf.GenerationFailed,
-	sheaf.ShareCreated, sheaf.ShareUpdated, sheaf.ShareDeleted, sheaf.WebhookTest}
+	sheaf.ShareCreated, sheaf.ShareUpdated, sheaf.ShareDeleted, sheaf.WebhookTest,
+	sheaf.SubscriptionFailing, sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated}
 
 // typeNumber returns the number of a type; 0 of one that does not exist.
 func typeNumber(t sheaf.EventType) int64 { return int64(slices.Index(storedTypes, t) + 1) }
@@ -41,7 +42,7 @@ func ReadEventType(r *row) sheaf.EventType {
 	return storedTypes[n-1]
 }
 
-var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body")
+var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int")
 
 // AppendEvents adds events to the log of a workspace that this transaction locked, numbers them,
 // and adds their deliveries.
@@ -54,7 +55,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 		e := &events[i]
 		w.LastEvent++
 		e.Number = w.LastEvent
-		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body)}
+		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body), e.Key}
 	}
 	if err := tx.insertMany(insertEvents, rows); err != nil {
 		return fmt.Errorf("append events: %w", err)

@@ -1,6 +1,10 @@
 package store
 
-import "sheaf.dev/internal/sheaf"
+import (
+	"strings"
+
+	"sheaf.dev/internal/sheaf"
+)
 
 const exportFolders = `
 SELECT ` + FolderColumns + `
@@ -78,6 +82,20 @@ func (r *Reader) EachPastVersion(ws sheaf.WorkspaceID, id sheaf.DocumentID, each
 		}
 	}
 	return nil
+}
+
+var exportMedia = `
+SELECT ` + strings.Replace(MediumColumns, "document_id", `(
+  SELECT d.id FROM documents d
+  WHERE d.ws = media.ws AND d.id = media.document_id AND d.deleted_at IS NULL)`, 1) + `
+FROM media
+WHERE ws = $1 AND state = 1
+ORDER BY number`
+
+// EachMedium calls each for the workspace's media in the order of their creation. Those of deleted
+// documents belong to none.
+func (r *Reader) EachMedium(ws sheaf.WorkspaceID, each func(sheaf.Medium) error) error {
+	return r.each(exportMedia, func(w *row) error { return each(ScanMedium(w)) }, ws)
 }
 
 const exportShares = `

@@ -2,6 +2,9 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -86,6 +89,40 @@ func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder
 		tree = append(tree, children...)
 	}
 	return tree, nil
+}
+
+// countedAtOnce is how many folders Subfolders asks for in one statement, whose text is always the same.
+const countedAtOnce = 50
+
+var countSubfolders = `
+SELECT parent_id, COUNT(*)
+FROM folders
+WHERE ws = $1 AND parent_id IN (` + ordinals(2, countedAtOnce) + `)
+GROUP BY parent_id`
+
+// ordinals lists n parameters of a statement, from that one on.
+func ordinals(from, n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "$" + strconv.Itoa(from+i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Subfolders counts the folders right in each of those folders. One in which none is has no entry.
+func (r *Reader) Subfolders(ws sheaf.WorkspaceID, of []sheaf.FolderID) (map[sheaf.FolderID]int64, error) {
+	counts := map[sheaf.FolderID]int64{}
+	for some := range slices.Chunk(of, countedAtOnce) {
+		args := []any{ws}
+		for i := range countedAtOnce {
+			args = append(args, some[min(i, len(some)-1)]) // the last one fills the rest
+		}
+		err := r.query(countSubfolders, func(w *row) { counts[readID[sheaf.FolderID](w)] = w.Int() }, args...)
+		if err != nil {
+			return nil, fmt.Errorf("count the folders in %d: %w", len(of), err)
+		}
+	}
+	return counts, nil
 }
 
 // inTree holds for the folder $2 of the workspace $1 and for all below it.

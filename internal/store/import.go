@@ -61,6 +61,16 @@ func (r *Reader) KnownDocuments(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) (m
 	return known(r, knownDocuments, ws, ids)
 }
 
+var knownMedia = engine.NewBulk(`
+SELECT id
+FROM media
+WHERE ws = {workspace} AND id = {wanted} AND state = 1`, "", "workspace int", "wanted id")
+
+// KnownMedia tells which of the media the workspace has.
+func (r *Reader) KnownMedia(ws sheaf.WorkspaceID, ids []sheaf.MediumID) (map[sheaf.MediumID]bool, error) {
+	return known(r, knownMedia, ws, ids)
+}
+
 // KnownShares tells which of the shares the workspace has.
 func (r *Reader) KnownShares(ws sheaf.WorkspaceID, ids []sheaf.ShareID) (map[sheaf.ShareID]bool, error) {
 	return known(r, knownShares, ws, ids)

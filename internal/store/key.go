@@ -84,6 +84,16 @@ func (r *Reader) Keys(ws sheaf.WorkspaceID, now time.Time, p sheaf.Paging) (shea
 	return list(r, listing{columns: keyColumns, table: "api_keys", where: liveKeys(ws, now), order: []string{"number"}, total: -1}, p, scanKey)
 }
 
+const selectKeyName = `
+SELECT name
+FROM api_keys
+WHERE ws = $1 AND number = $2 AND revoked_at IS NULL`
+
+// KeyName returns what the workspace's key of that number is called; found is false for one that was revoked or is gone.
+func (r *Reader) KeyName(ws sheaf.WorkspaceID, number int64) (name string, found bool, err error) {
+	return one(r, selectKeyName, (*row).Text, ws, number)
+}
+
 // KeysKept is for how long a dead key is kept at least: the bound on the keys that a workspace
 // makes within this time counts it.
 const KeysKept = time.Hour

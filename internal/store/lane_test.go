@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store/engine"
 )
@@ -261,4 +262,59 @@ func TestNotice_NamesLanes(t *testing.T) {
 			t.Errorf("%q is read as %+v: whoever does not understand it looks at every lane", text, got)
 		}
 	}
+}
+
+// D64b: on PostgreSQL an arrival is recorded without the lane: whoever asks for one more attempt at that very
+// moment, and has read that one is under way, gets it all the same.
+func TestRedeliver_WhileTheArrivalIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	longLane(t, s, 20)
+	now := time.UnixMilli(1000)
+	var claimed Claimed
+	write(t, s, func(tx *Tx) (err error) {
+		claimed, err = tx.Claim([]Lane{{Subscription: full, Room: 1}}, Unbounded, now, now.Add(time.Hour), "another")
+		return err
+	})
+	c := claimed.Claims[0]
+	recorded, asked := make(chan struct{}), make(chan error, 1)
+	go func() {
+		<-recorded
+		asked <- s.Write(context.Background(), func(tx *Tx) error {
+			return tx.Redeliver(planned, sheaf.Delivery{ID: c.Delivery, SubscriptionID: full}, now)
+		})
+	}()
+	write(t, s, func(tx *Tx) error {
+		err := tx.Record([]Outcome{{Claim: c, Ended: now, Attempt: sheaf.Attempt{StartedAt: now, StatusCode: 200}}}, nil)
+		close(recorded)
+		sheaftest.Eventually(t, "the one who asks waits for the row", func() bool { return waitsForALock(t, s) })
+		return err
+	})
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	err := s.Read(context.Background(), func(r *Reader) error {
+		d, err := r.Delivery(planned, c.Delivery)
+		if d.State != sheaf.Waiting || d.AttemptCount != 1 {
+			t.Errorf("after one attempt it is %s, and nobody makes the other (%d made)", d.State, d.AttemptCount)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitsForALock reports whether some transaction of the store waits for another.
+func waitsForALock(t *testing.T, s *Store) bool {
+	t.Helper()
+	n := int64(0)
+	err := s.Read(context.Background(), func(r *Reader) (err error) {
+		n, err = r.count(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return n > 0
 }

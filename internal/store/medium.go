@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -81,6 +82,19 @@ func (r *Reader) Media(ws sheaf.WorkspaceID, f sheaf.MediumFilter) (sheaf.Page[s
 	return list(r, l, f.Paging, ScanMedium)
 }
 
+const mediaAfter = `
+SELECT ` + MediumColumns + `
+FROM media
+WHERE ws = $1 AND state = 1 AND number > $2
+ORDER BY number
+LIMIT $3`
+
+// MediaAfter returns at most that many media of the workspace behind a number, in the order of their
+// creation.
+func (r *Reader) MediaAfter(ws sheaf.WorkspaceID, number int64, most int) ([]sheaf.Medium, error) {
+	return all(r, mediaAfter, ScanMedium, ws, number, most)
+}
+
 const insertMedium = `
 INSERT INTO media (ws, state, until, ` + MediumColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
@@ -129,6 +143,15 @@ WHERE ws = $1 AND id = $2 AND state = 0`
 // PublishMedium makes a medium live, whose bytes are stored. It must be pending.
 func (tx *Tx) PublishMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
 	return tx.mustChange("medium", publishMedium, ws, m.ID, m.DocumentID, m.Number, m.CreatedAt, m.ContentType, m.Width, m.Height)
+}
+
+// ReplacePending puts a live medium, whose bytes are stored, in the place of a pending one of another
+// identifier.
+func (tx *Tx) ReplacePending(ws sheaf.WorkspaceID, pending sheaf.MediumID, m sheaf.Medium) error {
+	if err := tx.mustChange("medium", dropMedium, ws, pending, mediumPending); err != nil {
+		return err
+	}
+	return tx.insertMedium(ws, mediumLive, nil, m)
 }
 
 const updateMedium = `
@@ -247,6 +270,17 @@ func (tx *Tx) TakeRemoval(ws sheaf.WorkspaceID, id sheaf.MediumID, now, until ti
 	return one(&tx.Reader, takeOverRemoval, ScanMedium, ws, id, now, until)
 }
 
+const releaseRemoval = `
+UPDATE media
+SET until = $4
+WHERE ws = $1 AND id = $2 AND state = 2 AND until = $3`
+
+// ReleaseRemoval says that whoever has the removal is not at it any more, unless somebody else has
+// taken it over.
+func (tx *Tx) ReleaseRemoval(r Removal, now time.Time) error {
+	return tx.exec(releaseRemoval, r.Workspace, r.Medium.ID, r.Until, now)
+}
+
 const expiredPending = `
 SELECT ` + MediumColumns + `
 FROM media
@@ -262,6 +296,16 @@ func (r *Reader) AbandonedMedium(ws sheaf.WorkspaceID, id sheaf.MediumID, now ti
 func (r *Reader) HasBytes(ws sheaf.WorkspaceID, hash string) (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM media WHERE ws = $1 AND hash = $2`, ws, mediumHash(hash))
 	return n > 0, err
+}
+
+// HasMedia reports whether there is a live medium in any workspace.
+func (s *Store) HasMedia(ctx context.Context) (has bool, err error) {
+	err = s.Read(ctx, func(r *Reader) error {
+		n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM media WHERE state = 1 LIMIT 1) AS found`)
+		has = n > 0
+		return err
+	})
+	return has, err
 }
 
 // InsertRemoval adds a row for bytes that no row has, so that they can be removed as any others are:

@@ -12,13 +12,17 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 19
+const Latest = 23
 
 // Schema is the state of a database's tables.
 type Schema struct{ engine.Schema }
 
 // Serves returns an error, for a person, unless this program can serve it.
 func (s Schema) Serves() error { return s.Schema.Serves(Latest) }
+
+// TooNew returns an error, for a person, when a newer program has changed the tables so that this
+// one may not go on.
+func (s Schema) TooNew() error { return s.Schema.TooNew(Latest) }
 
 // Schema returns the state of the tables.
 func (s *Store) Schema(ctx context.Context) (Schema, error) {
@@ -51,6 +55,6 @@ func (o Options) engine() engine.Options {
 	if err != nil {
 		panic(err) // the name is not one that a file can have
 	}
-	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, Log: o.Log, Migrations: files,
+	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, DirectURL: o.DirectURL, Log: o.Log, Migrations: files,
 		Run: map[string]func(context.Context, engine.Migration) error{smallKeys: carryOver}}
 }

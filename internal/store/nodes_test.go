@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/storetest"
 )
@@ -17,7 +17,7 @@ func TestNodes_SQLite(t *testing.T) {
 
 func TestNodes_PostgreSQL(t *testing.T) {
 	storetest.RunNodes(t, func(t *testing.T) (a, b *store.Store) {
-		o := store.Options{DatabaseURL: pgtest.URL(t)}
+		o := store.Options{DatabaseURL: migrated.URL(t)}
 		return open(t, o), open(t, o)
 	})
 }

@@ -96,6 +96,64 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 	checkQuick(t, s, now)
 }
 
+// Uploads are found by their id, by whoever began them and by their end, however many there are.
+func TestPlans_Uploads(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			if err := Migrate(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Write(ctx, func(tx *Tx) error {
+				if err := tx.InsertWorkspace(sheaf.Workspace{ID: planned, Plan: sheaf.Business}); err != nil {
+					return err
+				}
+				return tx.exec(manyUploads(tx.dialect()), 20_000)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, s, "ANALYZE")
+			explain, byKey := "EXPLAIN QUERY PLAN ", "sqlite_autoindex_uploads_1"
+			if onEngine(s).Postgres {
+				explain, byKey = "EXPLAIN ", "uploads_pkey"
+			}
+			id := sheaf.MediumID("0190b0a0-0000-7000-8000-000000000007")
+			for _, test := range []struct {
+				name, sql, index string
+				args             []any
+			}{
+				{"one", selectUpload, byKey, []any{1, id}},
+				{"of an owner", countUploads, "uploads_of_owner", []any{1, id}},
+				{"advance", advanceUpload, byKey, []any{1, id, 5, 6, nil, time.UnixMilli(9)}},
+				{"expired", expiredUploads, "uploads_by_expiry", []any{time.UnixMilli(9), 100}},
+			} {
+				if plan := explained(t, s, explain+test.sql, test.args); !strings.Contains(plan, test.index) || strings.Contains(plan, "TEMP B-TREE") {
+					t.Errorf("%s must use %s alone:\n%s", test.name, test.index, plan)
+				}
+			}
+		})
+	}
+}
+
+// manyUploads makes uploads of a few owners.
+func manyUploads(d engine.Dialect) string {
+	id, owner := "CAST(printf('%016d', i) AS BLOB)", "CAST(printf('%016d', i % 2000) AS BLOB)"
+	if d.Postgres {
+		id, owner = "CAST(lpad(CAST(i AS TEXT), 32, '0') AS UUID)", "CAST(lpad(CAST(i % 2000 AS TEXT), 32, '0') AS UUID)"
+	}
+	return `
+INSERT INTO uploads (ws, id, owner, filename, length, received, reserved, expires_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, ` + id + `, ` + owner + `, 'a', 10, 5, 10, i
+FROM n`
+}
+
 // key is how an engine names the key of deliveries in a plan.
 func key(s *Store) string {
 	if onEngine(s).Postgres {

@@ -36,8 +36,14 @@ func (o *Outcome) attempted(active bool) sheaf.Attempted {
 // Record writes the outcomes of attempts, and what follows for their subscriptions, as the rules of
 // sheaf.Attempted say. An outcome whose lease is gone meanwhile is dropped: somebody else sends
 // that delivery. It takes the locks in the order of lane.go.
-func (tx *Tx) Record(outcomes []Outcome) error {
+//
+// That a subscription begins to fail, or is deactivated, is an event, which stamp names (health.go).
+func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	tx.note.Recorded = true
+	told, err := tx.lockTold(outcomes)
+	if err != nil {
+		return err
+	}
 	keys := make([]leaseKey, 0, len(outcomes))
 	for i := range outcomes {
 		tx.note.Workspaces.Add(outcomes[i].Workspace)
@@ -74,11 +80,14 @@ func (tx *Tx) Record(outcomes []Outcome) error {
 	}
 	for _, o := range rest {
 		o.Deactivated = false // the transaction may run again
-		if err := tx.recordOne(o, targets[o.Subscription], kept); err != nil {
+		if err := tx.recordOne(o, targets[o.Subscription], told, kept); err != nil {
 			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
 		}
 	}
 	failpoint.Pass(failpoint.Recording)
+	if err := tx.tell(told, stamp); err != nil {
+		return fmt.Errorf("tell of subscriptions: %w", err)
+	}
 	return tx.closeLeases(closed, leases)
 }
 
@@ -106,7 +115,7 @@ func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 
 // recordOne writes an outcome of which more follows than that the delivery arrived. t is nil when
 // its subscription is gone.
-func (tx *Tx) recordOne(o *Outcome, t *target, kept func(*Outcome)) error {
+func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telling, kept func(*Outcome)) error {
 	if t == nil {
 		return nil
 	}
@@ -138,17 +147,21 @@ func (tx *Tx) recordOne(o *Outcome, t *target, kept func(*Outcome)) error {
 	if next.Due != nil {
 		tx.note.due(o.Workspace, o.Subscription)
 	}
-	if err := tx.judge(o, &a, t); err != nil || !again {
+	if err := tx.judge(o, &a, t, told[o.Workspace]); err != nil || !again {
 		return err
 	}
 	return tx.sendOnceMore(o)
 }
 
 // judge applies the failure policy to the subscription.
-func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target) error {
+func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target, told *telling) error {
+	before := t.Subscription
 	changed, deactivated := a.Subscription(&t.Subscription)
 	if !changed {
 		return nil
+	}
+	if event, is := sheaf.Told(&before, &t.Subscription); is && told != nil {
+		told.tales = append(told.tales, tale{event, t.Subscription, &t.lane})
 	}
 	if o.Deactivated = deactivated; deactivated {
 		tx.note.Changed = append(tx.note.Changed, t.ID)

@@ -69,7 +69,7 @@ func (tx *Tx) DeleteDeliveries(ws sheaf.WorkspaceID, upTo int64, most int) (int6
 const selectHolding = `
 SELECT ` + laneColumns + `
 FROM lanes l
-JOIN subscriptions s ON s.sub = l.sub
+JOIN subscriptions s ON s.ws = l.ws AND s.sub = l.sub
 WHERE l.ws = $1 AND l.held_from <= $2
 ORDER BY s.id`
 
@@ -239,12 +239,12 @@ WHERE ws = $1 AND deleted_at IS NOT NULL AND (deleted_at, number) <= ($2, $3)
 ORDER BY deleted_at, number
 LIMIT $4`
 
-// purgedVersions is after how many versions a transaction removes no further document. One document
-// goes whole, with a thousand at most, so that nobody restores a part of it.
+// purgedVersions is after how many versions, the present ones included, a transaction removes no further
+// document.
 const purgedVersions = 200
 
 // DeleteTrash removes deleted documents of a workspace that this transaction holds, up to an end, those
-// that were deleted longest ago first, at most that many and fewer where they have many versions. It
+// that were deleted longest ago first, at most that many and fewer where they have much text. It
 // returns how many of so many it has dealt with: fewer than asked for when no more are there. One that
 // was restored meanwhile stays, and so does one that was deleted again: its place is another.
 //
@@ -255,21 +255,28 @@ func (tx *Tx) DeleteTrash(w *sheaf.Workspace, end TrashEnd, most int, first func
 	if err != nil {
 		return 0, err
 	}
-	versions := int64(0)
+	var versions, bytes int64 // that were removed
 	for _, id := range ids {
+		if versions >= purgedVersions || bytes >= purgedBytes {
+			return int64(most), nil // there are others
+		}
 		later, err := first(id)
 		if err != nil {
 			return 0, err
 		}
-		if later || versions >= purgedVersions {
-			return int64(most), nil // there are others
+		if later {
+			return int64(most), nil
 		}
 		gone, err := tx.PurgeDocument(w.ID, id)
 		if err != nil {
 			return 0, err
 		}
-		versions += gone.Versions
 		w.Storage -= gone.Bytes
+		if !gone.Whole {
+			return int64(most), nil
+		}
+		versions += gone.Versions + 1
+		bytes += gone.Bytes
 	}
 	return int64(len(ids)), nil
 }

@@ -10,6 +10,18 @@ INSERT INTO settings (name, value)
 VALUES ($1, $2)
 ON CONFLICT (name) DO NOTHING`
 
+const replaceSetting = `
+INSERT INTO settings (name, value)
+VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE
+SET value = excluded.value`
+
+// ReplaceSetting writes the value in place of the one that there is.
+func (tx *Tx) ReplaceSetting(name, value string) error {
+	_, err := tx.changed(replaceSetting, name, value)
+	return err
+}
+
 // KeepSetting writes the value unless there is one, and reports whether it did.
 func (tx *Tx) KeepSetting(name, value string) (bool, error) {
 	n, err := tx.changed(insertSetting, name, value)

@@ -168,6 +168,52 @@ func (r *Reader) DocumentsBeside(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 	return before, behind, nil
 }
 
+// The documents of a project among those of the workspace that were made shortly before and after a
+// number, nearest first. So many are looked at and no more.
+const (
+	documentNearBefore = `
+SELECT id
+FROM (SELECT id, number, project_id
+      FROM documents
+      WHERE ws = $1 AND deleted_at IS NULL AND number < $3
+      ORDER BY number DESC
+      LIMIT $4) AS near
+WHERE project_id = $2
+ORDER BY number DESC
+LIMIT 1`
+	documentNearBehind = `
+SELECT id
+FROM (SELECT id, number, project_id
+      FROM documents
+      WHERE ws = $1 AND deleted_at IS NULL AND number > $3
+      ORDER BY number
+      LIMIT $4) AS near
+WHERE project_id = $2
+ORDER BY number
+LIMIT 1`
+)
+
+// DocumentsNear is DocumentsBeside for a project that is too large to look at every document: it looks
+// at so many documents of the workspace before and after the number, and finds none where others lie
+// between.
+func (r *Reader) DocumentsNear(ws sheaf.WorkspaceID, project sheaf.ProjectID, number, among int64) (before, behind *sheaf.Document, err error) {
+	for _, next := range []struct {
+		query string
+		found **sheaf.Document
+	}{{documentNearBefore, &before}, {documentNearBehind, &behind}} {
+		id, found, err := one(r, next.query, readID[sheaf.DocumentID], ws, project, number, among)
+		if err == nil && found {
+			var d sheaf.Document
+			d, err = r.Document(ws, id)
+			*next.found = &d
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, behind, nil
+}
+
 // InsertShare adds a share.
 func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 	return tx.InsertShares(ws, []*sheaf.Share{&s})

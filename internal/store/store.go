@@ -7,11 +7,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine"
@@ -98,7 +100,11 @@ func (n *Note) urgent() bool { return n.Events || n.Deliveries || n.Subscription
 type Options struct {
 	Folder      string // of the SQLite file; used when DatabaseURL is empty
 	DatabaseURL string // postgres://…
+	DirectURL   string // the same PostgreSQL without the pooler of DatabaseURL; empty: there is none
 	Log         *slog.Logger
+	// Turn is how long a call waits for its workspace's earlier ones before it is refused; 0 is
+	// engine.ReadTurn and engine.WriteTurn.
+	Turn time.Duration
 }
 
 // Open connects to the database and, unless it is foreign, damaged or newer than this program,
@@ -126,9 +132,10 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 		return nil, err
 	}
 	reads, writes := s.engine.Connections()
-	s.reads, s.turns = engine.NewSlots(reads/2, engine.ReadTurn), engine.NewSlots(1, engine.WriteTurn)
+	readTurn, writeTurn := cmp.Or(o.Turn, engine.ReadTurn), cmp.Or(o.Turn, engine.WriteTurn)
+	s.reads, s.turns = engine.NewSlots(reads/2, readTurn), engine.NewSlots(1, writeTurn)
 	if writes > 1 {
-		s.writes = engine.NewSlots(writes/4, engine.WriteTurn)
+		s.writes = engine.NewSlots(writes/4, writeTurn)
 	} else {
 		s.heavy = make(chan struct{}, 1)
 	}

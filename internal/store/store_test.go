@@ -6,21 +6,26 @@ import (
 
 	"go.uber.org/goleak"
 
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestStore_SQLite(t *testing.T) { storetest.Run(t, openSQLite) }
+// The suite also gathers the statements that the store asks: none of them may span workspaces (distribute_test.go).
+func TestStore_SQLite(t *testing.T) {
+	all := &asked{statements: map[string]bool{}}
+	t.Run("suite", func(t *testing.T) { storetest.Run(t, all.open) })
+	t.Run("statements", all.stayInAWorkspace)
+}
 
 func TestStore_PostgreSQL(t *testing.T) { storetest.Run(t, openPostgres) }
 
-func openSQLite(t *testing.T) *store.Store { return open(t, store.Options{Folder: t.TempDir()}) }
+func openSQLite(t *testing.T) *store.Store { return open(t, store.Options{Folder: migrated.Folder(t)}) }
 
 func openPostgres(t *testing.T) *store.Store {
-	return open(t, store.Options{DatabaseURL: pgtest.URL(t)})
+	return open(t, store.Options{DatabaseURL: migrated.URL(t)})
 }
 
 // open returns a migrated store that is closed when the test ends.

@@ -10,7 +10,7 @@ import (
 )
 
 const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_count, s.created_at, s.updated_at, s.deactivated_at,
-  s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since`
+  s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since, s.filter, s.filter_since`
 
 // withLane is where a subscription is read: whether it is active is in its lane.
 const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
@@ -22,6 +22,7 @@ func scanSubscription(r *row) sheaf.Subscription {
 		FailureCount: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time(), DeactivatedAt: r.OptTime(),
 		DeactivationReason: r.OptText(), LastError: r.OptText(), HeaderNames: SplitNames(r.Text()),
 		Number: r.Int(), Revision: r.Int(), SinceEvent: r.Int(), EventsSince: r.Int(),
+		Filter: sheaf.ParseFilter(r.Text()), FilterSince: r.Int(),
 	}
 }
 
@@ -64,6 +65,11 @@ func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sh
 		s.HeldCount, err = r.HeldCount(ws, id)
 	}
 	return s, err
+}
+
+// UncountedSubscription is Subscription without the held count.
+func (r *Reader) UncountedSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
+	return r.subscription(ws, id, "")
 }
 
 // subscription is Subscription without the held count; lock is what holds it.
@@ -139,8 +145,8 @@ func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed
 
 const insertSubscription = `
 INSERT INTO subscriptions (sub, ws, id, name, url, events, failure_count, created_at, updated_at, deactivated_at,
-  deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+  deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers, filter, filter_since)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 
 // InsertSubscription adds a subscription with its sealed secret and headers. No delivery that was
 // made before is for it.
@@ -159,7 +165,7 @@ func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sea
 	}
 	err = tx.exec(insertSubscription, sub, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.CreatedAt, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Number, s.Revision,
-		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers))
+		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers), s.Filter.String(), s.FilterSince)
 	if err != nil {
 		return fmt.Errorf("insert subscription %s: %w", s.ID, err)
 	}
@@ -177,7 +183,7 @@ func optBlob(b []byte) any {
 const updateSubscription = `
 UPDATE subscriptions
 SET name = $3, url = $4, events = $5, failure_count = $6, updated_at = $7, deactivated_at = $8,
-  deactivation_reason = $9, last_error = $10, header_names = $11, revision = $12, events_since = $13
+  deactivation_reason = $9, last_error = $10, header_names = $11, revision = $12, events_since = $13, filter = $14, filter_since = $15
 WHERE ws = $1 AND id = $2`
 
 // UpdateSubscription writes all but what is sealed. Where it becomes active or inactive, so does
@@ -198,7 +204,8 @@ func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) err
 func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.subscriptionsChanged(ws)
 	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.UpdatedAt,
-		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Revision, s.EventsSince)
+		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Revision, s.EventsSince,
+		s.Filter.String(), s.FilterSince)
 	if err != nil {
 		return fmt.Errorf("update subscription %s: %w", s.ID, err)
 	}
@@ -232,7 +239,7 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"lanes", "leases", "subscriptions"} {
+	for _, table := range []string{"lanes", "leases", "notices", "subscriptions"} {
 		if err := tx.exec(`DELETE FROM `+table+` WHERE ws = $1 AND sub = $2`, l.ws, l.sub); err != nil {
 			return fmt.Errorf("delete subscription %s: %w", id, err)
 		}

@@ -24,9 +24,14 @@ func (r *Reader) Upload(ws sheaf.WorkspaceID, id sheaf.MediumID) (u sheaf.Upload
 	return one(r, selectUpload, scanUpload, ws, id)
 }
 
+const countUploads = `
+SELECT COUNT(*)
+FROM uploads
+WHERE ws = $1 AND owner = $2`
+
 // CountUploads returns how many uploads somebody has begun and not finished.
 func (r *Reader) CountUploads(ws sheaf.WorkspaceID, owner sheaf.KeyID) (int64, error) {
-	return r.count(`SELECT COUNT(*) FROM uploads WHERE ws = $1 AND owner = $2`, ws, owner)
+	return r.count(countUploads, ws, owner)
 }
 
 const insertUpload = `

@@ -203,6 +203,30 @@ func (r *Reader) OldVersions(before time.Time, most int) ([]OldVersion, error) {
 	}, before, most)
 }
 
+const versionBytes = `
+SELECT version, content_bytes
+FROM versions
+WHERE ws = $1 AND document_id = $2
+ORDER BY version`
+
+// oldestVersions returns up to which number the oldest past versions of a document have so many bytes
+// of text together, or a little more, and whether there are others.
+func (r *Reader) oldestVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID, bytes int64) (upTo int64, more bool, err error) {
+	err = r.query(versionBytes, func(w *row) {
+		number, size := w.Int(), w.Int()
+		if more = bytes <= 0; !more {
+			upTo, bytes = number, bytes-size
+		}
+	}, ws, id)
+	return upTo, more, err
+}
+
+// PastBytes returns how many bytes of text the document's past versions have together, be it deleted.
+// Texts that several of them have are counted for each.
+func (r *Reader) PastBytes(ws sheaf.WorkspaceID, id sheaf.DocumentID) (int64, error) {
+	return r.count(`SELECT CAST(COALESCE(SUM(content_bytes), 0) AS BIGINT) FROM versions WHERE ws = $1 AND document_id = $2`, ws, id)
+}
+
 const versionSpan = `
 SELECT MIN(version), MIN(CASE WHEN created_at >= $3 THEN version END), MAX(version)
 FROM versions

@@ -36,10 +36,18 @@ func (o Object) Names() []string {
 type Fields struct {
 	object Object
 	err    error
+	// stands reports whether a text may stand for an identifier; nil: none may.
+	stands func(text string) bool
 }
 
 // Fields begins to read the object's fields.
 func (o Object) Fields() *Fields { return &Fields{object: o} }
+
+// LetStand makes ID take also texts that are no identifiers and stand for one, as they are.
+func (f *Fields) LetStand(may func(text string) bool) *Fields {
+	f.stands = may
+	return f
+}
 
 // Err returns the first error: a *FieldError, or what was given to Refuse.
 func (f *Fields) Err() error { return f.err }
@@ -116,6 +124,45 @@ func (f *Fields) Raw(name string) Opt[jsontext.Value] {
 	})
 }
 
+// Objects reads an array of objects. A null among them is refused. The slice is never nil when there is a
+// value; each object is a view of the parsed body, as the whole is.
+func (f *Fields) Objects(name string) Opt[[]Object] {
+	return read(f, name, func(name string, v jsontext.Value) ([]Object, error) {
+		if v.Kind() != jsontext.KindBeginArray {
+			return nil, wrongType(name, "an array of objects", v)
+		}
+		list := []Object{}
+		for d := inside(v); d.PeekKind() != jsontext.KindEndArray; {
+			v, err := d.ReadValue()
+			if err != nil {
+				return nil, err
+			}
+			if v.Kind() != jsontext.KindBeginObject {
+				return nil, &FieldError{shown(name) + "[" + strconv.Itoa(len(list)) + "]", "must be an object, not " + noun(v.Kind())}
+			}
+			o, err := ParseObject(bytes.Clone(v)) // the decoder's buffer changes
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, o)
+		}
+		return list, nil
+	})
+}
+
+// Object reads an object.
+func (f *Fields) Object(name string) Opt[Object] {
+	raw := f.Raw(name)
+	if !raw.Given() {
+		return Opt[Object]{Set: raw.Set, Null: raw.Null}
+	}
+	o, err := ParseObject(raw.Value)
+	if err != nil {
+		f.Refuse(err)
+	}
+	return Opt[Object]{Set: true, Value: o}
+}
+
 // Time reads a time as Time does, cut to milliseconds: more than that is not kept.
 func (f *Fields) Time(name string) Opt[time.Time] {
 	return read(f, name, func(name string, v jsontext.Value) (time.Time, error) {
@@ -139,10 +186,32 @@ func ID[T ~string](f *Fields, name string) Opt[T] {
 			return "", err
 		}
 		id, ok := sheaf.ParseUUID(s)
-		if !ok {
-			return "", sheaf.Invalidf("%s must be a UUID or null", name)
+		switch {
+		case ok:
+			return T(id), nil
+		case f.stands != nil && f.stands(s):
+			return T(s), nil
 		}
-		return T(id), nil
+		return "", sheaf.Invalidf("%s must be a UUID or null", name)
+	})
+}
+
+// IDs reads an array of identifiers. A null among them is refused.
+func IDs[T ~string](f *Fields, name string) Opt[[]T] {
+	return read(f, name, func(name string, v jsontext.Value) ([]T, error) {
+		list, err := texts(name, v)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]T, len(list))
+		for i, s := range list {
+			id, ok := sheaf.ParseUUID(s)
+			if !ok {
+				return nil, sheaf.Invalidf("%s[%d] must be a UUID", name, i)
+			}
+			out[i] = T(id)
+		}
+		return out, nil
 	})
 }
 

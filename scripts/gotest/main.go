@@ -59,26 +59,23 @@ func measured(args []string, r *report) error {
 // a clean run of at least one test is an error.
 func run(args []string, r *report) error {
 	if os.Getenv(pgtest.EnvURL) != "" {
-		return goTest(args, r)
+		return goTest(args, nil, r)
 	}
 	cluster, err := pgtest.Launch()
 	if err != nil {
 		return err
 	}
-	if err := os.Setenv(pgtest.EnvURL, cluster.URL()); err != nil {
-		return errors.Join(err, cluster.Close())
-	}
-	return errors.Join(goTest(args, r), cluster.Close())
+	return errors.Join(goTest(args, cluster.Env(), r), cluster.Close())
 }
 
-// goTest makes all runs beside each other: while the tests of one wait for servers and browsers,
-// another compiles.
-func goTest(args []string, r *report) error {
+// goTest makes all runs beside each other, with env in their environment: while the tests of one wait
+// for servers and browsers, another compiles.
+func goTest(args, env []string, r *report) error {
 	runs := split(args)
 	broken := make([]error, len(runs)) // of the go command itself; what tests say is in the report
 	var group sync.WaitGroup
 	for i, one := range runs {
-		group.Go(func() { broken[i] = goTestOnce(one, r) })
+		group.Go(func() { broken[i] = goTestOnce(one, env, r) })
 	}
 	group.Wait()
 	return r.verdict(errors.Join(broken...))
@@ -98,9 +95,9 @@ func split(args []string) (runs [][]string) {
 // setting is an argument that belongs to the environment.
 var setting = regexp.MustCompile(`^[A-Z_]+=`)
 
-func goTestOnce(args []string, r *report) error {
+func goTestOnce(args, env []string, r *report) error {
 	cmd := exec.Command("go")
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), env...)
 	for len(args) > 0 && setting.MatchString(args[0]) {
 		cmd.Env, args = append(cmd.Env, args[0]), args[1:]
 	}

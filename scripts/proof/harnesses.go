@@ -4,7 +4,7 @@ package main
 var harnesses = []harness{
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1, beside: true},     // it waits for deadlines
 	{pkg: "./internal/render", run: "TestPage_NoTextCostsMoreThanItsBudget", rows: 1}, // before what loads the machine
-	{pkg: "./test/crash", run: "TestKill", rows: 4},
+	{pkg: "./test/crash", run: "TestKill", rows: 7},
 	{pkg: "./test/overload", run: "TestSoak_NothingGrows", rows: 1, beside: true}, // beside two that no clock judges
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
@@ -21,6 +21,8 @@ var harnesses = []harness{
 	{pkg: "./test/overload", run: "TestCascade_OthersWriteMeanwhile", rows: 2},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},
 	{pkg: "./test/overload", run: "TestBodies_OfHangingEndpointsKeepWithinTheMemory", rows: 1},
+	{pkg: "./test/nodes", run: "TestUpgrade_NodesAreReplacedOneByOne", rows: 1},
+	{pkg: "./test/nodes", run: "TestCluster_FaultsUnderLoad", rows: 8, tags: "cluster", install: "./scripts/cluster-packages"},
 	{pkg: "./test/access", run: "TestAccess_NoCanaryIsSeen", rows: 1},
 	{pkg: "./test/fuzz", run: "TestFuzz_FindsNothing", rows: 1},
 	{pkg: "./test/planted", run: "TestPlanted_AreCaught", rows: 1},

@@ -33,6 +33,8 @@ type harness struct {
 	pkg, run string
 	rows     int  // at least
 	beside   bool // it loads the machine little, and what others do does not matter to it
+	// tags are those of its build, and install is a script that brings what it needs, where ./scripts/test does not.
+	tags, install string
 }
 
 func main() {
@@ -61,7 +63,7 @@ func run(long bool, only, table string) error {
 	if err != nil {
 		return err
 	}
-	env := append(os.Environ(), pgtest.EnvURL+"="+cluster.URL(), sheaftest.EnvRequire+"=1", proof.EnvLevel+"="+level(long))
+	env := append(append(os.Environ(), cluster.Env()...), sheaftest.EnvRequire+"=1", proof.EnvLevel+"="+level(long))
 	out, err := os.Create(table)
 	if err != nil {
 		return errors.Join(err, cluster.Close())
@@ -102,7 +104,12 @@ var printing sync.Mutex // one harness prints its rows at a time
 // prove runs the harness and prints its rows.
 func (h harness) prove(env []string, file string, table io.Writer) error {
 	began := time.Now()
-	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=0", "-run", h.run, h.pkg)
+	if h.install != "" {
+		if out, err := exec.Command(h.install).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s %s: %s: %w\n%s", h.pkg, h.run, h.install, err, out)
+		}
+	}
+	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=0", "-tags", h.tags, "-run", h.run, h.pkg)
 	cmd.Env = append(env, "CGO_ENABLED=0") // as users build it, and as the tests have built it
 	out, failed := cmd.CombinedOutput()
 	printing.Lock()

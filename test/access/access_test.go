@@ -4,6 +4,7 @@ package access
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,16 +46,29 @@ type scene struct {
 	answers  int
 	searched int
 	found    []string
+	share    string   // the path of a share of the victim's, which shows nothing that has the canary
+	tokens   []string // of all shares
+	readers  int      // of pages of shares, so far
 }
 
 func TestAccess_NoCanaryIsSeen(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	s := newScene(t)
 	s.fill()
+	before := s.belongings()
 	own := s.rob()
-	s.look("metrics", s.get(nil, s.server.Metrics))
+	for path, answer := range s.belongings() {
+		if answer != before[path] {
+			s.found = append(s.found, fmt.Sprintf("a thief changed %s: it was %s, and is %s", path, before[path], answer))
+		}
+	}
+	s.readShare()
+	metrics := s.get(nil, s.server.Metrics)
+	s.look("metrics", metrics)
+	s.lookForTokens("metrics", metrics)
 	s.server.Kill()
 	s.look("log", s.log.Bytes())
+	s.lookForTokens("log", s.log.Bytes())
 	inFile := s.lookIntoFiles()
 	for _, f := range s.found {
 		t.Error(f)
@@ -82,7 +96,7 @@ func newScene(t *testing.T) *scene {
 	s.setPassword("thief@example.com", "thief thief thief")
 	s.secrets["password"] = password
 	s.server = s.program.StartWithMetrics(t, "--log-level", "debug", "--webhook-allow-cidr", "127.0.0.0/8",
-		"--webhook-retry-delays", "1ms,1ms,1ms")
+		"--webhook-retry-delays", "1ms,1ms,1ms", "--trusted-proxy", "127.0.0.0/8")
 	return s
 }
 
@@ -129,6 +143,8 @@ func (s *scene) fill() {
 		"external_id": canary, "url": "https://example.com/" + canary, "metadata": map[string]string{canary: canary}})
 	s.rewrite(document["id"].(string))
 	s.make("/api/v1/media?filename="+canary+"&document_id="+document["id"].(string), map[string]any{"bytes": canary})
+	s.beginUpload()
+	s.publish(document["id"].(string), project["id"].(string))
 	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
 	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
 	s.secrets["key"] = key["key"].(string)
@@ -145,6 +161,98 @@ func (s *scene) fill() {
 	}
 	for _, d := range deliveries.Data {
 		s.ids = append(s.ids, d.ID)
+	}
+}
+
+// beginUpload leaves an upload of the victim's that is not finished.
+func (s *scene) beginUpload() {
+	s.t.Helper()
+	req := s.request(http.MethodPost, "/api/v1/uploads", s.victim, nil)
+	req.Header.Set("Upload-Length", "10")
+	req.Header.Set("Upload-Metadata", "filename "+base64.StdEncoding.EncodeToString([]byte(canary)))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res.Body.Close()
+	_, id, ok := strings.Cut(res.Header.Get("Location"), "/uploads/")
+	if !ok {
+		s.t.Fatalf("begin an upload: %d %v", res.StatusCode, res.Header)
+	}
+	s.ids = append(s.ids, id)
+}
+
+// belongings are the victim's data, by the addresses of the lists. Nothing that somebody else asks for changes them.
+func (s *scene) belongings() map[string]string {
+	all := map[string]string{}
+	for _, noun := range []string{"projects", "folders", "brandings", "documents", "documents?deleted=true", "media", "shares"} {
+		all[noun] = string(s.ask(s.victim, target{http.MethodGet, "/api/v1/" + noun}).body)
+	}
+	for _, id := range s.ids {
+		all["the text of "+id] = string(s.ask(s.victim, target{http.MethodGet, "/api/v1/documents/" + id + "/content"}).body)
+		all["the upload "+id] = s.ask(s.victim, target{http.MethodHead, "/api/v1/uploads/" + id}).header.Get("Upload-Offset")
+	}
+	return all
+}
+
+// publish shares the document and the project, which have canaries, under a password and for a while; and a document that
+// has none, which names the others.
+func (s *scene) publish(document, project string) {
+	open := s.make("/api/v1/documents", map[string]any{"title": "Open", "content": "Everybody reads this, and not [this](document:" + document + ")."})
+	for _, body := range []map[string]any{
+		{"resource_type": "document", "resource_id": open["id"]},
+		{"resource_type": "document", "resource_id": document, "password": sharePassword},
+		{"resource_type": "project", "resource_id": project, "password": sharePassword},
+	} {
+		at, err := url.Parse(s.make("/api/v1/shares", body)["url"].(string))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.tokens = append(s.tokens, strings.TrimPrefix(at.Path, "/s/"))
+	}
+	s.share = "/s/" + s.tokens[0]
+	s.secrets["password of a share"] = sharePassword
+}
+
+const sharePassword = "canary-open-sesame-61f0"
+
+// readShare reads the open share as nobody, and tries every id of the victim's at every address below it, and at those of
+// the shares that have a password: nothing but what it shows is there.
+func (s *scene) readShare() {
+	if page := s.read(s.share); !bytes.Contains(page, []byte("Everybody reads this")) {
+		s.t.Fatalf("the share does not show its document: %s", page)
+	}
+	for _, token := range s.tokens {
+		root := "/s/" + token
+		for _, at := range []string{"", "/raw", "/logo", "/search?q=" + canary[7:11]} {
+			s.look("page of a share "+at, s.read(root+at))
+		}
+		for _, id := range s.ids {
+			for _, at := range []string{"/" + id, "/" + id + "/raw", "/media/" + id, "/" + s.ids[1] + "/media/" + id, "/" + id + "/media/" + id} {
+				s.look("page of a share, "+at, s.read(root+at))
+			}
+		}
+	}
+}
+
+// read asks for a page of a share, each time from another address: one may ask 120 times a minute.
+func (s *scene) read(path string) []byte {
+	s.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, s.server.URL+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.readers++
+	req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.9.%d.%d", s.readers/250, 1+s.readers%250))
+	return s.do(nil, req).whole()
+}
+
+// lookForTokens notes the address of a share where only its reader may have it.
+func (s *scene) lookForTokens(where string, b []byte) {
+	for _, token := range s.tokens {
+		if bytes.Contains(b, []byte(token)) {
+			s.found = append(s.found, where+" has the address of a share")
+		}
 	}
 }
 
@@ -166,10 +274,10 @@ func (s *scene) rewrite(document string) {
 func (s *scene) rob() (own bool) {
 	for _, target := range s.targets() {
 		for _, key := range []string{"", s.thief} {
-			s.look("answer to a thief: "+target.String(), s.ask(key, target))
+			s.look("answer to a thief: "+target.String(), s.ask(key, target).whole())
 		}
 		if target.method == http.MethodGet {
-			answer := s.ask(s.victim, target)
+			answer := s.ask(s.victim, target).whole()
 			own = own || bytes.Contains(answer, []byte(canary))
 			s.lookForSecrets("answer to the victim: "+target.String(), answer)
 		}
@@ -192,7 +300,7 @@ func (s *scene) targets() (out []target) {
 	}
 	for path, operations := range reference.Paths {
 		for method := range operations {
-			if method = strings.ToUpper(method); !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
+			if method = strings.ToUpper(method); !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, method) {
 				continue
 			}
 			if strings.HasSuffix(path, "/stream") {
@@ -216,27 +324,55 @@ func (s *scene) targets() (out []target) {
 }
 
 // ask makes a request with a body that names the victim's things, and returns the answer.
-func (s *scene) ask(key string, t target) []byte {
+func (s *scene) ask(key string, t target) answer {
 	s.t.Helper()
-	var body io.Reader
-	if t.method == http.MethodPost || t.method == http.MethodPatch {
-		b, err := json.Marshal(map[string]any{"name": "n", "title": "t", "folder_id": s.ids[0], "project_id": s.ids[1], "parent_id": s.ids[0],
-			"entity_type": "project", "url": "https://127.0.0.1:1/", "events": []string{"document.created"}, "scopes": []string{"projects:read"},
-			"type": "media.uploaded", "resource_id": s.ids[0], "since": "2020-01-01T00:00:00Z"})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		body = bytes.NewReader(b)
+	b, err := json.Marshal(map[string]any{"name": "n", "title": "t", "folder_id": s.ids[0], "project_id": s.ids[1], "parent_id": s.ids[0],
+		"entity_type": "project", "url": "https://127.0.0.1:1/", "events": []string{"document.created"}, "scopes": []string{"projects:read"},
+		"type": "media.uploaded", "resource_id": s.ids[0], "since": "2020-01-01T00:00:00Z"})
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	req, err := http.NewRequest(t.method, s.server.URL+t.path, body)
+	kind := "application/json"
+	switch {
+	case strings.HasPrefix(t.path, "/api/v1/uploads/"):
+		kind, b = "application/offset+octet-stream", b[:5]
+	case t.method == http.MethodPut && strings.HasSuffix(t.path, "/content"):
+		kind = "text/markdown"
+	case t.method != http.MethodPost && t.method != http.MethodPatch:
+		b = nil
+	}
+	req := s.request(t.method, t.path, key, bytes.NewReader(b))
+	req.Header.Set("Content-Type", kind)
+	req.Header.Set("Upload-Offset", "0")
+	return s.do(nil, req)
+}
+
+// request is one of the API, with a key unless that is empty, and in the version of uploads that is spoken here.
+func (s *scene) request(method, path, key string, body io.Reader) *http.Request {
+	s.t.Helper()
+	req, err := http.NewRequest(method, s.server.URL+path, body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	return s.do(nil, req)
+	req.Header.Set("Tus-Resumable", "1.0.0")
+	return req
+}
+
+// answer is what a request got.
+type answer struct {
+	header http.Header
+	body   []byte
+}
+
+// whole is all of it, in which a canary may be.
+func (a answer) whole() []byte {
+	var b bytes.Buffer
+	_ = a.header.Write(&b)
+	b.Write(a.body)
+	return b.Bytes()
 }
 
 func (s *scene) get(jar http.CookieJar, address string) []byte {
@@ -245,25 +381,23 @@ func (s *scene) get(jar http.CookieJar, address string) []byte {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.do(jar, req)
+	return s.do(jar, req).body
 }
 
-func (s *scene) do(jar http.CookieJar, req *http.Request) []byte {
+func (s *scene) do(jar http.CookieJar, req *http.Request) answer {
 	s.t.Helper()
 	res, err := (&http.Client{Jar: jar}).Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var head bytes.Buffer
-	_ = res.Header.Write(&head)
-	s.lookForSecrets("header of "+req.URL.Path, head.Bytes())
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.lookForSecrets("header of "+req.URL.Path, answer{header: res.Header}.whole())
 	s.answers++
-	return body
+	return answer{res.Header, body}
 }
 
 // browse opens the console as the thief, in the victim's workspace; and as the victim, to have a session that must be

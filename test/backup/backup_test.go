@@ -15,6 +15,7 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
+	"sheaf.dev/internal/sheaftest/s3test"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
@@ -39,7 +40,8 @@ func TestBackup_HoldsWhatWasAcknowledged(t *testing.T) {
 	proof.Row{
 		Name: "backup while clients write, and restore",
 		Figures: []proof.Figure{{Name: "drills", Value: all.drills}, {Name: "acknowledged before the backup", Value: all.acknowledged},
-			{Name: "while it ran", Value: all.during}, {Name: "rows restored", Value: all.rows}, {Name: "violations", Value: all.violations}},
+			{Name: "while it ran", Value: all.during}, {Name: "rows restored", Value: all.rows}, {Name: "media restored", Value: all.media},
+			{Name: "violations", Value: all.violations}},
 		Lost:    all.lost + all.violations,
 		Control: "a bare copy of the SQLite file; a restored copy that lacks a row", Caught: caught,
 	}.Report(t)
@@ -52,7 +54,7 @@ type tally struct {
 	drills int
 }
 
-type result struct{ acknowledged, during, rows, violations, lost int }
+type result struct{ acknowledged, during, rows, media, violations, lost int }
 
 func (a *tally) add(r result) {
 	a.mu.Lock()
@@ -61,6 +63,7 @@ func (a *tally) add(r result) {
 	a.acknowledged += r.acknowledged
 	a.during += r.during
 	a.rows += r.rows
+	a.media += r.media
 	a.violations += r.violations
 	a.lost += r.lost
 }
@@ -72,7 +75,7 @@ func drill(t *testing.T, from, to string) result {
 	server := s.Start(t)
 	l := startLoad(server, key)
 	l.await(t, proof.Rounds(60, 1000, 1000))
-	before := l.journal()
+	before, mediaBefore := l.journal(), l.media.copy()
 	copied := filepath.Join(t.TempDir(), "copy")
 	s.Ask(t, "backup", copied)
 	l.await(t, l.count()+10) // so that it has not just stopped by chance
@@ -85,7 +88,9 @@ func drill(t *testing.T, from, to string) result {
 	rows := restored.Ask(t, "restore", copied)["rows"].(float64)
 	r := result{acknowledged: before.acknowledged(), during: final.acknowledged() - before.acknowledged(), rows: int(rows)}
 	r.violations = restored.violations(t)
-	complaints := before.compare(final, restored.projects(t, key))
+	projects, files := restored.content(t, key)
+	complaints := append(before.compare(final, projects), mediaBefore.compare(l.media, files)...)
+	r.media = len(files)
 	for _, c := range complaints {
 		t.Error(c)
 	}
@@ -101,6 +106,9 @@ func newStore(t *testing.T, engine string) *store {
 	s := &store{Program: proctest.New(t)}
 	if engine == "PostgreSQL" {
 		s.Database = pgtest.URL(t)
+		bucket := s3test.Start(t)
+		s.Env = append(s.Env, bucket.Env()...)
+		s.Env = append(s.Env, "SHEAF_MEDIA_URL="+bucket.URL())
 	}
 	return s
 }
@@ -127,7 +135,7 @@ func copyFile(t *testing.T, from, to string) {
 // violations returns how many the doctor finds, and shows them.
 func (s *store) violations(t *testing.T) int {
 	t.Helper()
-	found, err := sheaftest.Doctor(s.Binary, s.Flags()...)
+	found, err := sheaftest.DoctorWith(s.Env, s.Binary, s.Flags()...)
 	if err != nil {
 		t.Error(err)
 	}
@@ -137,11 +145,23 @@ func (s *store) violations(t *testing.T) int {
 	return len(found)
 }
 
-// projects returns the names of all projects by id, as the program serves them.
-func (s *store) projects(t *testing.T, key string) map[string]string {
+// content returns the names of all projects and the bytes of all media by id, as the program serves them.
+func (s *store) content(t *testing.T, key string) (projects, files map[string]string) {
 	t.Helper()
 	server := s.Start(t)
 	defer server.Kill()
+	return projectsOf(t, server, key), mediaOf(t, server, key)
+}
+
+// projects returns the names of all projects by id.
+func (s *store) projects(t *testing.T, key string) map[string]string {
+	t.Helper()
+	projects, _ := s.content(t, key)
+	return projects
+}
+
+func projectsOf(t *testing.T, server *proctest.Server, key string) map[string]string {
+	t.Helper()
 	all := map[string]string{}
 	for offset := 0; ; offset += 100 {
 		var page struct{ Data []struct{ ID, Name string } }

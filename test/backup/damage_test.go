@@ -20,16 +20,13 @@ import (
 // refused before anything is made. In the long form every bit is flipped.
 func TestBackup_DamageIsRefused(t *testing.T) {
 	s := newStore(t, "SQLite")
-	s.Workspace(t, "Acme")
-	if err := s.Start(t).Terminate(); err != nil { // which makes the master key
+	key := s.Workspace(t, "Acme")
+	server := s.Start(t) // which makes the master key
+	uploadMedium(t, server, key, "a picture, or what one takes for it")
+	if err := server.Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "copy")
-	s.Ask(t, "backup", file)
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := s.backup(t)
 	if !taken(whole) {
 		t.Fatal("the whole file is refused")
 	}
@@ -41,7 +38,7 @@ func TestBackup_DamageIsRefused(t *testing.T) {
 		t.Error(what)
 	}
 	programs := programRefuses(t, s, whole, proof.Rounds(4, 120, 500))
-	caught := t.Run("control", func(t *testing.T) { withoutFooter(t, whole) })
+	caught := t.Run("control", func(t *testing.T) { withoutFooter(t, s.backup(t, "--without-media")) })
 	proof.Row{
 		Name: "backups with a flipped bit, cut or added to",
 		Figures: []proof.Figure{{Name: "bytes of the file", Value: len(whole)}, {Name: "flips", Value: d.flipped},
@@ -49,6 +46,18 @@ func TestBackup_DamageIsRefused(t *testing.T) {
 		Lost:    len(d.accepted),
 		Control: "the form of backups before this one, of whose own header gzip has no checksum", Caught: caught,
 	}.Report(t)
+}
+
+// backup returns a backup as it is in its file.
+func (s *store) backup(t *testing.T, flags ...string) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "copy")
+	s.Ask(t, append([]string{"backup", file}, flags...)...)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // taken tells whether the check that comes before a restore takes the file.

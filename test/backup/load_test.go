@@ -68,6 +68,7 @@ type load struct {
 	server *proctest.Server
 	client *http.Client
 	key    string
+	media  mediaJournal
 
 	mu      sync.Mutex // guards what follows
 	known   journal
@@ -78,7 +79,7 @@ type load struct {
 
 func startLoad(s *proctest.Server, key string) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{cancel: cancel, server: s, client: &http.Client{Transport: &http.Transport{}}, key: key, known: journal{}, more: make(chan struct{})}
+	l := &load{cancel: cancel, server: s, client: &http.Client{Transport: &http.Transport{}}, key: key, known: journal{}, media: newMediaJournal(), more: make(chan struct{})}
 	for range 3 {
 		l.group.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -97,6 +98,7 @@ func (l *load) oneProject(ctx context.Context, n int) {
 	}
 	l.note(made.ID, func(f *fate) {})
 	l.call("POST", "/api/v1/documents", made.ID, nil, 201)
+	l.oneMedium(made.ID, n%2 == 1)
 	for v := 1; v <= 2 && ctx.Err() == nil; v++ {
 		l.note(made.ID, func(f *fate) { f.sent = v })
 		if l.call("PATCH", "/api/v1/projects/"+made.ID, fmt.Sprintf("version %d", v), nil, 200) {
@@ -124,11 +126,16 @@ func (l *load) call(method, path, text string, answer any, want int) bool {
 	if err == nil && status == want {
 		return true
 	}
+	l.fail(fmt.Errorf("%s %s: %d, %v", method, path, status, err))
+	return false
+}
+
+// fail ends the load.
+func (l *load) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.err = fmt.Errorf("%s %s: %d, %v", method, path, status, err)
+	l.err = err
 	l.cancel()
-	return false
 }
 
 func (l *load) note(id string, change func(*fate)) {

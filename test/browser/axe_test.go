@@ -33,7 +33,8 @@ func (b *tab) findings(rules ...string) []finding {
 			b.t.Fatal("axe-core was not loaded")
 		}
 	}
-	options := "{preload: false, selectors: false, resultTypes: ['violations']"
+	// What is pressed is 24 pixels large, or has as much room around it.
+	options := "{preload: false, selectors: false, resultTypes: ['violations'], rules: {'target-size': {enabled: true}}"
 	if len(rules) > 0 {
 		options += ", runOnly: ['" + strings.Join(rules, "', '") + "']"
 	}
@@ -68,10 +69,11 @@ func TestLooks_FindWhatIsPlanted(t *testing.T) {
 		$("h1").style.color = "light-dark(#bbb, #444)";
 		$("[name=email]").closest("label").replaceWith($("[name=email]"));
 		$("button[type=submit]").textContent = "";
+		for (const name of ["One", "Two"]) $("main").append(Object.assign(document.createElement("button"), {textContent: name, style: "min-height: 0; height: 12px; padding: 0; font-size: 8px; line-height: 1; display: block"}));
 		document.documentElement.removeAttribute("lang"); return true })()`); !ok {
 		t.Fatal("nothing was planted")
 	}
-	b.wantFindings("button-name color-contrast html-has-lang label")
+	b.wantFindings("button-name color-contrast html-has-lang label target-size")
 	b.prefer("dark")
 	b.wantFindings("color-contrast", "color-contrast")
 
@@ -85,6 +87,38 @@ func TestLooks_FindWhatIsPlanted(t *testing.T) {
 	if got := b.foreignTimes(); len(got) != 2 {
 		t.Errorf("of two foreign times it finds %q", got)
 	}
+	b.plantUntidy()
+}
+
+// plantUntidy plants one of each small thing that is looked for, beside one that is as it should be.
+func (b *tab) plantUntidy() {
+	b.t.Helper()
+	b.tidy("sign-in")
+	b.tidyAfter(`<p class="clip" data-width="4rem" title="A very long name">A very long name</p>`)
+	b.tidyAfter(`<p class="clip" data-width="4rem">A very long name</p>`, "cut off, without a tooltip")
+	b.tidyAfter(`<input type="checkbox" aria-label="A">`)
+	b.tidyAfter(`<input type="checkbox" aria-label="A" data-width="13px">`, "a box of 13px by 17px")
+	b.tidyAfter(`<p>changed <time>just now</time>, and since <time data-clock>Nov 14, 05:30 AM</time></p>`)
+	b.tidyAfter(`<p>Deactivated since <time>just now</time></p>`, "no sentence: Deactivated since just now")
+	b.tidyAfter(`<h1>A heading of several words that has room</h1>`)
+	b.tidyAfter(`<h1 data-width="4rem">A heading without room</h1>`, "a squeezed heading")
+	b.tidyAfter(`<p>1 document, 2 documents, 11 documents and 1 held delivery</p>`)
+	b.tidyAfter(`<p>1 documents, 1 held deliveries, 1 are left</p>`, "one of many: 1 documents", "one of many: 1 held deliveries", "one of many: 1 are")
+}
+
+// tidyAfter adds an element to the page, wants those faults to be found, each by its beginning, and takes it away.
+func (b *tab) tidyAfter(html string, want ...string) {
+	b.t.Helper()
+	if _, ok := ask[bool](b, `(() => { document.querySelector("main").insertAdjacentHTML("beforeend", '<div id=planted>' + `+quote(html)+` + '</div>');
+		for (const e of document.querySelectorAll("#planted [data-width]")) e.style.width = e.dataset.width; // not as an attribute, which the page refuses
+		return true })()`); !ok {
+		b.t.Fatal("nothing was planted")
+	}
+	got := b.untidy()
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		b.t.Errorf("of %s it finds %q, want %q", html, got, want)
+	}
+	ask[bool](b, `(() => { document.querySelector("#planted").remove(); return true })()`)
 }
 
 func (b *tab) wantFindings(want string, rules ...string) {

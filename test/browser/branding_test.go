@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -25,6 +29,24 @@ func (b *tab) color(value string) {
 func (b *tab) painted(part, property, rgb string) {
 	b.t.Helper()
 	b.until(part+" in "+rgb, fmt.Sprintf("document.querySelector('.look.dark %s') && getComputedStyle(document.querySelector('.look.dark %s')).%s === %q", part, part, property, rgb))
+}
+
+// drawing is a small picture of a letter-like mark, as a PNG.
+func drawing(t *testing.T) []byte {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, 96, 32))
+	for x := range 96 {
+		for y := range 32 {
+			if x%24 < 6 || y%16 < 4 {
+				m.Set(x, y, color.NRGBA{R: 30, G: 30, B: 60, A: 255})
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A branding is made, seen before it is saved, dragged into its folder, chosen as the default and deleted.
@@ -45,9 +67,18 @@ func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
 	b.fill("[name=footer]", "© Acme <b>2026</b>")
 	b.until("the footer in the preview", "document.querySelector('.look.light .look-foot')?.textContent === '© Acme <b>2026</b>'")
 	b.until("the letters of the preview", "getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('Georgia')")
+	// A logo comes by an upload, is chosen by it, and is seen at once.
+	logo := filepath.Join(t.TempDir(), "logo.png")
+	if err := os.WriteFile(logo, drawing(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.SetUploadFiles("[data-logo-upload] input", []string{logo}))
+	b.see(".logos label:has(:checked) img[alt='logo.png']")
+	b.until("the logo in the preview", "document.querySelector('.look.light .look-bar img')?.complete")
 	b.shot("branding-form")
 	b.click("=Make the branding")
 	b.arrive("Acme")
+	b.see(".look.light .look-bar img")
 	b.painted(".look-bar", "backgroundColor", "rgb(255, 204, 0)")
 	b.shot("branding")
 
@@ -101,9 +132,7 @@ func TestBranding_WorksWithoutScripts(t *testing.T) {
 	b := setUp(t, s)
 	b.click("=Brandings")
 	b.arrive("Brandings")
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		t.Fatal(err)
-	}
+	b.withoutScripts()
 	b.click("=Make the first branding")
 	b.await("document.querySelector('h1')?.innerText === 'New branding'")
 	b.fill("[name=name]", "Plain")

@@ -7,7 +7,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"sheaf.dev/internal/sheaftest"
 )
@@ -55,6 +54,8 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	s := startService(t)
 	b := setUp(t, s)
 	b.furnish()
+	b.click("#tree .row[data-name=Company] a") // its branch of the tree comes with its page
+	b.arrive("Company")
 	b.click("#tree .row[data-name=Handbook] a")
 	b.arrive("Handbook")
 	b.click("=New document")
@@ -67,6 +68,9 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	b.click("=Add the document")
 	b.arrive("Deploying")
 	b.read("Saved.")
+	b.post("projects", map[string]string{"name": "Meanwhile"})
+	b.see("#tree .row[data-name=Meanwhile]") // the page was read again, and
+	b.read("Saved.")                         // what it says once is still there
 	b.see(".prose table")
 	b.shot("document")
 	b.until("nothing kept", "!Object.keys(localStorage).some((k) => k.startsWith('draft '))")
@@ -197,9 +201,7 @@ func TestEditor_WorksWithoutScripts(t *testing.T) {
 	s := startService(t)
 	b := setUp(t, s)
 	address := b.writeDocument("Plain", "before")
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		t.Fatal(err)
-	}
+	b.withoutScripts()
 	b.open(address + "/edit")
 	if scripted, _ := ask[bool](b, "!document.querySelector('[data-preview-pane]').hidden"); scripted {
 		t.Fatal("scripts run")
@@ -222,6 +224,14 @@ func TestEditor_WorksWithoutScripts(t *testing.T) {
 	b.save("phone-without-scripts")
 	b.click("=Actions for the project Handbook")
 	b.await("document.querySelector('h1')?.innerText === 'Handbook' && document.querySelector('#acts a[href$=\"/delete\"]')?.checkVisibility()")
+}
+
+// withoutScripts lets no page run a script from now on.
+func (b *tab) withoutScripts() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // await is until for a page without scripts, whose timers do not run: the question is asked again
@@ -268,32 +278,4 @@ func TestDocument_WhatIsWrittenDoesNotRun(t *testing.T) {
 	}
 	b.open("data:text/html," + heard)
 	b.until("the control", "window.alarm > 0")
-}
-
-// The search finds from / and from Ctrl-K, and marks what it found.
-func TestSearch_FromTheKeyboard(t *testing.T) {
-	t.Parallel()
-	s := startService(t)
-	b := setUp(t, s)
-	b.post("documents", map[string]string{"title": "Harbour", "description": "Where the lighthouse stands."})
-	b.open("/")
-	b.arrive("My workspace")
-	// The index follows within two seconds.
-	b.until("the index", `(() => { const x = new XMLHttpRequest(); x.open("GET", document.querySelector(".search").action + "?q=lighthou", false);
-		x.send(); return x.responseText.includes("<mark>") })()`)
-	for _, open := range []func(){func() { b.keys("/") }, func() { b.ctrl("k") }} {
-		open()
-		b.until("the field", "document.activeElement === document.querySelector('.search input')")
-		// The driver sends the letter of the key though the page took the key itself.
-		ask[bool](b, "(() => { document.activeElement.value = ''; return true })()")
-		b.keys("lighthou")
-		b.until("the hit", "document.querySelector('#results:not([hidden]) mark')?.innerText === 'lighthou'")
-		b.keys(kb.Escape)
-	}
-	b.ctrl("k")
-	b.until("the field", "document.activeElement === document.querySelector('.search input')")
-	b.keys("lighthou" + kb.Enter)
-	b.see(".found mark")
-	b.click(".found a")
-	b.arrive("Harbour")
 }

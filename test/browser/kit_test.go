@@ -263,12 +263,12 @@ func (b *tab) until(what, expression string) {
 }
 
 // find is an expression for the first visible element that a selector names, or
-// with a text in place of a selector (it begins with =) the first link, button
-// or label that reads so. Elements of an open dialog come before all others.
+// with a text in place of a selector (it begins with =) the first link, button,
+// label or box that reads so. Elements of an open dialog come before all others.
 func find(selector string) string {
 	candidates := fmt.Sprintf("[...root.querySelectorAll(%s)]", quote(selector))
 	if text, ok := strings.CutPrefix(selector, "="); ok {
-		candidates = fmt.Sprintf("[...root.querySelectorAll('a, button, label, summary')].filter((e) => "+
+		candidates = fmt.Sprintf("[...root.querySelectorAll('a, button, label, summary, input[type=checkbox][aria-label]')].filter((e) => "+
 			"(e.getAttribute('aria-label') || e.innerText || '').trim() === %s)", quote(text))
 	}
 	return fmt.Sprintf("(() => { for (const root of [...document.querySelectorAll('dialog[open]')].reverse().concat(document)) {"+
@@ -393,11 +393,30 @@ func (b *tab) tabTo(selector string) {
 	b.t.Fatalf("Tab does not lead to %s", selector)
 }
 
-// drag takes an element with the mouse and lets it go over another.
+// drag takes an element with the mouse and lets it go over the middle of another.
 func (b *tab) drag(from, to string) {
 	b.t.Helper()
 	x, y := b.middle(from)
 	toX, toY := b.middle(to)
+	b.dragFrom(x, y, toX, toY)
+}
+
+// dragBefore lets it go over the upper edge of another, and dragBehind over the lower one.
+func (b *tab) dragBefore(from, to string) { b.t.Helper(); b.dragToEdge(from, to, 0.1) }
+func (b *tab) dragBehind(from, to string) { b.t.Helper(); b.dragToEdge(from, to, 0.9) }
+
+// dragToEdge takes an element with the mouse and lets it go over a part of another: 0 is its top, 1 its bottom.
+func (b *tab) dragToEdge(from, to string, part float64) {
+	b.t.Helper()
+	x, y := b.middle(from)
+	toX, toY := b.middle(to)
+	height, _ := ask[float64](b, find(to)+".getBoundingClientRect().height")
+	b.dragFrom(x, y, toX, toY+(part-0.5)*height)
+}
+
+// dragFrom presses the button of the mouse at a place, moves it in steps, as a hand does, and lets it go at another.
+func (b *tab) dragFrom(x, y, toX, toY float64) {
+	b.t.Helper()
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	for i := 1.0; i <= 8; i++ {
 		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+(toX-x)*i/8, y+(toY-y)*i/8, chromedp.ButtonLeft))
@@ -420,6 +439,10 @@ func (b *tab) shot(name string) {
 	b.save(name + "-dark")
 	b.prefer("light")
 	b.saveOnPhone(name)
+	b.phone()
+	b.tidy(name + " on a phone")
+	b.accessible(name+" on a phone", "target-size")
+	b.desk()
 }
 
 // picture is shot for a page of which another state was looked at: it only
@@ -481,12 +504,22 @@ const phoneWidth = 390
 // desk makes it as large as at first.
 func (b *tab) desk() { b.do(chromedp.EmulateViewport(1280, 800)) }
 
-// save writes a picture into out.
+// save writes a picture into out: a larger file, in half the time.
 func (b *tab) save(name string) {
+	b.t.Helper()
+	b.write(name, true)
+}
+
+// savePacked is save for a picture that is kept: a smaller file.
+func (b *tab) savePacked(name string) {
+	b.t.Helper()
+	b.write(name, false)
+}
+
+func (b *tab) write(name string, fast bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	fast := true // larger files, in half the time
 	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &fast})
 	if err == nil {
 		err = os.MkdirAll("out", 0o755)

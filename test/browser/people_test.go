@@ -55,23 +55,6 @@ func object(m map[string]string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// search types a text, and waits until that is found first.
-func (b *tab) search(text, first string) {
-	b.t.Helper()
-	b.fill(".search input", text)
-	b.until("the result "+first, "document.querySelector('#results:not([hidden]) a')?.innerText.includes("+quote(first)+")")
-}
-
-// lateAnswer lets the results of another search come, and marks the old ones.
-func (b *tab) lateAnswer(text string) {
-	b.t.Helper()
-	if _, ok := ask[bool](b, `(() => { for (const a of document.querySelectorAll("#results a")) a.dataset.old = "";
-		const field = document.querySelector(".search input"); field.value = `+quote(text)+`;
-		return field.dispatchEvent(new Event("input", {bubbles: true})) })()`); !ok {
-		b.t.Fatal("there is no search")
-	}
-}
-
 func TestConsole_TheOwnerAtWork(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -80,16 +63,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.picture("projects")
 
 	// Find a document, and open it from the keyboard.
-	b.search("review", "How we review")
-	b.shot("search-as-you-type")
-	b.keys(kb.Enter)
-	b.see(".found a")
-	b.shot("search")
-	b.search("revie", "How we review")
-	b.keys(kb.ArrowDown)
-	b.lateAnswer("review")
-	b.see("#results a:not([data-old]):focus")
-	b.keys(kb.Enter)
+	b.jumpTo("review", "How we review")
 	b.arrive("How we review")
 	b.click("#tree .row[data-name=Handbook] a")
 	b.arrive("Handbook")
@@ -247,4 +221,32 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	bob.fill("[name=password]", password)
 	bob.click("button[type=submit]")
 	bob.arrive("My workspace")
+}
+
+// Two owners rename the workspace at once: the second sees both names and chooses, by the keyboard alone.
+func TestSettings_OfTwoWhoRenameTheSecondChooses(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	other := newTab(t, s)
+	other.open("/sign-in")
+	other.signInHere()
+	other.arrive("My workspace")
+	for _, tab := range []*tab{b, other} {
+		tab.click("=Settings")
+		tab.arrive("Settings")
+	}
+	other.fill("[name=name]", "Theirs")
+	other.click("=Save the name")
+	other.read("The workspace is renamed.")
+	b.fill("[name=name]", "Mine")
+	b.keys(kb.Enter)
+	b.read("Name: two values")
+	b.picture("settings-two-values")
+	b.tabTo("[name=keep-name]:checked")
+	b.keys(kb.ArrowUp)
+	b.tabTo("[name=name]")
+	b.keys(kb.Enter)
+	b.read("The workspace is renamed.")
+	b.until("the saved name", "document.querySelector('[name=name]').value === 'Theirs'")
 }

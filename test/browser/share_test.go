@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -40,6 +42,11 @@ func TestShare_IsMadeAndRead(t *testing.T) {
 	if scripts, _ := ask[float64](b, "document.scripts.length"); scripts != 0 {
 		t.Errorf("the page has %v scripts", scripts)
 	}
+	row := "|" + strings.Repeat(" Donaudampfschifffahrtsgesellschaft |", 14) + "\n"
+	wide := s.created("/api/v1/documents", map[string]any{"title": "Wide", "content": row + "|" + strings.Repeat("---|", 14) + "\n" + row}, "id")
+	b.open(s.created("/api/v1/shares", map[string]any{"resource_type": "document", "resource_id": wide}, "url"))
+	b.see(".prose table")
+	b.printed("share-wide")
 
 	b.open(document)
 	b.arrive("Deploying")
@@ -72,7 +79,15 @@ func (b *tab) printed(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join("out", name+".pdf"), paper.Data, 0o644)
 	}
+	if err == nil {
+		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	}
 	if err != nil {
 		b.t.Errorf("%s on paper: %v", name, err)
 	}
+	// Nobody scrolls there: what does not fit is lost.
+	if cut, ok := ask[string](b, `[...document.querySelectorAll(".prose :is(.table, pre)")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent).join()`); !ok || cut != "" {
+		b.t.Errorf("%s on paper is cut: %s", name, cut)
+	}
+	b.prefer("light")
 }

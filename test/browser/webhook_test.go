@@ -200,6 +200,22 @@ func (b *tab) badge(text string) {
 	b.until("the badge "+text, "[...document.querySelectorAll('#webhook h1 .badge')].some((e) => e.innerText === "+quote(text)+")")
 }
 
+// narrow lets the webhook hear of the first document of that name alone, and then of everything again.
+func (b *tab) narrow(document string) {
+	b.t.Helper()
+	b.follow("=Narrow it", ".narrowing [name=q]")
+	b.fill(".narrowing [name=q]", document)
+	b.click("=Find")
+	b.see("[name=add]")
+	b.shot("webhook-filter")
+	b.click("[name=add]")
+	b.see("[name=remove]")
+	b.click("[name=remove]")
+	b.read("It hears of everything.")
+	b.follow(".crumbs li:last-child a", "#webhook h1 .badge")
+	b.badge("active")
+}
+
 // pauseAndReactivate does so without sending what was held, and sends it after.
 func (b *tab) pauseAndReactivate(s *service, key string) {
 	b.t.Helper()
@@ -246,6 +262,38 @@ func (b *tab) lookAtActivity(s *service, key string) {
 	b.shot("event")
 }
 
+// delivered is how many rows of the log say that their delivery was taken.
+const delivered = "[...document.querySelectorAll('.log .badge')].filter((e) => e.innerText === 'delivered').length"
+
+// resend repairs the endpoint, and sends the four deliveries that failed again: one by the button of its row, the others by one for all.
+func (b *tab) resend(r *sheaftest.Receiver) {
+	b.t.Helper()
+	r.Always(http.StatusOK, "")
+	for n := 0; n < 5 && !b.soon(delivered+" === 1"); n++ {
+		b.click(".log form button")
+	}
+	b.until("one delivery", delivered+" === 1")
+	b.read("3 deliveries failed since")
+	b.clickAway("=Resend all failed since then")
+	b.until("the others", delivered+" === 4")
+	b.badge("active")
+}
+
+// troubled looks whether a webhook that was deactivated is seen from elsewhere: on every tab, and on the first page.
+func (b *tab) troubled(webhook string) {
+	b.t.Helper()
+	b.click("=Keys")
+	b.arrive("Keys")
+	b.until("the badge", "document.querySelector('.tabs a[href$=\"/webhooks\"] .badge.bad')?.innerText.startsWith('1')")
+	b.open("/")
+	b.arrive("My workspace")
+	b.read("1 webhook does not reach its endpoint.")
+	b.shot("overview-troubled")
+	b.follow("=Look at it", ".list .badge.bad")
+	b.open(webhook)
+	b.badge("deactivated")
+}
+
 func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	r, flags := receiver(t)
@@ -260,11 +308,18 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	s.documents(key, "Draft", 4)
 	b.badge("failing 4 of 10")
 	b.picture("webhook-failing")
-	s.documents(key, "Report", sheaf.MaxFailures-4)
+	b.resend(r)
+	r.Always(http.StatusInternalServerError, `{"error":"the database is full"}`)
+	s.documents(key, "Report", sheaf.MaxFailures)
 	b.badge("deactivated")
 	s.documents(key, "Letter", 3)
 	b.badge("3 held")
+	// What comes by itself moves what is below it: the picture is of a page that was just opened.
+	here, _ := ask[string](b, "location.href")
+	b.open(here)
+	b.badge("3 held")
 	b.shot("webhook-deactivated")
+	b.troubled(here)
 	b.click("=failed")
 	b.until("the filter", "document.querySelectorAll('.log li').length === 10")
 	b.follow(".log a", "#delivery .attempt")
@@ -301,6 +356,7 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.until("the missed ones to arrive", "[...document.querySelectorAll('.log .badge')].filter((e) => e.innerText === 'delivered').length >= 13")
 	b.gone("#webhook h1 .badge.warn")
 	b.shot("webhook")
+	b.narrow("Letter")
 	b.rotate(s, key, r, secret)
 	b.pauseAndReactivate(s, key)
 	b.follow(".log a", "#delivery .attempt")

@@ -70,7 +70,7 @@ type server struct {
 func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	t.Helper()
 	q := *p.Program
-	q.Env = env
+	q.Env = slices.Concat(p.Env, env)
 	run := q.Start
 	if len(env) > 0 {
 		run = q.Launch
@@ -124,9 +124,10 @@ func (s *server) subscribe(t *testing.T, url string) {
 	}
 }
 
-// item is an entry of a list: a project, a document, or an event.
+// item is an entry of a list: a project, a document, a medium, or an event.
 type item struct {
 	ID, Name, Type string
+	Filename       string
 	Version        int
 	Resource       string `json:"resource_id"`
 	Payload        struct{ Version int }

@@ -105,7 +105,7 @@ func noticesCutNames(t *testing.T) bool {
 }
 
 // slow are the targets that need about a millisecond for an input; the others need microseconds.
-var slow = map[string]bool{"FuzzRequest": true, "FuzzRender": true}
+var slow = map[string]bool{"FuzzRequest": true, "FuzzContent": true, "FuzzMessage": true, "FuzzRender": true}
 
 // run tries so many inputs on the target. It is a number of inputs and not a time, over whose end the engine may stumble
 // by itself: "context deadline exceeded", and no input that is to blame (golang/go#75804).

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,14 +12,16 @@ var (
 
 	brandingFields = rules{"name": name(200), "folder_id": orNull(isIDValue), "logo_media_id": orNull(isIDValue), "color_primary": orNull(isColor),
 		"font": orNull(is("system", "serif", "mono")), "footer": orNull(upTo(0, 500)), "sort_order": isInt32}
+	brandingTypes = rules{"name": orNull(isText), "folder_id": orNull(isIDValue), "logo_media_id": orNull(isIDValue), "color_primary": orNull(isText),
+		"font": orNull(isText), "footer": orNull(isText), "sort_order": orNull(isInt32)}
 )
 
 func init() {
 	handle("GET", "/api/v1/brandings", operation{need: brandingsRead, act: (*model).listBrandings,
 		params: paging(params{"folder_id": idOrNull, "q": isQuery, "sort": sorts, "updated_since": isMoment})})
-	handle("POST", "/api/v1/brandings", operation{need: brandingsWrite, fields: brandingFields, must: []string{"name"}, act: (*model).createBranding})
+	handle("POST", "/api/v1/brandings", operation{need: brandingsWrite, fields: brandingFields, types: brandingTypes, demand: (*model).mayShow, must: []string{"name"}, act: (*model).createBranding})
 	handle("GET", "/api/v1/brandings/{}", operation{need: brandingsRead, act: (*model).getBranding})
-	handle("PATCH", "/api/v1/brandings/{}", operation{need: brandingsWrite, fields: brandingFields, some: true, act: (*model).changeBranding})
+	handle("PATCH", "/api/v1/brandings/{}", operation{need: brandingsWrite, fields: brandingFields, types: brandingTypes, demand: (*model).mayShow, some: true, act: (*model).changeBranding})
 	handle("DELETE", "/api/v1/brandings/{}", operation{need: brandingsWrite, act: (*model).deleteBranding})
 	handle("POST", "/api/v1/brandings/{}/move", operation{need: brandingsWrite, fields: rules{"folder_id": orNull(isIDValue)},
 		must: []string{"folder_id"}, act: (*model).changeBranding})
@@ -33,20 +36,33 @@ func (m *model) listBrandings(c *call) answer {
 	return c.shown(m, "branding", c.referred(c.searched(things, "name")))
 }
 
-// mayWear judges the folder and the logo of a branding (D115, D116). No sequence uploads a medium, so no logo is there.
+// mayWear judges the folder and the logo of a branding (D115, D116): what leads nowhere comes before what may not be.
 func (m *model) mayWear(in record) answer {
-	if in["logo_media_id"] != nil {
-		return notFound
+	fits := true
+	if id, ok := in["logo_media_id"].(string); ok {
+		logo := find(m.media, id)
+		if logo == nil {
+			return notFound
+		}
+		fits = strings.HasPrefix(logo.own["content_type"].(string), "image/")
 	}
-	if in["folder_id"] == nil {
-		return answer{}
+	if id, ok := in["folder_id"].(string); ok {
+		f := find(m.folders, id)
+		if f == nil {
+			return notFound
+		}
+		fits = fits && f.own["entity_type"] == "branding"
 	}
-	f := find(m.folders, in["folder_id"].(string))
-	switch {
-	case f == nil:
-		return notFound
-	case f.own["entity_type"] != "branding":
+	if !fits {
 		return invalid
+	}
+	return answer{}
+}
+
+// mayShow demands that whoever names a logo, which readers of shares see then, may read media (D121).
+func (m *model) mayShow(c *call) answer {
+	if c.in["logo_media_id"] != nil && !slices.Contains(c.key.scopes, "media:read") {
+		return forbidden
 	}
 	return answer{}
 }
@@ -119,6 +135,7 @@ func (m *model) deleteBranding(c *call) answer {
 	if !b.matches(c.request.match) {
 		return stale
 	}
+	m.undress(b.id)
 	m.brandings = without(m.brandings, b)
 	return noContent
 }
@@ -144,7 +161,7 @@ func (m *model) unfileBrandings(folder string) {
 func (r *run) stepBranding(what string) bool {
 	pools := map[string]func() any{"name": r.name(200), "footer": r.text(0), "color_primary": r.color(), "sort_order": r.order(),
 		"font": r.value("font", []any{"system", "serif", "mono", nil}, "Serif", 3.0), "folder_id": r.reference(r.m.folders, "{xf1}"),
-		"logo_media_id": r.value("logo", []any{nil}, unknown, "nonsense")}
+		"logo_media_id": r.reference(r.m.media, "{xm1}")}
 	path := func() string { return "/api/v1/brandings/" + r.id(r.m.brandings, "{xb1}") }
 	switch what {
 	case "create branding":

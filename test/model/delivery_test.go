@@ -21,7 +21,7 @@ func (d *delivery) show() record {
 
 func (m *model) enqueue(e record) {
 	for _, s := range m.hooks {
-		if !slices.Contains(s.own["events"].([]any), e["type"]) {
+		if !slices.Contains(s.own["events"].([]any), e["type"]) || e["resource_type"] == "webhook_subscription" && e["resource_id"] == s.id {
 			continue
 		}
 		d := &delivery{id: m.symbol("delivery"), hook: s.id, event: e, state: "held"}

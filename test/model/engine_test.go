@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -40,6 +41,8 @@ var strangers = []struct{ symbol, path, body string }{
 	{"{xf1}", "/api/v1/folders", `{"name":"stranger","entity_type":"project"}`},
 	{"{xb1}", "/api/v1/brandings", `{"name":"stranger"}`},
 	{"{xd1}", "/api/v1/documents", `{"title":"stranger"}`},
+	{"{xm1}", "/api/v1/media", `the bytes of a stranger`},
+	{"{xh1}", "/api/v1/shares", `{"resource_type":"document","resource_id":"{xd1}"}`},
 	{"{xk1}", "/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`},
 	{"{xe1}", "/api/v1/events", `{"type":"media.uploaded","resource_id":"` + unknown + `","payload":{}}`},
 	{"{xs1}", hooksPath, `{"name":"stranger","url":"https://example.com/","events":["project.created"]}`},
@@ -49,15 +52,16 @@ func newEngine(t testing.TB, name string, api *apitest.API) *engine {
 	e := &engine{name: name, api: api, handler: api.Front, strangers: map[string]string{}}
 	key := api.Workspace("business").Key()
 	for _, s := range strangers {
-		r := httptest.NewRequest("POST", s.path, strings.NewReader(s.body))
+		body := symbolForm.ReplaceAllStringFunc(s.body, func(symbol string) string { return e.strangers[symbol] })
+		r := httptest.NewRequest("POST", s.path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+key)
-		body, _ := e.serve(r).body.(record)
-		if wrapped, ok := body["subscription"].(record); ok {
-			body = wrapped
+		made, _ := e.serve(r).body.(record)
+		if wrapped, ok := made["subscription"].(record); ok {
+			made = wrapped
 		}
-		id, ok := body["id"].(string)
+		id, ok := made["id"].(string)
 		if !ok {
-			t.Fatalf("make a stranger: %v", body)
+			t.Fatalf("make a stranger: %v", made)
 		}
 		e.strangers[s.symbol] = id
 	}
@@ -121,6 +125,7 @@ func (e *engine) translate(s string) string {
 
 // exchange is what came back, read.
 type exchange struct {
+	method string // of the request
 	status int
 	header http.Header
 	body   any
@@ -146,7 +151,7 @@ func (e *engine) send(q request, now time.Time) exchange {
 func (e *engine) serve(r *http.Request) exchange {
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, r)
-	x := exchange{status: w.Code, header: w.Header(), text: w.Body.String()}
+	x := exchange{method: r.Method, status: w.Code, header: w.Header(), text: w.Body.String()}
 	if w.Body.Len() > 0 {
 		if err := json.Unmarshal(w.Body.Bytes(), &x.body); err != nil {
 			x.body = err.Error()
@@ -168,6 +173,17 @@ func (e *engine) setHeaders(h http.Header, q request) {
 	if q.none != "" {
 		h.Set("If-None-Match", e.tagFor(q.none))
 	}
+	for _, line := range q.headers {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Set(name, e.encode(value))
+	}
+}
+
+// encode puts the engine's own names into a header, which carries them in base64.
+func (e *engine) encode(s string) string {
+	return symbolForm.ReplaceAllStringFunc(s, func(symbol string) string {
+		return base64.StdEncoding.EncodeToString([]byte(e.translate(symbol)))
+	})
 }
 
 // tagFor returns the ETag that the engine has sent for the same; "*" is itself, and what it never sent matches nothing.

@@ -38,6 +38,9 @@ func (m *model) emit(kind, resource string, payload record) record {
 
 func (m *model) emitAs(user, kind, resource string, payload record) record {
 	noun, _, _ := strings.Cut(kind, ".")
+	if noun == "subscription" {
+		noun = "webhook_subscription"
+	}
 	e := record{"id": m.symbol("e"), "type": kind, "timestamp": stamp(m.now), "user_id": user, "workspace_id": "{w1}",
 		"resource_type": noun, "resource_id": resource, "payload": payload}
 	if m.personal {
@@ -108,6 +111,9 @@ func (m *model) publish(c *call) answer {
 	}
 	if user != "{u1}" {
 		return notFound
+	}
+	if id := c.in["resource_id"].(string); find(m.media, id) != nil || find(m.shares, id) != nil { // D120
+		return invalid
 	}
 	e := m.emitAs(user, c.in["type"].(string), c.in["resource_id"].(string), c.in["payload"].(record))
 	return answer{status: 202, body: e, tag: tagOf(1, e), location: "/api/v1/events/" + e["id"].(string)}

@@ -14,7 +14,7 @@ import (
 // record is the fields of something as JSON has them: strings, float64, bool, nil, lists and records.
 type record = map[string]any
 
-// thing is a project, folder, branding, document or subscription. What it shows beyond its own fields is derived when it is shown.
+// thing is a project, folder, branding, document, medium, upload, share or subscription. What it shows beyond its own fields is derived when it is shown.
 type thing struct {
 	id       string
 	own      record
@@ -25,6 +25,8 @@ type thing struct {
 	gone     time.Time // when a document was deleted
 	versions []version // a document's, the present one last
 	headers  record    // a subscription's
+	bytes    string    // of a medium, or of an upload so far; a share's password
+	up       *uploading
 }
 
 // model is a workspace as the contract describes it. Identifiers are symbols such as {p1}, which each engine has a
@@ -40,6 +42,9 @@ type model struct {
 	folders   []*thing
 	brandings []*thing
 	documents []*thing
+	media     []*thing
+	uploads   []*thing
+	shares    []*thing
 	hooks     []*thing
 	events    []record
 	sent      []*delivery
@@ -76,6 +81,7 @@ type request struct {
 	once         string   // Idempotency-Key
 	match        string   // If-Match: a tag or *
 	none         string   // If-None-Match
+	headers      []string // others, as "Name: value"
 }
 
 // answer is what must come back.
@@ -89,6 +95,7 @@ type answer struct {
 	location   string
 	replayed   bool
 	page       bool
+	headers    map[string]string
 	next, prev string // where Link leads: offset=5, after={e7}, or "" for nowhere
 }
 
@@ -141,6 +148,14 @@ func (m *model) do(r request) answer {
 	if !c.read(o) {
 		return invalid
 	}
+	if o.demand != nil {
+		if a := o.demand(m, c); !a.ok() {
+			return a
+		}
+	}
+	if c.faulty {
+		return invalid
+	}
 	if o.before != nil {
 		if a := o.before(m, c); !a.ok() {
 			return a
@@ -154,9 +169,12 @@ func (m *model) once(o *operation, c *call) answer {
 	if c.request.once == "" || c.request.method != "POST" {
 		return m.conditional(o.act(m, c), c)
 	}
-	name := c.request.path + " " + c.request.once
+	name, text := c.request.path+" "+c.request.once, c.request.text
+	if o.same != nil {
+		text = o.same(c)
+	}
 	if k := m.kept[name]; k != nil && m.now.Sub(k.at) < 24*time.Hour {
-		if k.text != c.request.text {
+		if k.text != text {
 			return conflict
 		}
 		a := k.answer
@@ -165,7 +183,7 @@ func (m *model) once(o *operation, c *call) answer {
 	}
 	a := o.act(m, c)
 	if a.ok() {
-		m.kept[name] = &kept{c.request.text, withoutSecret(a), m.now}
+		m.kept[name] = &kept{text, withoutSecret(a), m.now}
 	}
 	return a
 }

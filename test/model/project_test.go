@@ -134,6 +134,7 @@ func (m *model) deleteProject(c *call) answer {
 	if !p.matches(c.request.match) {
 		return stale
 	}
+	m.unshareResource(p.id)
 	m.emit("project.deleted", p.id, m.show("project", p))
 	m.projects = without(m.projects, p)
 	oldest := slices.Clone(m.documents) // whose change is; the contract leaves the order open

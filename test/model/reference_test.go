@@ -202,6 +202,9 @@ func (m *model) purgeDocument(c *call) answer {
 	case !m.documents[i].deleted:
 		return taken
 	}
+	gone := m.documents[i].id
+	m.unshareResource(gone)
+	m.unlinkMedia(gone)
 	m.documents = slices.Delete(m.documents, i, i+1)
 	return noContent
 }

@@ -17,6 +17,11 @@ type operation struct {
 	some   bool // at least one of the fields must be there
 	empty  bool // the body may be left out
 	raw    bool // the body is a text, and no JSON
+	bytes  bool // the body is a file, which is not empty
+	// types are wider than fields: what is of the right type, and wrong, is refused after demand.
+	types  rules
+	demand func(*model, *call) answer
+	same   func(*call) string // what a repetition has in common with the first; nil: the body
 	params params
 	path   func(id string) bool
 	before func(*model, *call) answer // checks that come before a replay
@@ -31,6 +36,7 @@ type call struct {
 	version string            // the number in the path, where there is one
 	in      record            // the writable fields that were sent
 	query   map[string]string // the last of each
+	faulty  bool              // a field is of the right type, and wrong
 }
 
 type (
@@ -98,6 +104,9 @@ func (c *call) read(o *operation) bool {
 		c.in = record{"content": c.request.text}
 		return isContent(c.request.text)
 	}
+	if o.bytes {
+		return c.request.text != ""
+	}
 	return o.fields == nil || c.readBody(o)
 }
 
@@ -114,17 +123,21 @@ func (c *call) readBody(o *operation) bool {
 	for name, valid := range o.fields {
 		if v, sent := body[name]; sent {
 			if !valid(v) {
-				return false
+				if o.demand == nil || !o.types[name](v) {
+					return false
+				}
+				c.faulty = true
 			}
 			c.in[name] = v
 		}
 	}
 	for _, name := range o.must {
 		if _, sent := c.in[name]; !sent {
-			return false
+			c.faulty = true
 		}
 	}
-	return !o.some || len(c.in) > 0
+	c.faulty = c.faulty || o.some && len(c.in) == 0
+	return !c.faulty || o.demand != nil
 }
 
 var wellFormed = regexp.MustCompile(`^(\{[a-z]+\d+\}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)

@@ -137,6 +137,9 @@ func (q request) String() string {
 	if q.none != "" {
 		b.WriteString(" [If-None-Match: an earlier answer]")
 	}
+	if len(q.headers) > 0 {
+		fmt.Fprintf(&b, " %v", q.headers)
+	}
 	if q.text != "" {
 		fmt.Fprintf(&b, " %s", clip(q.text))
 	}
@@ -158,7 +161,7 @@ func (r *run) final() {
 		e.api.Clock.Set(r.now)
 		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"))
 	}
-	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
+	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", "/api/v1/media", "/api/v1/shares", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
 	for _, d := range r.m.documents {
 		lists = append(lists, "/api/v1/documents/"+d.id+"/versions")
 	}
@@ -174,6 +177,9 @@ func (r *run) final() {
 	}
 	for _, d := range r.m.documents {
 		r.texts(d, k)
+	}
+	for _, t := range r.m.media {
+		r.send(request{as: k.secret, method: "GET", path: "/api/v1/media/" + t.id + "/content"})
 	}
 }
 

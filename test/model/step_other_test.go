@@ -131,11 +131,14 @@ func (r *run) stepEvent(what string) bool {
 		body := r.fields(map[string]func() any{"user_id": r.value("user_id", []any{"{u1}", nil}, unknown, "nonsense", 1.0)})
 		body["type"] = r.value("type", anys(otherEvents), "project.created", "webhook.test", "other", nil)()
 		body["resource_id"] = r.value("resource_id", []any{unknown}, "nonsense", nil)()
+		if own := slices.Concat(r.m.media, r.m.shares); len(own) > 0 && r.chance("of this service", 3) {
+			body["resource_id"] = draw(r, "own", own...).id
+		}
 		body["payload"] = r.value("payload", []any{record{}, record{"a": record{"b": []any{1.0, nil, "ü<"}}}}, nil, []any{}, "x")()
 		r.post("/api/v1/events", body)
 	case "list events":
 		r.get("/api/v1/events", r.parameters(map[string][]string{"type": slices.Concat(ownEvents, []string{"share.created", "any.thing"}),
-			"resource_id": r.filter(slices.Concat(r.m.projects, r.m.folders, r.m.documents))[1:],
+			"resource_id": r.filter(slices.Concat(r.m.projects, r.m.folders, r.m.documents, r.m.media, r.m.shares))[1:],
 			"since":       {r.later(-time.Second), r.later(-time.Hour), r.later(time.Second), "yesterday"}, "after": r.eventIDs()})...)
 	case "get event":
 		r.get("/api/v1/events/" + draw(r, "id", r.eventIDs()...))

@@ -17,6 +17,9 @@ var steps = weighted(map[string]int{
 	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2, "put folder": 3,
 	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
 	"put content": 4, "get content": 1, "list versions": 2, "get version": 1, "diff versions": 2, "restore version": 2,
+	"upload medium": 4, "change medium": 2, "delete medium": 2, "get medium": 1, "medium content": 1, "list media": 1,
+	"begin upload": 3, "send piece": 4, "ask upload": 1, "end upload": 1,
+	"create share": 4, "change share": 3, "delete share": 1, "get share": 1, "list shares": 1,
 	"create key": 2, "revoke key": 1, "list keys": 1, "me": 1,
 	"create hook": 3, "change hook": 4, "delete hook": 1, "get hook": 1, "list hooks": 1, "rotate": 1, "recover": 1,
 	"list deliveries": 2, "get delivery": 1, "redeliver": 1,
@@ -29,6 +32,10 @@ var themes = [][]string{
 	weighted(map[string]int{"create folder": 4, "move folder": 1, "delete folder": 2, "create branding": 5, "move branding": 4, "change branding": 3, "delete branding": 1, "list brandings": 2, "get folder": 1, "plan": 1}),
 	weighted(map[string]int{"create folder": 6, "move folder": 4, "put folder": 3, "change folder": 1, "delete folder": 1, "list folders": 1, "create project": 1, "move project": 1, "plan": 1}),
 	weighted(map[string]int{"create hook": 4, "change hook": 4, "recover": 1, "list deliveries": 1, "redeliver": 1, "create project": 2, "plan": 1}),
+	weighted(map[string]int{"upload medium": 4, "change medium": 2, "delete medium": 2, "list media": 1, "begin upload": 3, "send piece": 6, "ask upload": 2, "end upload": 1,
+		"create document": 1, "delete document": 1, "purge document": 1, "create branding": 1, "change branding": 2, "publish": 1}),
+	weighted(map[string]int{"create share": 6, "change share": 4, "delete share": 1, "list shares": 1, "create document": 2, "delete document": 1, "purge document": 2,
+		"create project": 2, "delete project": 1, "create branding": 2, "delete branding": 1, "publish": 1}),
 	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
 	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
 	weighted(map[string]int{"create document": 2, "put content": 6, "change document": 3, "list versions": 2, "get version": 1, "diff versions": 3, "restore version": 4,
@@ -64,7 +71,7 @@ func (r *run) step() {
 		from = r.theme
 	}
 	switch what := draw(r, "what", from...); {
-	case r.stepNoun(what), r.stepBranding(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
+	case r.stepNoun(what), r.stepBranding(what), r.stepMedium(what), r.stepShare(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
 	case what == "repeat":
 		r.repeat()
 	case what == "odd":

@@ -66,7 +66,7 @@ func (m *model) createHook(c *call) answer {
 	}
 	headers, _ := c.in["headers"].(record)
 	s := m.add("s", record{"name": c.in["name"], "url": c.in["url"], "events": unique(c.in["events"]), "active": true,
-		"failure_count": 0.0, "deactivated_at": nil, "deactivation_reason": nil, "last_error": nil, "header_names": namesOf(headers)})
+		"failure_count": 0.0, "deactivated_at": nil, "deactivation_reason": nil, "last_error": nil, "header_names": namesOf(headers), "filter": nil})
 	if len(headers) > 0 {
 		s.headers = headers
 	}
@@ -150,10 +150,25 @@ func (m *model) turn(s *thing, active bool) {
 	s.own["active"] = active
 	if active {
 		set(s.own, record{"failure_count": 0.0, "deactivated_at": nil, "deactivation_reason": nil, "last_error": nil})
+		m.emit("subscription.reactivated", s.id, health(s))
 		return
 	}
 	set(s.own, record{"deactivated_at": stamp(m.now), "deactivation_reason": "manual"})
 	m.hold(s.id)
+	m.emit("subscription.deactivated", s.id, health(s))
+}
+
+// health is what events tell of a subscription (D132).
+func health(s *thing) record {
+	u, err := url.Parse(s.own["url"].(string))
+	if err != nil {
+		panic(err)
+	}
+	out := record{"id": s.id, "origin": u.Scheme + "://" + u.Host}
+	for _, name := range []string{"name", "active", "failure_count", "deactivated_at", "deactivation_reason", "last_error"} {
+		out[name] = s.own[name]
+	}
+	return out
 }
 
 func (m *model) deleteHook(c *call) answer {

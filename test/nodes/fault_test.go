@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/sheaftest/pgbouncertest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -21,12 +22,13 @@ type faults struct {
 	site  *site
 }
 
-func startFaults(t *testing.T, r *receiver, database string, count int) *faults {
+// startFaults begins to write through a node for each list of further arguments.
+func startFaults(t *testing.T, r *receiver, database string, nodes ...[]string) *faults {
 	t.Helper()
 	r.fails = 5 // so that the faults meet retries too
 	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "2s", "--webhook-retry-delays", "50ms,1s,5s")}
-	for range count {
-		f.nodes = append(f.nodes, f.site.start())
+	for _, args := range nodes {
+		f.nodes = append(f.nodes, f.site.start(args...))
 	}
 	f.nodes[0].subscribe(r.url)
 	f.load = startLoad(t, 6, f.nodes...)
@@ -66,19 +68,21 @@ func (f *faults) calm() {
 
 func (f *faults) finish(r *receiver) {
 	f.t.Helper()
-	found := f.load.settle(f.nodes[0], r)
+	found := f.load.settle(f.nodes[0], r.counts)
 	l := f.load
 	found.check(f.t)
 	figure(f.t, "%d writes acknowledged, %d of them repeated with their key, %d given up: 0 lost, 0 made twice; %d events, 0 missing, %d arrived again",
 		len(l.made), l.repeated, l.unknown, len(found.created), found.again())
 }
 
-// PostgreSQL restarted and nodes killed under load: nothing that was acknowledged is lost, every event arrives.
+// D154: PostgreSQL and the pooler before it restarted and nodes killed under load: nothing that was acknowledged is lost,
+// every event arrives. One node is at PostgreSQL directly, the other behind the pooler.
 func TestFaults_RestartsAndKills(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	cluster := pgtest.Start(t)
-	f := startFaults(t, r, cluster.URL(), 2)
+	pooler := pgbouncertest.Start(t, cluster.URL(), pgbouncertest.Transaction, 20)
+	f := startFaults(t, r, cluster.URL(), nil, []string{"--database-url", pooler.URL(cluster.URL()), "--database-direct-url", cluster.URL()})
 	for i := range scaled(1, 5) {
 		mode := []pgtest.Mode{pgtest.Immediate, pgtest.Fast, pgtest.Kill}[i%3]
 		f.measure("PostgreSQL restarted", func() error { return cluster.Stop(mode) }, cluster.Restart)
@@ -91,10 +95,16 @@ func TestFaults_RestartsAndKills(t *testing.T) {
 			return nil
 		})
 	}
+	for range scaled(1, 5) {
+		f.measure("pgbouncer restarted", func() error { pooler.Stop(); return nil }, func() error { pooler.Restart(); return nil })
+	}
+	for _, n := range f.nodes {
+		within(t, patience, "each node is ready again", func() bool { return n.status(n.key, "/readyz") == 200 })
+	}
 	f.finish(r)
 }
 
-// The primary is lost under load and its synchronous standby takes over: the nodes find it by themselves. A primary that
+// D154: the primary is lost under load and its synchronous standby takes over: the nodes find it by themselves. A primary that
 // freezes keeps its connections open and answers nothing; being frozen, it needs no other fence. What it was at is given
 // up after 30 s only, since a COMMIT may wait that long, so that it is other clients who succeed first.
 func TestFaults_FailoverToTheStandby(t *testing.T) {
@@ -104,7 +114,7 @@ func TestFaults_FailoverToTheStandby(t *testing.T) {
 			r := newReceiver(t)
 			primary := pgtest.Start(t)
 			standby := primary.Standby(t)
-			f := startFaults(t, r, pgtest.Either(primary, standby), 2)
+			f := startFaults(t, r, pgtest.Either(primary, standby), nil, nil)
 			lose := map[string]func() error{"frozen": primary.Freeze, "killed": func() error { return primary.Stop(pgtest.Kill) }}
 			f.measure("failover, the primary "+way, lose[way], func() error {
 				defer f.load.add(4)

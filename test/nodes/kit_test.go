@@ -123,9 +123,15 @@ func launch(t *testing.T, key string, args []string) *node {
 	if !strings.Contains(strings.Join(args, " "), "--addr ") {
 		args = append(args, "--addr", "127.0.0.1:0")
 	}
+	return launchProgram(t, proctest.Binary(t), key, args)
+}
+
+// launchProgram is launch for another program than the one at hand. The arguments name its address.
+func launchProgram(t *testing.T, program, key string, args []string) *node {
+	t.Helper()
 	n := &node{t: t, key: key, args: args, ended: make(chan struct{}),
 		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
-	n.cmd = exec.Command(proctest.Binary(t), args...)
+	n.cmd = exec.Command(program, args...)
 	n.cmd.Stdout, n.cmd.Stderr = &n.out, &n.err
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -112,6 +112,17 @@ func (r *receiver) counts() map[string]int {
 	return maps.Clone(r.times)
 }
 
+// countsAt returns how often each event arrived at one path.
+func (r *receiver) countsAt(path string) map[string]int {
+	times := map[string]int{}
+	for _, a := range r.journal() {
+		if a.path == path {
+			times[a.event]++
+		}
+	}
+	return times
+}
+
 func (r *receiver) flight() (now, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

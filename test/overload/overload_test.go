@@ -25,10 +25,10 @@ const (
 	tenfold = 10
 )
 
-// within is how long a refusal may take, and the way back to normal. Beside others, in the quick form, a busy machine
-// adds to it: what is missing never comes.
+// within is how long a refusal may take, and the way back to normal. A busy machine adds to it, and must not decide: what
+// is missing never comes. The row tells how long each took.
 func within() time.Duration {
-	return time.Duration(proof.Rounds(300, 5, 5)) * time.Second
+	return time.Duration(proof.Rounds(300, 60, 60)) * time.Second
 }
 
 // figures is what was seen from outside while too much was asked.

@@ -42,6 +42,24 @@ var bugs = []bug{
 		pkg: "./internal/deliver", run: "TestAttempt_GuardIsAskedForTheAddressDialled",
 	},
 	{
+		name: "store: a medium that was deleted during a backup is restored without its bytes",
+		Fault: plant.Fault{{
+			File: "internal/store/backup_media.go",
+			Old:  `for _, sql := range []string{dropRestoredLogos, dropRestoredBytes, dropRestoredMedia} {`,
+			New:  `for _, sql := range []string{} {`,
+		}},
+		pkg: "./internal/store", run: "TestBackup_MediumDeletedMeanwhile",
+	},
+	{
+		name: "store: a backup takes bytes that are not those that were uploaded",
+		Fault: plant.Fault{{
+			File: "internal/store/backup_media.go",
+			Old:  `untilDone{ctx, media.Checked(content, b.size, b.key)}`,
+			New:  `untilDone{ctx, content}`,
+		}},
+		pkg: "./internal/store", run: "TestBackup_NamesLostMedia",
+	},
+	{
 		name: "app: whether an external id is there is asked outside of the transaction that makes it",
 		Fault: plant.Fault{{
 			File: "internal/app/project.go",
@@ -126,11 +144,20 @@ var bugs = []bug{
 	{
 		name: "deliver: the body of an answer may take for ever",
 		Fault: plant.Fault{{
-			File: "internal/deliver/send.go",
-			Old:  `ctx, cancel := context.WithDeadline(ctx, a.deadline)`,
-			New:  `ctx, cancel := context.WithCancel(ctx)`,
+			File: "internal/deliver/attempt_conn.go",
+			Old:  `if c.Conn.SetDeadline(a.deadline) != nil || c.reused && !c.silent() {`,
+			New:  `if c.reused && !c.silent() {`,
 		}},
-		pkg: "./internal/deliver", run: "TestAttempt_DeadlineIsExact|TestAttempt_HungHandshake",
+		pkg: "./internal/deliver", run: "TestAttempt_DeadlineIsExact",
+	},
+	{
+		name: "deliver: a connection is used again that has ended, or has answered what nobody asked",
+		Fault: plant.Fault{{
+			File: "internal/deliver/attempt_conn.go",
+			Old:  `c.reused && !c.silent()`,
+			New:  `c.reused && c.silent == nil`,
+		}},
+		pkg: "./internal/deliver", run: "TestAttempt_AConnectionThatIsNotSilentIsReplaced",
 	},
 	{
 		name: "deliver: a lease ends before the attempt does",
@@ -166,7 +193,7 @@ var bugs = []bug{
 			Old:  `at = q.cut[open].number - 1`,
 			New:  `at = q.reached`,
 		}},
-		pkg: "./internal/store", run: "TestStore_SQLite/Claim",
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Claim",
 	},
 	{
 		name: "store: the lease of a node that died in the middle of a cut or a record is ended, and its rows are forgotten",
@@ -184,7 +211,7 @@ var bugs = []bug{
 			Old:  `if leases[k].open <= n {`,
 			New:  `if leases[k].open <= n+1 {`,
 		}},
-		pkg: "./internal/store", run: "TestStore_SQLite/Lane",
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Lane",
 	},
 	{
 		name: "store: recovery moves the cursor behind the first that it recovers",
@@ -193,7 +220,7 @@ var bugs = []bug{
 			Old:  `l.cursor, l.recoveredTo, l.recoveredAt = number-1, &was, &now`,
 			New:  `l.cursor, l.recoveredTo, l.recoveredAt = number, &was, &now`,
 		}},
-		pkg: "./internal/store", run: "TestStore_SQLite/Lane",
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Lane",
 	},
 	{
 		name: "store: recovery counts what it reads in the transaction that everybody waits for",
@@ -217,8 +244,8 @@ var bugs = []bug{
 		name: "deliver: each delivery of a burst to one host has a connection of its own",
 		Fault: plant.Fault{{
 			File: "internal/deliver/attempt_host.go",
-			Old:  `if h.open >= enoughConns {`,
-			New:  `if h.open < 0 {`,
+			Old:  `if h.open < enoughConns {`,
+			New:  `if h.open >= 0 {`,
 		}},
 		pkg: "./internal/deliver", run: "TestHost_ABurst",
 	},
@@ -302,6 +329,28 @@ var bugs = []bug{
 			New:  `_ = count`,
 		}},
 		pkg: "./internal/httpapi", run: "TestCascade_EndsBetweenTwoChunks",
+	},
+	{
+		name: "app: a batch goes on after an operation that is refused",
+		Fault: plant.Fault{{
+			File: "internal/app/batch.go",
+			Old: `return nil, sheaf.AtOperation(i, err)
+		}
+		made = append(made, r)`,
+			New: `continue
+		}
+		made = append(made, r)`,
+		}},
+		pkg: "./internal/httpapi", run: "TestBatch_OneBadOperationLeavesNothing",
+	},
+	{
+		name: "app: a batch deletes more at once than one transaction may",
+		Fault: plant.Fault{{
+			File: "internal/app/batch.go",
+			Old:  `if n > *room {`,
+			New:  `if n < 0 {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestBatch_Cascades",
 	},
 	{
 		name: "store: a write that was refused while it waited is done all the same",
@@ -446,6 +495,15 @@ var bugs = []bug{
 			New:  `place := max(0, int(w.Int()-first)-1)`,
 		}},
 		pkg: "./internal/search", run: "TestModel",
+	},
+	{
+		name: "search: a record with a term that is not listed counts as wholly listed",
+		Fault: plant.Fault{{
+			File: "internal/search/term.go",
+			Old:  "t.unlisted.add(i)\n\t\t\treturn",
+			New:  "return",
+		}},
+		pkg: "./internal/search", run: "TestTerms|TestSearch_ByTerms",
 	},
 	{
 		name: "search: who may not read folders learns in which one a document lies",
@@ -601,6 +659,114 @@ var bugs = []bug{
 		pkg: "./internal/publish", run: "TestWalk_ReachesWhatIsShownAndNothingElse",
 	},
 	{
+		name: "store: bytes go with the first medium that has them",
+		Fault: plant.Fault{{
+			File: "internal/store/medium.go",
+			Old:  "case n > 0:\n\t\treturn false, tx.exec(`DELETE",
+			New:  "case n > 0 && m.Bytes < 0:\n\t\treturn false, tx.exec(`DELETE",
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Medium",
+	},
+	{
+		name: "store: a medium that goes leaves its bytes in the quota",
+		Fault: plant.Fault{{
+			File: "internal/store/medium.go",
+			Old:  `w.Storage -= m.Bytes`,
+			New:  `w.Storage -= min(m.Bytes, 0)`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Medium",
+	},
+	{
+		name: "store: of two who go on with an upload from one place both are told yes",
+		Fault: plant.Fault{{
+			File: "internal/store/upload.go",
+			Old:  `WHERE ws = $1 AND id = $2 AND received = $3`,
+			New:  `WHERE ws = $1 AND id = $2 AND $3 >= 0`,
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Upload",
+	},
+	{
+		name: "store: the medium of an upload that is being finished is taken for abandoned",
+		Fault: plant.Fault{{
+			File: "internal/store/medium.go",
+			Old:  "WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3\n  AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.ws = media.ws AND u.id = media.id)",
+			New:  "WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3",
+		}},
+		pkg: "./internal/store", run: "TestStore_SQLite/suite/Upload",
+	},
+	{
+		name: "media: a file gets its name before it is flushed",
+		Fault: plant.Fault{{
+			File: "internal/media/folder.go",
+			Old:  "err = file.Sync()",
+			New:  "err = nil",
+		}},
+		pkg: "./test/disk", run: "TestPowerCut_MediaLoseNothingStored",
+	},
+	{
+		name: "media: a piece that could not be written stays on the full disk",
+		Fault: plant.Fault{{
+			File: "internal/media/folder_upload.go",
+			Old:  "err = errors.Join(err, file.Truncate(at.Offset))",
+			New:  "err = errors.Join(err, nil)",
+		}},
+		pkg: "./test/disk", run: "TestFault_NoRoomForAFile",
+	},
+	{
+		name: "app: a piece that is longer than what is missing is kept up to there",
+		Fault: plant.Fault{{
+			File: "internal/app/upload.go",
+			Old:  `if at.Offset == u.Offset || rest.over {`,
+			New:  `if at.Offset == u.Offset {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestUpload_BodiesThatAreTooLarge",
+	},
+	{
+		name: "app: an upload that was ended while it was finished is told to be whole",
+		Fault: plant.Fault{{
+			File: "internal/app/upload.go",
+			Old:  `return w.finishedElsewhere(m.ID)`,
+			New:  `return nil`,
+		}},
+		pkg: "./internal/app", run: "TestUpload_EndedOrFinishedByAnotherNodeMeanwhile/sqlite",
+	},
+	{
+		name: "app: an upload may be begun once more than is allowed",
+		Fault: plant.Fault{{
+			File: "internal/app/upload.go",
+			Old:  `if n >= sheaf.MaxUploads {`,
+			New:  `if n > sheaf.MaxUploads {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestUpload_ReservesAndIsBounded",
+	},
+	{
+		name: "app: a piece is taken wherever it begins",
+		Fault: plant.Fault{{
+			File: "internal/app/upload.go",
+			Old:  `if finished || offset != u.Offset {`,
+			New:  `if finished {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestUpload_Refusals",
+	},
+	{
+		name: "front: a file that could hold a script is shown",
+		Fault: plant.Fault{{
+			File: "internal/front/file.go",
+			Old:  `f.Type, disposition = "application/octet-stream", "attachment"`,
+			New:  `disposition = "inline"`,
+		}},
+		pkg: "./internal/httpapi", run: "TestMedium_Content",
+	},
+	{
+		name: "app: a share shows every medium of the workspace",
+		Fault: plant.Fault{{
+			File: "internal/app/share_reader.go",
+			Old:  `if shown, err := shows(d.Content); err != nil || !shown {`,
+			New:  `if _, err := shows(d.Content); err != nil {`,
+		}},
+		pkg: "./internal/publish", run: "TestWalk_ReachesWhatIsShownAndNothingElse",
+	},
+	{
 		name: "front: the token of a share is logged",
 		Fault: plant.Fault{{
 			File: "internal/front/front.go",
@@ -608,5 +774,77 @@ var bugs = []bug{
 			New:  `[]string{"/setup/", "/invite/"}`,
 		}},
 		pkg: "./internal/publish", run: "TestToken_IsInNoLog",
+	},
+	{
+		name: "mcp: a page of another site may ask",
+		Fault: plant.Fault{{
+			File: "internal/mcp/handle.go",
+			Old:  `if origin == "" || x.isOwn(origin) {`,
+			New:  `if origin == "" || x.isOwn(origin) || true {`,
+		}},
+		pkg: "./internal/mcp", run: "TestEdge_WhoMayAsk",
+	},
+	{
+		name: "mcp: a revision is read and not heeded",
+		Fault: plant.Fault{{
+			File: "internal/mcp/tools.go",
+			Old:  `return sheaf.Match{Asked: true, Revisions: []int64{r.Value}}`,
+			New:  `return sheaf.Match{}`,
+		}},
+		pkg: "./internal/mcp", run: "TestEdit_WhoWasSlowerIsToldSo",
+	},
+	{
+		name: "app: an edit takes the text that was there before somebody else's",
+		Fault: plant.Fault{{
+			File: "internal/app/document_edit.go",
+			Old:  `if before.ContentSHA256 == ready.of {`,
+			New:  `if before.ContentSHA256 == ready.of || true {`,
+		}},
+		pkg: "./internal/mcp", run: "TestEdit_AgentsOfOneDocumentLoseNothing",
+	},
+	{
+		name: "app: an upload in pieces may be begun where there is no room",
+		Fault: plant.Fault{{
+			File: "internal/app/upload.go",
+			Old:  `if err := w.checkRoom(u.Length); err != nil {`,
+			New:  `if err := w.checkRoom(0); err != nil {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestUpload_QuotaIsExactUnderConcurrency",
+	},
+	{
+		name: "store: an upload that is over keeps what it reserved",
+		Fault: plant.Fault{{
+			File: "internal/store/upload.go",
+			Old:  `w.Storage -= u.Reserved`,
+			New:  `w.Storage -= min(u.Reserved, 0)`,
+		}},
+		pkg: "./internal/httpapi", run: "TestUpload_QuotaIsExactUnderConcurrency",
+	},
+	{
+		name: "httpapi: a text is put whatever its condition says",
+		Fault: plant.Fault{{
+			File: "internal/httpapi/document.go",
+			Old:  `sheaf.DocumentChange{Content: sheaf.Some(text)}, matchOf(x.Request.Header))`,
+			New:  `sheaf.DocumentChange{Content: sheaf.Some(text)}, sheaf.Match{})`,
+		}},
+		pkg: "./internal/httpapi", run: "TestContent_NoLineIsLostByManyWriters",
+	},
+	{
+		name: "app: a document that comes back from the trash is not counted",
+		Fault: plant.Fault{{
+			File: "internal/app/document.go",
+			Old:  "\t\tw.ws.Documents++\n\t}\n\td.Revision++",
+			New:  "\t}\n\td.Revision++",
+		}},
+		pkg: "./internal/httpapi", run: "TestTrash_ContestedByMany",
+	},
+	{
+		name: "app: the search of a share looks through the whole workspace",
+		Fault: plant.Fault{{
+			File: "internal/app/share_reader.go",
+			Old:  `Types: may.Types, Project: &project, Paging: p}`,
+			New:  `Types: may.Types, Project: (*sheaf.ProjectID)(nil), Paging: sheaf.Paging{Limit: p.Limit, Offset: p.Offset + 0*len(project)}}`,
+		}},
+		pkg: "./internal/publish", run: "TestSearch_LeavesNothing",
 	},
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaftest/plant"
+	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
@@ -47,31 +49,37 @@ func TestPlanted_Apply(t *testing.T) {
 	}
 }
 
-// TestPlanted_AreCaught plants every bug, the quick form one.
+// TestPlanted_AreCaught plants every bug, the quick form one. Each is a test of its own, so that some of them can be tried
+// alone:
+//
+//	SHEAF_PROOF=proof go test -v -run 'TestPlanted_AreCaught/(media|medium|upload)' ./test/planted
 func TestPlanted_AreCaught(t *testing.T) {
-	chosen := bugs[:proof.Rounds(1, len(bugs), len(bugs))]
 	before := counterexamples(t)
+	var tried []bug
 	var caught int
-	for _, b := range chosen {
-		out, failed, err := b.try(t)
-		switch {
-		case err != nil:
-			t.Errorf("%s: %v\n%s", b.name, err, out)
-		case !failed:
-			t.Errorf("%s: %s in %s did not notice", b.name, b.run, b.pkg)
-		default:
-			caught++
-		}
+	for _, b := range bugs[:proof.Rounds(1, len(bugs), len(bugs))] {
+		t.Run(b.name, func(t *testing.T) {
+			tried = append(tried, b)
+			out, failed, err := b.try(t)
+			switch {
+			case err != nil:
+				t.Errorf("%v\n%s", err, out)
+			case !failed:
+				t.Errorf("%s in %s did not notice", b.run, b.pkg)
+			default:
+				caught++
+			}
+		})
 	}
 	if after := counterexamples(t); !slices.Equal(after, before) {
 		t.Errorf("the bugs left files in the tree: %v", after)
 	}
 	proof.Row{
 		Name:    "planted bugs",
-		Figures: []proof.Figure{{Name: "caught/planted", Value: fmt.Sprintf("%d/%d", caught, len(chosen))}},
-		Lost:    len(chosen) - caught,
+		Figures: []proof.Figure{{Name: "caught/planted", Value: fmt.Sprintf("%d/%d", caught, len(tried))}},
+		Lost:    len(tried) - caught,
 		Control: "the same tests without a bug pass",
-		Caught:  passWithout(t, chosen),
+		Caught:  passWithout(t, tried),
 	}.Report(t)
 }
 
@@ -107,6 +115,43 @@ func passWithout(t *testing.T, chosen []bug) bool {
 	return true
 }
 
+// begun is a line that says which test begins.
+var begun = regexp.MustCompile(`(?m)^=== RUN +(\S+)`)
+
+// ran reports whether the tests that were chosen ran at all: a part of a test that was renamed is none that notices.
+func ran(out []byte, run string) bool {
+	for _, m := range begun.FindAllSubmatch(out, -1) {
+		if slices.ContainsFunc(strings.Split(run, "|"), func(one string) bool { return chosen(string(m[1]), one) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// chosen reports whether -run chooses a test by that pattern, part by part.
+func chosen(name, pattern string) bool {
+	parts, wanted := strings.Split(name, "/"), strings.Split(pattern, "/")
+	if len(parts) < len(wanted) {
+		return false
+	}
+	for i, w := range wanted {
+		if !regexp.MustCompile(w).MatchString(parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// A test whose parts have other names by now is not taken for one that ran.
+func TestRan_LooksAtEveryPartOfAName(t *testing.T) {
+	out := []byte("=== RUN   TestStore\n=== RUN   TestStore/suite\n=== RUN   TestStore/suite/Medium\n--- PASS: TestStore (0.00s)\n")
+	for run, want := range map[string]bool{"TestStore": true, "TestStore/suite/Med": true, "TestStore/Medium": false, "TestOther": false, "TestOther|TestStore/suite": true} {
+		if got := ran(out, run); got != want {
+			t.Errorf("%s: %t, want %t", run, got, want)
+		}
+	}
+}
+
 // try runs the tests with the bug. A program that does not build is an error, not a bug that was noticed.
 func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 	t.Helper()
@@ -116,6 +161,8 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 	}
 	out, err = goTest(b.pkg, b.run, overlay)
 	switch {
+	case err == nil && !ran(out, b.run):
+		return nil, false, fmt.Errorf("%s has no test %s", b.pkg, b.run)
 	case err == nil:
 		return out, false, nil
 	case bytes.Contains(out, []byte("--- FAIL")), bytes.Contains(out, []byte("panic:")):
@@ -124,10 +171,13 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 	return out, false, fmt.Errorf("no test ran: %w", err)
 }
 
+// goTest runs tests of a package. The flags go to what they build as well: a program of their own, which
+// would not have the bug otherwise.
 func goTest(pkg, run string, flags ...string) ([]byte, error) {
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-timeout=0", "-run", run, pkg}, flags...)...)
+	cmd := exec.Command("go", "test", "-v", "-count=1", "-vet=off", "-timeout=0", "-run", run, pkg)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=",
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=", proctest.EnvBinary+"=",
+		"GOFLAGS="+strings.Join(append(flags, os.Getenv("GOFLAGS")), " "),
 		"RAPID_NOFAILFILE=1") // counterexamples to a planted bug are nobody's business
 	return cmd.CombinedOutput()
 }

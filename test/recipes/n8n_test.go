@@ -15,7 +15,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +22,8 @@ import (
 	"testing"
 
 	"sheaf.dev/internal/sheaftest"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/n8ntest"
+	"sheaf.dev/internal/sheaftest/npmtest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -36,8 +36,8 @@ func TestN8N_RunsTheWorkflows(t *testing.T) {
 	want := projects(t, read.server, read.key, 300) // the last page is full
 	read.limit(t, 2)
 	create.limit(t, 2)
-	receive := newSite(t, "receive", "--webhook-allow-cidr", "127.0.0.0/8,::1/128", "--webhook-ca-file", filepath.Join(n.dir, "ca.pem"))
-	hook := subscribe(t, receive.server, receive.key, n.base+"/webhook/sheaf")
+	receive := newSite(t, "receive", "--webhook-allow-cidr", "127.0.0.0/8,::1/128", "--webhook-ca-file", filepath.Join(n.Dir, "ca.pem"))
+	hook := subscribe(t, receive.server, receive.key, n.Base+"/webhook/sheaf")
 	poll := newSite(t, "poll")
 
 	n.write(t, "n8n-read.json", read, hook, nil)
@@ -52,10 +52,10 @@ func TestN8N_RunsTheWorkflows(t *testing.T) {
 		sink.takes(w, "/poll", "id")
 		parameters(w, "Every five minutes")["rule"] = map[string]any{"interval": []any{map[string]any{"field": "seconds", "secondsInterval": 5}}}
 	})
-	n.run(t, "import:credentials", "--separate", "--input="+filepath.Join(n.dir, "credentials"))
-	n.run(t, "import:workflow", "--separate", "--input="+filepath.Join(n.dir, "workflows"))
-	n.run(t, "publish:workflow", "--id="+n.ids["n8n-receive.json"])
-	n.run(t, "publish:workflow", "--id="+n.ids["n8n-poll.json"])
+	n.Run(t, "import:credentials", "--separate", "--input="+filepath.Join(n.Dir, "credentials"))
+	n.Run(t, "import:workflow", "--separate", "--input="+filepath.Join(n.Dir, "workflows"))
+	n.Run(t, "publish:workflow", "--id="+n.ids["n8n-receive.json"])
+	n.Run(t, "publish:workflow", "--id="+n.ids["n8n-poll.json"])
 
 	t.Run("every page is read once, and a busy server is asked again when it says", func(t *testing.T) {
 		t.Parallel()
@@ -76,10 +76,10 @@ func TestN8N_RunsTheWorkflows(t *testing.T) {
 	})
 	t.Run("published", func(t *testing.T) {
 		t.Parallel()
-		n.start(t)
+		n.Start(t)
 		t.Run("what is genuine is taken, once, and nothing else", func(t *testing.T) {
 			t.Parallel()
-			address := n.base + "/webhook/sheaf"
+			address := n.Base + "/webhook/sheaf"
 			sheaftest.Eventually(t, "n8n has the webhook", func() bool {
 				return post(t, n.client, address, delivery{http.Header{}, []byte("{}")}) != http.StatusNotFound
 			})
@@ -109,41 +109,23 @@ func TestN8N_RunsTheWorkflows(t *testing.T) {
 	})
 }
 
-// n8n is an installation with a database and a folder of its own.
+// n8n is an installation with its workflows and their credentials.
 type n8n struct {
-	dir, port, base string
-	command         []string
-	env             []string
-	client          *http.Client
-	ids             map[string]string // of the workflows, by file
+	*n8ntest.N8N
+	client *http.Client
+	ids    map[string]string // of the workflows, by file
 }
 
 func newN8N(t *testing.T) *n8n {
 	t.Helper()
-	n := &n8n{dir: t.TempDir(), port: freePort(t), ids: map[string]string{}}
-	n.base, n.client = "https://localhost:"+n.port, secure(t, n.dir)
-	n.command = []string{"node", filepath.Join(modules(t, "n8n"), "node_modules", "n8n", "bin", "n8n")}
-	db, err := url.Parse(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	password, _ := db.User.Password()
-	// PostgreSQL, because n8n's SQLite is compiled when it is installed. What n8n would tell or ask the internet is off.
-	n.env = append(os.Environ(), "N8N_USER_FOLDER="+n.dir, "N8N_ENCRYPTION_KEY=of a test",
-		"DB_TYPE=postgresdb", "DB_POSTGRESDB_HOST="+db.Hostname(), "DB_POSTGRESDB_PORT="+db.Port(),
-		"DB_POSTGRESDB_DATABASE="+strings.TrimPrefix(db.Path, "/"), "DB_POSTGRESDB_USER="+db.User.Username(), "DB_POSTGRESDB_PASSWORD="+password,
-		"N8N_PROTOCOL=https", "N8N_HOST=localhost", "N8N_LISTEN_ADDRESS=127.0.0.1", "N8N_PORT="+n.port,
-		"N8N_SSL_KEY="+filepath.Join(n.dir, "key.pem"), "N8N_SSL_CERT="+filepath.Join(n.dir, "cert.pem"),
-		"N8N_DIAGNOSTICS_ENABLED=false", "N8N_VERSION_NOTIFICATIONS_ENABLED=false", "N8N_VERSION_NOTIFICATIONS_WHATS_NEW_ENABLED=false",
-		"N8N_TEMPLATES_ENABLED=false", "N8N_PERSONALIZATION_ENABLED=false", "N8N_DYNAMIC_BANNERS_ENABLED=false",
-		"N8N_LICENSE_AUTO_RENEW_ENABLED=false", "N8N_LICENSE_SERVER_URL=http://127.0.0.1:1", "N8N_COMMUNITY_PACKAGES_ENABLED=false",
-		"EXTERNAL_FRONTEND_HOOKS_URLS=", "N8N_DISABLE_UI=true")
+	dir := t.TempDir()
+	client := secure(t, dir)
 	for _, kind := range []string{"credentials", "workflows"} {
-		if err := os.Mkdir(filepath.Join(n.dir, kind), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(dir, kind), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return n
+	return &n8n{N8N: n8ntest.New(t, npmtest.Modules(t, "n8n"), dir), client: client, ids: map[string]string{}}
 }
 
 // write prepares a workflow and its credentials for n8n's import.
@@ -185,37 +167,13 @@ func (n *n8n) json(t *testing.T, kind, file string, v any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(n.dir, kind, file), b)
-}
-
-// run runs one of n8n's commands and returns what it prints. That goes through a file: n8n ends itself before a pipe has
-// taken all of it.
-func (n *n8n) run(t *testing.T, args ...string) []byte {
-	t.Helper()
-	printed := filepath.Join(t.TempDir(), "printed")
-	file, err := os.Create(printed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	cmd := exec.Command(n.command[0], append(slices.Clone(n.command[1:]), args...)...)
-	cmd.Dir, cmd.Env = n.dir, append(n.env, "N8N_RUNNERS_BROKER_PORT="+freePort(t))
-	cmd.Stdout, cmd.Stderr = file, file
-	failed := cmd.Run()
-	out, err := os.ReadFile(printed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if failed != nil {
-		t.Fatalf("n8n %s: %v\n%s", strings.Join(args, " "), failed, out)
-	}
-	return out
+	write(t, filepath.Join(n.Dir, kind, file), b)
 }
 
 // execute runs a workflow and returns what a node gave, in all of its runs.
 func (n *n8n) execute(t *testing.T, file, node string) (items []map[string]any) {
 	t.Helper()
-	out := n.run(t, "execute", "--id="+n.ids[file], "--rawOutput")
+	out := n.Run(t, "execute", "--id="+n.ids[file], "--rawOutput")
 	var result struct {
 		Data struct {
 			ResultData struct {
@@ -239,12 +197,6 @@ func (n *n8n) execute(t *testing.T, file, node string) (items []map[string]any) 
 		}
 	}
 	return items
-}
-
-// start serves what is published until the test ends.
-func (n *n8n) start(t *testing.T) {
-	t.Helper()
-	start(t, n.dir, n.port, t.Output(), append(slices.Clone(n.command), "start"), append(n.env, "N8N_RUNNERS_BROKER_PORT="+freePort(t))...)
 }
 
 func nodes(workflow map[string]any) (nodes []map[string]any) {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"sheaf.dev/internal/sheaftest/npmtest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -27,7 +28,7 @@ func TestTus_UnchangedClientThroughBreaksAndARestart(t *testing.T) {
 	if os.Getenv("SHEAF_LONG") == "1" {
 		size, chunk = 200<<20, 10<<20
 	}
-	dir := modules(t, "tus")
+	dir := npmtest.Modules(t, "tus")
 	file, sum := randomFile(t, size)
 	p := proctest.New(t)
 	key := p.Workspace(t, "Acme")

@@ -34,6 +34,34 @@
     if (values() !== asked) soon();
   };
   const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 150); };
+  // A picture that is uploaded becomes a choice, and is chosen.
+  const logos = form.querySelector("[data-logos]"), field = form.querySelector("[data-logo-upload]");
+  if (field && window.sheafUpload) {
+    const file = field.querySelector("input"), fault = form.querySelector("[data-logo-fault]");
+    field.hidden = false;
+    file.addEventListener("change", async () => {
+      if (!file.files.length) return;
+      const name = file.files[0].name;
+      fault.hidden = true;
+      file.disabled = true;
+      try {
+        const card = await window.sheafUpload(field.dataset.logoUpload, file.files[0], () => {});
+        const picture = card.querySelector("img"), label = document.createElement("label"), choice = document.createElement("input");
+        if (!picture) throw new Error("It is in the library, but is no picture that can be a logo.");
+        Object.assign(choice, { type: "radio", name: "logo", value: card.id.replace("medium-", ""), checked: true });
+        label.title = name;
+        label.append(choice, Object.assign(document.createElement("img"), { src: picture.getAttribute("src"), alt: name }));
+        logos.querySelector("label").after(label);
+        choice.focus();
+        soon();
+      } catch (why) {
+        fault.textContent = name + " was not taken. " + why.message;
+        fault.hidden = false;
+      }
+      file.value = "";
+      file.disabled = false;
+    });
+  }
   form.addEventListener("input", soon);
   form.addEventListener("change", soon);
 })();

@@ -22,6 +22,8 @@ import (
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/migrated"
+	"sheaf.dev/internal/sheaftest/s3test"
 	"sheaf.dev/internal/store"
 )
 
@@ -59,7 +61,8 @@ type Config struct {
 	// Beside are edges that are mounted beside the API.
 	Beside []front.Mount
 
-	shares *publish.Publisher // that WithShares mounted
+	leaning []func(Config, *httpapi.Server) front.Mount // of Mounting
+	shares  *publish.Publisher                          // that WithShares mounted
 }
 
 // Option changes how the service is set up, before it starts.
@@ -85,6 +88,17 @@ func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	}
 }
 
+// EachStore is Each for tests of media: on SQLite with a folder of files, on the nodes with a bucket of
+// a real S3 service, as the program has them.
+func EachStore(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
+	Each(t, func(t *testing.T, a *API) {
+		if a.Options.DatabaseURL != "" {
+			a.Media.Store = s3test.Files(t)
+		}
+		test(t, a)
+	}, options...)
+}
+
 // variants are the ways in which Each runs a test.
 var variants = []struct {
 	name  string
@@ -94,13 +108,13 @@ var variants = []struct {
 // SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
 func SQLite(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return Open(t, store.Options{Folder: sqliteFolder(t)}, options...)
+	return Open(t, store.Options{Folder: migrated.Folder(t)}, options...)
 }
 
 // Postgres starts the API on a PostgreSQL database.
 func Postgres(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return Open(t, store.Options{DatabaseURL: copies.URL(t)}, options...)
+	return Open(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
 }
 
 // Open starts the API on a store of the test's own, which is migrated.

@@ -182,7 +182,10 @@ func (r *Response) WantError(t testing.TB, status int, code string, parts ...str
 	text, _ := r.JSON["error"].(string)
 	fields := 2
 	if field, _ := r.JSON["field"].(string); field != "" && strings.Contains(text, field) {
-		fields = 3
+		fields++
+	}
+	if index, is := r.JSON["index"].(float64); is && strings.HasPrefix(text, fmt.Sprintf("operations[%v]: ", index)) {
+		fields++ // of a batch
 	}
 	if len(r.JSON) != fields || text == "" || r.JSON["code"] != code {
 		t.Fatalf("%s: got %d %s, want {error, code: %s} and perhaps the field", r.what, r.Status, clip(r.Body), code)

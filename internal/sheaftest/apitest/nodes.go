@@ -19,6 +19,7 @@ import (
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -40,7 +41,13 @@ type node struct {
 // Handler, App and Store are those of the first.
 func Nodes(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return openNodes(t, store.Options{DatabaseURL: copies.URL(t)}, 2, options)
+	return OpenNodes(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
+}
+
+// OpenNodes is Nodes on a migrated PostgreSQL database of the test's own.
+func OpenNodes(t testing.TB, o store.Options, options ...Option) *API {
+	t.Helper()
+	return openNodes(t, o, 2, options)
 }
 
 // Address is what the addresses of shares begin with.
@@ -62,6 +69,9 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 		change(&c)
 	}
 	n.handler, n.shares = httpapi.New(c.Config), c.shares
+	for _, edge := range c.leaning {
+		c.Beside = append(c.Beside, edge(c, n.handler))
+	}
 	n.front = c.mount(n.handler)
 	s.OnCommit(func(note store.Note) {
 		if note.Events {
@@ -80,6 +90,12 @@ func (c Config) mount(api *httpapi.Server) *front.Front {
 
 // Serve returns another API behind a front of its own.
 func Serve(c httpapi.Config) *front.Front { return Config{Config: c}.mount(httpapi.New(c)) }
+
+// Mounting mounts an edge beside the API that leans on it: so the tests of an edge with a large library
+// have it, and no others.
+func Mounting(edge func(Config, *httpapi.Server) front.Mount) Option {
+	return func(c *Config) { c.leaning = append(c.leaning, edge) }
+}
 
 // WithConsole mounts the console beside the API.
 func WithConsole(c *Config) {
@@ -152,6 +168,11 @@ type sharedWindow struct{ window *ratewindow.Window }
 // Admit asks the window that all nodes share.
 func (s sharedWindow) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
 	return s.window.AdmitIn(key, limit, in, now)
+}
+
+// AdmitMore asks it for more slots.
+func (s sharedWindow) AdmitMore(_ context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision {
+	return s.window.AdmitMore(key, limit, more, in, now)
 }
 
 // Drain does on every node what the program does when it is told to stop.

@@ -11,6 +11,8 @@
 //	background="TEXT"   the commands go on beside those that follow, which wait until TEXT was printed
 //	shows="TEXT"        another terminal prints TEXT soon after
 //	receiver            the block is a program that receives webhooks: it is sent genuine and false ones
+//
+// In a block that shows an answer, … stands for whatever the page leaves out.
 package markdown
 
 import (

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/daemon"
 	"sheaf.dev/internal/sheaftest/reaper"
 )
 
@@ -88,11 +89,11 @@ func Start(t testing.TB) *Cluster {
 // Launch returns a running cluster outside of any test. It lives until Close, or until this process
 // ends in whatever way. The error is ErrNotInstalled when the machine has no PostgreSQL.
 func Launch() (*Cluster, error) {
-	bin, err := findBinaries()
+	bin, err := Binaries()
 	if err != nil {
 		return nil, err
 	}
-	owner, err := serverOwner()
+	owner, err := daemon.Unprivileged()
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +148,9 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 func (c *Cluster) URL() string {
 	return fmt.Sprintf("%s&connect_timeout=%.0f", c.ImpatientURL(), timeout.Seconds())
 }
+
+// Env names the cluster to the tests of other processes, which end before it.
+func (c *Cluster) Env() []string { return []string{EnvURL + "=" + c.URL(), EnvEnds + "=1"} }
 
 // ImpatientURL returns the same without a word on patience, for who freezes the server.
 func (c *Cluster) ImpatientURL() string {

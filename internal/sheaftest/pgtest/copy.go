@@ -41,9 +41,9 @@ func (c *Copies) URL(t testing.TB) string {
 	return url
 }
 
-// makeTemplate makes none on a cluster that outlives this process: nobody would drop it there.
+// makeTemplate makes none on a cluster that outlives the run: nobody would drop it there.
 func (c *Copies) makeTemplate(server string) error {
-	if os.Getenv(EnvURL) != "" {
+	if os.Getenv(EnvURL) != "" && os.Getenv(EnvEnds) != "1" {
 		return nil
 	}
 	name := "sheaf_template_" + strings.ToLower(rand.Text())

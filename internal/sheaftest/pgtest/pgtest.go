@@ -24,8 +24,12 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
-const EnvURL = "SHEAF_TEST_POSTGRES_URL"
+const (
+	// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
+	EnvURL = "SHEAF_TEST_POSTGRES_URL"
+	// EnvEnds is 1 when that cluster ends with the run, so that a template may be left on it.
+	EnvEnds = "SHEAF_TEST_POSTGRES_ENDS"
+)
 
 // timeout bounds every single act on a cluster: far beyond what any of them takes on a busy
 // machine.

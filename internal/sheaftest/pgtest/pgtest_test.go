@@ -152,7 +152,7 @@ func TestCluster_AServerThatCannotStartSaysWhy(t *testing.T) {
 }
 
 func TestCluster_DiesWithItsProcess(t *testing.T) {
-	if _, err := findBinaries(); err != nil {
+	if _, err := Binaries(); err != nil {
 		unavailable(t, err)
 	}
 	victim := exec.Command(os.Args[0])

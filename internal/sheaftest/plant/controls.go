@@ -15,6 +15,11 @@ var (
 		{File: "internal/failpoint/on.go", Old: `"syscall"`, New: "\"syscall\"\n\t\"time\""},
 		{File: "internal/failpoint/on.go", Old: `_ = syscall.Kill(`, New: "time.Sleep(200 * time.Millisecond)\n\t_ = syscall.Kill("},
 	}
+	// BytesLast makes a medium live before its bytes are stored.
+	BytesLast = Fault{
+		{File: "internal/app/medium.go", Old: `live, err := m, mediaError(put(work))`, New: `live, err := a.publishMedium(work, c, m)`},
+		{File: "internal/app/medium.go", Old: `live, err = a.publishMedium(work, c, m)`, New: `err = mediaError(put(work))`},
+	}
 	// Uncounted neither shares nor counts the bodies of deliveries, and takes memory to be plenty.
 	Uncounted = Fault{
 		{File: "internal/deliver/budget.go", Old: `part := memory / 8`, New: `part := int64(1) << 60`},
@@ -36,6 +41,6 @@ var (
 
 // Controls returns all of them by name.
 func Controls() map[string]Fault {
-	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "Uncounted": Uncounted, "LazySync": LazySync, "StaleLog": StaleLog,
+	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "BytesLast": BytesLast, "Uncounted": Uncounted, "LazySync": LazySync, "StaleLog": StaleLog,
 		"OneTransaction": OneTransaction, "CutNames": CutNames}
 }

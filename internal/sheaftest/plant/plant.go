@@ -14,7 +14,8 @@ import (
 // A Fault is one mistake in the program: the edits that make it, in one file or in several.
 type Fault []Edit
 
-// An Edit replaces text that its file, named from the module's root, has once.
+// An Edit replaces text that its file, named from the module's root, has once. Without an old text
+// the file is one that the tree lacks.
 type Edit struct {
 	File     string
 	Old, New string
@@ -25,6 +26,10 @@ type Edit struct {
 func (f Fault) Sources(root string) (map[string][]byte, error) {
 	sources := map[string][]byte{}
 	for _, e := range f {
+		if e.Old == "" {
+			sources[e.File] = []byte(e.New)
+			continue
+		}
 		source, edited := sources[e.File]
 		if !edited {
 			var err error

@@ -88,6 +88,29 @@ func Planted(t testing.TB, f plant.Fault) string {
 	return planted[name].path(t)
 }
 
+// Next is Binary with one migration more, beside which the program of before may go on: what an
+// upgrade brings.
+func Next(t testing.TB) string {
+	t.Helper()
+	plantedMu.Lock()
+	defer plantedMu.Unlock()
+	if planted[nextName] == nil {
+		root, err := moduleRoot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		edits, err := plant.NextSchema(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planted[nextName] = &built{fault: edits}
+	}
+	return planted[nextName].path(t)
+}
+
+// nextName is that of Next among what was built; no fault is worded so.
+const nextName = "next"
+
 // path is never of a file that this process wrote: a child that is forked meanwhile would keep it
 // open for writing, and then nobody can execute it.
 func (b *built) path(t testing.TB) string {
@@ -125,11 +148,20 @@ func (b *built) build() {
 
 // overlay writes the fault and returns the flag that builds it in.
 func (b *built) overlay() (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	return b.fault.Overlay(root, b.folder)
+}
+
+// moduleRoot returns the folder of go.mod.
+func moduleRoot() (string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sheaf.dev").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module: %w", err)
 	}
-	return b.fault.Overlay(strings.TrimSpace(string(root)), b.folder)
+	return strings.TrimSpace(string(root)), nil
 }
 
 // Program is the built program with a data folder.

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/daemon"
 )
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,7 @@ func ping(address string, within time.Duration) error {
 func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
 	s := Start(t)
 	address := s.URL()
-	if err := ping(address, timeout); err != nil {
+	if err := ping(address, daemon.Timeout); err != nil {
 		t.Fatal(err)
 	}
 	s.Do("SET", "k", "v")
@@ -49,15 +50,15 @@ func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
 		t.Errorf("frozen: got %v, want a timeout", err)
 	}
 	s.Thaw()
-	if err := ping(address, timeout); err != nil {
+	if err := ping(address, daemon.Timeout); err != nil {
 		t.Errorf("thawed: %v", err)
 	}
 	s.Stop()
-	if err := ping(address, timeout); !errors.Is(err, syscall.ECONNREFUSED) {
+	if err := ping(address, daemon.Timeout); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("stopped: got %v, want a refused connection", err)
 	}
 	s.Restart()
-	if err := ping(address, timeout); err != nil || s.URL() != address {
+	if err := ping(address, daemon.Timeout); err != nil || s.URL() != address {
 		t.Errorf("restarted at %s instead of %s: %v", s.URL(), address, err)
 	}
 	s.Freeze() // a frozen server must not outlive the test either
@@ -65,7 +66,7 @@ func TestServer_StopsRestartsFreezesAndFlushes(t *testing.T) {
 
 func TestServer_DiesWithItsProcess(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		unavailable(t, ErrNotInstalled)
+		sheaftest.Unable(t, ErrNotInstalled.Error())
 	}
 	victim := exec.Command(os.Args[0])
 	victim.Env = append(os.Environ(), "REDISTEST_VICTIM=1")
@@ -81,24 +82,24 @@ func TestServer_DiesWithItsProcess(t *testing.T) {
 	if err != nil || !found {
 		t.Fatalf("the victim said %q: %v", said, err)
 	}
-	if err := ping(address, timeout); err != nil {
+	if err := ping(address, daemon.Timeout); err != nil {
 		t.Fatal(err)
 	}
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
 	sheaftest.Eventually(t, "the server and its folder go with its process", func() bool {
 		_, err := os.Stat(dir)
-		return os.IsNotExist(err) && errors.Is(ping(address, timeout), syscall.ECONNREFUSED)
+		return os.IsNotExist(err) && errors.Is(ping(address, daemon.Timeout), syscall.ECONNREFUSED)
 	})
 }
 
 // victim is the process that the test above kills: it says where its server is, and hangs.
 func victim() {
-	s, err := launch()
+	s, err := daemon.Launch(config("redis-server", "secret"))
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(s.dir, s.URL())
+	fmt.Println(s.Dir, address(s, "secret"))
 	time.Sleep(time.Hour) // not select {}: without cgo the runtime would take that for a deadlock, and end
 }

@@ -6,6 +6,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -98,9 +99,9 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 	})
 	for i := 0; err == nil && i < len(ids); i++ {
 		err = look(func(p *patient) error { return p.workspace(ids[i]) })
-		if err == nil && x.Media != nil {
-			err = examineMedia(ctx, s, x.Media, ids[i], tell)
-		}
+	}
+	if err == nil && x.Media != nil {
+		_, err = ExamineMedia(ctx, s, x.Media, MediaPlace{}, math.MaxInt, func(_ MediaPlace, f Finding) { tell(f) })
 	}
 	if err == nil {
 		err = ctx.Err()

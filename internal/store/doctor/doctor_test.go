@@ -17,7 +17,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/doctor"
 )
@@ -43,6 +43,7 @@ var plants = []plant{
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
 	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
+	{check: "count: subscriptions with a filter", sql: []string{`UPDATE workspaces SET filters = filters + 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts and media", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
@@ -206,8 +207,8 @@ func TestDoctor_TellsOfEachViolation(t *testing.T) {
 	t.Parallel()
 	w := newPatients(t)
 	for name, o := range map[string]func(t *testing.T) store.Options{
-		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: t.TempDir()} },
-		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: pgtest.URL(t)} },
+		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: migrated.Folder(t)} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: migrated.URL(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -450,7 +451,7 @@ func written(text, ws string, postgres bool) string {
 // An index that lacks a row is found neither by reading nor by quick_check.
 func TestDoctor_TellsOfADamagedFile(t *testing.T) {
 	t.Parallel()
-	o := store.Options{Folder: t.TempDir()}
+	o := store.Options{Folder: migrated.Folder(t)}
 	fill(t, open(t, o))
 	raw(t, o, "", `PRAGMA writable_schema = ON`,
 		`CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = 'projects_by_name'`,

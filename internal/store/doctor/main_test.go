@@ -35,7 +35,7 @@ func open(t testing.TB, o store.Options) *store.Store {
 func backup(t *testing.T, s *store.Store) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := s.Backup(context.Background(), &b); err != nil {
+	if _, err := s.Backup(context.Background(), &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

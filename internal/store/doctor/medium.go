@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
@@ -17,30 +19,101 @@ const mediumCheck = "medium bytes"
 // mediaPage is how many media are read at a time: their bytes are looked at outside of any snapshot.
 const mediaPage = 100
 
-// examineMedia looks whether every medium of the workspace has its bytes, and as many as it says.
-func examineMedia(ctx context.Context, s *store.Store, files media.Store, ws sheaf.WorkspaceID, tell func(Finding)) error {
-	for offset := 0; ; offset += mediaPage {
-		var page sheaf.Page[sheaf.Medium]
-		err := s.Read(ctx, func(r *store.Reader) (err error) {
-			page, err = r.Media(ws, sheaf.MediumFilter{Paging: sheaf.Paging{Limit: mediaPage, Offset: offset}})
-			return err
-		})
+// MediaPlace is how far a look at the bytes of media has come: up to a medium of a workspace. The zero
+// value is before all of them. Workspaces are in the order of their ids.
+type MediaPlace struct {
+	Workspace sheaf.WorkspaceID
+	Number    int64 // of the medium that was looked at last
+}
+
+// RandomMediaPlace returns a place somewhere among the media, so that one who looks at some of them and
+// begins anew with each start comes to all of them. random returns a number from 0 up to below n.
+func RandomMediaPlace(ctx context.Context, s *store.Store, random func(n int64) int64) (place MediaPlace, err error) {
+	err = s.Read(ctx, func(r *store.Reader) error {
+		all, err := r.Workspaces()
 		if err != nil {
 			return err
 		}
-		for i := range page.Items {
-			fault, err := missing(ctx, files, ws, &page.Items[i])
-			if err != nil {
-				return err
-			}
-			if fault != "" && isThere(ctx, s, ws, page.Items[i].ID) {
-				tell(Finding{Check: mediumCheck, Workspace: ws, Text: fault})
-			}
+		slices.SortFunc(all, func(a, b sheaf.Workspace) int { return strings.Compare(string(a.ID), string(b.ID)) })
+		sum := int64(0)
+		for i := range all {
+			sum += all[i].LastNumber
 		}
-		if len(page.Items) < mediaPage {
+		if sum == 0 {
 			return nil
 		}
+		at := random(sum)
+		for i := range all {
+			if at < all[i].LastNumber {
+				place = MediaPlace{all[i].ID, at}
+				return nil
+			}
+			at -= all[i].LastNumber
+		}
+		return nil
+	})
+	return place, err
+}
+
+// ExamineMedia looks whether media have their bytes, and as many as they say, from behind a place on:
+// at most that many, so that a timer need not look at millions of files at once. It calls tell for each
+// that has not, with the place before it, and returns how far it came; the zero value after the last.
+func ExamineMedia(ctx context.Context, s *store.Store, files media.Store, from MediaPlace, most int, tell func(before MediaPlace, f Finding)) (MediaPlace, error) {
+	ids, err := workspacesFrom(ctx, s, from.Workspace)
+	if err != nil {
+		return from, err
 	}
+	for _, id := range ids {
+		at := MediaPlace{Workspace: id}
+		if id == from.Workspace {
+			at = from
+		}
+		for {
+			n := min(mediaPage, most)
+			at, n, err = examineMedia(ctx, s, files, at, n, tell)
+			if most -= n; err != nil || most == 0 {
+				return at, err
+			}
+			if n < mediaPage {
+				break
+			}
+		}
+	}
+	return MediaPlace{}, nil
+}
+
+// workspacesFrom returns the workspaces from one on.
+func workspacesFrom(ctx context.Context, s *store.Store, from sheaf.WorkspaceID) (ids []sheaf.WorkspaceID, err error) {
+	err = s.Read(ctx, func(r *store.Reader) error {
+		all, err := r.WorkspaceIDs()
+		ids = slices.DeleteFunc(all, func(id sheaf.WorkspaceID) bool { return id < from })
+		return err
+	})
+	return ids, err
+}
+
+// examineMedia looks at a page of a workspace, and returns how many media that had.
+func examineMedia(ctx context.Context, s *store.Store, files media.Store, at MediaPlace, most int, tell func(MediaPlace, Finding)) (MediaPlace, int, error) {
+	var page []sheaf.Medium
+	err := s.Read(ctx, func(r *store.Reader) (err error) {
+		page, err = r.MediaAfter(at.Workspace, at.Number, most)
+		return err
+	})
+	if err != nil {
+		return at, 0, err
+	}
+	for i := range page {
+		m := &page[i]
+		fault, err := missing(ctx, files, at.Workspace, m)
+		if err != nil {
+			return at, i, err
+		}
+		if fault != "" && isThere(ctx, s, at.Workspace, m.ID) {
+			tell(at, Finding{Check: mediumCheck, Workspace: at.Workspace, Text: fault})
+		}
+		at.Number = m.Number
+	}
+	return at, len(page), nil
 }
 
 // missing says what a medium lacks, "" for nothing.

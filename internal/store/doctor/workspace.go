@@ -41,6 +41,10 @@ FROM (
   FROM workspaces
   WHERE ws = $1
   UNION ALL
+  SELECT filters, 'subscriptions with a filter', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1 AND s.filter <> '')
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
   SELECT brandings, 'brandings', (SELECT COUNT(*) FROM brandings b WHERE b.ws = $1)
   FROM workspaces
   WHERE ws = $1

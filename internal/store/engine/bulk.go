@@ -81,8 +81,13 @@ func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 // Run runs b for the rows and calls scan for every row that it returns, with the index of the row
 // of arguments that it belongs to.
 func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
-	if c, ok := r.conn.(*postgresConn); ok {
+	switch c := r.conn.(type) {
+	case *postgresConn:
 		return c.run(b, rows, scan)
+	case *explaining:
+		if p, ok := c.conn.(*postgresConn); ok {
+			return c.run(p, b, rows, scan)
+		}
 	}
 	for i, args := range rows {
 		err := r.conn.query(b.SQLite, args, func(w *Row) error {

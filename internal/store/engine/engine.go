@@ -47,7 +47,10 @@ type Engine interface {
 type Options struct {
 	Folder      string // of the SQLite file; used when DatabaseURL is empty
 	DatabaseURL string // postgres://…
-	Log         *slog.Logger
+	// DirectURL is the address of the same PostgreSQL without the pooler that DatabaseURL leads
+	// through; empty: there is none, or it keeps sessions.
+	DirectURL string
+	Log       *slog.Logger
 
 	// File is the SQLite file in the folder; empty is FileName.
 	File string

@@ -20,6 +20,10 @@ var (
 	ErrReference = errors.New("a referenced row does not exist, or is still referenced")
 )
 
+// ErrDamaged is in the error of a read or write that met a page of the SQLite file which is not as it
+// was written.
+var ErrDamaged = errors.New("the file is damaged")
+
 // sqliteError translates a driver's error by its code.
 func sqliteError(err error) error {
 	if err == nil {
@@ -33,11 +37,13 @@ func sqliteError(err error) error {
 		return fmt.Errorf("%w: %w", ErrReference, err)
 	}
 	if code == checksum.Unsound {
-		return sheaf.UnavailableError(fmt.Errorf("a page of the database file is not as sheaf wrote it: the disk has damaged it, or another program wrote it while no server ran (see sheaf repair): %w", err))
+		return sheaf.UnavailableError(fmt.Errorf("a page of the database file is not as sheaf wrote it: the disk has damaged it, or another program wrote it while no server ran (see sheaf repair): %w: %w", ErrDamaged, err))
 	}
 	switch code.ToPrimary() {
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		return sheaf.UnavailableError(fmt.Errorf("%w: %w", ErrDamaged, err))
 	case sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultCantOpen,
-		sqlite.ResultReadOnly, sqlite.ResultNoMem, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultProtocol:
+		sqlite.ResultReadOnly, sqlite.ResultNoMem, sqlite.ResultProtocol:
 		return sheaf.UnavailableError(err)
 	}
 	return err

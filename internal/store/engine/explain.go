@@ -5,12 +5,13 @@ import "strings"
 // Plan is how the engine would answer a statement.
 type Plan struct {
 	SQL  string
-	Plan string // as the engine words it, a step a line
+	Rows [][]any // its arguments: one row, or those of a bulk
+	Plan string  // as the engine words it, a step a line
 }
 
 // Explain runs fn and returns the plan of every statement that it asked: of the text that was sent
-// and not of a copy. It is for whoever looks for the cause of a slow request, and for the tests
-// that there is none.
+// and not of a copy, and of a bulk on PostgreSQL that of one row. It is for whoever looks for the
+// cause of a slow request, and for the tests that there is none.
 func (r *Reader) Explain(fn func(*Reader) error) ([]Plan, error) {
 	c := newExplaining(r)
 	err := fn(&Reader{conn: c, dialect: r.dialect})
@@ -58,6 +59,18 @@ func (c *explaining) exec(sql string, args []any) (int64, error) {
 	return c.conn.exec(sql, args)
 }
 
+// run asks for the plan of a bulk's first row, and then runs the bulk as PostgreSQL does.
+func (c *explaining) run(p *postgresConn, b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := c.explain(b.one, rows[0]); err != nil {
+		return err
+	}
+	c.plans[len(c.plans)-1].Rows = rows
+	return p.run(b, rows, scan)
+}
+
 // explain asks for the plan of a statement and keeps it.
 func (c *explaining) explain(sql string, args []any) error {
 	var steps []string
@@ -68,6 +81,6 @@ func (c *explaining) explain(sql string, args []any) error {
 		steps = append(steps, r.Text())
 		return nil
 	})
-	c.plans = append(c.plans, Plan{sql, strings.Join(steps, "\n")})
+	c.plans = append(c.plans, Plan{sql, [][]any{args}, strings.Join(steps, "\n")})
 	return err
 }

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -30,13 +29,18 @@ type Schema struct {
 
 // Serves returns an error, for a person, unless a program of that schema can serve it.
 func (s Schema) Serves(program int64) error {
-	switch {
-	case s.Version < program:
+	if s.Version < program {
 		return fmt.Errorf("the database has schema %d and this program needs %d: run sheaf migrate", s.Version, program)
-	case s.Oldest > program:
-		return fmt.Errorf("the database has schema %d, which needs a newer program than this one (schema %d): upgrade sheaf", s.Version, program)
 	}
-	return nil
+	return s.TooNew(program)
+}
+
+// TooNew returns an error, for a person, when a program of that schema may not go on beside it.
+func (s Schema) TooNew(program int64) error {
+	if s.Oldest <= program {
+		return nil
+	}
+	return fmt.Errorf("the database has schema %d, which needs a newer program than this one (schema %d): upgrade sheaf", s.Version, program)
 }
 
 // newestSchema reads the table in which each migration says what it is.
@@ -112,14 +116,18 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 
 // migratePostgres migrates the database under a lock of its own.
 func migratePostgres(ctx context.Context, o Options, schema int64) error {
-	config, err := pgxpool.ParseConfig(o.DatabaseURL) // takes out what only the pool understands
+	address, flag := o.sessionURL()
+	config, err := parsePostgres(address, flag) // takes out what only the pool understands
 	if err != nil {
-		return errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+		return err
 	}
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
-		return unreachable(o.DatabaseURL, err)
+		return unreachable(address, flag, err)
+	}
+	if err := needSession(ctx, db, flag); err != nil {
+		return err
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,10 @@ const (
 	// longer than that, and its server does not answer any more. Where connecting may take longer,
 	// so may that.
 	firstTimeout = 5 * time.Second
+	// silentTimeout is how long one waits for a connection and its first answer while the server
+	// says nothing to anybody else either: the answer 503 is promised within 2 seconds. Where
+	// connecting may take longer, so may that.
+	silentTimeout = 1500 * time.Millisecond
 	// connectTimeout bounds the way to one host, unless the URL says otherwise; pingTimeout bounds
 	// the question to an idle connection.
 	connectTimeout = 3 * time.Second
@@ -39,45 +44,73 @@ const (
 
 // Postgres is one PostgreSQL database, which any number of nodes share.
 type Postgres struct {
-	pool    *pgxpool.Pool
-	size    int32         // how many connections the pool may have
-	first   time.Duration // bounds the first statement on a connection
-	options Options       // who is told
+	pool     *pgxpool.Pool
+	sessions *pgxpool.Pool // for what belongs to a session; the pool itself where that keeps them
+	size     int32         // how many connections the pool may have
+	first    time.Duration // bounds the first statement on a connection
+	silent   time.Duration // bounds the wait for a server that says nothing to anybody
+	heard    atomic.Int64  // when the server last said something, in nanoseconds since 1970
+	options  Options       // who is told
 	// pause waits that long, or until ctx ends. Tests replace it.
-	// pause waits that long, or until ctx ends.
 	pause func(ctx context.Context, d time.Duration)
 }
 
 // openPostgres connects, with the timeouts of a service whose database may be cut off or frozen.
 func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
-	url := o.DatabaseURL
-	config, err := pgxpool.ParseConfig(url)
+	config, err := parsePostgres(o.DatabaseURL, "--database-url")
 	if err != nil {
-		return nil, errors.New("--database-url is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+		return nil, err
 	}
-	if config.MaxConns < 8 && !strings.Contains(url, "pool_max_conns") {
+	if config.MaxConns < 8 && !strings.Contains(o.DatabaseURL, "pool_max_conns") {
 		config.MaxConns = 16
 	}
 	if o.Connections > 0 {
 		config.MaxConns = int32(o.Connections)
 	}
+	// Rows are read in the binary format, which the simple protocol lacks.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	if o.DirectURL != "" {
+		config.ConnConfig.DefaultQueryExecMode = throughPooler
+	}
+	e := &Postgres{size: config.MaxConns, options: o, pause: pause}
+	patient := config.ConnConfig.ConnectTimeout
+	e.first, e.silent = max(firstTimeout, patient), max(silentTimeout, patient)
+	if e.pool, err = e.connect(ctx, config, o.DatabaseURL, "--database-url"); err != nil {
+		return nil, err
+	}
+	if err := e.openSessions(ctx); err != nil {
+		_ = e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// parsePostgres reads the address that a flag names.
+func parsePostgres(url, flag string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New(flag + " is not a PostgreSQL address: write postgres://user:password@host:5432/database")
+	}
+	return config, nil
+}
+
+// connect returns a pool that has reached its server.
+func (e *Postgres) connect(ctx context.Context, config *pgxpool.Config, url, flag string) (*pgxpool.Pool, error) {
 	// A host that is frozen or cut off refuses nothing: only time tells.
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.PingTimeout = pingTimeout
 	config.ConnConfig.OnNotice = noteWarning
-	// Rows are read in the binary format, which the simple protocol lacks.
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("the PostgreSQL address cannot be used: %w", err)
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, unreachable(url, err)
+		return nil, unreachable(url, flag, err)
 	}
-	return &Postgres{pool: pool, size: config.MaxConns, first: max(firstTimeout, config.ConnConfig.ConnectTimeout), options: o, pause: pause}, nil
+	return pool, nil
 }
 
 // pause waits that long, or until ctx ends.
@@ -89,12 +122,12 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // unreachable says where PostgreSQL was looked for, without the password.
-func unreachable(url string, err error) error {
+func unreachable(url, flag string, err error) error {
 	where := "the address given"
 	if c, parseErr := pgconn.ParseConfig(url); parseErr == nil {
 		where = c.Host
 	}
-	return fmt.Errorf("PostgreSQL cannot be reached at %s: check --database-url and that it runs: %w", where, err)
+	return fmt.Errorf("PostgreSQL cannot be reached at %s: check %s and that it runs: %w", where, flag, err)
 }
 
 // Connections implements Engine.
@@ -105,6 +138,9 @@ var onPostgres = Dialect{Postgres: true}
 // Close implements Engine.
 func (e *Postgres) Close() error {
 	e.pool.Close()
+	if e.sessions != nil && e.sessions != e.pool {
+		e.sessions.Close()
+	}
 	return nil
 }
 
@@ -119,26 +155,35 @@ func (e *Postgres) Read(ctx context.Context, fn func(*Reader) error) error {
 // on runs fn on a connection of the pool, after begin. Until there is one, the end of wait stops
 // it; from then on, that of ctx. A connection that proves dead at the first statement, as all do
 // after a restart of the server, is replaced: nothing was done on it. Without begin, fn is one
-// statement that only reads.
+// statement that only reads. While the server says nothing, nobody waits for long.
 func (e *Postgres) on(wait, ctx context.Context, begin string, fn func(*postgresConn) error) error {
+	begun := time.Now()
 	for dead := int32(0); ; dead++ {
-		c, err := e.pool.Acquire(wait)
+		c, err := e.acquire(wait, begun)
 		if err != nil {
 			return sheaf.UnavailableError(err)
 		}
-		again, err := e.use(ctx, c, begin, fn)
-		if !again || dead > e.size {
+		again, err := e.use(ctx, c, begun, begin, fn)
+		if !again || dead > e.size || errors.Is(err, errSilent) {
 			return err
 		}
 	}
 }
 
+// acquire waits for a connection of the pool.
+func (e *Postgres) acquire(wait context.Context, begun time.Time) (*pgxpool.Conn, error) {
+	wait, done := e.attend(wait, begun, 0)
+	defer done()
+	c, err := e.pool.Acquire(wait)
+	return c, orSilent(wait, err)
+}
+
 // use runs fn on c, and reports whether c was dead before anything was done.
-func (e *Postgres) use(ctx context.Context, c *pgxpool.Conn, begin string, fn func(*postgresConn) error) (dead bool, err error) {
+func (e *Postgres) use(ctx context.Context, c *pgxpool.Conn, begun time.Time, begin string, fn func(*postgresConn) error) (dead bool, err error) {
 	defer c.Release()
-	first, cancel := context.WithTimeout(ctx, e.first)
-	defer cancel()
-	conn := &postgresConn{ctx: first, c: c.Conn()}
+	first, done := e.attend(ctx, begun, e.first)
+	defer done()
+	conn := &postgresConn{ctx: first, c: c.Conn(), hear: e.hear}
 	if begin == "" {
 		err = fn(conn)
 	} else {
@@ -148,11 +193,12 @@ func (e *Postgres) use(ctx context.Context, c *pgxpool.Conn, begin string, fn fu
 		if first.Err() != nil && ctx.Err() == nil {
 			e.pool.Reset() // the others lead to the same server
 		}
-		return conn.c.IsClosed(), err
+		return conn.c.IsClosed(), orSilent(first, err)
 	}
 	if begin == "" {
 		return false, nil
 	}
+	done()
 	conn.ctx = ctx
 	return false, fn(conn)
 }
@@ -224,8 +270,9 @@ func (e *Postgres) ReadOne(ctx context.Context, fn func(*Reader) error) error {
 
 // postgresConn is a connection of pgx' native API.
 type postgresConn struct {
-	ctx context.Context
-	c   *pgx.Conn
+	ctx  context.Context
+	c    *pgx.Conn
+	hear func() // is told that the server has said something
 }
 
 // query implements conn.
@@ -242,12 +289,16 @@ func (c *postgresConn) query(sql string, args []any, each func(*Row) error) erro
 			return err
 		}
 	}
+	c.hear()
 	return postgresError(rows.Err())
 }
 
 // exec implements conn.
 func (c *postgresConn) exec(sql string, args []any) (int64, error) {
 	tag, err := c.c.Exec(c.ctx, sql, plainAll(args)...)
+	if err == nil {
+		c.hear()
+	}
 	return tag.RowsAffected(), postgresError(err)
 }
 

@@ -236,7 +236,7 @@ func TestPostgres_ReaderLeaves(t *testing.T) {
 	}
 }
 
-// A server that freezes closes no connection: it is given up after a while, and nobody waits for it for ever.
+// D152: a server that freezes closes no connection: it is given up after a while, and nobody waits for it for ever.
 func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
@@ -256,8 +256,8 @@ func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
 		"one statement": func() error { return s.ReadOne(ctx, readAll) },
 	} {
 		group.Go(func() {
-			if err := act(); sheaf.KindOf(err) != sheaf.Unavailable || ctx.Err() != nil {
-				t.Errorf("%s: got %v, want Unavailable", what, err)
+			if err := act(); sheaf.KindOf(err) != sheaf.Unavailable || !errors.Is(err, errSilent) || ctx.Err() != nil {
+				t.Errorf("%s: got %v, want Unavailable for silence", what, err)
 			}
 		})
 	}
@@ -288,16 +288,16 @@ func TestPostgres_TimeInTheAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for given, want := range map[string]time.Duration{"": firstTimeout, "1": firstTimeout, "60": time.Minute} {
+	for given, want := range map[string][2]time.Duration{"": {firstTimeout, silentTimeout}, "1": {firstTimeout, silentTimeout}, "60": {time.Minute, time.Minute}} {
 		query := address.Query()
 		query.Del("connect_timeout")
 		if given != "" {
 			query.Set("connect_timeout", given)
 		}
 		address.RawQuery = query.Encode()
-		s := openTest(t, Options{DatabaseURL: address.String()})
-		if got := s.(*Postgres).first; got != want {
-			t.Errorf("connect_timeout=%s: the first answer may take %v, want %v", given, got, want)
+		s := openTest(t, Options{DatabaseURL: address.String()}).(*Postgres)
+		if got := [2]time.Duration{s.first, s.silent}; got != want {
+			t.Errorf("connect_timeout=%s: the first answer and silence may take %v, want %v", given, got, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (e *Postgres) Listen(ctx context.Context, heard func(notice string), missed
 
 // listen reports what other nodes tell, on a connection of its own.
 func (e *Postgres) listen(ctx context.Context, heard func(notice string), missed func()) error {
-	c, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	c, err := pgx.ConnectConfig(ctx, e.sessions.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 // Alone runs fn if no other node runs the chore of that name now. Should the connection that holds
 // the lock die, another node may begin beside it: chores are such that this does no harm.
 func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
-	c, err := e.pool.Acquire(ctx)
+	c, err := e.sessions.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("lock chore %s: %w", chore, postgresError(err))
 	}

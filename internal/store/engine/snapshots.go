@@ -31,7 +31,7 @@ func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) err
 
 // Snapshots implements Engine.
 func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
-	config := e.pool.Config().ConnConfig.Copy()
+	config := e.sessions.Config().ConnConfig.Copy()
 	// The default would close the connection, and wait 15 s for the server's part in that.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: firstTimeout}
@@ -40,7 +40,7 @@ func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) e
 	if err != nil {
 		return nil, nil, postgresError(err)
 	}
-	conn := &postgresConn{ctx: ctx, c: c}
+	conn := &postgresConn{ctx: ctx, c: c, hear: e.hear}
 	return func(fn func(*Reader) error) error {
 		if _, err := conn.exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil); err != nil {
 			return interrupted(ctx, err)

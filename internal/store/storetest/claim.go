@@ -33,7 +33,9 @@ func (f *fixture) claim(id sheaf.SubscriptionID, room int, lease time.Duration) 
 }
 
 func (f *fixture) record(outcomes []store.Outcome) error {
-	return f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(outcomes) })
+	return f.store.Write(context.Background(), func(tx *store.Tx) error {
+		return tx.Record(outcomes, func() (sheaf.EventID, time.Time) { return sheaf.EventID(sheaf.EventPrefix + f.id()), f.now() })
+	})
 }
 
 // The ways in which an attempt ends.
@@ -295,7 +297,7 @@ func deactivateOnce(n *nodes) {
 // is inactive at the end, and dead nodes' claims have run out, no delivery is
 // in a state from which only an active one would get it out.
 func nothingStranded(n *nodes) {
-	s := n.subscribe(sheaf.ShareCreated)
+	s, watch := n.subscribe(sheaf.ShareCreated), n.subscribe(sheaf.SubscriptionFailing, sheaf.SubscriptionDeactivated)
 	var g errgroup.Group
 	g.Go(func() error { return n.on(0).commitAndRollBack([]sheaf.EventType{sheaf.ShareCreated}, 120) })
 	for i := range 4 {
@@ -326,8 +328,13 @@ func nothingStranded(n *nodes) {
 	if left[sheaf.Waiting]+left[sheaf.Sending] > 0 || left[sheaf.Held] == 0 {
 		n.Errorf("of an inactive subscription %v", left)
 	}
-	if all := len(n.deliveries(s.ID)); int64(all) != n.workspace().LastEvent {
-		n.Errorf("%d deliveries of %d events", all, n.workspace().LastEvent)
+	count := func(t sheaf.EventType) int64 { return n.events(sheaf.EventFilter{Type: t}, 0).Total }
+	if all, wanted := len(n.deliveries(s.ID)), count(sheaf.ShareCreated); int64(all) != wanted {
+		n.Errorf("%d deliveries of %d events", all, wanted)
+	}
+	told := count(sheaf.SubscriptionFailing) + count(sheaf.SubscriptionDeactivated)
+	if all := len(n.deliveries(watch.ID)); int64(all) != told {
+		n.Errorf("%d deliveries of %d events that tell of failures", all, told)
 	}
 }
 

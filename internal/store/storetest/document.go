@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -251,6 +253,44 @@ func trashWithinBounds(f *fixture) {
 	f.wantStorage(0)
 }
 
+// trashInParts: a document whose versions have much text goes in parts, the oldest first, and its text
+// with the last of them.
+func trashInParts(f *fixture) {
+	before, large := f.document(nil), strings.Repeat("x", sheaf.MaxContent-4)
+	for i := range 80 {
+		before = f.rewrite(before, before.Title, large+fmt.Sprintf("%4d", i))
+	}
+	d := before
+	d.Deleted = ptr(f.now())
+	f.change(before, d, -1)
+	purge := func() (gone store.Purged) {
+		f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
+			gone, err = tx.PurgeDocument(w.ID, d.ID)
+			w.Storage -= gone.Bytes
+			return err
+		}))
+		return gone
+	}
+	for left := 80; ; {
+		gone := purge()
+		left -= int(gone.Bytes / sheaf.MaxContent)
+		f.wantStorage(left * sheaf.MaxContent)
+		if gone.Bytes > 40<<20 {
+			f.Errorf("%d bytes went at once", gone.Bytes)
+		}
+		if gone.Whole {
+			break
+		}
+		text := get(f, func(r *store.Reader) (sheaf.VersionText, error) { return r.Version(f.ws.ID, d.ID, d.Version) })
+		if text.Content != large+"  79" {
+			f.Error("its text went before the last part")
+		}
+	}
+	f.wantStorage(0)
+	_, err := try(f, func(r *store.Reader) (sheaf.Document, error) { return r.AnyDocument(f.ws.ID, d.ID) })
+	f.wantKind(err, sheaf.NotFound)
+}
+
 // writtenOften makes a document with so many past versions, which have 90 texts of a byte between them.
 func (f *fixture) writtenOften(times int) sheaf.Document {
 	d := f.document(nil)
@@ -268,4 +308,53 @@ func (f *fixture) writtenOften(times int) sheaf.Document {
 		return nil
 	}))
 	return d
+}
+
+// documentBeside: what stands before and behind a document in its project, in the order of creation, is found among all
+// of the project, and among so many of the workspace.
+func documentBeside(f *fixture) {
+	one, other := f.project(nil), f.project(nil)
+	in := func(p sheaf.Project) sheaf.Document {
+		return f.document(func(d *sheaf.Document) { d.ProjectID = &p.ID })
+	}
+	first := in(one)
+	between := []sheaf.Document{in(other), in(other), in(other)}
+	middle := in(one)
+	before := in(one)
+	gone := before
+	gone.Deleted = ptr(f.now())
+	f.change(before, gone, -1)
+	last := in(one)
+	type beside struct{ before, behind *sheaf.Document }
+	look := func(what string, d sheaf.Document, want beside, find func(*store.Reader) (*sheaf.Document, *sheaf.Document, error)) {
+		f.Helper()
+		got := get(f, func(r *store.Reader) (b beside, err error) {
+			b.before, b.behind, err = find(r)
+			return b, err
+		})
+		if idOrNone(got.before) != idOrNone(want.before) || idOrNone(got.behind) != idOrNone(want.behind) {
+			f.Errorf("%s of %s: %v and %v, want %v and %v", what, d.ID, idOrNone(got.before), idOrNone(got.behind), idOrNone(want.before), idOrNone(want.behind))
+		}
+	}
+	for _, c := range []struct {
+		d    sheaf.Document
+		want beside
+	}{{first, beside{nil, &middle}}, {middle, beside{&first, &last}}, {last, beside{&middle, nil}}, {between[1], beside{&between[0], &between[2]}}, {gone, beside{&middle, &last}}} {
+		look("beside", c.d, c.want, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
+			return r.DocumentsBeside(f.ws.ID, *c.d.ProjectID, c.d.Number)
+		})
+		look("near", c.d, c.want, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
+			return r.DocumentsNear(f.ws.ID, *c.d.ProjectID, c.d.Number, 4)
+		})
+	}
+	look("nearer", middle, beside{nil, &last}, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
+		return r.DocumentsNear(f.ws.ID, one.ID, middle.Number, 3)
+	})
+}
+
+func idOrNone(d *sheaf.Document) sheaf.DocumentID {
+	if d == nil {
+		return "none"
+	}
+	return d.ID
 }

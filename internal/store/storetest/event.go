@@ -28,7 +28,9 @@ func eventRoundTrip(f *fixture) {
 	if page := f.events(sheaf.EventFilter{}, 0); page.Total != 0 || len(page.Items) != 0 {
 		f.Errorf("an empty log has %+v", page)
 	}
-	log := f.append(f.event(sheaf.ProjectCreated, "p"), f.event(sheaf.ProjectDeleted, "p"))
+	byKey := f.event(sheaf.ProjectDeleted, "p")
+	byKey.Key = 7
+	log := f.append(f.event(sheaf.ProjectCreated, "p"), byKey)
 	log = append(log, f.append(f.event(sheaf.FolderCreated, "f"))...)
 	same(f, "the log", f.events(sheaf.EventFilter{}, 0).Items, log)
 	same(f, "numbers", numbers(log), []int64{1, 2, 3})

@@ -49,6 +49,29 @@ func folderRoundTrip(f *fixture) {
 	f.wantKind(err, sheaf.NotFound)
 }
 
+func folderSubfolders(f *fixture) {
+	in := func(parent sheaf.Folder) sheaf.Folder {
+		return f.folder(func(d *sheaf.Folder) { d.ParentID, d.Depth = &parent.ID, parent.Depth+1 })
+	}
+	a, b := f.folder(nil), f.folder(nil)
+	inner := in(a)
+	in(a)
+	in(inner)
+	count := func(ws sheaf.WorkspaceID, of ...sheaf.FolderID) map[sheaf.FolderID]int64 {
+		f.Helper()
+		return get(f, func(r *store.Reader) (map[sheaf.FolderID]int64, error) { return r.Subfolders(ws, of) })
+	}
+	same(f, "of none", count(f.ws.ID), map[sheaf.FolderID]int64{})
+	same(f, "of three", count(f.ws.ID, a.ID, b.ID, inner.ID), map[sheaf.FolderID]int64{a.ID: 2, inner.ID: 1})
+	many := []sheaf.FolderID{a.ID}
+	for range 120 { // more than one statement asks for
+		many = append(many, f.folder(nil).ID)
+	}
+	same(f, "of many", count(f.ws.ID, append(many, inner.ID)...), map[sheaf.FolderID]int64{a.ID: 2, inner.ID: 1})
+	theirs, _ := f.newWorkspace("Theirs")
+	same(f, "in another workspace", count(theirs.ID, a.ID), map[sheaf.FolderID]int64{})
+}
+
 func folderSubtree(f *fixture) {
 	under := func(parent *sheaf.Folder, order int32) sheaf.Folder {
 		return f.folder(func(d *sheaf.Folder) {

@@ -1,0 +1,124 @@
+import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
+
+import { fixed, type Operation, type Resource, resources } from './resources';
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** How an operation is called in the list of a resource, and among all actions. */
+const words: Record<Operation, (r: Resource) => { name: string; action: string; description: string }> = {
+	create: (r) => ({ name: 'Create', action: `Create a ${r.name}`, description: `Create a ${r.name}` }),
+	get: (r) => ({ name: 'Get', action: `Get a ${r.name}`, description: `Get one ${r.name} by its ID` }),
+	getAll: (r) => ({ name: 'Get Many', action: `Get many ${r.plural}`, description: `List ${r.plural}, page after page` }),
+	update: (r) => ({ name: 'Update', action: `Update a ${r.name}`, description: 'Change the fields that are set' }),
+	delete: (r) => ({ name: 'Delete', action: `Delete a ${r.name}`, description: `Delete a ${r.name}` }),
+	move: (r) => ({ name: 'Move', action: `Move a ${r.name}`, description: 'Put it into a folder, or at the root level' }),
+	restore: (r) => ({ name: 'Restore', action: `Restore a ${r.name}`, description: 'Bring a deleted one back' }),
+	upload: (r) => ({ name: 'Upload', action: `Upload a ${r.name}`, description: 'Store a file of at most 10 MB' }),
+	download: (r) => ({ name: 'Download', action: `Download a ${r.name}`, description: 'Get the file itself' }),
+	publish: (r) => ({ name: 'Publish', action: `Publish an ${r.name}`, description: 'Report what happened in another part of your system' }),
+	find: () => ({ name: 'Find', action: 'Find by words', description: 'Find projects, folders and documents by the words in them' }),
+};
+
+/** Everything that the editor shows. */
+export function properties(): INodeProperties[] {
+	const choice: INodeProperties = {
+		displayName: 'Resource',
+		name: 'resource',
+		type: 'options',
+		noDataExpression: true,
+		options: Object.entries(resources).map(([value, r]) => ({ name: capital(r.name), value })),
+		default: 'document',
+	};
+	return [choice, ...Object.entries(resources).flatMap(([value, r]) => of(value, r))];
+}
+
+/** What the editor shows of one resource. */
+function of(resource: string, r: Resource): INodeProperties[] {
+	const when = (...operation: Operation[]) => ({ show: { resource: [resource], operation } });
+	const has = (...wanted: Operation[]) => wanted.filter((o) => r.operations.includes(o));
+	const operation: INodeProperties = {
+		displayName: 'Operation',
+		name: 'operation',
+		type: 'options',
+		noDataExpression: true,
+		displayOptions: { show: { resource: [resource] } },
+		options: r.operations.map((value) => ({ ...words[value](r), value })),
+		default: 'get',
+	};
+	if (!r.operations.includes('get')) operation.default = r.operations[0];
+	const out: INodeProperties[] = [operation];
+	const single = has('get', 'update', 'delete', 'move', 'restore', 'download');
+	if (single.length > 0) out.push(text(`${capital(r.name)} ID`, 'id', when(...single)));
+	if (has('create').length > 0) out.push(...r.required.map((f) => ({ ...field(f), required: true, displayOptions: when('create') })));
+	if (has('move').length > 0) {
+		out.push({ ...text('To', 'to', when('move')), required: false, description: 'The ID of the folder; empty for the root level' });
+	}
+	if (has('upload').length > 0) out.push({ ...text('Input Binary Field', 'binaryField', when('upload', 'download')), default: 'data' });
+	if (has('find').length > 0) out.push(text('Words', 'q', when('find')));
+	out.push(...publish(has('publish').length > 0, when('publish')));
+	const fields = [...(r.operations.includes('update') ? r.required.filter((f) => !fixed.has(f.name)) : [])];
+	out.push(...collection('Additional Fields', 'fields', r.optional, when(...has('create', 'upload'))));
+	out.push(...collection('Fields to Change', 'fields', [...fields, ...r.optional.filter((f) => !fixed.has(f.name))], when(...has('update'))));
+	out.push(...paging(when(...has('getAll', 'find'))));
+	out.push(...collection('Filters', 'filters', r.filters, when(...has('getAll', 'find'))));
+	return out;
+}
+
+type Shown = Required<Pick<INodeProperties, 'displayOptions'>>['displayOptions'];
+
+function text(displayName: string, name: string, displayOptions: Shown): INodeProperties {
+	return { displayName, name, type: 'string', default: '', required: true, displayOptions };
+}
+
+function field(f: Resource['optional'][number]): INodeProperties {
+	const defaults: Record<string, unknown> = { number: 0, boolean: false, json: '{}', options: f.options?.[0].value };
+	const type = f.type ?? 'string';
+	return {
+		displayName: f.label,
+		name: f.name,
+		type,
+		default: (defaults[type] ?? '') as string,
+		...(f.description ? { description: f.description } : {}),
+		...(f.placeholder ? { placeholder: f.placeholder } : {}),
+		...(f.options ? { options: f.options } : {}),
+		...(f.name === 'password' ? { typeOptions: { password: true } } : {}),
+	};
+}
+
+function collection(displayName: string, name: string, fields: Resource['optional'], displayOptions: Shown): INodeProperties[] {
+	if (fields.length === 0 || displayOptions.show?.operation?.length === 0) return [];
+	const options = [...fields].sort((a, b) => a.label.localeCompare(b.label)).map(field);
+	return [{ displayName, name, type: 'collection', placeholder: 'Add Field', default: {}, displayOptions, options: options as Array<INodePropertyOptions | INodeProperties | INodePropertyCollection> }];
+}
+
+function paging(displayOptions: Shown): INodeProperties[] {
+	if (displayOptions.show?.operation?.length === 0) return [];
+	return [
+		{
+			displayName: 'Return All',
+			name: 'returnAll',
+			type: 'boolean',
+			default: false,
+			displayOptions,
+			description: 'Whether to return all results or only up to a given limit',
+		},
+		{
+			displayName: 'Limit',
+			name: 'limit',
+			type: 'number',
+			default: 50,
+			typeOptions: { minValue: 1 },
+			displayOptions: { show: { ...displayOptions.show, returnAll: [false] } },
+			description: 'Max number of results to return',
+		},
+	];
+}
+
+function publish(shown: boolean, displayOptions: Shown): INodeProperties[] {
+	if (!shown) return [];
+	return [
+		{ ...text('Type', 'type', displayOptions), placeholder: 'generation.completed' },
+		text('Resource ID', 'resource_id', displayOptions),
+		{ displayName: 'Payload', name: 'payload', type: 'json', default: '{}', displayOptions, description: 'An object of at most 256 KiB' },
+	];
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// backfillPage is how many events are read at a time: with the largest payloads 16 MiB.
+const backfillPage = 64
+
+// Backfill says which events a subscription is to be sent.
+type Backfill struct {
+	Since     time.Time
+	Until     *time.Time // nil: to the end of the log; events of that time itself are not sent
+	Delivered bool       // also those that arrived already, or that it never had, as a new one
+}
+
+func (b Backfill) check() error {
+	if b.Until != nil && !b.Until.After(b.Since) {
+		return sheaf.Invalidf("until must be later than since: events of since itself are sent, those of until are not")
+	}
+	return nil
+}
+
+// Backfilled says how many deliveries run, and from where on a further request goes on.
+type Backfilled struct {
+	Queued int64
+	Next   *time.Time // nil: there is no more
+}
+
+// Fields appends the numbers.
+func (b *Backfilled) Fields(o *sheaf.Object) {
+	o.Int("queued", b.Queued)
+	o.OptTime("next_since", b.Next)
+}
+
+// BackfillDeliveries sends the subscription the events of a span of time that it wants and that its filter
+// lets pass, in the order of the log. It looks at no more events of the log at once than a cascade changes
+// records in one transaction. An inactive subscription is Invalid.
+func (a *App) BackfillDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, in Backfill) (Backfilled, error) {
+	return writeWhole(ctx, a, c, scope(sheaf.WebhooksWrite), in.check(), func(w *work, at stage) (out Backfilled, err error) {
+		if err := w.mayRecover(id); err != nil {
+			return out, err
+		}
+		s, err := w.LockSubscription(w.ws.ID, id)
+		if err != nil {
+			return out, err
+		}
+		span, err := w.SpanOf(w.ws.ID, in.Since, in.Until, w.app.cascades.Whole)
+		if err != nil {
+			return out, err
+		}
+		if at == light && span.Last-span.First >= lightRows {
+			return out, errHeavy
+		}
+		out.Next = span.Next
+		for first := span.First; first <= span.Last; first += backfillPage {
+			n, err := w.backfill(&s, in, first, min(first+backfillPage-1, span.Last))
+			if err != nil {
+				return out, err
+			}
+			out.Queued += n
+		}
+		return out, nil
+	})
+}
+
+// backfill queues those of a page of the log that the subscription is to get.
+func (w *work) backfill(s *sheaf.Subscription, in Backfill, first, last int64) (int64, error) {
+	events, err := w.EventsIn(w.ws.ID, first, last, s.Filter != nil)
+	if err != nil {
+		return 0, err
+	}
+	var numbers []int64
+	for i := range events {
+		e := &events[i]
+		if e.At.Before(in.Since) || in.Until != nil && !e.At.Before(*in.Until) || !s.Wants(e.Type) {
+			continue
+		}
+		if s.Filter != nil {
+			if e.Places, err = w.pastPlaces(e); err != nil {
+				return 0, err
+			}
+		}
+		if s.Gets(e) {
+			numbers = append(numbers, e.Number)
+		}
+	}
+	return w.Backfill(w.ws.ID, s.ID, numbers, in.Delivered, w.now)
+}
+
+// past is what an event that is stored tells of places. Other parts may have reported anything: what is no
+// such text is left out.
+type past struct {
+	Payload struct {
+		pastPlace
+		ResourceType string    `json:"resource_type"`
+		ResourceID   string    `json:"resource_id"`
+		Previous     pastPlace `json:"previous"`
+	} `json:"payload"`
+}
+
+type pastPlace struct {
+	FolderID   *sheaf.FolderID   `json:"folder_id"`
+	ParentID   *sheaf.FolderID   `json:"parent_id"`
+	ProjectID  *sheaf.ProjectID  `json:"project_id"`
+	DocumentID *sheaf.DocumentID `json:"document_id"`
+}
+
+// pastPlaces are where that of which a stored event tells was and is, by what the event says itself; what
+// is above that, as it is now.
+func (w *work) pastPlaces(e *sheaf.Event) (*sheaf.Places, error) {
+	var p past
+	_ = json.Unmarshal(e.Body, &p) // as far as it goes
+	at := &sheaf.Places{}
+	for _, r := range p.records(e) {
+		if err := w.addPlaces(at, r); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// records are the records of which the event tells, before and after the change, as far as addPlaces looks
+// at them.
+func (p *past) records(e *sheaf.Event) (out []sheaf.Record) {
+	for _, at := range []pastPlace{p.Payload.Previous, p.Payload.pastPlace} {
+		switch e.Type.Resource() {
+		case "folder":
+			out = append(out, &sheaf.Folder{ID: sheaf.FolderID(e.ResourceID), ParentID: valid(at.ParentID)})
+		case "project":
+			out = append(out, &sheaf.Project{ID: sheaf.ProjectID(e.ResourceID), FolderID: valid(at.FolderID)})
+		case "document":
+			out = append(out, &sheaf.Document{ProjectID: valid(at.ProjectID)})
+		case "media":
+			out = append(out, &sheaf.Medium{DocumentID: valid(at.DocumentID)})
+		}
+	}
+	if e.Type.Resource() == "share" && valid(&p.Payload.ResourceID) != nil {
+		out = append(out, &sheaf.Share{ResourceType: sheaf.Shareable(p.Payload.ResourceType), ResourceID: p.Payload.ResourceID})
+	}
+	return out
+}
+
+// valid is the identifier, or nil where it is none.
+func valid[T ~string](id *T) *T {
+	if id == nil {
+		return nil
+	}
+	if _, ok := sheaf.ParseUUID(string(*id)); !ok {
+		return nil
+	}
+	return id
+}

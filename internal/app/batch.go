@@ -1,0 +1,311 @@
+package app
+
+import (
+	"context"
+	"math"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// A batch is several changes in one transaction: all of them happen, or none. Each is judged and told
+// of as if it were made alone, in the state that those before it have left.
+
+// Batch makes all changes, in their order, or none: an error about one of them has its Index, and is
+// what that change alone would have got. What the caller must be allowed follows from the operations.
+//
+// A deletion that changes more records than one transaction may is a CONFLICT here: alone it goes in
+// several, which cannot be undone as one.
+func (a *App) Batch(ctx context.Context, c Caller, operations []sheaf.BatchOperation) ([]sheaf.BatchResult, error) {
+	b := batch{operations: operations, texts: make([]store.Text, len(operations))}
+	fault := b.check()
+	if fault == nil {
+		b.prepareTexts()
+	}
+	return writeWhole(ctx, a, c, b.needs, fault, b.run)
+}
+
+// batch is what is known of one before its transaction. Nothing in it changes any more then, since the
+// transaction may run again.
+type batch struct {
+	operations []sheaf.BatchOperation
+	texts      []store.Text // of the documents that get one, prepared
+}
+
+// needs demands what each of the operations would, alone.
+func (b *batch) needs(c Caller) error {
+	if len(b.operations) == 0 { // it is refused, but not before its caller is known to be one who writes
+		return c.Authorize(sheaf.ProjectsWrite)
+	}
+	for i := range b.operations {
+		if err := c.Authorize(BatchScope(b.operations[i])); err != nil {
+			return sheaf.AtOperation(i, err)
+		}
+		if o := &b.operations[i]; o.Noun == sheaf.BatchShare && o.Action == sheaf.BatchCreate {
+			if err := publishing(sheaf.Shareable(o.Share.ResourceType.Value))(c); err != nil {
+				return sheaf.AtOperation(i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// BatchScope is the scope that an operation writes with.
+func BatchScope(o sheaf.BatchOperation) sheaf.Scope {
+	switch o.Noun {
+	case sheaf.BatchDocument:
+		return sheaf.DocumentsWrite
+	case sheaf.BatchShare:
+		return sheaf.SharesWrite
+	}
+	return sheaf.ProjectsWrite
+}
+
+// check returns what is wrong with the operations whatever is stored.
+func (b *batch) check() error {
+	if err := sheaf.CheckBatch(b.operations); err != nil {
+		return err
+	}
+	for i := range b.operations {
+		if err := checkWritten(&b.operations[i]); err != nil {
+			return sheaf.AtOperation(i, err)
+		}
+	}
+	return nil
+}
+
+// checkWritten returns what is wrong with what an operation writes, as the method of its own would.
+func checkWritten(o *sheaf.BatchOperation) error {
+	switch o.Action {
+	case sheaf.BatchCreate:
+		return checkMade(o)
+	case sheaf.BatchUpdate:
+		return checkUpdated(o)
+	case sheaf.BatchMove:
+		return checkMoved(o)
+	}
+	return nil
+}
+
+func checkMade(o *sheaf.BatchOperation) error {
+	switch o.Noun {
+	case sheaf.BatchProject:
+		return checkNewProject(o.Project)
+	case sheaf.BatchFolder:
+		_, err := checkNewFolder(o.Folder)
+		return err
+	case sheaf.BatchDocument:
+		return checkNewDocument(o.Document)
+	}
+	// A password takes as long to hash as all the rest of a batch, and more memory.
+	if o.Share.Password.Given() {
+		return sheaf.Invalidf("password: a share that asks for one is made by a request of its own: POST /api/v1/shares")
+	}
+	return o.Share.CheckNew()
+}
+
+func checkUpdated(o *sheaf.BatchOperation) error {
+	switch o.Noun {
+	case sheaf.BatchProject:
+		return checkProjectChange(o.Project)
+	case sheaf.BatchFolder:
+		return checkFolderChange(o.Folder)
+	}
+	return checkDocumentChange(o.Document)
+}
+
+func checkMoved(o *sheaf.BatchOperation) error {
+	switch {
+	case o.Noun == sheaf.BatchProject && !o.Project.FolderID.Set:
+		return sheaf.Invalidf("folder_id is required: the UUID of a folder, or null for the root level")
+	case o.Noun == sheaf.BatchFolder && !o.Folder.ParentID.Set:
+		return sheaf.Invalidf("parent_id is required: the UUID of a folder, or null for the root level")
+	case o.Noun == sheaf.BatchDocument && !o.Document.ProjectID.Set:
+		return sheaf.Invalidf("project_id is required: the UUID of a project, or null for none")
+	}
+	return nil
+}
+
+// prepareTexts compresses the texts of documents, for which nobody else should have to wait.
+func (b *batch) prepareTexts() {
+	for i := range b.operations {
+		if o := &b.operations[i]; o.Noun == sheaf.BatchDocument && (o.Action == sheaf.BatchCreate || o.Action == sheaf.BatchUpdate) {
+			b.texts[i] = newText(o.Document, nil)
+		}
+	}
+}
+
+// run makes the changes, or returns errHeavy before the first where there is more to do than everybody
+// else should wait for.
+func (b *batch) run(w *work, at stage) ([]sheaf.BatchResult, error) {
+	if at == light {
+		n, err := b.size(w)
+		if err != nil {
+			return nil, err
+		}
+		if w.portion(light, n) == 0 {
+			return nil, errHeavy
+		}
+	}
+	made := make([]sheaf.BatchResult, 0, len(b.operations))
+	room := w.app.cascades.Whole
+	for i := range b.operations {
+		r, err := w.operation(b.operations[i], b.texts[i], made, &room)
+		if err != nil {
+			return nil, sheaf.AtOperation(i, err)
+		}
+		made = append(made, r)
+		if err := w.flush(); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// size is about how many records the operations change.
+func (b *batch) size(w *work) (int64, error) {
+	total := int64(len(b.operations))
+	for _, o := range b.operations {
+		n, err := w.cascadeOf(o)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// cascadeOf is how many other records change with what an operation deletes.
+func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
+	if _, made := sheaf.ParseMadeBy(o.ID); made || o.Action != sheaf.BatchDelete {
+		return 0, nil
+	}
+	switch o.Noun {
+	case sheaf.BatchProject:
+		return w.sizeOfProject(sheaf.ProjectID(o.ID))
+	case sheaf.BatchFolder:
+		size, err := w.TreeSize(w.ws.ID, sheaf.FolderID(o.ID))
+		return size.Folders + size.Filed, err
+	}
+	return 0, nil
+}
+
+// operation makes one change. made are the results of those before it, and room is how many more
+// records may change with what is deleted.
+func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.BatchResult, room *int64) (sheaf.BatchResult, error) {
+	// What is written through the pointers stays in this copy.
+	err := o.Identifiers(func(_ string, _ sheaf.BatchNoun, id *string) error {
+		if n, earlier := sheaf.ParseMadeBy(*id); earlier {
+			*id = made[n].ID
+		}
+		return nil
+	})
+	if err != nil {
+		return sheaf.BatchResult{}, err
+	}
+	if err := w.takeRoom(o, room); err != nil {
+		return sheaf.BatchResult{}, err
+	}
+	out := sheaf.BatchResult{Action: o.Action, Noun: o.Noun, ID: o.ID}
+	switch o.Noun {
+	case sheaf.BatchProject:
+		err = w.projectOperation(o, &out)
+	case sheaf.BatchFolder:
+		err = w.folderOperation(o, &out)
+	case sheaf.BatchDocument:
+		err = w.documentOperation(o, text, &out)
+	case sheaf.BatchShare:
+		err = w.shareOperation(o, &out)
+	}
+	return out, err
+}
+
+// takeRoom counts what changes with what is deleted. Where it is more than one transaction may do, it
+// returns CONFLICT.
+func (w *work) takeRoom(o sheaf.BatchOperation, room *int64) error {
+	n, err := w.cascadeOf(o)
+	if err != nil {
+		return err
+	}
+	if n > *room {
+		return sheaf.Conflictf("so many other records change with this %s that it cannot be deleted at once with the rest: at most %d may in a batch; "+
+			"delete it by a request of its own, DELETE /api/v1/%ss/%s", o.Noun, w.app.cascades.Whole, o.Noun, o.ID)
+	}
+	*room -= n
+	return nil
+}
+
+func (w *work) projectOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) (err error) {
+	var p sheaf.Project
+	id := sheaf.ProjectID(o.ID)
+	switch o.Action {
+	case sheaf.BatchCreate:
+		p, err = w.createProject(o.Project)
+	case sheaf.BatchUpdate:
+		p, err = w.updateProject(id, o.Project, o.Match)
+	case sheaf.BatchMove:
+		p, err = w.updateProject(id, sheaf.ProjectChange{FolderID: o.Project.FolderID}, o.Match)
+	case sheaf.BatchDelete:
+		if p, err = w.Project(w.ws.ID, id); err != nil {
+			return err
+		}
+		if err := o.Match.Check(p.Revision); err != nil {
+			return err
+		}
+		return w.removeProject(p)
+	}
+	out.ID, out.Record, out.Revision = string(p.ID), &p, p.Revision
+	return err
+}
+
+func (w *work) folderOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) (err error) {
+	var f sheaf.Folder
+	id := sheaf.FolderID(o.ID)
+	switch o.Action {
+	case sheaf.BatchCreate:
+		f, err = w.createFolder(o.Folder)
+	case sheaf.BatchUpdate:
+		f, err = w.updateFolder(id, o.Folder, o.Match)
+	case sheaf.BatchMove:
+		f, err = w.moveFolder(id, o.Folder.ParentID.Pointer(), o.Match)
+	case sheaf.BatchDelete:
+		if f, err = w.Folder(w.ws.ID, id); err != nil {
+			return err
+		}
+		if err := o.Match.Check(f.Revision); err != nil {
+			return err
+		}
+		_, err = w.removeFolders(id, math.MaxInt64)
+		return err
+	}
+	out.ID, out.Record, out.Revision = string(f.ID), &f, f.Revision
+	return err
+}
+
+func (w *work) documentOperation(o sheaf.BatchOperation, text store.Text, out *sheaf.BatchResult) (err error) {
+	var d sheaf.Document
+	id := sheaf.DocumentID(o.ID)
+	switch o.Action {
+	case sheaf.BatchCreate:
+		d, err = w.createDocument(o.Document, text)
+	case sheaf.BatchUpdate:
+		d, err = w.updateDocument(id, o.Document, text, o.Match)
+	case sheaf.BatchMove:
+		d, err = w.updateDocument(id, sheaf.DocumentChange{ProjectID: o.Document.ProjectID}, text, o.Match)
+	case sheaf.BatchRestore:
+		d, err = w.restoreDocument(id, o.Match)
+	case sheaf.BatchDelete:
+		return w.deleteDocument(id, o.Match)
+	}
+	out.ID, out.Record, out.Revision = string(d.ID), &d, d.Revision
+	return err
+}
+
+func (w *work) shareOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) error {
+	if o.Action == sheaf.BatchDelete {
+		return w.deleteShare(sheaf.ShareID(o.ID), o.Match)
+	}
+	s, err := w.createShare(o.Share, "")
+	out.ID, out.Record, out.Revision = string(s.ID), &s, s.Revision
+	return err
+}

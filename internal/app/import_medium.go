@@ -1,0 +1,210 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// ImportMedium is a medium to import. What its bytes are, they tell themselves.
+type ImportMedium struct {
+	Filename   sheaf.Opt[string]
+	DocumentID sheaf.Opt[sheaf.DocumentID]
+	Bytes      int64
+	SHA256     string // in hexadecimal digits
+}
+
+// check returns what is wrong with it by itself.
+func (in ImportMedium) check() error {
+	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 {
+		return sheaf.Invalidf("sha256 must be 64 hexadecimal digits: correct it")
+	}
+	switch {
+	case in.Bytes < 1 || in.Bytes > media.MaxBucketBytes:
+		return sheaf.Invalidf("bytes must be 1 to %d: correct it", int64(media.MaxBucketBytes))
+	case in.Filename.Given():
+		return sheaf.CheckFilename(in.Filename.Value)
+	}
+	return nil
+}
+
+// importWithin is how long the bytes of one medium may take to be stored: gigabytes, over any line.
+const importWithin = 2 * time.Hour
+
+// ImportMedium adds a medium to a workspace, with its event, as Import adds other records: one whose
+// identifier the workspace has is skipped. open returns its bytes from their beginning, each time anew.
+// It is Unavailable, and nothing is kept, while the bytes cannot be stored.
+//
+// Until its bytes are there it is a pending row of another identifier, so that one whose import was
+// interrupted can be imported again at once.
+func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, open func() io.Reader) (Imported, error) {
+	if err := o.CheckImport(r); err != nil {
+		return Imported{}, &RecordError{0, err}
+	}
+	if o.app.media == nil {
+		return Imported{}, errNoMedia
+	}
+	m, err := r.medium(open)
+	if err != nil {
+		return Imported{}, err
+	}
+	pending := m
+	pending.ID, pending.DocumentID = sheaf.MediumID(o.app.newID()), nil
+	var out Imported
+	err = o.app.whileRemoving(ctx, func() (removing *store.Removal, err error) {
+		out, removing, err = o.announceImport(ctx, id, r, pending)
+		return removing, err
+	})
+	if err != nil || out.Skipped.Media > 0 {
+		return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	}
+	within, cancel := context.WithTimeout(ctx, importWithin)
+	defer cancel()
+	err = mediaError(o.app.media.Put(within, mediumKey(id, m), m.Bytes, open()))
+	if err == nil {
+		out, err = o.publishImport(context.WithoutCancel(ctx), id, pending.ID, m)
+	}
+	if err != nil || out.Skipped.Media > 0 {
+		o.app.undoUpload(context.WithoutCancel(ctx), id, pending.ID)
+	}
+	return out, err
+}
+
+// medium is what is stored of it.
+func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
+	in := r.Medium
+	m := sheaf.Medium{ID: sheaf.MediumID(r.ID), Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
+	if in.Filename.Given() {
+		m.Filename = in.Filename.Value
+	}
+	if r.CreatedAt != nil {
+		m.CreatedAt = r.CreatedAt.Truncate(time.Millisecond)
+	}
+	return m, describe(&m, open)
+}
+
+// announceImport judges the record as Import would, and adds the pending row, unless the medium is there
+// or the same bytes are being removed: it returns by whom. No plan bounds what an operator imports.
+func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, pending sheaf.Medium) (out Imported, removing *store.Removal, err error) {
+	out, err = operate(ctx, o, id, func(w *work) (Imported, error) {
+		im := newImporting(w.ws, w.now)
+		if err := im.judge(&w.Reader, []ImportRecord{r}); err != nil || im.out.Skipped.Media > 0 {
+			return im.out, err
+		}
+		rm, found, err := w.RemovingBytes(id, pending.SHA256)
+		if err != nil || found {
+			removing = &rm
+			return Imported{}, err
+		}
+		removing = nil
+		w.ws.Storage += pending.Bytes
+		pending.CreatedAt = w.now
+		return im.out, w.InsertMedium(id, pending, w.now.Add(2*importWithin))
+	})
+	return out, removing, err
+}
+
+// publishImport puts the medium in the place of the pending one. Somebody else may have imported it
+// meanwhile: then it is skipped.
+func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pending sheaf.MediumID, m sheaf.Medium) (Imported, error) {
+	return operate(ctx, o, id, func(w *work) (out Imported, err error) {
+		known, err := w.KnownMedia(id, []sheaf.MediumID{m.ID})
+		if err != nil {
+			return out, err
+		}
+		if known[m.ID] {
+			out.Skipped.Media++
+			return out, nil
+		}
+		if _, found, err := w.PendingMedium(id, pending); err != nil || !found {
+			return out, errors.Join(err, errImportTooLong)
+		}
+		if w.caller.User, err = w.OwnerOf(id); err != nil {
+			return out, err
+		}
+		if w.documentExists(m.DocumentID) != nil { // it is in the trash
+			m.DocumentID = nil
+		}
+		m.Number = w.nextNumber()
+		if m.CreatedAt.IsZero() {
+			m.CreatedAt = w.now
+		}
+		w.emit(sheaf.MediaUploaded, string(m.ID), &m)
+		out.Added.Media++
+		return out, w.ReplacePending(id, pending, m)
+	})
+}
+
+// errImportTooLong is told when a server that started meanwhile, or the sweep, took the medium for
+// abandoned.
+var errImportTooLong = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable,
+	Text: "a medium was taken for abandoned while it was being imported, as when a server starts: import again"}
+
+// acceptMedium accepts a medium. It is saved by ImportMedium, when its bytes are there.
+func (im *importing) acceptMedium(r ImportRecord) error {
+	id := sheaf.MediumID(r.ID)
+	if im.media[id] {
+		im.out.Skipped.Media++
+		return nil
+	}
+	if d := r.Medium.DocumentID; d.Given() && !im.documents[d.Value] {
+		return notEarlier("document_id", "document", string(d.Value))
+	}
+	im.media[id] = true
+	im.out.Added.Media++
+	return nil
+}
+
+// ExportedBytes opens the bytes of a medium that Export told of, or returns nil when somebody deleted it
+// since then. Whoever opened them closes them.
+func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
+	if o.app.media == nil {
+		return nil, errors.New("there are media, and nobody said where their bytes are: name the bucket with --media-url, as for the server, or leave them out with --without-media")
+	}
+	content, err := o.app.media.Open(ctx, mediumKey(id, m))
+	if !errors.Is(err, media.ErrNotFound) {
+		return content, err
+	}
+	_, err = readUnasked(ctx, o.app, func(r *store.Reader) (sheaf.Medium, error) { return r.Medium(id, m.ID) })
+	switch {
+	case sheaf.KindOf(err) == sheaf.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	// It was there before and after the look.
+	return nil, lostBytes(m)
+}
+
+// lostBytes says that a medium has none, or others.
+func lostBytes(m sheaf.Medium) error {
+	return fmt.Errorf("the bytes of medium %s (%s) are not where they are kept, or are others: put the file back, delete the medium, or leave all out with --without-media", m.ID, sheaf.Clip(m.Filename))
+}
+
+// CheckedBytes passes on the bytes of a medium, and ends with an error, before their end, where they are
+// not those that were uploaded.
+func CheckedBytes(m sheaf.Medium, content io.Reader) io.Reader {
+	return &ownWords{media.Checked(content, m.Bytes, mediumKey("", m)), m}
+}
+
+// ownWords tells of bytes that differ in the words for an operator.
+type ownWords struct {
+	io.Reader
+	m sheaf.Medium
+}
+
+// Read implements io.Reader.
+func (r *ownWords) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if errors.Is(err, media.ErrDiffers) {
+		err = lostBytes(r.m)
+	}
+	return n, err
+}

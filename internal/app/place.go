@@ -1,0 +1,187 @@
+package app
+
+import "sheaf.dev/internal/sheaf"
+
+// Where that of which an event tells was and is, decides on whether the filter of a subscription lets
+// it pass. It is found out when the event is emitted, in the transaction of the change: a moment later
+// the folder may be gone. Nobody looks in a workspace whose subscriptions have no filter.
+
+// places finds them. It remembers what it has read in this transaction, of which a cascade asks a
+// thousand times.
+type places struct {
+	folders  map[sheaf.FolderID][]sheaf.FolderID // each with all above it
+	projects map[sheaf.ProjectID]*sheaf.FolderID // where each is
+}
+
+// place notes where that of which the newest event tells was and is. An error is kept for the end of
+// the transaction: to emit is no statement of its own that could fail.
+func (w *work) place(payload sheaf.Record) {
+	if w.ws.Filters == 0 || w.misplaced != nil {
+		return
+	}
+	at := &sheaf.Places{}
+	w.misplaced = w.addPlaces(at, payload)
+	w.events[len(w.events)-1].Places = at
+}
+
+// addPlaces adds where a record is; of a change, where it was too.
+func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
+	if w.places.folders == nil {
+		w.places = places{map[sheaf.FolderID][]sheaf.FolderID{}, map[sheaf.ProjectID]*sheaf.FolderID{}}
+	}
+	switch r := payload.(type) {
+	case *sheaf.Updated:
+		w.forgetPlace(r.Before)
+		if err := w.addPlaces(at, r.Before); err != nil {
+			return err
+		}
+		return w.addPlaces(at, r.After)
+	case *sheaf.Folder:
+		at.Folders = append(at.Folders, r.ID)
+		return w.addFolder(at, r.ParentID)
+	case *sheaf.Project:
+		at.Projects = append(at.Projects, r.ID)
+		return w.addFolder(at, r.FolderID)
+	case *sheaf.Document:
+		return w.addProject(at, r.ProjectID)
+	case *sheaf.Medium:
+		return w.addDocument(at, r.DocumentID)
+	case *sheaf.Share:
+		if r.ResourceType == sheaf.ShareOfProject {
+			at.Resources = append(at.Resources, r.ResourceID)
+			id := sheaf.ProjectID(r.ResourceID)
+			return w.addProject(at, &id)
+		}
+		id := sheaf.DocumentID(r.ResourceID)
+		return w.addDocument(at, &id)
+	}
+	return nil
+}
+
+// forgetPlace forgets what a change makes wrong: where a project is, and what is above the folders
+// below one that is moved.
+func (w *work) forgetPlace(before sheaf.Record) {
+	switch r := before.(type) {
+	case *sheaf.Folder:
+		clear(w.places.folders)
+	case *sheaf.Project:
+		delete(w.places.projects, r.ID)
+	}
+}
+
+// addFolder adds a folder and all above it.
+func (w *work) addFolder(at *sheaf.Places, id *sheaf.FolderID) error {
+	if id == nil {
+		return nil
+	}
+	path, known := w.places.folders[*id]
+	if !known {
+		for up := id; up != nil; {
+			path = append(path, *up)
+			f, err := w.Folder(w.ws.ID, *up)
+			if sheaf.KindOf(err) == sheaf.NotFound {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			up = f.ParentID
+		}
+		w.places.folders[*id] = path
+	}
+	at.Folders = append(at.Folders, path...)
+	return nil
+}
+
+// addProject adds a project and the folders that it is in.
+func (w *work) addProject(at *sheaf.Places, id *sheaf.ProjectID) error {
+	if id == nil {
+		return nil
+	}
+	at.Projects = append(at.Projects, *id)
+	folder, known := w.places.projects[*id]
+	if !known {
+		p, err := w.Project(w.ws.ID, *id)
+		if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+			return err
+		}
+		folder = p.FolderID
+		w.places.projects[*id] = folder
+	}
+	return w.addFolder(at, folder)
+}
+
+// addDocument adds a document, be it a deleted one, that the event is about a part of.
+func (w *work) addDocument(at *sheaf.Places, id *sheaf.DocumentID) error {
+	if id == nil {
+		return nil
+	}
+	at.Resources = append(at.Resources, string(*id))
+	d, err := w.AnyDocument(w.ws.ID, *id)
+	if err != nil {
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			return nil
+		}
+		return err
+	}
+	return w.addProject(at, d.ProjectID)
+}
+
+// filterExists returns NotFound for an identifier that the workspace does not have. Those that the
+// filter had before may be gone.
+func (w *work) filterExists(before, f *sheaf.Filter) error {
+	if f == nil {
+		return nil
+	}
+	had := map[string]bool{}
+	if before != nil {
+		for _, id := range before.Projects {
+			had["p"+string(id)] = true
+		}
+		for _, id := range before.Folders {
+			had["f"+string(id)] = true
+		}
+		for _, id := range before.Resources {
+			had["r"+id] = true
+		}
+	}
+	for _, id := range f.Projects {
+		if !had["p"+string(id)] {
+			if _, err := w.Project(w.ws.ID, id); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range f.Folders {
+		if !had["f"+string(id)] {
+			if _, err := w.Folder(w.ws.ID, id); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range f.Resources {
+		if !had["r"+id] {
+			if err := w.resourceExists(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resourceExists returns NotFound unless some record has the identifier of which events can tell.
+func (w *work) resourceExists(id string) error {
+	for _, find := range []func() error{
+		func() error { _, err := w.AnyDocument(w.ws.ID, sheaf.DocumentID(id)); return err },
+		func() error { _, err := w.Project(w.ws.ID, sheaf.ProjectID(id)); return err },
+		func() error { _, err := w.Folder(w.ws.ID, sheaf.FolderID(id)); return err },
+		func() error { _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); return err },
+		func() error { _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); return err },
+		func() error { _, err := w.UncountedSubscription(w.ws.ID, sheaf.SubscriptionID(id)); return err },
+	} {
+		if err := find(); sheaf.KindOf(err) != sheaf.NotFound {
+			return err
+		}
+	}
+	return sheaf.Missing("resource")
+}

@@ -1,0 +1,145 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"os"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// The bytes of a medium stand in lines behind its own, so that the file stays one of lines that are not
+// longer than any other, and nobody holds more of it than a line.
+
+// lineBytes is how many bytes of a medium a line has; the last one may have fewer.
+const lineBytes = 1536 << 10
+
+// mediumFields are those of a medium. What its bytes are, they tell themselves.
+func mediumFields(m *sheaf.Medium) sheaf.RecordFunc {
+	return func(o *sheaf.Object) {
+		o.Text("id", string(m.ID))
+		o.Text("filename", m.Filename)
+		o.OptText("document_id", (*string)(m.DocumentID))
+		o.Int("bytes", m.Bytes)
+		o.Text("sha256", m.SHA256)
+		o.Time("created_at", m.CreatedAt)
+	}
+}
+
+// readMedium reads the line of a medium.
+func readMedium(f *strict.Fields) *app.ImportMedium {
+	size := f.Int("bytes", 1, math.MaxInt64)
+	if !size.Given() {
+		f.Refuse(errors.New("bytes is required: give it"))
+	}
+	return &app.ImportMedium{Filename: f.Text("filename"), DocumentID: referenceTo[sheaf.DocumentID](f, "document_id"),
+		Bytes: size.Value, SHA256: required(f, "sha256")}
+}
+
+// readBytes reads a line of bytes.
+func readBytes(f *strict.Fields) []byte {
+	b, err := base64.StdEncoding.Strict().DecodeString(required(f, "base64"))
+	if err != nil || len(b) == 0 {
+		f.Refuse(errors.New("base64 must be one or more bytes in base64: correct it"))
+	}
+	return b
+}
+
+// filling checks that the bytes of a medium stand behind it, all of them, and are those of its hash.
+type filling struct {
+	sum   hash.Hash // nil: no medium is under way
+	left  int64
+	want  string
+	first int // the medium's line
+}
+
+// line takes the next line of the file.
+func (f *filling) line(number int, l *line) error {
+	if l.kind != kindBytes {
+		return f.begin(number, l)
+	}
+	if f.sum == nil {
+		return errors.New("has bytes that belong to no medium: they stand behind the medium's own line")
+	}
+	f.sum.Write(l.bytes)
+	f.left -= int64(len(l.bytes))
+	switch {
+	case f.left < 0:
+		return fmt.Errorf("has more bytes than the medium of line %d says: correct its bytes", f.first)
+	case f.left == 0 && hex.EncodeToString(f.sum.Sum(nil)) != f.want:
+		return fmt.Errorf("ends a medium whose bytes are not those of the sha256 of line %d: lines were lost or changed, export it again", f.first)
+	case f.left == 0:
+		f.sum = nil
+	}
+	return nil
+}
+
+// begin takes a line that has no bytes.
+func (f *filling) begin(number int, l *line) error {
+	if f.sum != nil {
+		return fmt.Errorf("stands where %d more bytes of the medium of line %d should: lines were lost, export it again", f.left, f.first)
+	}
+	if m := l.record.Medium; m != nil {
+		*f = filling{sha256.New(), m.Bytes, m.SHA256, number}
+	}
+	return nil
+}
+
+// mediumSource reads the bytes of a medium from the file of an import. It is for one medium at a time.
+type mediumSource struct {
+	file  *os.File
+	lines *lineReader
+	rest  []byte // of the line that was read last
+	err   error
+}
+
+// newMediumSource opens the file once more.
+func newMediumSource(path string) (*mediumSource, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &mediumSource{file: f, lines: newLineReader(f)}, nil
+}
+
+// from goes to where the bytes of a medium begin.
+func (s *mediumSource) from(offset int64) io.Reader {
+	_, s.err = s.file.Seek(offset, io.SeekStart)
+	s.lines.r.Reset(s.file)
+	s.rest = nil
+	return s
+}
+
+// Read implements io.Reader.
+func (s *mediumSource) Read(p []byte) (int, error) {
+	for len(s.rest) == 0 && s.err == nil {
+		s.rest, s.err = s.next()
+	}
+	if len(s.rest) == 0 {
+		return 0, s.err
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// next reads a line of bytes; another line is the end.
+func (s *mediumSource) next() ([]byte, error) {
+	text, err := s.lines.next()
+	if err != nil {
+		return nil, err
+	}
+	l, err := parseLine(text)
+	if err == nil && l.kind != kindBytes {
+		err = io.EOF
+	}
+	return l.bytes, err
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+
+	"sheaf.dev/client"
+)
+
+// maxSuggested is how many records a shell is told of at once: more than a person reads.
+const maxSuggested = 100
+
+// suggested are the kinds of records whose names a shell completes, by the word in the tag of an
+// argument or a flag.
+var suggested = map[string]noun{"projects": projects, "folders": folders, "brandings": brandings, "documents": documents, "trashed": trashed,
+	"media": media, "shareable": shareable, "shares": shares, "webhooks": webhooks}
+
+// Suggest returns records of a kind whose names may begin with text, for a shell to complete. It asks
+// the server that flags, environment and profile name, once, without a word to the terminal; ctx
+// bounds how long somebody waits who has pressed a key.
+func (p *Program) Suggest(ctx context.Context, kind, text, server, key string) ([]Known, error) {
+	n, ok := suggested[kind]
+	if !ok {
+		return nil, nil
+	}
+	l, err := apiFlags{Server: server, APIKey: key}.login(p)
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: -1})
+	if err != nil {
+		return nil, err
+	}
+	return gather(n.find(ctx, api, text), maxSuggested)
+}

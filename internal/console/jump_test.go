@@ -1,0 +1,60 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// jumpFor is what the jump finds for somebody.
+func (w *town) jumpFor(token, query string) string {
+	w.Helper()
+	got := w.ask(http.MethodGet, w.address("/w/{workspace}/jump")+"?q="+url.QueryEscape(query), token)
+	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), "<html") {
+		w.Fatalf("%d %s", got.Code, got.Body)
+	}
+	return got.Body.String()
+}
+
+// The jump finds records by name, with where they are, and by id.
+func TestJump_FindsByNameAndID(t *testing.T) {
+	w := newTown(t)
+	inner := w.newFolder("Drawer", sheaf.FolderID(w.ids["folders"]))
+	p, err := w.a.CreateProject(t.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some("Lighthouse"), FolderID: sheaf.Some(inner)})
+	w.must(err)
+	d, err := w.a.CreateDocument(t.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some("Lighthouse keeping"), ProjectID: sheaf.Some(p.ID)})
+	w.must(err)
+	byName := w.jumpFor(w.owner, "lighth")
+	w.wantIn(byName, true, `>Lighthouse</span></span><small class="muted where" dir="auto" title="Folder / Drawer">Folder / Drawer</small>`,
+		`>Lighthouse keeping</span></span><small class="muted where" dir="auto" title="Folder / Drawer / Lighthouse">Folder / Drawer / Lighthouse</small>`,
+		`href="`+w.address("/w/{workspace}/documents/")+string(d.ID)+`"`, ">Projects</p>", ">Documents</p>", "Search all texts for “lighth”")
+	w.wantIn(byName, false, ">Folders</p>", "New project")
+	w.wantIn(w.jumpFor(w.owner, "drawer"), true, ">Folders</p>", `>Drawer</span></span><small class="muted where" dir="auto" title="Folder">Folder</small>`)
+	w.wantIn(w.jumpFor(w.owner, "webh"), true, ">Webhook</span>", "https://example.com/", "New webhook", `href="`+w.address("/w/{workspace}/webhooks")+`"`)
+	w.wantIn(w.jumpFor(w.owner, "key"), true, `#key-`+w.ids["keys"]+`"`, "New key")
+	for _, noun := range []string{"projects", "folders", "documents", "brandings", "webhooks", "deliveries", "events"} {
+		w.wantIn(w.jumpFor(w.owner, " "+w.ids[noun]), true, ">By id</p>", `href="`+w.address("/w/{workspace}/"+noun+"/{id}")+`"`)
+	}
+	w.wantIn(w.jumpFor(w.owner, w.ids["media"]), true, ">picture.gif</span>")
+	w.wantIn(w.jumpFor(w.owner, w.ids["keys"]), true, `#key-`+w.ids["keys"]+`"`)
+	w.wantIn(w.jumpFor(w.owner, `"`), true, "at least one word")
+}
+
+// Whoever types nothing sees what there is to do, and nobody sees what they may not do, or what is not theirs.
+func TestJump_OffersWhatThePersonMay(t *testing.T) {
+	w := newTown(t)
+	all := w.jumpFor(w.owner, "")
+	w.wantIn(all, true, "New project", "New document", "New webhook", "Upload a file", "Invite somebody", ">Settings</span>", ">Trash</span>", `href="/account"`,
+		`projects/new" data-dialog>`)
+	member := w.jumpFor(w.member, "")
+	w.wantIn(member, true, ">Settings</span>", ">Trash</span>")
+	w.wantIn(member, false, "New project", "New document", "New webhook", "Upload a file", "Invite somebody")
+	theirs := strings.ReplaceAll(w.address("/w/{workspace}/jump"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace))
+	for _, noun := range []string{"projects", "folders", "documents", "brandings", "webhooks", "deliveries", "events", "media", "keys"} {
+		got := w.ask(http.MethodGet, theirs+"?q="+w.ids[noun], w.stranger).Body.String()
+		w.wantIn(got, false, ">By id</p>", ">Keys</p>")
+	}
+}

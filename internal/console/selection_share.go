@@ -1,0 +1,81 @@
+package console
+
+import (
+	"net/http"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Several projects or documents are shared at once: each gets a link of its own, on the same terms.
+
+// selectionShare is the data of selection-share.html: the form, and then the links that were made.
+type selectionShare struct {
+	selection
+	sharePage          // on what terms
+	Links     []link   // that were made; none before
+	Undo      []string // how each is deleted again
+}
+
+// link is the address of what was shared.
+type link struct{ Name, URL string }
+
+// All is every link with its name, a line each, to be copied at once.
+func (s selectionShare) All() (text string) {
+	for _, l := range s.Links {
+		text += l.Name + "\n" + l.URL + "\n\n"
+	}
+	return text
+}
+
+// shareSelectionForm answers GET /w/{workspace}/selection/share: it asks on what terms.
+func (c *Console) shareSelectionForm(v *visit) error {
+	f, err := v.selectionToShare(v.r.URL.Query()["item"])
+	if err != nil {
+		return err
+	}
+	return v.showBeside(http.StatusOK, "selection-share", "", f)
+}
+
+// selectionToShare is the form that shares records.
+func (v *visit) selectionToShare(items []string) (f selectionShare, err error) {
+	if f.selection, err = v.readSelection(items); err != nil {
+		return f, err
+	}
+	if f.count(sheaf.BatchFolder) > 0 {
+		return f, sheaf.Invalidf("A folder has no page of its own to share: select projects or documents.")
+	}
+	f.Plan, f.Inner = v.member.Workspace.Plan.AllowShares() == nil, v.console.PublicURL == nil
+	looks, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})
+	f.Brandings = looks.Items
+	return f, err
+}
+
+// shareSelection answers POST /w/{workspace}/selection/share: it makes a link for each, or for none.
+func (c *Console) shareSelection(v *visit) error {
+	f, err := v.selectionToShare(v.r.PostForm["item"])
+	if err != nil {
+		return err
+	}
+	form, terms, err := v.shareChange()
+	if err != nil {
+		return err
+	}
+	var operations []sheaf.BatchOperation
+	for _, p := range f.selection {
+		o := sheaf.BatchOperation{Action: sheaf.BatchCreate, Noun: sheaf.BatchShare, Share: terms}
+		o.Share.ResourceType, o.Share.ResourceID = sheaf.Some(string(p.Noun)), sheaf.Some(p.ID)
+		operations = append(operations, o)
+	}
+	results, err := c.app.Batch(v.r.Context(), v.caller, operations)
+	if err != nil {
+		f.Form = form
+		return v.again("selection-share", f, err)
+	}
+	for i, r := range results {
+		if s, ok := r.Record.(*sheaf.Share); ok {
+			f.Links = append(f.Links, link{f.selection[i].Name, s.URL})
+			f.Undo = append(f.Undo, "unshare:share:"+r.ID)
+		}
+	}
+	return v.showBeside(http.StatusOK, "selection-share", "", f)
+}

@@ -1,0 +1,115 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// canary is in everything that the other workspace wrote.
+const canary = "kanarienvogel"
+
+// D140: what is another workspace's cannot be told from what is not there, by whichever tool and
+// argument, and no answer has a word of it.
+func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		theirs := connect(t, a, a.Workspace(sheaf.Business).Key())
+		folder := theirs.id("create_folder", args{"name": canary})
+		project := theirs.id("create_project", args{"name": canary, "description": canary, "folder_id": folder})
+		document := theirs.id("create_document", args{"title": canary, "content": canary, "project_id": project})
+		share := theirs.id("share_document", args{"document_id": document})
+		changed := theirs.do("list_changes", args{})["next_after"]
+		ids := map[string]any{"document_id": document, "project_id": project, "folder_id": folder, "parent_id": folder, "share_id": share, "resource_id": document, "after": changed}
+		unknown := map[string]any{"after": "evt_" + unknownID}
+
+		w := a.Workspace(sheaf.Business)
+		g := connect(t, a, w.Key())
+		own := map[string]string{"document_id": g.id("create_document", args{"title": "own"}), "project_id": g.id("create_project", args{"name": "own"})}
+		others := map[string]any{"query": canary, "title": "t", "name": "n", "content": "c", "append": "x", "revision": 1}
+		for _, tool := range listTools(t, g) {
+			for name := range propertiesOf(t, tool) {
+				if ids[name] == nil {
+					continue
+				}
+				told := map[string]string{}
+				for who, id := range map[string]any{"theirs": ids[name], "unknown": unknown[name]} {
+					if id == nil {
+						id = unknownID
+					}
+					told[who] = g.ask(tool, name, id, own, others)
+				}
+				if told["theirs"] != told["unknown"] {
+					t.Errorf("%s with another's %s answers %s, and with one that is not there %s", tool.Name, name, told["theirs"], told["unknown"])
+				}
+			}
+		}
+		if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
+			t.Errorf("found %v", got)
+		}
+		if _, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sheaf://document/" + document}); err == nil {
+			t.Error("read another's document")
+		}
+		if text, revision := theirs.read(document); text != canary || revision != 1 {
+			t.Errorf("another workspace's document is now %q at %d", text, revision)
+		}
+	}, withMCP)
+}
+
+// ask calls the tool with that id for that argument and something for all others that it must have,
+// and returns what it said. No answer may have the canary, but for the query that was sent.
+func (g *agent) ask(tool *sdk.Tool, argument string, id any, own map[string]string, others map[string]any) string {
+	g.t.Helper()
+	in := args{}
+	for name, must := range propertiesOf(g.t, tool) {
+		switch {
+		case name == argument:
+			in[name] = id
+		case !must:
+		case own[name] != "":
+			in[name] = own[name]
+		case others[name] != nil:
+			in[name] = others[name]
+		default:
+			in[name] = unknownID
+		}
+	}
+	if tool.Name == "edit_document" {
+		in["append"] = "x"
+	}
+	if tool.Name == "edit_project" {
+		in["name"] = "x"
+	}
+	facts, text, _ := g.try(tool.Name, in)
+	said := fmt.Sprint(facts, text)
+	if strings.Contains(said, canary) {
+		g.t.Errorf("%s %v: %s", tool.Name, in, said)
+	}
+	return said
+}
+
+// propertiesOf are the arguments of a tool, and which of them must be sent.
+func propertiesOf(t *testing.T, tool *sdk.Tool) map[string]bool {
+	t.Helper()
+	var schema struct {
+		Properties map[string]any
+		Required   []string
+	}
+	b, _ := json.Marshal(tool.InputSchema)
+	if err := json.Unmarshal(b, &schema); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for name := range schema.Properties {
+		out[name] = false
+	}
+	for _, name := range schema.Required {
+		out[name] = true
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	f := sheaf.EventFilter{Since: in.Time("since").Pointer(), Resource: readID[string](in, "resource_id").Value, Paging: readPaging(in)}
+	if after := in.Text("after"); after.Given() {
+		id, ok := sheaf.ParseEventID(after.Value)
+		if !ok {
+			in.Refuse(sheaf.Invalidf("after must be the id of a change, such as evt_0190b0a0-0000-7000-8000-000000000000: the next_after of the answer before").At("after"))
+		}
+		f.After = id
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	f.Desc = f.After == "" && f.Since == nil
+	list, err := c.server.App.Events(c.ctx, c.caller, f)
+	if err != nil {
+		return nil, err
+	}
+	return told(changesRecord(list), nil), nil
+}
+
+// changesRecord is a page of what happened, and behind which change to go on: of the newest first
+// behind the first, so that the next answer has what comes then.
+func changesRecord(p sheaf.Page[sheaf.Event]) sheaf.Record {
+	all := page(p, changeFields)
+	return sheaf.RecordFunc(func(o *sheaf.Object) {
+		all.Fields(o)
+		if n := len(p.Items); n > 0 {
+			last := p.Items[n-1]
+			if p.Desc {
+				last = p.Items[0]
+			}
+			o.Text("next_after", string(last.ID))
+		}
+	})
+}
+
+// changeFields appends what happened in short: what, to whom, by whom, and which fields have changed.
+func changeFields(e *sheaf.Event, o *sheaf.Object) {
+	var body struct {
+		UserID  string `json:"user_id"`
+		Payload struct {
+			Title    string                     `json:"title"`
+			Name     string                     `json:"name"`
+			Previous map[string]json.RawMessage `json:"previous"`
+		} `json:"payload"`
+	}
+	_ = json.Unmarshal(e.Body, &body) // what another part reported may have other fields, or these of another type
+	o.Text("id", string(e.ID))
+	o.Text("type", string(e.Type))
+	o.Time("at", e.At)
+	o.Text("resource_id", e.ResourceID)
+	title := sheaf.Clip(body.Payload.Title + body.Payload.Name)
+	given(o, "title", &title)
+	given(o, "user_id", &body.UserID)
+	if names := changedFields(body.Payload.Previous); len(names) > 0 {
+		o.Texts("changed", names)
+	}
+}
+
+// changedFields are the fields that somebody changed, without what follows from them. A text has
+// changed where its hash has.
+func changedFields(previous map[string]json.RawMessage) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(previous)) {
+		switch name {
+		case "updated_at", "version", "content_bytes":
+		case "content_sha256":
+			names = append(names, "content")
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
+	"sheaf.dev/internal/sheaf"
+)
+
+// exchange is one request of an agent and its answer.
+type exchange struct {
+	*front.Exchange
+	server *Server
+}
+
+// call is what a tool gets beside its arguments.
+type call struct {
+	*exchange
+	ctx    context.Context // ends when the client leaves
+	caller app.Caller
+	view   *sdk.Server // the tools that the caller may use
+
+	panicked any // what a tool panicked with, and where; nil for most
+}
+
+type callKey struct{}
+
+// callOf returns the call that a request of the SDK belongs to.
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// Serve makes every check, in the order of the contract, lets the SDK read the message and call a
+// tool, and writes the answer.
+func (s *Server) Serve(shared *front.Exchange) {
+	x := &exchange{Exchange: shared, server: s}
+	if err := x.checkOrigin(); err != nil {
+		x.fail(message{}, err)
+		return
+	}
+	if x.Request.Method != http.MethodPost {
+		x.Header().Set("Allow", http.MethodPost)
+		x.fail(message{}, &sheaf.Error{Kind: sheaf.MethodNotAllowed, Code: sheaf.CodeMethodNotAllowed,
+			Text: "this address takes POST alone: nothing is kept between two requests, so that there is no stream to listen to and no session to end"})
+		return
+	}
+	caller, refusal := s.Enter(shared)
+	if refusal != nil {
+		x.refuseEarly(refusal)
+		return
+	}
+	m, body, err := x.read()
+	if err != nil {
+		x.fail(m, s.Refuse(shared, err))
+		return
+	}
+	x.note(m)
+	x.answer(m, body, &call{exchange: x, ctx: x.Request.Context(), caller: caller, view: s.view(caller)})
+}
+
+// checkOrigin refuses what a page of somebody else's site makes a browser send. Programs send no
+// Origin.
+func (x *exchange) checkOrigin() *sheaf.Error {
+	origin := x.Request.Header.Get("Origin")
+	if origin == "" || x.isOwn(origin) {
+		return nil
+	}
+	return sheaf.Forbiddenf("the Origin %q is not this service's: agents are programs of their own, and a page of another site may not ask in their place", sheaf.Clip(origin))
+}
+
+// isOwn reports whether an Origin is where this service itself is reached.
+func (x *exchange) isOwn(origin string) bool {
+	if u := x.server.PublicURL; u != nil {
+		return strings.EqualFold(origin, (&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
+	}
+	scheme, host := x.Origin()
+	return strings.EqualFold(origin, scheme+"://"+host)
+}
+
+// read reads the body, and what is looked at of its message.
+func (x *exchange) read() (message, []byte, error) {
+	body, err := x.ReadBody()
+	var over *http.MaxBytesError
+	var refusal *front.Refusal
+	switch {
+	case errors.As(err, &over):
+		return message{}, nil, &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
+			Text: "the message is larger than 10 MB (10,485,760 bytes): send less at once"}
+	case errors.As(err, &refusal):
+		return message{}, nil, err
+	case err != nil:
+		return message{}, nil, sheaf.Invalidf("the message did not arrive whole: send it again")
+	}
+	m, err := readMessage(body)
+	if err == nil && m.method == listenMethod {
+		err = sheaf.Invalidf("%s is not offered: nothing is kept between two requests; ask list_changes what happened since", listenMethod)
+	}
+	return m, body, err
+}
+
+// note says in the log and the metrics what is called.
+func (x *exchange) note(m message) {
+	switch t := x.server.byName[m.tool]; {
+	case t != nil:
+		x.Tool, x.Counted = t.name, t.counted
+	case slices.Contains(loggedMethods, m.method):
+		x.Tool = m.method
+	}
+}
+
+// earlyBody is how much is read of a message that is refused before it is looked at: an agent's
+// usual call, so that the refusal reaches it under the number of its call.
+const earlyBody = 64 << 10
+
+// refuseEarly answers a request whose key may not, or asks too often. A tool's caller, who is a
+// language model, is told in the place where it reads.
+func (x *exchange) refuseEarly(e *sheaf.Error) {
+	var m message
+	if n := x.Request.ContentLength; n > 0 && n <= earlyBody {
+		if got, _, err := x.read(); err == nil {
+			m = got
+			x.note(m)
+		}
+	}
+	if e.Kind == sheaf.RateLimited && m.tool != "" && m.id != nil {
+		x.Refused = string(e.Code)
+		x.send(http.StatusOK, resultOf(m, refused(e)))
+		return
+	}
+	x.fail(m, e)
+}
+
+// answer lets the SDK answer the message, and sends what it says. A panic of a tool becomes one of
+// this request.
+func (x *exchange) answer(m message, body []byte, c *call) {
+	r := x.Request.Clone(context.WithValue(context.WithoutCancel(x.Request.Context()), callKey{}, c))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	// Answers are JSON, whatever a client says that it accepts.
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := &recorder{header: http.Header{}}
+	x.server.handler.ServeHTTP(w, r)
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+	x.pass(m, w)
+}
+
+// pass sends what the SDK answered. What it refused with a line of text gets the form of every other
+// refusal.
+func (x *exchange) pass(m message, w *recorder) {
+	status := max(w.status, http.StatusOK)
+	if status >= http.StatusBadRequest && !strings.HasPrefix(w.header.Get("Content-Type"), "application/json") {
+		x.send(status, errorOf(m, invalidRequest, strings.TrimSpace(w.body.String()), sheaf.CodeValidation))
+		return
+	}
+	if t := x.server.byName[m.tool]; t == nil || t.kind == looks {
+		if err := x.HoldAnswer(w.body.Len()); err != nil {
+			x.fail(m, x.server.Refuse(x.Exchange, err))
+			return
+		}
+	}
+	x.send(status, w.body.Bytes())
+}
+
+// recorder keeps an answer until it is whole.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns the header of the answer, of which only the type is looked at.
+func (w *recorder) Header() http.Header { return w.header }
+
+// WriteHeader keeps the status.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+// Write keeps a part of the body.
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }

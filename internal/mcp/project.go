@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+func listProjects(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	f := sheaf.ProjectFilter{Folder: readPlace[sheaf.FolderID](in, "folder_id"), Paging: readPaging(in)}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	list, err := c.server.App.Projects(c.ctx, c.caller, f)
+	if err != nil {
+		return nil, err
+	}
+	return told(page(list, projectFields), nil), nil
+}
+
+func projectFields(p *sheaf.Project, o *sheaf.Object) {
+	o.Text("id", string(p.ID))
+	o.Text("name", p.Name)
+	given(o, "description", p.Description)
+	given(o, "folder_id", p.FolderID)
+	o.Int("documents", p.DocumentCount)
+	o.Int("revision", p.Revision)
+	o.Time("updated_at", p.UpdatedAt)
+}
+
+// toldProject is the result of a tool that made or changed a project.
+func toldProject(p sheaf.Project, err error) (*sdk.CallToolResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	return told(sheaf.RecordFunc(func(o *sheaf.Object) { projectFields(&p, o) }), nil), nil
+}
+
+func createProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	change := sheaf.ProjectChange{Name: in.Text("name"), Description: in.Text("description"), FolderID: readPlace[sheaf.FolderID](in, "folder_id")}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return toldProject(c.server.App.CreateProject(c.ctx, c.caller, change))
+}
+
+func editProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id, match := readID[sheaf.ProjectID](in, "project_id").Value, readRevision(in)
+	change := sheaf.ProjectChange{Name: in.Text("name"), Description: in.Text("description")}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	if change.Empty() {
+		return nil, sheaf.Invalidf("nothing to change: send name or description")
+	}
+	p, err := c.server.App.UpdateProject(c.ctx, c.caller, id, change, match)
+	return toldProject(p, c.fasterProject(err, match, id))
+}
+
+func moveProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id, folder := readID[sheaf.ProjectID](in, "project_id").Value, readPlace[sheaf.FolderID](in, "folder_id")
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return toldProject(c.server.App.MoveProject(c.ctx, c.caller, id, folder.Pointer(), sheaf.Match{}))
+}
+
+func deleteProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id, match := readID[sheaf.ProjectID](in, "project_id").Value, readRevision(in)
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	c.TakeTime() // of a hundred thousand documents
+	if err := c.server.App.DeleteProject(c.ctx, c.caller, id, match); err != nil {
+		return nil, c.fasterProject(err, match, id)
+	}
+	return toldGone(string(id), "it is gone for good; its documents are there, in no project"), nil
+}
+
+// fasterProject is faster for a project. Its revision is told to who may read it.
+func (c *call) fasterProject(err error, match sheaf.Match, id sheaf.ProjectID) error {
+	return c.faster(err, match, "project", func() (int64, error) {
+		p, err := c.server.App.Project(c.ctx, c.caller, id)
+		return p.Revision, err
+	})
+}

@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+const (
+	documentScheme = "sheaf://document/"
+	markdownType   = "text/markdown"
+)
+
+// documentTemplate says where the text of every document is.
+var documentTemplate = &sdk.ResourceTemplate{URITemplate: documentScheme + "{id}", Name: "document", Title: "A document", MIMEType: markdownType,
+	Description: "The Markdown of a document, whole. To read a part of a long one, call read_document."}
+
+// readResource answers with the text of a document.
+func readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	c := callOf(ctx)
+	id, ok := sheaf.ParseUUID(strings.TrimPrefix(r.Params.URI, documentScheme))
+	if !ok {
+		return nil, sdk.ResourceNotFoundError(r.Params.URI)
+	}
+	d, err := c.server.App.DocumentText(c.ctx, c.caller, sheaf.DocumentID(id))
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return nil, sdk.ResourceNotFoundError(r.Params.URI)
+	}
+	if err != nil {
+		return nil, c.protocolError(err)
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: documentScheme + id, MIMEType: markdownType, Text: d.Content}}}, nil
+}
+
+// protocolError is an error where there is no language model to be told.
+func (c *call) protocolError(err error) error {
+	e := c.server.Refuse(c.Exchange, err)
+	c.Refused = string(e.Code)
+	return fmt.Errorf("%s", e.Text)
+}
+
+// listResources answers resources/list with a page of the documents, those changed last first. The
+// SDK knows a fixed list alone.
+func listResources(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		c := callOf(ctx)
+		p, ok := r.GetParams().(*sdk.ListResourcesParams)
+		if method != listMethod || !ok || !c.caller.May(sheaf.DocumentsRead) {
+			return next(ctx, method, r)
+		}
+		offset, err := readCursor(p)
+		if err != nil {
+			return nil, c.protocolError(err)
+		}
+		if p != nil {
+			p.Cursor = "" // it is not one of the SDK's
+		}
+		result, err := next(ctx, method, r)
+		if err != nil {
+			return nil, err
+		}
+		return c.fillDocuments(result.(*sdk.ListResourcesResult), offset)
+	}
+}
+
+// readCursor reads where to go on: a cursor is the offset as a text, which clients need not know.
+func readCursor(p *sdk.ListResourcesParams) (int, error) {
+	if p == nil || p.Cursor == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(p.Cursor, 10, 53)
+	if err != nil {
+		return 0, sheaf.Invalidf("cursor must be the nextCursor of the answer before")
+	}
+	return int(n), nil
+}
+
+// fillDocuments adds a page of documents to the answer.
+func (c *call) fillDocuments(out *sdk.ListResourcesResult, offset int) (sdk.Result, error) {
+	list, err := c.server.App.Documents(c.ctx, c.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: maxPage, Offset: offset, Desc: true}})
+	if err != nil {
+		return nil, c.protocolError(err)
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		r := &sdk.Resource{URI: documentScheme + string(d.ID), Name: d.Title, Title: d.Title, MIMEType: markdownType, Size: d.ContentBytes}
+		if d.Description != nil {
+			r.Description = *d.Description
+		}
+		out.Resources = append(out.Resources, r)
+	}
+	if list.More() && len(list.Items) > 0 {
+		out.NextCursor = strconv.Itoa(offset + len(list.Items))
+	}
+	return out, nil
+}

@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/strict"
+)
+
+// tool is something that a person would ask an agent to do.
+type tool struct {
+	name, title string
+	about       string // for the language model: what it does, and when to take it
+	kind        kind
+	need        []sheaf.Scope // all of these
+	oneOf       []sheaf.Scope // and one of these, unless there are none
+	takes       []argument
+	call        func(*call, *strict.Fields) (*sdk.CallToolResult, error)
+	counted     *obs.Route
+}
+
+// kind is what a tool does to the workspace, by which hosts decide whether to ask a person first.
+type kind int
+
+const (
+	looks   kind = iota // it changes nothing
+	adds                // it adds, and takes nothing away
+	sets                // it changes; a second call with the same arguments changes nothing more
+	changes             // it changes, and a second call may change more
+	removes             // it takes something away
+)
+
+// annotations are the kind as MCP says it. All tools stay within Sheaf but for those that publish.
+func (t *tool) annotations() *sdk.ToolAnnotations {
+	destructive, open := t.kind == changes || t.kind == removes, slices.Contains(t.need, sheaf.SharesWrite)
+	return &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.kind == looks, DestructiveHint: &destructive,
+		IdempotentHint: t.kind == sets || t.kind == looks, OpenWorldHint: &open}
+}
+
+// authorize asks the gate for all that the tool needs.
+func (t *tool) authorize(c app.Caller) error {
+	for _, s := range t.need {
+		if err := c.Authorize(s); err != nil {
+			return err
+		}
+	}
+	var err error
+	for _, s := range t.oneOf {
+		if err = c.Authorize(s); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// argument is one that a tool takes: it becomes a property of the schema, and words of an error.
+type argument struct {
+	name     string
+	schema   map[string]any // without the description
+	about    string
+	required bool
+}
+
+// text, number and choice are the kinds of arguments.
+func text(name, about string) argument {
+	return argument{name: name, about: about, schema: map[string]any{"type": "string"}}
+}
+
+func number(name string, least, most int64, about string) argument {
+	return argument{name: name, about: about, schema: map[string]any{"type": "integer", "minimum": least, "maximum": most}}
+}
+
+func choice(name string, values []string, about string) argument {
+	return argument{name: name, about: about, schema: map[string]any{"type": "string", "enum": values}}
+}
+
+// must makes an argument one that has to be sent.
+func must(a argument) argument {
+	a.required = true
+	return a
+}
+
+// schema is what the tool takes, as JSON Schema. Nothing else is taken: a language model that guesses
+// a name is told of it.
+func (t *tool) schema() json.RawMessage {
+	properties, required := map[string]any{}, []string{}
+	for _, a := range t.takes {
+		property := map[string]any{"description": a.about}
+		for k, v := range a.schema {
+			property[k] = v
+		}
+		properties[a.name] = property
+		if a.required {
+			required = append(required, a.name)
+		}
+	}
+	b, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	if err != nil {
+		panic(err) // values of our own
+	}
+	return b
+}
+
+// arguments reads what was sent as an object that has what must be there, and nothing that the tool
+// does not know.
+func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	object, err := strict.ParseObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range object.Names() {
+		if !slices.ContainsFunc(t.takes, func(a argument) bool { return a.name == name }) {
+			return nil, sheaf.Invalidf("%q is no argument of %s: it takes %s", sheaf.Clip(name), t.name, t.argumentNames())
+		}
+	}
+	for _, a := range t.takes {
+		if v := object.Value(a.name); a.required && (v == nil || v.Kind() == 'n') {
+			return nil, sheaf.Invalidf("%s is required: %s", a.name, a.about).At(a.name)
+		}
+	}
+	return object.Fields(), nil
+}
+
+func (t *tool) argumentNames() string {
+	names := make([]string, len(t.takes))
+	for i, a := range t.takes {
+		names[i] = a.name
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// run calls the tool for a caller who may. Whatever it is refused for is its result, in words: that
+// is where a language model reads.
+func (t *tool) run(c *call, raw json.RawMessage) *sdk.CallToolResult {
+	result, err := t.try(c, raw)
+	if err == nil {
+		return result
+	}
+	e := c.server.Refuse(c.Exchange, err)
+	c.Refused = string(e.Code)
+	return refused(e)
+}
+
+func (t *tool) try(c *call, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	if err := t.authorize(c.caller); err != nil {
+		return nil, err
+	}
+	in, err := t.arguments(raw)
+	if err != nil {
+		return nil, err
+	}
+	return t.call(c, in)
+}
+
+// view returns the SDK's server with the tools that the caller may use, and no others. Who holds the
+// same scopes shares one.
+func (s *Server) view(caller app.Caller) *sdk.Server {
+	var allowed []*tool
+	var names strings.Builder
+	for i := range s.tools {
+		if t := &s.tools[i]; t.authorize(caller) == nil {
+			allowed = append(allowed, t)
+			names.WriteString(t.name + " ")
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.views[names.String()]
+	if v == nil {
+		v = s.newView(allowed, caller.May(sheaf.DocumentsRead))
+		s.views[names.String()] = v
+	}
+	return v
+}
+
+// newView makes the SDK's server of these tools, and of the documents where they may be read.
+func (s *Server) newView(tools []*tool, documents bool) *sdk.Server {
+	has := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
+	if documents {
+		has.Resources = &sdk.ResourceCapabilities{}
+	}
+	v := sdk.NewServer(&sdk.Implementation{Name: "sheaf", Title: "Sheaf", Version: s.Version},
+		&sdk.ServerOptions{Instructions: instructions, Capabilities: has})
+	for _, t := range tools {
+		v.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.schema(), Annotations: t.annotations()},
+			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return t.run(callOf(ctx), r.Params.Arguments), nil
+			})
+	}
+	if documents {
+		v.AddResourceTemplate(documentTemplate, readResource)
+	}
+	v.AddReceivingMiddleware(catch, s.explainTool, listResources)
+	return v
+}
+
+// catch keeps what a tool panicked with for the goroutine that serves the request, where the front
+// catches it. Here it would end the process.
+func catch(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				callOf(ctx).panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+				result, err = nil, fmt.Errorf("an unexpected error happened")
+			}
+		}()
+		return next(ctx, method, r)
+	}
+}
+
+// explainTool tells whoever calls a tool that the key may not use which scope it lacks, and whoever
+// calls one that is not there which there are.
+func (s *Server) explainTool(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		p, ok := r.GetParams().(*sdk.CallToolParamsRaw)
+		if method != callMethod || !ok || p == nil {
+			return next(ctx, method, r)
+		}
+		c := callOf(ctx)
+		t := s.byName[p.Name]
+		if t == nil {
+			t = &tool{call: func(*call, *strict.Fields) (*sdk.CallToolResult, error) {
+				return nil, sheaf.Invalidf("there is no tool %q: tools/list names those that this key may use", sheaf.Clip(p.Name))
+			}}
+			return t.run(c, nil), nil
+		}
+		if t.authorize(c.caller) != nil {
+			return t.run(c, p.Arguments), nil
+		}
+		return next(ctx, method, r)
+	}
+}

@@ -1,0 +1,147 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"sheaf.dev/internal/store/engine"
+)
+
+const (
+	// termsFrom is from how many candidates of a chunk on its terms are asked: fewer texts are read
+	// sooner than all terms are.
+	termsFrom = 64
+	// runParts is how many chunks are asked in one go, which bounds what is held of them.
+	runParts = 64
+)
+
+// settle finds by terms which records of the parts have the words, and adds these to what was found.
+// It leaves in the parts those records alone of which the text has to be read.
+func (s *scanner) settle(r *engine.Reader, parts []part) error {
+	if len(s.plain) == 0 && !s.allPlain {
+		return nil // terms say nothing of these words
+	}
+	for len(parts) > 0 {
+		n := s.run(parts)
+		if n == 0 {
+			parts = parts[1:]
+			continue
+		}
+		if err := s.settleRun(r, parts[:n]); err != nil {
+			return err
+		}
+		parts = parts[n:]
+	}
+	return nil
+}
+
+// run returns how many parts from the first on lie side by side and are worth settling.
+func (s *scanner) run(parts []part) (n int) {
+	for n < min(len(parts), runParts) && parts[n].terms && parts[n].n >= s.termsFrom && parts[n].first == parts[0].first+int64(n)<<chunkBits {
+		n++
+	}
+	return n
+}
+
+// settleRun settles parts that lie side by side.
+func (s *scanner) settleRun(r *engine.Reader, parts []part) error {
+	having := make([]set, len(parts)*len(s.plain)) // of each part, and of each plain word
+	if len(s.plain) > 0 {
+		if err := s.readTerms(r, parts, having); err != nil {
+			return fmt.Errorf("read terms: %w", err)
+		}
+	}
+	err := r.Query(`SELECT at, heads FROM search_heads WHERE at >= $1 AND at < $2`, func(w *engine.Row) {
+		i := partAt(parts, w.Int())
+		s.row = w.Into(s.row)
+		listed := all()
+		for j := range s.plain {
+			listed.keep(&having[i*len(s.plain)+j])
+		}
+		s.settlePart(&parts[i], &listed, s.row)
+	}, parts[0].first, parts[len(parts)-1].end)
+	if err != nil {
+		return fmt.Errorf("read heads: %w", err)
+	}
+	return nil
+}
+
+// partAt returns which of parts that lie side by side has the key.
+func partAt(parts []part, at int64) int { return int((at - parts[0].first) >> chunkBits) }
+
+// readTerms finds of each part and plain word the records that have the word in a term that is listed.
+func (s *scanner) readTerms(r *engine.Reader, parts []part, having []set) error {
+	sql, args := `SELECT at, names, sets FROM search_terms WHERE at >= $1 AND at < $2`, []any{parts[0].first, parts[len(parts)-1].end}
+	if s.remote { // which looks itself, so that what has no such term is not sent
+		var has []string
+		for _, word := range s.plain {
+			args = append(args, string(word))
+			has = append(has, fmt.Sprintf("strpos(names, $%d) > 0", len(args)))
+		}
+		sql += " AND (" + strings.Join(has, " OR ") + ")"
+	}
+	return r.Query(sql, func(w *engine.Row) {
+		i := partAt(parts, w.Int())
+		s.names = w.Into(s.names)
+		s.lookAtTerms(w, &parts[i], having[i*len(s.plain):(i+1)*len(s.plain)])
+	}, args...)
+}
+
+// lookAtTerms adds what a page of terms, of which the names were read, says of each plain word. The sets are read
+// where a word needs them.
+func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
+	read := false
+	for j, word := range s.plain {
+		if having[j].covers(&p.set) || !bytes.Contains(s.names, word) {
+			continue
+		}
+		if !read {
+			s.row, read = w.Into(s.row), true
+		}
+		if !addTerms(&having[j], word, s.names, s.row) {
+			p.terms = false
+		}
+	}
+}
+
+// settlePart takes what the terms said of a part, by its heads: listed are the records that have every
+// plain word in terms. Of the others those may still have the words of which some terms are not listed.
+// When there are words that are not plain, nobody is known to have them.
+//
+// A part of which the heads are not those of the records that it has by now stays as it is: as when
+// a program of before, which knows no heads, has taken some away.
+func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
+	h, sound := parseHeads(stored)
+	if !sound || !p.terms {
+		return
+	}
+	there := h.there
+	there.drop(&p.gone)
+	if there.count() != p.live {
+		return
+	}
+	possible := h.unlisted
+	possible.join(listed)
+	p.set.keep(&there)
+	p.set.keep(&possible)
+	if s.allPlain {
+		h.each(func(place int, one *head) {
+			if listed.has(place) && p.set.has(place) {
+				s.take(one)
+			}
+		})
+		p.set.drop(listed)
+	}
+	p.n = p.set.count()
+}
+
+// take adds a record that has every long word, when it is one of those that are looked for.
+func (s *scanner) take(one *head) {
+	if !s.wanted(one.kind, one.id, one.parent) || !s.words.shortIn(one.title) {
+		return
+	}
+	found := one.hit
+	found.inTitle = s.words.allIn(one.title)
+	s.found.add(found)
+}

@@ -1,0 +1,68 @@
+package sheaf
+
+import "strings"
+
+// MaxEdits is how many passages one change may replace.
+const MaxEdits = 50
+
+// Edit replaces a passage of a text. Whoever writes it need not send the rest of the text, and
+// changes nothing that somebody else wrote elsewhere in it.
+type Edit struct {
+	Old string // the passage, exactly as it stands there
+	New string // what takes its place
+	All bool   // every place of Old; otherwise it must be there once
+	End bool   // New comes at the end, on a line of its own, and Old plays no role
+}
+
+// CheckEdits returns Invalid for the first fault that is one in whichever text.
+func CheckEdits(edits []Edit) error {
+	if len(edits) > MaxEdits {
+		return Invalidf("edits has %d entries, at most %d are allowed: send them one part after the other", len(edits), MaxEdits).At("edits")
+	}
+	for i, e := range edits {
+		switch {
+		case e.End:
+		case e.Old == "":
+			return Invalidf("edits[%d].old must not be empty: give the passage that is to be replaced", i).At("edits")
+		case e.Old == e.New:
+			return Invalidf("edits[%d].new is the same as old: leave the entry out, or say what is to stand there", i).At("edits")
+		}
+	}
+	return nil
+}
+
+// ApplyEdits returns the text with the passages replaced, one after the other, so that an entry may
+// speak of what the one before it wrote. A passage that is not there, or is there several times, is
+// CONFLICT, and a text that grows too long Invalid.
+func ApplyEdits(text string, edits []Edit) (string, error) {
+	for i, e := range edits {
+		if e.End {
+			if text != "" && !strings.HasSuffix(text, "\n") {
+				text += "\n"
+			}
+			text += e.New
+			continue
+		}
+		n := strings.Count(text, e.Old)
+		switch {
+		case n == 0:
+			return "", Conflictf("edits[%d].old is not in the text: %s", i, whyNotThere(text, e.Old)).At("edits")
+		case n > 1 && !e.All:
+			return "", Conflictf("edits[%d].old is %d times in the text: take in more of what stands around it, so that it is there once, or say all: true", i, n).At("edits")
+		}
+		if grown := len(text) + n*(len(e.New)-len(e.Old)); grown > MaxContent {
+			return "", Invalidf("edits[%d] makes a text of %d bytes, at most %d (1 MiB) are allowed: make several documents of it", i, grown, MaxContent).At("edits")
+		}
+		text = strings.ReplaceAll(text, e.Old, e.New)
+	}
+	return text, CheckContent("content", text)
+}
+
+// whyNotThere says what to do about a passage that a text does not have.
+func whyNotThere(text, old string) string {
+	unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+	if strings.Contains(unix(text), unix(old)) {
+		return `its lines end otherwise: write the line breaks as the text has them, \r\n or \n`
+	}
+	return "somebody may have changed it, or a character differs; read that part again and copy the passage exactly"
+}

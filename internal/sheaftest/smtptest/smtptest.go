@@ -1,0 +1,190 @@
+// Package smtptest gives tests a real server of mail on loopback, which offers TLS, asks who it is, and
+// keeps what it is sent.
+package smtptest
+
+import (
+	"crypto/tls"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"sheaf.dev/internal/sheaftest"
+)
+
+// Letter is a mail that a server took.
+type Letter struct {
+	From string
+	To   []string
+	Body string
+}
+
+// Config is how a server behaves. The zero value takes every mail, without TLS, from everybody.
+type Config struct {
+	CA             *sheaftest.CA // whose certificate it has; nil: it speaks no TLS
+	Implicit       bool          // it speaks TLS from the first byte, instead of offering it
+	User, Password string        // which it asks for; empty: it asks for none
+}
+
+// Server is a running server of mail. It is safe for concurrent use.
+type Server struct {
+	Host, Port string
+
+	config Config
+	smtp   *smtp.Server
+	done   sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	away    bool
+	letters []Letter
+	refused map[string]*smtp.SMTPError // by recipient; "" is every letter
+}
+
+// Start returns a running server, which ends with the test.
+func Start(t testing.TB, c Config) *Server {
+	t.Helper()
+	s := &Server{config: c, refused: map[string]*smtp.SMTPError{}}
+	s.smtp = smtp.NewServer(s)
+	s.smtp.Domain, s.smtp.AllowInsecureAuth = "mail.test", false
+	s.smtp.ErrorLog = log.New(io.Discard, "", 0)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen for mail: %v", err)
+	}
+	s.Host, s.Port, _ = net.SplitHostPort(l.Addr().String())
+	if c.CA != nil {
+		cert, err := c.CA.Issue(sheaftest.CertOptions{Hosts: []string{"127.0.0.1", "localhost"}})
+		if err != nil {
+			t.Fatalf("issue a certificate: %v", err)
+		}
+		s.smtp.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
+		if c.Implicit {
+			l = tls.NewListener(l, s.smtp.TLSConfig)
+		}
+	}
+	s.done.Go(func() { _ = s.smtp.Serve(l) })
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *Server) stop() {
+	s.smtp.Close()
+	s.done.Wait()
+}
+
+// Away lets the server talk to nobody, as when it is overloaded, or lets it work again.
+func (s *Server) Away(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// Letters returns what it took so far.
+func (s *Server) Letters() []Letter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.letters)
+}
+
+// Refuse answers with that code what is for the recipient, and for "" every letter; 0 takes it again.
+func (s *Server) Refuse(recipient string, code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = maps.Clone(s.refused)
+	delete(s.refused, recipient)
+	if code != 0 {
+		s.refused[recipient] = &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: "not here"}
+	}
+}
+
+// refusal is what a recipient is answered with.
+func (s *Server) refusal(recipient string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.refused[recipient]; e != nil {
+		return e
+	}
+	return nil
+}
+
+// NewSession begins a conversation.
+func (s *Server) NewSession(*smtp.Conn) (smtp.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		return nil, &smtp.SMTPError{Code: 421, EnhancedCode: smtp.NoEnhancedCode, Message: "too busy"}
+	}
+	return &session{server: s, known: s.config.User == ""}, nil
+}
+
+// session is one conversation.
+type session struct {
+	server *Server
+	known  bool
+	letter Letter
+}
+
+// AuthMechanisms are the ways to say who one is.
+func (c *session) AuthMechanisms() []string {
+	if c.server.config.User == "" {
+		return nil
+	}
+	return []string{sasl.Plain}
+}
+
+// Auth asks who it is.
+func (c *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if want := c.server.config; user != want.User || password != want.Password {
+			return smtp.ErrAuthFailed
+		}
+		c.known = true
+		return nil
+	}), nil
+}
+
+// Mail begins a letter.
+func (c *session) Mail(from string, _ *smtp.MailOptions) error {
+	if !c.known {
+		return smtp.ErrAuthRequired
+	}
+	c.letter = Letter{From: from}
+	return nil
+}
+
+// Rcpt adds a recipient.
+func (c *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if err := c.server.refusal(to); err != nil {
+		return err
+	}
+	c.letter.To = append(c.letter.To, to)
+	return nil
+}
+
+// Data takes the letter.
+func (c *session) Data(r io.Reader) error {
+	body, err := io.ReadAll(r)
+	if err == nil {
+		err = c.server.refusal("")
+	}
+	if err != nil {
+		return err
+	}
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.letter.Body = string(body)
+	c.server.letters = append(c.server.letters, c.letter)
+	return nil
+}
+
+// Reset forgets the letter.
+func (c *session) Reset() { c.letter = Letter{} }
+
+// Logout ends the conversation.
+func (*session) Logout() error { return nil }

@@ -1,0 +1,193 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sheaf.dev/internal/sheaftest/tenanttest"
+	"sheaf.dev/internal/store"
+)
+
+// asked gathers the statements of a conformance suite.
+type asked struct {
+	mu         sync.Mutex // guards statements
+	statements map[string]bool
+}
+
+func (a *asked) add(sql string, _ [][]any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.statements[strings.Join(strings.Fields(sql), " ")] = true
+}
+
+// open is the store of a suite whose statements are gathered.
+func (a *asked) open(t *testing.T) *store.Store {
+	t.Helper()
+	o := store.Options{Folder: t.TempDir()}
+	if err := store.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.OpenRecording(o, a.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// tenantTables are those whose rows belong to a workspace; the migrated schema is compared with them. What is in none of
+// them is in sharedTables.
+var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "old_ids", "projects", "shares", "subscriptions",
+	"texts", "uploads", "versions", "workspaces"}
+
+var sharedTables = map[string]string{
+	"users":            "a person may be in several workspaces",
+	"sessions":         "a person's, not a workspace's",
+	"settings":         "of the installation",
+	"counters":         "they give the small numbers of workspaces and subscriptions",
+	"schema_compat":    "of the installation",
+	"goose_db_version": "of the installation",
+	"setup_links":      "of the installation",
+	"sign_in_failures": "by address and person, before anybody is known",
+	"search_spaces":    "the index of search, which is derived: it is made anew beside any shard",
+	"search_texts":     "the index of search: its keys begin with a space, which is one workspace's",
+	"search_chunks":    "the index of search",
+	"search_grams":     "the index of search",
+	"search_terms":     "the index of search",
+	"search_heads":     "the index of search",
+}
+
+// globalKeys are the unique keys without the workspace: what they hold is unique by itself, and is how a workspace is
+// found.
+var globalKeys = map[string]string{
+	"workspaces_id_key":          "an id",
+	"subscriptions_pkey":         "a number of a counter, in every table with its workspace",
+	"subscriptions_id_key":       "an id",
+	"deleted_subscriptions_pkey": "an id",
+	"api_keys_hash_key":          "the hash of 256 random bits",
+	"invitations_hash_key":       "the hash of 256 random bits",
+	"shares_by_token":            "128 random bits",
+}
+
+// spanning are the statements that name no workspace, by a part of each, and why they may. Those of chores ask for all
+// workspaces what there is to do; lookups find the workspace by something that is unique by itself; what goes by a
+// subscription stays in its workspace, whose number the subscription's implies.
+var spanning = map[string][]string{
+	"chore": {
+		"DELETE FROM idempotency_keys WHERE (ws, method, path, key) IN",
+		"DELETE FROM minutes WHERE (ws, minute) IN",
+		"DELETE FROM api_keys WHERE id IN",
+		"DELETE FROM invitations WHERE hash IN",
+		"FROM deleted_subscriptions ORDER BY deleted_at",
+		"SELECT w.id FROM workspaces w WHERE EXISTS (SELECT 1 FROM documents d",
+		"SELECT w.id FROM workspaces w WHERE (SELECT e.at FROM events e",
+		"WHERE d.version > 100 AND EXISTS",
+		"SELECT MAX(newest) FROM",
+		"m.until <= $1",
+		"u.expires_at <= $1",
+		"n.due IS NOT NULL AND n.due <= $1", // of whom people are to be told by mail
+		"UPDATE media SET until = $1 WHERE state <> 1",
+		"until < $1",                    // claims of nodes that died
+		"WHERE l.active = 1) AS q JOIN", // lanes in which something waits
+		"WITH RECURSIVE lane_list",      // lanes in which something is due
+		"SELECT id, last_event FROM workspaces",
+	},
+	"operator": {
+		"FROM workspaces ORDER BY",
+		"JOIN members m ON m.user_id = u.id AND m.role = 'owner'",
+		"SELECT w.id, m.hash, MAX(m.bytes)",  // a backup
+		"FROM media WHERE state = 1 LIMIT 1", // a restore
+		"FROM (SELECT due FROM deliveries",   // a metric
+		"WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS",
+		"SELECT COALESCE(SUM(open), 0) FROM leases", // a metric
+	},
+	"lookup": {
+		"k.hash = $1",
+		"FROM api_keys WHERE id = $1",
+		"s.token = $1",
+		"FROM invitations WHERE hash = $1",
+		"m.user_id = $1",
+		"FROM workspaces WHERE id = $1",
+		"FROM subscriptions WHERE id = $1",
+		"s.id = {id}", "s.id = $1",
+	},
+	"subscription": {"WHERE sub = $1", "WHERE sub = {sub}", "s.sub = $1", "s.sub = {sub}"},
+}
+
+// stayInAWorkspace fails for a statement that is neither tied to one workspace nor among those that may span several,
+// and for an exception that no statement needs.
+func (a *asked) stayInAWorkspace(t *testing.T) {
+	for _, sql := range tenanttest.Constants(t, ".", "carry.go") { // carry.go is a migration
+		a.add(sql, nil)
+	}
+	if len(a.statements) < 300 {
+		t.Fatalf("%d statements were gathered: most are missing", len(a.statements))
+	}
+	schema := tenanttest.Schema{}
+	for _, table := range tenantTables {
+		schema[table] = []string{"ws"}
+	}
+	used := map[string]bool{}
+	for sql := range a.statements {
+		if tables := schema.Loose(sql); len(tables) > 0 && !mayspan(sql, used) {
+			t.Errorf("no single workspace is named for %v in: %s", tables, sql)
+		}
+		if slices.ContainsFunc(tenanttest.Tables(sql), func(table string) bool { return strings.HasPrefix(table, "search_") }) {
+			t.Errorf("the index of search, which a shard may keep elsewhere, is asked together with the store: %s", sql)
+		}
+	}
+	for why, parts := range spanning {
+		for _, part := range parts {
+			if !used[part] {
+				t.Errorf("no statement needs the exception of a %s: %s", why, part)
+			}
+		}
+	}
+}
+
+// mayspan reports whether a statement is one of the exceptions, and notes which.
+func mayspan(sql string, used map[string]bool) (may bool) {
+	for _, parts := range spanning {
+		for _, part := range parts {
+			if strings.Contains(sql, part) {
+				used[part], may = true, true
+			}
+		}
+	}
+	return may
+}
+
+// Every unique key of every table begins or ends with the workspace, or holds what is unique by itself.
+func TestDistribute_KeysContainTheWorkspace(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	tables, keys, err := store.Catalogue(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, hasWorkspace := range tables {
+		if slices.Contains(tenantTables, table) != hasWorkspace || sharedTables[table] == "" != hasWorkspace {
+			t.Errorf("%s has a column of the workspace: %t; the lists of this test say otherwise", table, hasWorkspace)
+		}
+	}
+	global := map[string]bool{}
+	for _, k := range keys {
+		switch named := slices.Contains(k.Columns, "ws"); {
+		case !tables[k.Table] || named:
+		case globalKeys[k.Name] == "":
+			t.Errorf("the key %s of %s is unique without the workspace: %v", k.Name, k.Table, k.Columns)
+		default:
+			global[k.Name] = true
+		}
+	}
+	if len(global) != len(globalKeys) || len(keys) < 30 {
+		t.Errorf("%d keys, of which %v are global, want all of %v", len(keys), global, globalKeys)
+	}
+}
