@@ -46,10 +46,11 @@ func (x *Exchange) ServeFile(f File) {
 const maxRanges = 8
 
 // fileChunk is how much of a file is sent at a time, and chunkWithin how long a client may take for it.
-// A file may be of any size: as long as it arrives, nobody ends it.
+// A file may be of any size: as long as it arrives, nobody ends it. A smaller piece costs: at a quarter of this, a file
+// of 1 MB took half as much processor time again.
 const (
-	fileChunk   = 256 << 10
-	chunkWithin = 60 * time.Second
+	fileChunk   = 1 << 20
+	chunkWithin = 2 * time.Minute
 )
 
 // fileWriter sends a file piece by piece, each with a time of its own.
