@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -87,7 +88,11 @@ func (v *visit) feed(p *activityPage) error {
 		return err
 	}
 	for _, e := range page.Items {
-		p.Entries = append(p.Entries, readEntry(e, members.Members).with(keys))
+		e, err := v.nameShared(readEntry(e, members.Members).with(keys))
+		if err != nil {
+			return err
+		}
+		p.Entries = append(p.Entries, e)
 	}
 	if page.More() {
 		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
@@ -138,7 +143,9 @@ func (v *visit) findNamed(p *named, name string) error {
 type entry struct {
 	sheaf.Event
 	Who, Did, What string
-	Key            string // the API key that did it, if one did
+	Key            string          // the API key that did it, if one did
+	shows          sheaf.Shareable // of a share: what it shows, and the id of that
+	shownID        string
 }
 
 // with fills in the key, by the names of keys.
@@ -156,10 +163,13 @@ func (e entry) with(keys map[int64]string) entry {
 type envelope struct {
 	UserID  sheaf.UserID `json:"user_id"`
 	Payload struct {
-		Name     string                     `json:"name"`
-		Title    string                     `json:"title"`
-		Reason   string                     `json:"deactivation_reason"`
-		Previous map[string]json.RawMessage `json:"previous"`
+		Name         string                     `json:"name"`
+		Title        string                     `json:"title"`
+		Filename     string                     `json:"filename"`
+		ResourceType sheaf.Shareable            `json:"resource_type"`
+		ResourceID   string                     `json:"resource_id"`
+		Reason       string                     `json:"deactivation_reason"`
+		Previous     map[string]json.RawMessage `json:"previous"`
 	} `json:"payload"`
 }
 
@@ -168,9 +178,13 @@ type envelope struct {
 func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 	var b envelope
 	_ = json.Unmarshal(e.Body, &b)
-	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous), What: b.Payload.Name}
-	if out.What == "" {
-		out.What = b.Payload.Title
+	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous),
+		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
+	switch shows := b.Payload.ResourceType; {
+	case e.Type.Resource() != "share":
+	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject:
+		out.shows, out.shownID = shows, b.Payload.ResourceID
+		out.Did += " of the " + string(shows)
 	}
 	switch {
 	case e.Type == sheaf.SubscriptionFailing, e.Type == sheaf.SubscriptionDeactivated && b.Payload.Reason == sheaf.ByFailures:
@@ -179,6 +193,29 @@ func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 		out.Who = "Somebody"
 	}
 	return out
+}
+
+// nameShared fills in what a share shows, if it is still there: a share has no name of its own.
+func (v *visit) nameShared(e entry) (entry, error) {
+	id, ok := sheaf.ParseUUID(e.shownID)
+	if !ok || e.What != "" {
+		return e, nil
+	}
+	var err error
+	switch e.shows {
+	case sheaf.ShareOfDocument:
+		var d sheaf.Document
+		d, err = v.console.app.Document(v.r.Context(), v.caller, sheaf.DocumentID(id))
+		e.What = d.Title
+	case sheaf.ShareOfProject:
+		var p sheaf.ProjectDetail
+		p, err = v.console.app.Project(v.r.Context(), v.caller, sheaf.ProjectID(id))
+		e.What = p.Name
+	}
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		err = nil
+	}
+	return e, err
 }
 
 // didOf is the verb and the noun: "renamed the project".
@@ -244,7 +281,11 @@ func (c *Console) event(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "event", eventPage{readEntry(e, members.Members).with(keys), pretty(e.Body), fates.Items})
+	shown, err := v.nameShared(readEntry(e, members.Members).with(keys))
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "event", eventPage{shown, pretty(e.Body), fates.Items})
 }
 
 // eventID reads the event's identifier from the path.

@@ -94,6 +94,22 @@ func TestActivity_NamesTheKeyThatActed(t *testing.T) {
 	w.wantIn(w.activity("resource="+string(p.ID)), true, "with <bdi>a key that was revoked</bdi>")
 }
 
+// A share has no name: what it shows has one, while it is there.
+func TestActivity_NamesWhatIsShared(t *testing.T) {
+	w := newTown(t)
+	p, err := w.a.CreateProject(t.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some("Open <house>")})
+	w.must(err)
+	s, err := w.a.CreateShare(t.Context(), w.caller, sheaf.ShareChange{ResourceType: sheaf.Some("project"), ResourceID: sheaf.Some(string(p.ID))})
+	w.must(err)
+	page := w.activity("resource=" + string(s.ID))
+	w.wantIn(page, true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
+	_, event, _ := strings.Cut(page, "/events/")
+	event, _, _ = strings.Cut(event, `"`)
+	w.wantIn(w.look("events/"+event), true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
+	w.must(w.a.DeleteProject(t.Context(), w.caller, p.ID, sheaf.Match{}))
+	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>ada@example.com</bdi> made the share of the project</strong>")
+}
+
 func TestActivity_SaysWhatChanged(t *testing.T) {
 	for previous, want := range map[string]string{
 		`{"name":"x","color":"y"}`: "renamed the project", `{"folder_id":null}`: "moved the project", `{"color":null}`: "recoloured the project",

@@ -37,7 +37,7 @@ var bugs = []bug{
 		Fault: plant.Fault{{
 			File: "internal/deliver/send.go",
 			Old:  `c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)`,
-			New:  `c.dial = dialName(&net.Dialer{Resolver: dnsOnly()}, cfg.Allowed)`,
+			New:  `c.dial = dialName(&net.Dialer{Resolver: dnsOnly(new(net.Dialer).DialContext)}, cfg.Allowed)`,
 		}},
 		pkg: "./internal/deliver", run: "TestAttempt_GuardIsAskedForTheAddressDialled",
 	},
