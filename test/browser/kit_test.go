@@ -25,9 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"go.uber.org/goleak"
@@ -422,112 +420,4 @@ func (b *tab) dragFrom(x, y, toX, toY float64) {
 		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+(toX-x)*i/8, y+(toY-y)*i/8, chromedp.ButtonLeft))
 	}
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, toX, toY, chromedp.ButtonLeft, chromedp.ClickCount(1)))
-}
-
-// shot writes what the window shows, in light and in dark, and as it is on a
-// phone. The page must be accessible in all of them, have its times in the
-// reader's zone, and not have jumped; a phone scrolls it down only. Whatever the colours do not decide is looked at once. The first picture
-// of a page of the console is called as its file is.
-func (b *tab) shot(name string) {
-	b.t.Helper()
-	seen.Store(name, true)
-	b.mannerly(name)
-	b.accessible(name)
-	b.save(name + "-light")
-	b.prefer("dark")
-	b.accessible(name+" in the dark", "color-contrast")
-	b.save(name + "-dark")
-	b.prefer("light")
-	b.saveOnPhone(name)
-	b.phone()
-	b.tidy(name + " on a phone")
-	b.accessible(name+" on a phone", "target-size")
-	b.desk()
-}
-
-// picture is shot for a page of which another state was looked at: it only
-// writes.
-func (b *tab) picture(name string) {
-	b.t.Helper()
-	b.save(name + "-light")
-	b.prefer("dark")
-	b.save(name + "-dark")
-	b.prefer("light")
-	b.saveOnPhone(name)
-}
-
-// saveOnPhone writes what a phone shows, which must not scroll sideways.
-func (b *tab) saveOnPhone(name string) {
-	b.t.Helper()
-	b.phone()
-	b.save("phone-" + name)
-	if wide, _ := ask[float64](b, "document.documentElement.scrollWidth"); wide > phoneWidth {
-		b.t.Errorf("%s is %v wide on a phone", name, wide)
-	}
-	b.desk()
-}
-
-// peek opens the dialog behind a button, takes its picture and leaves it.
-func (b *tab) peek(selector, name string) {
-	b.t.Helper()
-	b.click(selector)
-	b.see("dialog [data-close]")
-	b.shot(name)
-	b.click("=Cancel")
-	b.gone("dialog[open] h2")
-}
-
-// prefer is what the person's system prefers: light or dark.
-func (b *tab) prefer(scheme string) {
-	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
-			{Name: "prefers-reduced-motion", Value: "reduce"}}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// moveTo is where the reader is from now on.
-func (b *tab) moveTo(zone string) {
-	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone}); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// phone makes the window as large as a phone's.
-func (b *tab) phone() { b.do(chromedp.EmulateViewport(phoneWidth, 844)) }
-
-const phoneWidth = 390
-
-// desk makes it as large as at first.
-func (b *tab) desk() { b.do(chromedp.EmulateViewport(1280, 800)) }
-
-// save writes a picture into out: a larger file, in half the time.
-func (b *tab) save(name string) {
-	b.t.Helper()
-	b.write(name, true)
-}
-
-// savePacked is save for a picture that is kept: a smaller file.
-func (b *tab) savePacked(name string) {
-	b.t.Helper()
-	b.write(name, false)
-}
-
-func (b *tab) write(name string, fast bool) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &fast})
-	if err == nil {
-		err = os.MkdirAll("out", 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join("out", name+".png"), picture.Data, 0o644)
-	}
-	if err != nil {
-		b.t.Errorf("the picture %s: %v", name, err)
-	}
 }
