@@ -11,6 +11,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -42,6 +43,9 @@ type Config struct {
 	Now         func() time.Time // for figures alone
 	// Beside says that a server has the file, which therefore must not be replaced.
 	Beside bool
+	// Patience is how long a search may take, and how long it waits for its turn; 0 is searchWithin and
+	// searchTurn. Tests have more: the machine that they run on may be busy.
+	Patience time.Duration
 }
 
 // Index finds things. It is safe for concurrent use. Nothing is opened before it is needed, and
@@ -87,7 +91,7 @@ func New(c Config) *Index {
 		c.Now = func() time.Time { return time.Time{} }
 	}
 	n := min(max(2, runtime.GOMAXPROCS(0)), 4)
-	return &Index{Config: c, room: chunkPlaces, pairs: pairFrom, termsFrom: termsFrom, within: searchWithin, places: make(chan struct{}, n), turns: engine.NewSlots(n/2, searchTurn), noted: newNotes(), figures: newFigures()}
+	return &Index{Config: c, room: chunkPlaces, pairs: pairFrom, termsFrom: termsFrom, within: cmp.Or(c.Patience, searchWithin), places: make(chan struct{}, n), turns: engine.NewSlots(n/2, cmp.Or(c.Patience, searchTurn)), noted: newNotes(), figures: newFigures()}
 }
 
 // Open opens the index, unless it is open. On SQLite a file that is missing is made, and one that

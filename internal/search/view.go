@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -103,7 +104,7 @@ func (x *Index) place(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), 
 	if err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, searchTurn, errCrowded)
+	wait, cancel := context.WithTimeoutCause(ctx, cmp.Or(x.Patience, searchTurn), errCrowded)
 	defer cancel()
 	select {
 	case x.places <- struct{}{}:
