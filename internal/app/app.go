@@ -6,6 +6,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -34,6 +35,8 @@ type App struct {
 	cascades Cascades       // how much of a large deletion one transaction does
 
 	maxMedium  int64                  // see Config.MaxMedium
+	removal    time.Duration          // see Config.RemovalWait
+	shares     *line                  // where the passwords of shares wait to be hashed, one at a time, so that people who sign in keep their turn
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
@@ -53,6 +56,9 @@ type Config struct {
 	// MaxMedium is how many bytes a medium may have that is uploaded piece by piece; 0 is
 	// sheaf.MaxMedium.
 	MaxMedium int64
+	// RemovalWait is how long an upload waits for the end of a removal of the same bytes; 0 is
+	// waitForRemoval. Tests have more: the machine that they run on may be busy.
+	RemovalWait time.Duration
 	// Webhooks may be left out where no subscription is touched.
 	Webhooks Webhooks
 	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
@@ -89,7 +95,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), shares: newLine(1), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

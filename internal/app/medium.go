@@ -191,7 +191,7 @@ func (a *App) announceMedium(ctx context.Context, c Caller, m sheaf.Medium, faul
 // whileRemoving tries to announce a medium until no bytes that are the same are being removed. try
 // returns by whom they are.
 func (a *App) whileRemoving(ctx context.Context, try func() (*store.Removal, error)) error {
-	end := time.NewTimer(waitForRemoval)
+	end := time.NewTimer(a.removal)
 	defer end.Stop()
 	for {
 		removing, err := try()

@@ -18,16 +18,12 @@ import (
 // shareOpen is how long a reader who gave the right password of a share is not asked for it again.
 const shareOpen = 12 * time.Hour
 
-// sharesLine is where the passwords of shares wait to be hashed, one at a time, so that people who
-// sign in keep their turn.
-var sharesLine = newLine(1)
-
 // hashSharePassword returns the hash of a share's password, or none where there is none.
 func (a *App) hashSharePassword(c Caller, password sheaf.Opt[string]) (string, error) {
 	if !password.Given() {
 		return "", nil
 	}
-	return a.hashInLine(password.Value, sharesLine, "of "+string(c.Workspace))
+	return a.hashInLine(password.Value, a.shares, "of "+string(c.Workspace))
 }
 
 // newSharePassword is hashSharePassword for a share that exists. Where the password is the one that
@@ -53,13 +49,13 @@ func (a *App) compareInLine(hash, password, name string) (bool, error) {
 	if hash == "" {
 		return false, nil
 	}
-	leave, err := sharesLine.enter(name)
+	leave, err := a.shares.enter(name)
 	if err != nil {
 		return false, err
 	}
 	defer leave()
-	sharesLine.turn()
-	defer sharesLine.done()
+	a.shares.turn()
+	defer a.shares.done()
 	return passwordMatches(hash, password), nil
 }
 
