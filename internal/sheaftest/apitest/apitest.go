@@ -4,6 +4,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -123,11 +124,17 @@ func Open(t testing.TB, o store.Options, options ...Option) *API {
 	return openNodes(t, o, 1, options)
 }
 
+// forEver is how long what a busy machine does late is waited for, where the program has a bound of
+// seconds: for its turn in the store, for a search, for the end of a removal. Those bounds have tests
+// of their own.
+const forEver = time.Hour
+
 // openNodes starts so many nodes on one store, which share the clock, what sends, and the window of
 // the rate limit, and one server before them.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}}
+	a.Options.Turn = cmp.Or(o.Turn, forEver)
 	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))
 	a.Webhooks = newWebhooks(t, a.Clock)
 	shared := sharedWindow{ratewindow.New()}
@@ -229,6 +236,18 @@ func (c *Clock) moved() bool {
 	return !c.still.IsZero() || c.offset != 0
 }
 
+// real returns a deadline of this clock in the real time that sockets go by: as far ahead as it is by
+// this clock, and none where it lies ahead of a clock that stands still, which never comes to it.
+func (c *Clock) real(deadline time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ahead := deadline.Sub(c.now())
+	if deadline.IsZero() || !c.still.IsZero() && ahead > 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(ahead)
+}
+
 // translate passes on the deadlines of a moved clock in the real time that sockets go by.
 func (c *Clock) translate(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,12 +264,14 @@ type movedWriter struct {
 	clock *Clock
 }
 
-// SetReadDeadline sets the deadline as far ahead in real time as it is by the test's clock.
+// SetReadDeadline sets the deadline in real time.
 func (w *movedWriter) SetReadDeadline(t time.Time) error {
-	if t.IsZero() {
-		return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
-	}
-	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(t.Sub(w.clock.Now())))
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(w.clock.real(t))
+}
+
+// SetWriteDeadline does the same for writing.
+func (w *movedWriter) SetWriteDeadline(t time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.clock.real(t))
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -41,6 +41,17 @@ func TestClock_InThePastStillTakesBodies(t *testing.T) {
 	}
 }
 
+// Likewise a file goes out, whose deadlines are those of writing.
+func TestClock_InThePastStillGivesFiles(t *testing.T) {
+	a := apitest.SQLite(t)
+	a.Clock.Set(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))
+	c := a.Workspace(sheaf.Pro).Client("")
+	made := c.POST("/api/v1/media", "some words", "Content-Type: application/octet-stream").Want(t, 201)
+	if got := c.GET(made.Text(t, "url")).Want(t, 200); string(got.Body) != "some words" {
+		t.Errorf("got %q", got.Body)
+	}
+}
+
 func TestOptions_PlanLimits(t *testing.T) {
 	a := apitest.SQLite(t, apitest.PlanLimits)
 	a.Clock.Freeze()
