@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -25,7 +24,7 @@ func halfSent(t *testing.T, a *apitest.API, key, path, body string, change func(
 	req.Header.Set("Content-Type", "application/json")
 	// The server asks for the body once it has let the key in, and not before.
 	req.Header.Set("Expect", "100-continue")
-	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience, DisableKeepAlives: true}}
 	go func() {
 		io.WriteString(send, body[:len(body)/2])
 		change()

@@ -61,7 +61,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 			server.StartTLS()
 			defer server.Close()
 			client := server.Client()
-			client.Timeout = time.Minute
+			client.Timeout = patience
 			for name, test := range refusals {
 				t.Run(name, func(t *testing.T) {
 					answered, done := context.WithCancel(context.Background())
@@ -101,7 +101,7 @@ func TestBody_ThatIsRefusedDoesNotHideTheAnswerOverHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	framer := http2.NewFramer(conn, conn)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
@@ -179,7 +179,7 @@ func TestBody_ThatDoesNotArriveIsRefused(t *testing.T) {
 			server.StartTLS()
 			defer server.Close()
 			client := server.Client()
-			client.Timeout = time.Minute
+			client.Timeout = patience
 			answered, done := context.WithCancel(context.Background())
 			defer done()
 			r, _ := http.NewRequest("POST", server.URL+"/api/v1/projects", &hesitant{answered: answered})

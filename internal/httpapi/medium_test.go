@@ -531,6 +531,7 @@ func (f *failingFiles) Remove(ctx context.Context, key media.Key) error {
 // be removed, the medium is gone all the same and the sweep removes them.
 func TestMedium_BytesThatCannotBeReached(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Freeze() // but for the step below
 		store := &failingFiles{Store: a.Media.Store}
 		a.Media.Store = store
 		ws := a.Workspace(sheaf.Pro)

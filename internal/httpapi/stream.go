@@ -32,6 +32,7 @@ type readers struct {
 	mu   sync.Mutex                    // guards in
 	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
 	beat time.Duration                 // heartbeat; tests have another
+	take time.Duration                 // streamWrite; likewise
 }
 
 // logEnd is where the readers of one workspace wait.
@@ -40,7 +41,9 @@ type logEnd struct {
 	readers int
 }
 
-func newReaders() *readers { return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, beat: heartbeat} }
+func newReaders() *readers {
+	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, beat: heartbeat, take: streamWrite}
+}
 
 // join counts a reader, until leave is called.
 func (r *readers) join(ws sheaf.WorkspaceID) (leave func()) {
@@ -271,7 +274,7 @@ func cutLine(b []byte) (line, rest []byte, more bool) {
 
 // send writes to the reader, who has streamWrite for it.
 func (st *stream) send(ctx context.Context, b []byte) error {
-	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamWrite))
+	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(st.x.server.readers.take))
 	// Whoever ends the stream has cancelled before it shortened the deadline.
 	if err := ctx.Err(); err != nil {
 		return err

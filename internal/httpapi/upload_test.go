@@ -248,6 +248,7 @@ func (c *counting) Write(p []byte) (int, error) {
 func TestUpload_ExpiresAfterADay(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
+		a.Clock.Freeze() // but for the steps below
 		old, young := begin(t, c, 1000), begin(t, c, 1000)
 		piece(c, old, 0, randomBytes(500)).Want(t, 204)
 		a.Clock.Advance(sheaf.UploadsKept - time.Second)
