@@ -35,20 +35,26 @@ func newConsole(t *testing.T) (*Console, *app.App) {
 
 func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Index) {
 	t.Helper()
-	o := store.Options{Folder: migrated.Folder(t)}
+	o := store.Options{Folder: migrated.Folder(t), Turn: time.Hour}
 	st, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	index := search.New(search.Config{Store: st, Folder: o.Folder, Now: time.Now})
+	index := search.New(search.Config{Store: st, Folder: o.Folder, Now: time.Now, Patience: time.Hour})
 	t.Cleanup(func() { index.Close() })
 	if err := index.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: time.Now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
+	return consoleOver(t, st, index, time.Now)
+}
+
+// consoleOver is a console over a store, by a clock.
+func consoleOver(t *testing.T, st *store.Store, index *search.Index, now func() time.Time) (*Console, *app.App, *store.Store, *search.Index) {
+	t.Helper()
+	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		Webhooks: testWebhooks(t)})
-	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: time.Now}), a, st, index
+	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: now}), a, st, index
 }
 
 // testWebhooks sends nothing: every endpoint answers 500.
@@ -284,6 +290,7 @@ func TestConsole_HTTPSStaysWhereTheBrowserHasIt(t *testing.T) {
 
 func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 	w := newTown(t)
+	w.freeze()
 	try := func(email, password string) *httptest.ResponseRecorder {
 		form := url.Values{"email": {email}, "password": {password}}.Encode()
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(form))
@@ -307,6 +314,7 @@ func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 // also after signing out; another one waits.
 func TestSignIn_ABrowserOfBeforeNeedNotWait(t *testing.T) {
 	w := newTown(t)
+	w.freeze()
 	try := func(address, password string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
 		form := url.Values{"email": {"ada@example.com"}, "password": {password}}.Encode()
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(form))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -203,6 +204,13 @@ func newTown(t *testing.T) *town {
 	w.stranger = w.signIn("eve@example.com")
 	w.fill()
 	return w
+}
+
+// freeze makes the clock stand still from now on, so that no wait is over before somebody looks.
+func (w *town) freeze() {
+	w.Helper()
+	now := time.Now()
+	w.c, w.a, _, _ = consoleOver(w.T, w.store, w.index, func() time.Time { return now })
 }
 
 func (w *town) must(err error) {
