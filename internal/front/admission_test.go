@@ -110,6 +110,7 @@ func begin(t *testing.T, a *apitest.API, key string, size int) (c net.Conn, stat
 func TestAdmission_LargeBodiesHaveABudget(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
+	a.Clock.Freeze() // the time of a body that does not arrive is never over
 	ws, other := a.Workspace(sheaf.Business), a.Workspace(sheaf.Business)
 	key := ws.Key()
 	var open []net.Conn
@@ -141,6 +142,7 @@ func TestAdmission_LargeBodiesHaveABudget(t *testing.T) {
 func TestAdmission_AllBodiesTogetherHaveABudget(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
+	a.Clock.Freeze() // likewise
 	var status, n int
 	for status = 100; status == 100; n++ {
 		_, status = begin(t, a, a.Workspace(sheaf.Business).Key(), front.MaxBody)
