@@ -194,7 +194,7 @@ func TestStream_ShowsWhatTheLogHasOverACutLine(t *testing.T) {
 			return res, err
 		})}
 		reader := must2(client.New(client.Config{Server: a.Server.URL, Key: key, HTTP: h}))(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		must2(writer.Projects.Create(ctx, client.NewProject{Name: "before"}))(t)
 		written := make(chan error, 1)
