@@ -14,7 +14,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-const healthTimeout = 5 * time.Second
+// healthTimeout is how long a server may take to say that it is ready. Tests, whose machine may be busy,
+// have more.
+var healthTimeout = 5 * time.Second
 
 type healthcheckCommand struct {
 	cli.Output

@@ -31,6 +31,8 @@ import (
 const asProgram = "SHEAF_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	const forEver = 5 * time.Minute
+	suggestWithin, healthTimeout, stopWithin, requestsWithin = forEver, forEver, forEver, forEver
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}

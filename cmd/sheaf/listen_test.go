@@ -5,7 +5,6 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -90,12 +89,7 @@ func TestListen_ForwardsSignedFromWhereItEnded(t *testing.T) {
 func TestListen_HoldsWhileNothingListens(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
-	place, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := place.Addr().String()
-	place.Close()
+	addr := freeAddress(t)
 	waiting := r.begin(t, "listen", "--forward-to", addr)
 	secret := waiting.stdout.wait(t, `signed with (whsec_\S+)`, waiting.ended)
 	for _, name := range []string{"one", "two"} {

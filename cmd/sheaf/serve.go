@@ -30,13 +30,17 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-const (
+// Tests, whose machine may be busy, have more.
+var (
 	// stopWithin bounds an orderly stop: whatever still runs then is cut off.
 	stopWithin = 30 * time.Second
-	// lastWords is how much of it is left to write why, and the log.
-	lastWords = 2 * time.Second
 	// requestsWithin is how much of it requests in flight get; the workers get the rest.
 	requestsWithin = 24 * time.Second
+)
+
+const (
+	// lastWords is how much of stopWithin is left to write why, and the log.
+	lastWords = 2 * time.Second
 	// leaveWithin is the time to leave for clients of a server that had a request within
 	// busyWithin.
 	leaveWithin = time.Second
