@@ -12,10 +12,11 @@ import (
 
 	"sheaf.dev/client"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // connect returns a client of a workspace with every scope.
 func connect(t testing.TB, a *apitest.API) *client.Client {

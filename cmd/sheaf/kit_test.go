@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/cli"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/store"
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
 // result is how a command ended.

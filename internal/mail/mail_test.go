@@ -25,7 +25,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // scene is a workspace with people, a webhook that fails, and a server of mail.
 type scene struct {

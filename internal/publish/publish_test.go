@@ -19,10 +19,11 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 type fields = map[string]any
 

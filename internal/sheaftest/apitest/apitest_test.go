@@ -7,10 +7,11 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 func TestEach_ServesTheAPIOnEitherEngineAndOnTwoNodes(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
