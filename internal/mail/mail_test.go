@@ -43,9 +43,10 @@ func each(t *testing.T, play func(s *scene)) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) { play(on(t, a)) })
 }
 
-// on sets the scene.
+// on sets the scene, in which no time passes by itself: the rests between tries are minutes.
 func on(t *testing.T, a *apitest.API) *scene {
 	t.Helper()
+	a.Clock.Freeze()
 	ws := a.Workspace(sheaf.Business, func(in *app.NewWorkspace) { in.Name, in.OwnerEmail = "Häuser", "owner@example.com" })
 	s := &scene{T: t, api: a, client: ws.Client(""), server: smtptest.Start(t, smtptest.Config{})}
 	s.join(ws.ID, "admin@example.com", sheaf.Admin)
