@@ -288,7 +288,7 @@ func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
 	}{
 		"a piece of an upload at the wrong place": {"PATCH", upload, ws.Key(), 10 << 20, 409},
 		"a byte too much":                         {"POST", "/api/v1/projects", ws.Key(), 10<<20 + 1, 413},
-		"a megabyte too much":                     {"POST", "/api/v1/projects", ws.Key(), 11 << 20, 413},
+		"200 KB too much":                         {"POST", "/api/v1/projects", ws.Key(), 10<<20 + 200<<10, 413}, // of more, the end is not waited for
 		"no key":                                  {"POST", "/api/v1/projects", "", 10 << 20, 401},
 		"no scope":                                {"POST", "/api/v1/projects", ws.Key(sheaf.ProjectsRead), 10<<20 + 1, 403},
 		"no route":                                {"POST", "/api/v1/nowhere", ws.Key(), 10 << 20, 404},
