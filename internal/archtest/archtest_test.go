@@ -210,7 +210,7 @@ func TestTests_LookForLeaksInEveryPackage(t *testing.T) {
 	}
 	for folder, does := range looks {
 		if !does {
-			t.Errorf("%s: its tests do not look for leaked goroutines; give it func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }", folder)
+			t.Errorf("%s: its tests do not look for leaked goroutines; give it func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }", folder)
 		}
 	}
 }

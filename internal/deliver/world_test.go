@@ -28,7 +28,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 const timeout = 10 * time.Second
 

@@ -10,9 +10,10 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/forwarded"
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 var trusted = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 

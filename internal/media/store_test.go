@@ -23,10 +23,11 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/s3test"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 const workspace = "01a1e2e6-5a47-7a5d-b17c-1eb6392c5b37"
 

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // the tests mostly wait for Redis to be lost and found
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
 var none ratewindow.Group // a request of a key alone

@@ -11,11 +11,12 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // world is the rules over a store with an index.
 type world struct {

@@ -6,12 +6,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // The suite also gathers the statements that the store asks: none of them may span workspaces (distribute_test.go).
 func TestStore_SQLite(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"sheaf.dev/internal/sweep"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 const retention = 30 * 24 * time.Hour
 

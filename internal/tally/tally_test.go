@@ -12,9 +12,10 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 func TestTally_LosesNothingBesideTaking(t *testing.T) {
 	c := New(time.Now)

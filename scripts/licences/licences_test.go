@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 func TestThirdParty_ListsWhatIsLinked(t *testing.T) {
 	want, err := os.ReadFile("../../THIRD-PARTY.md")

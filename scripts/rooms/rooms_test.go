@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 const source = "// Package a is small.\npackage a\n\nimport \"fmt\" // for Println\n\n/* two\nlines */\nconst text = `\n// no comment\n\n`\n\n" +
 	"func one() {}\n\nfunc three() {\n\tfmt.Println(text) // why\n}\n"

@@ -19,7 +19,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // envInside tells the test that it runs in namespaces of its own.
 const envInside = "SHEAF_TEST_INSIDE"

@@ -13,10 +13,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // modules installs what npm/package-lock.json names, and returns the folder, with the files of the tests in it.
 func modules(t *testing.T) string {

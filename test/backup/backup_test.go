@@ -18,7 +18,9 @@ import (
 	"sheaf.dev/internal/sheaftest/s3test"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // ways are from which engine to which.
 var ways = []struct{ from, to string }{{"SQLite", "SQLite"}, {"SQLite", "PostgreSQL"}, {"PostgreSQL", "PostgreSQL"}}

@@ -15,11 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(func(code int) {
 		http.DefaultClient.CloseIdleConnections()
 		if packed.folder != "" {
 			_ = os.RemoveAll(filepath.Dir(packed.folder))

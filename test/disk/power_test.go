@@ -27,7 +27,9 @@ import (
 	"sheaf.dev/test/lossfs"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // After a power cut at any operation of the disk the store opens, the doctor finds nothing, and the answers are those
 // after the last acknowledged write, or after the one that was under way.

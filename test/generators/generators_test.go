@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -25,7 +26,9 @@ const (
 	runtime    = "github.com/oapi-codegen/runtime@v1.8.0"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // run runs a command in a folder and returns what it printed.
 func run(t *testing.T, folder, name string, args ...string) string {

@@ -17,7 +17,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 const (
 	// between is how many answers come between two kills.

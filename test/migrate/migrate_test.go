@@ -17,7 +17,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // released are the schemas that programs were released with. Each has a folder in testdata, made by such a program:
 // see scripts/fixture.

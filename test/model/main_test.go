@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	preset("rapid.steps", "50")
 	preset("test.parallel", fmt.Sprint(workers))
 	debug.SetGCPercent(400) // the engines of the tests leave much behind, and memory is not short
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
 // preset sets a flag that was not given.

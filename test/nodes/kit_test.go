@@ -42,7 +42,9 @@ func scaled[T any](quick, full T) T {
 // patience is how long a test waits for what must come, on a busy machine.
 const patience = 5 * time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 // promised returns a bound in which something is promised on a machine that has the time, which `make nodes` has. In the
 // quick form, beside others, the bound is our patience: what is missing never comes.

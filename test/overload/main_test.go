@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	case "leaky":
 		leaky()
 	default:
-		goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
+		goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
 	}
 }
 

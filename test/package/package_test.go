@@ -25,7 +25,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
+}
 
 func TestPackage_InstallsAndStarts(t *testing.T) {
 	view := newView(t)

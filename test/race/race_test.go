@@ -10,11 +10,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // racers is how many clients are let go at once for something that is short.
 const racers = 8

@@ -6,11 +6,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(func(code int) {
 		http.DefaultClient.CloseIdleConnections()
 		proctest.Exit(code)
 	}))

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	case "careless":
 		careless()
 	default:
-		goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
+		goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
 	}
 }
 

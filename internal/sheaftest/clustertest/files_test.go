@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // files returns what the folder of the cluster has, by name.
 func files(t *testing.T) map[string]string {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PGTEST_VICTIM") == "1" {
 		victim()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
 func TestURL_DatabaseIsThereAndDroppedAfterwards(t *testing.T) {

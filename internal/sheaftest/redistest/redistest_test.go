@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDISTEST_VICTIM") == "1" {
 		victim()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
 func ping(address string, within time.Duration) error {

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // The reader of statements sees what it must: a table that no workspace narrows is found in every place.
 func TestLoose_TablesAreSeen(t *testing.T) {

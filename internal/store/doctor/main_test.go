@@ -9,10 +9,11 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // open returns a migrated store that is closed when the test ends.
 func open(t testing.TB, o store.Options) *store.Store {

@@ -14,9 +14,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 // begun returns the path of a file with checksums and a table in it, and a connection that never brings the log over.
 func begun(t *testing.T) (path string, c *sqlite.Conn) {
