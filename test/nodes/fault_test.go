@@ -26,7 +26,7 @@ type faults struct {
 func startFaults(t *testing.T, r *receiver, database string, nodes ...[]string) *faults {
 	t.Helper()
 	r.fails = 5 // so that the faults meet retries too
-	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "2s", "--webhook-retry-delays", "50ms,1s,5s")}
+	f := &faults{t: t, site: newSite(t, database, "--webhook-ca-file", r.roots, "--webhook-timeout", "10s", "--webhook-retry-delays", "50ms,1s,30s")}
 	for _, args := range nodes {
 		f.nodes = append(f.nodes, f.site.start(args...))
 	}
@@ -114,7 +114,11 @@ func TestFaults_FailoverToTheStandby(t *testing.T) {
 			r := newReceiver(t)
 			primary := pgtest.Start(t)
 			standby := primary.Standby(t)
-			f := startFaults(t, r, pgtest.Either(primary, standby), nil, nil)
+			database := pgtest.Either(primary, standby)
+			if way == "frozen" {
+				database = pgtest.ImpatientEither(primary, standby)
+			}
+			f := startFaults(t, r, database, nil, nil)
 			lose := map[string]func() error{"frozen": primary.Freeze, "killed": func() error { return primary.Stop(pgtest.Kill) }}
 			f.measure("failover, the primary "+way, lose[way], func() error {
 				defer f.load.add(4)

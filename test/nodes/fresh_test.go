@@ -64,7 +64,7 @@ func TestPlan_OnEveryNode(t *testing.T) {
 func TestSubscription_EditedOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
-	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots)
+	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots, "--webhook-timeout", "5m") // none is cut off and sent again
 	a, b := s.start(), s.start()
 	id := a.subscribe(r.url)["id"].(string)
 	slowest, times := time.Duration(0), scaled(20, 200)

@@ -16,7 +16,7 @@ func TestLeaderless_IsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t)
 	// A busy machine may be silent for longer than the 1.5 seconds of the program, which only the long form has time for.
-	direct := cluster.ImpatientURL() + scaled("&connect_timeout=5", "")
+	direct := cluster.ImpatientURL() + scaled("&connect_timeout=10", "")
 	pooler := pgbouncertest.Start(t, direct, pgbouncertest.Transaction, 20)
 	s := newSite(t, cluster.URL())
 	nodes := []*node{s.start("--database-url", direct), s.start("--database-url", pooler.URL(direct), "--database-direct-url", direct)}

@@ -48,9 +48,10 @@ func TestCap_OfOneEndpointAcrossNodes(t *testing.T) {
 // What a killed node was sending is taken up by another within its lease and a second.
 func TestKill_ClaimsAreTakenUp(t *testing.T) {
 	t.Parallel()
-	const timeout = 3 * time.Second
+	const timeout = 10 * time.Second
 	r := newReceiver(t)
-	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots, "--webhook-timeout", timeout.String())
+	s := newSite(t, pgtest.URL(t), "--webhook-ca-file", r.roots, "--webhook-timeout", timeout.String(),
+		"--webhook-retry-delays", "1s,1s,30s") // more than a minute until an attempt that is held is the last
 	dying, other := s.start(), s.start()
 	dying.subscribe(r.url)
 	other.signal(syscall.SIGSTOP) // so that all claims are the dying node's

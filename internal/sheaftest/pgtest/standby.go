@@ -97,7 +97,7 @@ func (c *Cluster) count(query string) (n int, err error) {
 
 // Promote makes a standby a primary, and returns when it takes writes.
 func (c *Cluster) Promote() error {
-	n, err := c.count("SELECT pg_promote(true, 60)::int")
+	n, err := c.count(fmt.Sprintf("SELECT pg_promote(true, %.0f)::int", timeout.Seconds()))
 	if err == nil && n != 1 {
 		err = errors.New("the standby was not promoted")
 	}
@@ -107,11 +107,14 @@ func (c *Cluster) Promote() error {
 // Freeze stops the clockwork of the server and of all that it has forked: connections are accepted
 // by the kernel, and nobody answers on any. Stop ends a frozen server too.
 func (c *Cluster) Freeze() error {
-	// The parent first, so that it forks no more.
+	// The parent first, so that it forks no more; it may be at it until it has stopped.
 	if err := syscall.Kill(c.server, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("freeze PostgreSQL: %w", err)
 	}
 	c.frozen = []int{c.server}
+	if err := c.awaitStopped(); err != nil {
+		return err
+	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", c.server, c.server))
 	if err != nil {
 		return fmt.Errorf("freeze PostgreSQL: %w", err)
@@ -128,6 +131,24 @@ func (c *Cluster) Freeze() error {
 	return nil
 }
 
+// awaitStopped returns when the server has heeded the signal that stops it.
+func (c *Cluster) awaitStopped() error {
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(c.server, &status, syscall.WUNTRACED, nil)
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(c.server, &status, syscall.WUNTRACED, nil)
+	}
+	if err == nil && !status.Stopped() {
+		c.server, c.frozen = 0, nil
+		c.reaper.Watch(0)
+		err = errors.New("it has ended")
+	}
+	if err != nil {
+		return fmt.Errorf("freeze PostgreSQL: %w", err)
+	}
+	return nil
+}
+
 // thaw lets what was frozen go on, if only to take note of the signal that ends it.
 func (c *Cluster) thaw() {
 	for _, pid := range c.frozen {
@@ -136,8 +157,13 @@ func (c *Cluster) thaw() {
 	c.frozen = nil
 }
 
-// Either returns the URL for a client that is to find whichever of the two takes writes.
+// Either returns the URL for a client that is to find whichever of the two takes writes. It is patient, as that of URL is.
 func Either(primary, standby *Cluster) string {
+	return fmt.Sprintf("%s&connect_timeout=%.0f", ImpatientEither(primary, standby), timeout.Seconds())
+}
+
+// ImpatientEither returns the same without a word on patience, for who freezes one of them.
+func ImpatientEither(primary, standby *Cluster) string {
 	query := url.Values{"sslmode": {"disable"}, "target_session_attrs": {"read-write"}}
 	return (&url.URL{Scheme: "postgres", User: url.UserPassword(superuser, primary.password),
 		Host: primary.address() + "," + standby.address(), Path: "/postgres", RawQuery: query.Encode()}).String()

@@ -42,14 +42,15 @@ type Sentinel struct {
 	master *Server
 }
 
-// settings of a Sentinel, which writes into the file what it learns.
+// settings of a Sentinel, which writes into the file what it learns. It takes a master that a busy machine keeps from
+// answering for seconds for one that lives, and gives a replica half a minute to say that it leads.
 const settings = `port %s
 bind 127.0.0.1
 unixsocket %s
 sentinel monitor %s 127.0.0.1 %s 1
 sentinel auth-pass %[3]s %[5]s
-sentinel down-after-milliseconds %[3]s 500
-sentinel failover-timeout %[3]s 2000
+sentinel down-after-milliseconds %[3]s 5000
+sentinel failover-timeout %[3]s 30000
 `
 
 // Sentinel returns one that watches the server, and knows of its replicas.
