@@ -195,10 +195,11 @@ func TestCarryOver_BeginsAnewWhenItHadToGiveWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const here = "database = (SELECT oid FROM pg_database WHERE datname = current_database())" // others share the server
 	gotIt := make(chan error, 1)
 	begun := 0
 	err = migrateTo(context.WithValue(ctx, carryFault{}, func() error {
-		if len(query(t, db, "SELECT 1 FROM pg_locks WHERE relation = 'attempts'::regclass AND mode = 'AccessExclusiveLock'")) == 0 {
+		if len(query(t, db, "SELECT 1 FROM pg_locks WHERE relation = 'attempts'::regclass AND mode = 'AccessExclusiveLock' AND "+here)) == 0 {
 			return nil // it does not have the first table yet
 		}
 		if begun++; begun > 1 {
@@ -208,7 +209,7 @@ func TestCarryOver_BeginsAnewWhenItHadToGiveWay(t *testing.T) {
 			_, err := other.ExecContext(ctx, "LOCK TABLE attempts IN ACCESS SHARE MODE")
 			gotIt <- errors.Join(err, other.Rollback())
 		}()
-		sheaftest.Eventually(t, "the other waits", func() bool { return len(query(t, db, "SELECT 1 FROM pg_locks WHERE NOT granted")) == 1 })
+		sheaftest.Eventually(t, "the other waits", func() bool { return len(query(t, db, "SELECT 1 FROM pg_locks WHERE NOT granted AND "+here)) == 1 })
 		return nil
 	}), o, 10)
 	if err != nil {

@@ -29,17 +29,19 @@ func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 	if err := there.Write(context.Background(), revoke); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case n := <-told:
-		if !n.Credentials || !n.Deliveries {
-			t.Errorf("told of %+v, want everything", n)
+	late := time.After(5 * time.Minute)
+	for { // what the other store did when it was opened may be noticed first
+		select {
+		case n := <-told:
+			if !n.Credentials || !n.Deliveries {
+				t.Errorf("told of %+v, want everything", n)
+			}
+		case <-late:
+			t.Fatal("not noticed: the revoked key is not refused")
 		}
-	case <-time.After(5 * time.Minute):
-		t.Fatal("not noticed")
-	}
-	_, err := here.Credential(context.Background(), hash)
-	if sheaf.KindOf(err) != sheaf.Unauthorized {
-		t.Errorf("got %v, want the revoked key refused", err)
+		if _, err := here.Credential(context.Background(), hash); sheaf.KindOf(err) == sheaf.Unauthorized {
+			return
+		}
 	}
 }
 

@@ -351,9 +351,10 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 func settled(t *testing.T, c *apitest.Client) {
 	t.Helper()
 	on := c.GET("/api/webhooks/subscriptions").Want(t, 200).IDs(t)[0]
-	path := "/api/webhooks/subscriptions/" + on + "/deliveries?state="
 	sheaftest.Eventually(t, "all deliveries have come to an end", func() bool {
-		return len(c.GET(path+"waiting").Items(t))+len(c.GET(path+"sending").Items(t)) == 0
+		// In one answer: between two, what was being sent may wait again.
+		all := c.GET("/api/webhooks/subscriptions/" + on + "/deliveries?limit=100").Items(t)
+		return !slices.ContainsFunc(all, func(d map[string]any) bool { return d["state"] == "waiting" || d["state"] == "sending" })
 	})
 }
 

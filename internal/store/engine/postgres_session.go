@@ -98,7 +98,8 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 	if process == c.PgConn().PID() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
+	// Who allows more time to connect has a server that may be slow to answer too.
+	ctx, cancel := context.WithTimeout(ctx, max(sessionTimeout, c.Config().ConnectTimeout))
 	defer cancel()
 	other, err := pgx.ConnectConfig(ctx, c.Config())
 	if err != nil {

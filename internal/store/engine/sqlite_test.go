@@ -352,7 +352,7 @@ func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 		if sheaf.KindOf(err) != sheaf.Unavailable {
 			t.Errorf("the caller who left got %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Error("the caller who left waits for the writer")
 	}
 	close(release)
