@@ -81,7 +81,7 @@ func TestRecord_ContentThatTheStoreRejects(t *testing.T) {
 	if err != nil || len(claims) != 1 {
 		t.Fatalf("claimed %d, %v", len(claims), err)
 	}
-	d := deliver.New(deliver.Config{Store: s, Log: slog.New(slog.DiscardHandler), Now: time.Now, NewToken: rand.Text, Timeout: time.Second})
+	d := deliver.New(deliver.Config{Store: s, Log: slog.New(slog.DiscardHandler), Now: time.Now, NewToken: rand.Text, Timeout: 5 * time.Minute})
 	d.Record(store.Outcome{Claim: claims[0], Ended: time.Now(), Attempt: sheaf.Attempt{StartedAt: time.Now(), StatusCode: 500, Class: "status",
 		Error: "a\x00b", ResponseBody: "c\x00d"}})
 	if got := only(t, s, ws, id); got.State != sheaf.Failed || got.AttemptCount != 1 || *got.LastStatusCode != 500 {
@@ -95,7 +95,7 @@ func TestClock_TooFarFromTheDatabases(t *testing.T) {
 	t.Parallel()
 	s, ws, id := queue(t)
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		_, err := tx.Claim([]store.Lane{{Subscription: id, Room: 1}}, store.Unbounded, time.Now(), time.Now().Add(time.Minute), "another node")
+		_, err := tx.Claim([]store.Lane{{Subscription: id, Room: 1}}, store.Unbounded, time.Now(), time.Now().Add(10*time.Minute), "another node") // by a clock that is an hour ahead it is over
 		return err
 	})
 	if err != nil {

@@ -281,12 +281,11 @@ func TestAttempt_CallersDeadlineCountsToo(t *testing.T) {
 }
 
 func TestAttempt_RefusedConnection(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := sheaftest.FreePort() // which nobody else listens on meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "https://" + ln.Addr().String()
-	_ = ln.Close()
+	url := "https://127.0.0.1:" + port
 	got := newClient(newCA(t), ampleTimeout).Attempt(t.Context(), Request{URL: url})
 	want{class: ErrorConnection, text: "refused"}.check(t, got)
 	checkTellsNothing(t, got, url)

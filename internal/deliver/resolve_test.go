@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"sheaf.dev/internal/sheaftest"
 )
 
 // nameServer answers on loopback over UDP and TCP. What does not fit a packet it answers over TCP alone.
@@ -26,14 +28,7 @@ type nameServer struct {
 
 func startNameServer(t *testing.T, names map[string][]netip.Addr) *nameServer {
 	t.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tcp, udp := listenBoth(t)
 	s := &nameServer{address: tcp.Addr().String(), names: names}
 	var served sync.WaitGroup
 	served.Go(func() { s.packets(udp) })
@@ -44,6 +39,34 @@ func startNameServer(t *testing.T, names map[string][]netip.Addr) *nameServer {
 		served.Wait()
 	})
 	return s
+}
+
+// listenBoth listens on one port over TCP and UDP.
+func listenBoth(t *testing.T) (tcp net.Listener, udp net.PacketConn) {
+	t.Helper()
+	for range 100 { // the same port may be taken over UDP
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
+			return l, c
+		}
+		l.Close()
+	}
+	t.Fatal("no port is free over TCP and UDP")
+	return nil, nil
+}
+
+// patiently looks a name up again while the name server has not answered within the seconds of /etc/resolv.conf.
+func patiently(t *testing.T, r *net.Resolver, name string) (found []netip.Addr, err error) {
+	t.Helper()
+	sheaftest.Eventually(t, "an answer about "+name, func() bool {
+		var late *net.DNSError
+		found, err = r.LookupNetIP(t.Context(), "ip", marked(name))
+		return !errors.As(err, &late) || !late.IsTimeout
+	})
+	return found, err
 }
 
 // dial reaches it, whatever address is asked for.
@@ -116,14 +139,14 @@ func TestResolver_AsksDNSAlone(t *testing.T) {
 	s := startNameServer(t, map[string][]netip.Addr{"one.example.": many[:1], "many.example.": many})
 	r := dnsOnly(s.dial)
 	for name, want := range map[string][]netip.Addr{"one.example": many[:1], "many.example.": many} {
-		got, err := r.LookupNetIP(t.Context(), "ip", marked(name))
+		got, err := patiently(t, r, name)
 		slices.SortFunc(got, netip.Addr.Compare)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is %v, %v", name, got, err)
 		}
 	}
 	for _, name := range []string{"nowhere.example", "localhost", "short", "127.1", "2130706433"} {
-		if got, err := r.LookupNetIP(t.Context(), "ip", marked(name)); err == nil {
+		if got, err := patiently(t, r, name); err == nil {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
