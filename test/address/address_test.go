@@ -93,7 +93,7 @@ func (x *attempt) start(t *testing.T, args ...string) {
 		}
 	}
 	x.server = x.program.Start(t, append(args, "--addr", apiHost+":0", "--webhook-ca-file", x.world.roots,
-		"--webhook-timeout", "5s", "--webhook-retry-delays", "10ms,10ms,10ms")...)
+		"--webhook-timeout", "30s", "--webhook-retry-delays", "10ms,10ms,10ms")...)
 }
 
 // control stores and uses everything while it is allowed: every act must be seen to reach special addresses.

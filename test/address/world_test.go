@@ -80,7 +80,7 @@ func (w *world) replaceFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		"/etc/resolv.conf": "nameserver " + dnsHost + "\nsearch " + searchDomain + "\noptions timeout:5 attempts:2\n",
+		"/etc/resolv.conf": "nameserver " + dnsHost + "\nsearch " + searchDomain + "\noptions timeout:30 attempts:2\n",
 		"/etc/hosts":       "127.0.0.1 localhost\n10.0.0.1 " + hostsName + "\n",
 	} {
 		file := filepath.Join(t.TempDir(), "file")
