@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 const (
@@ -22,6 +23,7 @@ type connections struct {
 	net.Listener
 	most    int64
 	open    atomic.Int64
+	silent  atomic.Int64 // of these, who has not said a word
 	refused atomic.Uint64
 	closing sync.Once
 	closed  error // of the first Close
@@ -66,7 +68,8 @@ func (l *connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.open.Add(1) <= l.most {
-			return &connection{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+			l.silent.Add(1)
+			return &connection{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) }), heard: sync.OnceFunc(func() { l.silent.Add(-1) })}, nil
 		}
 		l.open.Add(-1)
 		l.refused.Add(1)
@@ -74,9 +77,23 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
+// mayAsk tells whether somebody who is connected may still ask, so long after the last one was let in.
+func (l *connections) mayAsk(waited time.Duration) bool {
+	return l.open.Load() > 0 && waited < askWithin || l.silent.Load() > 0 && waited < askMost
+}
+
 type connection struct {
 	net.Conn
-	closed func()
+	closed, heard func()
+}
+
+// Read hears what the client says.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.heard()
+	}
+	return n, err
 }
 
 // ReadFrom lets the kernel send a file by itself, without a copy, as it does on a connection that nobody
@@ -91,5 +108,6 @@ func (c *connection) ReadFrom(r io.Reader) (int64, error) {
 // Close makes room for another.
 func (c *connection) Close() error {
 	defer c.closed()
+	defer c.heard()
 	return c.Conn.Close()
 }

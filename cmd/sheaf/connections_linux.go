@@ -32,3 +32,21 @@ func takeNoMore(l net.Listener) bool {
 	})
 	return err == nil && attached == nil
 }
+
+// queued is how many clients the kernel has taken that were not let in yet, 0 where it does not tell.
+func queued(l net.Listener) (clients uint32) {
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return 0
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			clients = info.Unacked // of a socket that listens it is the length of its queue
+		}
+	})
+	return clients
+}

@@ -79,11 +79,11 @@ func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	queued, err := net.Dial("tcp", l.Addr().String())
+	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer queued.Close()
+	defer client.Close()
 	if !takeNoMore(l) {
 		t.Fatal("the filter is not taken")
 	}
@@ -92,12 +92,18 @@ func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 		late.Close()
 		t.Error("one more was taken")
 	}
+	if n := queued(l); n != 1 {
+		t.Errorf("%d are told to be in the queue", n)
+	}
 	in, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if _, err := io.WriteString(queued, "x"); err != nil {
+	if n := queued(l); n != 0 {
+		t.Errorf("%d are told to be in the queue when it is empty", n)
+	}
+	if _, err := io.WriteString(client, "x"); err != nil {
 		t.Error(err)
 	}
 	if n, err := in.Read(make([]byte, 1)); n != 1 {
@@ -128,4 +134,41 @@ func TestConnections_CloseTwice(t *testing.T) {
 	if _, err := l.Accept(); err == nil {
 		t.Error("somebody was let in afterwards")
 	}
+}
+
+// Who has connected and said nothing has longer to ask than who was heard before.
+func TestConnections_WhoHasNotSpokenMayStillAsk(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &connections{Listener: inner, most: 1}
+	defer l.Close()
+	client, err := net.Dial("tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(what string, early, late bool) {
+		t.Helper()
+		if l.mayAsk(0) != early || l.mayAsk(askWithin) != late || l.mayAsk(askMost) {
+			t.Errorf("%s: at once %t, later %t, in the end %t", what, l.mayAsk(0), l.mayAsk(askWithin), l.mayAsk(askMost))
+		}
+	}
+	want("silent", true, true)
+	if _, err := io.WriteString(client, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	want("heard", true, false)
+	in.Close()
+	in.Close()
+	want("gone", false, false)
 }

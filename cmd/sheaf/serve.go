@@ -45,10 +45,14 @@ const (
 	// busyWithin.
 	leaveWithin = time.Second
 	busyWithin  = 2 * time.Second
-	// queueWithin is the time to let in those whom the kernel has taken.
+	// queueWithin is the time that those get whom the kernel is about to take, and queueMost the time to
+	// let in all whom it has taken, on a machine that has much else to do.
 	queueWithin = 200 * time.Millisecond
-	// askWithin is the time to ask for clients that were let in last.
+	queueMost   = 3 * time.Second
+	// askWithin is the time to ask for clients that are connected, and askMost for those who were let in
+	// last and have not said a word.
 	askWithin = 500 * time.Millisecond
+	askMost   = 3 * time.Second
 )
 
 type serveCommand struct{ config.Serve }
@@ -364,11 +368,14 @@ func (s *server) accept() error {
 // what it reads once its own Shutdown has begun.
 func (s *server) closeDoor() {
 	if takeNoMore(s.listener.Listener) {
-		time.Sleep(queueWithin) // the kernel does not tell when its queue is empty
+		time.Sleep(queueWithin) // the kernel does not tell whom it is about to take
+		for end := s.now().Add(queueMost); queued(s.listener.Listener) > 0 && s.now().Before(end); {
+			time.Sleep(5 * time.Millisecond) // until the next look: the kernel tells how long its queue is, and not when it is empty
+		}
 	}
 	s.listener.Close()
-	for end := s.now().Add(askWithin); s.listener.open.Load() > 0 && s.now().Before(end); {
-		time.Sleep(5 * time.Millisecond) // for half a second at most, once in a program's life: a look is cheaper than a signal
+	for closed := s.now(); s.listener.mayAsk(s.now().Sub(closed)); {
+		time.Sleep(5 * time.Millisecond) // for three seconds at most, once in a program's life: a look is cheaper than a signal
 	}
 }
 
