@@ -11,7 +11,7 @@ const (
 	// bodyTimeout bounds how long a client may take to send a body that is read, discardWithin one
 	// that nobody reads.
 	bodyTimeout   = 60 * time.Second
-	discardWithin = 10 * time.Second
+	discardWithin = 20 * time.Second
 )
 
 // ReadBody reads the whole body, MaxBody at most. It returns an *http.MaxBytesError for a larger
