@@ -48,6 +48,7 @@ func TestAdmit_WithoutRedisEachNodeHasItsShareAndReturns(t *testing.T) {
 				return most(clients.since(from), window)
 			}
 			fill("at first", time.Now(), limit-1)
+			acquainted(t, nodes) // also when the machine has stalled for so long that they took each other for gone
 			test.fault(s)
 			for _, n := range nodes {
 				n.awaitDegraded(t, true)
@@ -67,6 +68,7 @@ func TestAdmit_WithoutRedisEachNodeHasItsShareAndReturns(t *testing.T) {
 				t.Errorf("in a window %d, without Redis %d, after the return %d; the limit is %d", whole, without, after, limit)
 			}
 			for _, n := range nodes {
+				n.awaitDegraded(t, false)
 				lost, found := n.said("lost Redis"), n.said("reached Redis again")
 				if lost != found || lost == 0 || budget == ample && lost > 1 {
 					t.Errorf("said that Redis was lost %d times and found %d times, want once:\n%s", lost, found, n.log)
@@ -281,7 +283,12 @@ func TestState_ANodeThatLeavesOrDiesIsNotCounted(t *testing.T) {
 	defer dead.Close()
 	t.Run("another", func(t *testing.T) {
 		newNode(t, s.URL(), time.Minute)
-		sheaftest.Eventually(t, "three nodes", func() bool { return n.State().Nodes == 3 })
+		sheaftest.Eventually(t, "three nodes", func() bool {
+			if err := dead.sync(dead.server.Load()); err != nil { // for the last time when all three are seen
+				t.Fatal(err)
+			}
+			return n.State().Nodes == 3
+		})
 	})
 	if left, err := redis.Int(s.Do("ZCARD", "sheaf:nodes"), nil); left != 2 || err != nil {
 		t.Errorf("%d nodes are noted, want 2: %v", left, err)

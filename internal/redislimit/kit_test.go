@@ -43,7 +43,7 @@ var names atomic.Int64
 // which nothing but time tells.
 const (
 	ample = 5 * time.Minute
-	short = time.Second
+	short = 5 * time.Second
 )
 
 // newNode returns a running node with that window, which ends with the test.
@@ -98,10 +98,16 @@ func cluster(t testing.TB, s *redistest.Server, size int, window, budget time.Du
 	for i := range nodes {
 		nodes[i] = newNodeWithin(t, s.URL(), window, budget)
 	}
-	sheaftest.Eventually(t, "all nodes see each other", func() bool {
-		return !slices.ContainsFunc(nodes, func(n *node) bool { return n.State().Nodes != size })
-	})
+	acquainted(t, nodes)
 	return nodes
+}
+
+// acquainted returns when the nodes know of each other.
+func acquainted(t testing.TB, nodes []*node) {
+	t.Helper()
+	sheaftest.Eventually(t, "all nodes see each other", func() bool {
+		return !slices.ContainsFunc(nodes, func(n *node) bool { return n.State().Nodes != len(nodes) })
+	})
 }
 
 // flood is 64 clients who ask the nodes for one key, until it is stopped.
