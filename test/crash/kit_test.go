@@ -78,7 +78,7 @@ func (p *program) start(t *testing.T, r *receiver, env ...string) *server {
 	var flags []string
 	if r != nil {
 		flags = []string{"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-ca-file", r.roots,
-			"--webhook-retry-delays", "50ms,1s,5s", "--webhook-timeout", "2s"}
+			"--webhook-retry-delays", "50ms,1s,30s", "--webhook-timeout", "10s"}
 	}
 	began := time.Now()
 	s := run(t, flags...)

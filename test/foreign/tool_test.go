@@ -20,14 +20,14 @@ type tool struct {
 	backup func(path string) string
 }
 
-var shell = tool{name: "sqlite3", path: "sqlite3", args: []string{"-bail"},
+var shell = tool{name: "sqlite3", path: "sqlite3", args: []string{"-bail", "-cmd", ".timeout 300000"},
 	touch:  func(path string) string { return ".shell touch " + path },
 	backup: func(path string) string { return ".backup " + path }}
 
 // python is the system's own: others lack the module where they were built without SQLite.
 var python = tool{name: "Python", path: "/usr/bin/python3", args: []string{"-c", `
 import sqlite3, sys
-c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c = sqlite3.connect(sys.argv[1], timeout=300, isolation_level=None)
 for line in sys.stdin:
     word, _, rest = line.strip().partition(" ")
     if word == "touch":

@@ -34,7 +34,7 @@ CREATE TABLE answers (workspace TEXT, name TEXT, id TEXT)`
 func naiveSQLite(t testing.TB) site {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "naive.db")
-	return openNaive(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)")
+	return openNaive(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(300000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)")
 }
 
 func naivePostgres(t testing.TB) site { return openNaive(t, "pgx", pgtest.URL(t)) }

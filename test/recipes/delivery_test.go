@@ -79,7 +79,7 @@ func trials(secret string) []trial {
 	return []trial{
 		{"genuine", genuine, true},
 		{"genuine, in the middle of a rotation", sign(now, other, secret), true},
-		{"genuine, four minutes old", sign(now.Add(-4*time.Minute), secret), true},
+		{"genuine, two minutes old", sign(now.Add(-2*time.Minute), secret), true}, // of five: a busy machine is slow to look at it
 		{"altered", altered, false},
 		{"signed with another secret", sign(now, other), false},
 		{"ten minutes old", sign(now.Add(-10*time.Minute), secret), false},
@@ -107,7 +107,7 @@ func try(t *testing.T, client *http.Client, url, secret string, except ...string
 
 func post(t *testing.T, client *http.Client, url string, d delivery) (status int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.body))
 	if err != nil {
