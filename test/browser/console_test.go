@@ -33,8 +33,8 @@ func (b *tab) arrive(heading string) {
 	b.t.Helper()
 	there := "document.querySelector('h1')?.innerText === " + quote(heading) + " && !document.querySelector('dialog[open]') && document.readyState === 'complete'"
 	link := b.link
-	for n := 0; n < 5 && link != "" && !b.soon(there) && b.soon(find(link)); n++ {
-		b.click(link)
+	for n := 0; n < 5 && link != "" && !b.soon(there); n++ {
+		b.again(link)
 	}
 	b.link = ""
 	b.until("the page "+heading, there)
