@@ -59,8 +59,8 @@ func newWorld(t testing.TB, o store.Options) *world {
 
 // newIndex opens the index as another node or a later start would.
 func (w *world) newIndex() *search.Index {
-	x := search.New(search.Config{Store: w.store, Folder: w.opts.Folder, DatabaseURL: w.opts.DatabaseURL, Now: time.Now})
-	x.Within(5 * time.Minute) // a search that a busy machine makes slow is no fault
+	x := search.New(search.Config{Store: w.store, Folder: w.opts.Folder, DatabaseURL: w.opts.DatabaseURL, Now: time.Now,
+		Patience: 5 * time.Minute}) // a search that a busy machine makes slow is no fault
 	w.t.Cleanup(func() {
 		if err := x.Close(); err != nil {
 			w.t.Errorf("close the index: %v", err)
