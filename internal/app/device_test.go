@@ -226,7 +226,7 @@ func TestLine_IsNotFilledByOne(t *testing.T) {
 	if len(l.by) != 0 || l.n != 0 {
 		t.Errorf("%d are left of %d names", l.n, len(l.by))
 	}
-	if cap(strangersLine.turns) >= cap(hashing) || cap(knownLine.turns) < 1 {
+	if l := newLines(); cap(l.strangers.turns) >= cap(hashing) || cap(l.known.turns) < 1 {
 		t.Error("strangers may take all of hashing")
 	}
 }

@@ -38,17 +38,18 @@ const (
 // hashing bounds how many passwords the process hashes at once, since each takes 64 MiB.
 var hashing = make(chan struct{}, 2)
 
-// People who wait for that stand in one of two lines: known browsers, with which their person
-// signed in before, and strangers, of whom one at a time is hashed. So an attack by strangers
+// lines are where people wait for that: known browsers, with which their person signed in before,
+// strangers, of whom one at a time is hashed, and the readers of shares. So an attack by strangers
 // leaves room for whoever is known.
 //
-//	known browser ──▶ knownLine     ── 2 turns ──┐
-//	                                             ├──▶ hashing: 2 at once
-//	anybody else  ──▶ strangersLine ── 1 turn ───┘
-var (
-	knownLine     = newLine(cap(hashing))
-	strangersLine = newLine(1)
-)
+//	known browser     ──▶ known     ── 2 turns ──┐
+//	anybody else      ──▶ strangers ── 1 turn ───┼──▶ hashing: 2 at once
+//	reader of a share ──▶ shares    ── 1 turn ───┘
+type lines struct{ known, strangers, shares *line }
+
+func newLines() lines {
+	return lines{known: newLine(cap(hashing)), strangers: newLine(1), shares: newLine(1)}
+}
 
 // line is where people wait to have their password hashed. Each of them may stand in it a few times
 // at once, so that one attacker does not fill it alone.

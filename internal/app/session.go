@@ -89,9 +89,9 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 		return user, err
 	}
 	if device, ok := a.knownDevice(user, in.Device); ok {
-		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), knownLine, string(user.ID))
+		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), a.lines.known, string(user.ID))
 	}
-	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), strangersLine, in.Address)
+	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), a.lines.strangers, in.Address)
 }
 
 // checkPasswordOf returns Unauthorized unless the password is the user's. Whoever asks has to pass
@@ -250,10 +250,10 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 		return NewSession{}, err
 	}
 	user := s.User
-	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), knownLine, string(user.ID)); err != nil {
+	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), a.lines.known, string(user.ID)); err != nil {
 		return NewSession{}, err
 	}
-	hash, err := a.hashInLine(password, knownLine, string(user.ID))
+	hash, err := a.hashInLine(password, a.lines.known, string(user.ID))
 	if err != nil {
 		return NewSession{}, err
 	}

@@ -23,7 +23,7 @@ func (a *App) hashSharePassword(c Caller, password sheaf.Opt[string]) (string, e
 	if !password.Given() {
 		return "", nil
 	}
-	return a.hashInLine(password.Value, a.shares, "of "+string(c.Workspace))
+	return a.hashInLine(password.Value, a.lines.shares, "of "+string(c.Workspace))
 }
 
 // newSharePassword is hashSharePassword for a share that exists. Where the password is the one that
@@ -49,13 +49,13 @@ func (a *App) compareInLine(hash, password, name string) (bool, error) {
 	if hash == "" {
 		return false, nil
 	}
-	leave, err := a.shares.enter(name)
+	leave, err := a.lines.shares.enter(name)
 	if err != nil {
 		return false, err
 	}
 	defer leave()
-	a.shares.turn()
-	defer a.shares.done()
+	a.lines.shares.turn()
+	defer a.lines.shares.done()
 	return passwordMatches(hash, password), nil
 }
 
