@@ -113,8 +113,8 @@ func (b *bench) load(r *row, c *contender, w workload) error {
 	return nil
 }
 
-// alternate warms every contender up, and then lets them work in turn.
-func (b *bench) alternate(r *row, who []*contender, work func(*contender) workload) error {
+// alternate warms every contender up, and then lets them work in turn. What is to come first in each turn may be told.
+func (b *bench) alternate(r *row, who []*contender, work func(*contender) workload, first ...func() error) error {
 	for _, c := range who {
 		w := work(c)
 		w.Time = time.Millisecond
@@ -125,6 +125,11 @@ func (b *bench) alternate(r *row, who []*contender, work func(*contender) worklo
 		}
 	}
 	for range b.rounds {
+		for _, f := range first {
+			if err := f(); err != nil {
+				return err
+			}
+		}
 		for _, c := range who {
 			w := work(c)
 			w.Warm = 0
@@ -221,10 +226,8 @@ func (b *bench) update(all []*contender, conns int) error {
 
 func (b *bench) create(all []*contender, conns int) error {
 	r := b.begin(row{Work: "create a project", Group: "requests", Conns: conns, Unit: "/s"})
-	if err := b.writeLimit(r); err != nil {
-		return err
-	}
-	if err := b.alternate(r, all[1:], func(c *contender) workload { return workload{Requests: c.first(c.api.create), SkipPass: true} }); err != nil {
+	creates := func(c *contender) workload { return workload{Requests: c.first(c.api.create), SkipPass: true} }
+	if err := b.alternate(r, all[1:], creates, func() error { return b.writeLimit(r, all[1]) }); err != nil {
 		return err
 	}
 	b.promise(r, 64, 0.55, 3.2)
@@ -232,27 +235,47 @@ func (b *bench) create(all []*contender, conns int) error {
 	return nil
 }
 
-// writeLimit measures bare SQLite inserts beside the creates: for one client one by one, for more in groups.
-func (b *bench) writeLimit(r *row) error {
-	for range b.rounds {
-		t, err := openRaw(b.dir)
-		if err != nil {
-			return err
-		}
-		var v float64
-		cpu, made := ownCPU(), t.n
-		if r.Conns == 1 {
-			v, err = t.oneByOne(b.time)
-		} else {
-			v, err = t.grouped(r.Conns, b.time)
-		}
-		t.conn.Close()
-		if err != nil {
-			return err
-		}
-		r.figure("limit").add(sample{value: v, cpu: float64((ownCPU() - cpu).Microseconds()) / float64(max(1, t.n-made))})
+// writeLimit measures bare SQLite inserts into a table as full as Sheaf's is by now: for one client one by one, for more in groups.
+func (b *bench) writeLimit(r *row, sheaf *contender) error {
+	full, err := sheaf.projects()
+	if err != nil {
+		return err
 	}
-	return nil
+	t, err := openRaw(b.dir, full)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	var v float64
+	cpu, made := ownCPU(), t.n
+	if r.Conns == 1 {
+		v, err = t.oneByOne(b.time)
+	} else {
+		v, err = t.grouped(r.Conns, b.time)
+	}
+	r.figure("limit").add(sample{value: v, cpu: float64((ownCPU() - cpu).Microseconds()) / float64(max(1, t.n-made))})
+	b.logf("%-28s %3d  %-18s %9s %s, with %d before\n", r.Work, r.Conns, "limit", short(v), r.Unit, full)
+	return err
+}
+
+// projects returns how many all owners have.
+func (c *contender) projects() (n int, err error) {
+	for _, o := range c.owners {
+		err := persist(func() error {
+			answer, err := record(c.process.addr, raw("GET", "/api/v1/projects?limit=1", o, ""))
+			if err != nil {
+				return err
+			}
+			var page struct{ Total int }
+			err = json.Unmarshal(answer.Body, &page)
+			n += page.Total
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // contenders starts the limit, Sheaf and the peer on the same data. The limit is the first.

@@ -250,7 +250,7 @@ func (b *bench) searchLag(c *contender) error {
 
 // indexed waits until the index of the owner's workspace is built, and has followed its log.
 func (c *contender) indexed(o owner) error {
-	for deadline := time.Now().Add(5 * time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := c.process.call(o, "GET", "/api/v1/search?q=kingfisher", "", nil)
 		if err == nil {
 			return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -31,24 +32,35 @@ CREATE INDEX items_by_update ON items (owner, updated_at, number);`
 const rawInsert = `INSERT INTO items VALUES (?, ?, NULL, ?, ?, ?, ?, 'book-open', '#2563eb', 0, 'private', 0, ?, 1, ?, ?)`
 
 type rawTable struct {
+	path string
 	conn *sqlite.Conn
 	n    int
 }
 
-func openRaw(dir string) (*rawTable, error) {
-	c, err := sqlite.OpenConn(filepath.Join(dir, fmt.Sprintf("limit-%d.db", time.Now().UnixNano())),
-		sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
-	if err != nil {
+// openRaw makes a table with so many items. They are filled in by a connection of its own, with a cache that holds them all.
+func openRaw(dir string, full int) (*rawTable, error) {
+	t := &rawTable{path: filepath.Join(dir, fmt.Sprintf("limit-%d.db", time.Now().UnixNano()))}
+	if err := t.open("PRAGMA cache_size = -1000000"); err != nil {
 		return nil, err
 	}
-	t := &rawTable{conn: c}
-	if err := errors.Join(t.exec("PRAGMA synchronous = FULL"), sqlitex.ExecuteScript(c, rawSchema, nil)); err != nil {
+	if err := errors.Join(sqlitex.ExecuteScript(t.conn, rawSchema, nil), t.fill(full), t.conn.Close(), t.open("PRAGMA synchronous = FULL")); err != nil {
 		return nil, err
 	}
-	return t, t.fill(standard.owners * standard.projects)
+	return t, nil
 }
 
-// fill adds as many as there are in the others' databases.
+func (t *rawTable) open(pragma string) (err error) {
+	if t.conn, err = sqlite.OpenConn(t.path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL); err != nil {
+		return err
+	}
+	return t.exec(pragma)
+}
+
+func (t *rawTable) close() {
+	t.conn.Close()
+	os.Remove(t.path)
+}
+
 func (t *rawTable) fill(n int) error {
 	err := t.exec("BEGIN")
 	for i := 0; i < n && err == nil; i++ {
