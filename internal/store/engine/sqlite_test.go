@@ -29,12 +29,12 @@ func asGroup(t *testing.T, s Engine, fns ...func(*Tx) error) []error {
 	errs := make([]error, len(fns))
 	inside, release := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
+	w.span = time.Hour // however long the machine takes until all stand in the queue
 	all.Go(func() {
-		// The group before: whoever asks meanwhile waits in the queue.
+		// The group's first member: whoever asks while it waits is in the same group.
 		s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil })
 	})
 	<-inside
-	w.span = time.Hour // whatever the machine does meanwhile; the writer stands still
 	for i, fn := range fns {
 		all.Go(func() { errs[i] = s.Write(context.Background(), fn) })
 		sheaftest.Eventually(t, "it stands in the queue", func() bool { return len(w.jobs) > i })
