@@ -95,10 +95,20 @@ func (c *Cluster) count(query string) (n int, err error) {
 	return n, errors.Join(err, conn.Close(ctx))
 }
 
-// Promote makes a standby a primary, and returns when it takes writes.
+// Promote makes a standby a primary, and returns when it takes writes. It asks again and again
+// whether it does: one statement that waits would be cancelled where it stands in the way of what
+// is still to be replayed.
 func (c *Cluster) Promote() error {
-	n, err := c.count(fmt.Sprintf("SELECT pg_promote(true, %.0f)::int", timeout.Seconds()))
-	if err == nil && n != 1 {
+	var promoted int
+	_, err := c.count("SELECT pg_promote(false)::int")
+	if err != nil {
+		return err
+	}
+	sheaftest.Within(timeout, func() bool {
+		promoted, err = c.count("SELECT (NOT pg_is_in_recovery())::int")
+		return promoted == 1
+	})
+	if err == nil && promoted != 1 {
 		err = errors.New("the standby was not promoted")
 	}
 	return err
