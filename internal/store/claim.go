@@ -105,6 +105,9 @@ func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, toke
 	if err := tx.fill(queues, now); err != nil {
 		return out, fmt.Errorf("claim deliveries: %w", err)
 	}
+	if err := tx.readEndpoints(queues); err != nil {
+		return out, fmt.Errorf("read endpoints: %w", err)
+	}
 	var unfilled []*queue
 	for _, q := range queues {
 		q.choose(token)
@@ -181,6 +184,28 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 		}
 	}
 	return out, nil
+}
+
+var selectEndpoints = engine.NewBulk(`
+SELECT s.url, s.secret, s.old_secret, s.old_secret_until, s.headers
+FROM subscriptions s
+WHERE s.id = {id}`, "", "id id")
+
+// readEndpoints reads again where to send, now that it is known what. On PostgreSQL each statement
+// sees what is committed by then: since lockQueues an endpoint may have been changed, and an event
+// have happened behind that, which must not go to the old one.
+func (tx *Tx) readEndpoints(queues []*queue) error {
+	if !tx.dialect().Postgres {
+		return nil
+	}
+	var rows [][]any
+	var found []*queue
+	for _, q := range queues {
+		if len(q.asked)+len(q.cut)+len(q.retries) > 0 {
+			rows, found = append(rows, []any{q.Subscription}), append(found, q)
+		}
+	}
+	return tx.run(selectEndpoints, rows, func(i int, r *row) { found[i].url, found[i].sealed = r.Text(), ScanSealed(r) })
 }
 
 // fill reads what may be claimed. Retries are looked for only where they can have a place.
