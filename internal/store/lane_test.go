@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -302,6 +303,38 @@ func TestRedeliver_WhileTheArrivalIsRecorded(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// On PostgreSQL each statement of a claim sees what is committed by then: an endpoint is changed and an event happens
+// between two of them, and the event goes to the new one.
+func TestClaim_GoesToTheEndpointOfItsEvent(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
+	longLane(t, s, 16) // all of them are claimed
+	now := time.UnixMilli(1000)
+	locked, done := make(chan struct{}), make(chan error, 1)
+	var claimed Claimed
+	go func() {
+		<-locked
+		done <- s.Write(context.Background(), func(tx *Tx) (err error) {
+			claimed, err = tx.Claim([]Lane{{Subscription: full, Room: 1}}, Unbounded, now, now.Add(time.Hour), "another")
+			return err
+		})
+	}()
+	write(t, s, func(tx *Tx) error {
+		err := tx.exec("LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE")
+		close(locked)
+		sheaftest.Eventually(t, "the claim has read the lane and waits for its rows", func() bool { return waitsForALock(t, s) })
+		return errors.Join(err, tx.exec("UPDATE subscriptions SET url = 'https://new.example'"), tx.exec(`
+INSERT INTO events (ws, number, id, type, resource_id, at, body)
+SELECT ws, 17, CAST(lpad('17', 32, '0') AS UUID), type, resource_id, at, body FROM events WHERE number = 16`), tx.exec(freshRows, 1, 17, 17))
+	})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if len(claimed.Claims) != 1 || claimed.Claims[0].URL != "https://new.example" {
+		t.Errorf("claimed %+v, want the one event, to the new endpoint", claimed.Claims)
 	}
 }
 
