@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"time"
 
 	"sheaf.dev/internal/failpoint"
@@ -89,13 +87,14 @@ type Claimed struct {
 // asked for by hand; one that another node is cutting yields nothing, and is to be
 // looked at again in a moment.
 //
-//	lockQueues   reads the lanes and holds them
-//	fill         reads what may be claimed: by hand, fresh, retries
-//	choose       leaves what there are places for, and gives retries their part
-//	readHeads    reads the events, with the bodies that are small
-//	fit          leaves what there are bytes for
-//	readBodies   reads the other bodies
-//	writeLeases  writes who has them, and moves the cursors
+//	lockQueues     reads the lanes and holds them
+//	fill           reads what may be claimed: by hand, fresh, retries
+//	readEndpoints  reads where that is to be sent
+//	choose         leaves what there are places for, and gives retries their part
+//	readHeads      reads the events, with the bodies that are small
+//	fit            leaves what there are bytes for
+//	readBodies     reads the other bodies
+//	writeLeases    writes who has them, and moves the cursors
 func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, token string) (Claimed, error) {
 	out := Claimed{More: map[sheaf.SubscriptionID]bool{}, Next: map[sheaf.SubscriptionID]time.Time{}, TooLarge: map[sheaf.SubscriptionID]int64{}}
 	queues, err := tx.lockQueues(lanes, now, out.Next)
@@ -137,7 +136,7 @@ type queue struct {
 	Lane
 	lane
 	workspace sheaf.WorkspaceID
-	url       string
+	url       string // with sealed read where there is something to send
 	sealed    Sealed
 	asked     []Claim // due now: asked for by hand, or given back by another claim
 	cut       []Claim // fresh rows behind the cursor
@@ -148,7 +147,7 @@ type queue struct {
 }
 
 var selectQueues = engine.NewBulk(`
-SELECT s.ws, s.sub, s.id, s.number, l.active, l.cursor, w.id, s.url, s.secret, s.old_secret, s.old_secret_until, s.headers
+SELECT s.ws, s.sub, s.id, s.number, l.active, l.cursor, w.id
 FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 JOIN workspaces w ON w.ws = s.ws
@@ -165,8 +164,7 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 	found := map[sheaf.SubscriptionID]bool{}
 	err := tx.run(selectQueues, rows, func(i int, r *row) {
 		l := lane{ws: r.Int(), sub: r.Int(), id: readID[sheaf.SubscriptionID](r), number: r.Int(), active: r.Bool(), cursor: r.Int()}
-		out = append(out, &queue{Lane: lanes[i], lane: l, workspace: readID[sheaf.WorkspaceID](r), url: r.Text(), sealed: ScanSealed(r),
-			reached: l.cursor})
+		out = append(out, &queue{Lane: lanes[i], lane: l, workspace: readID[sheaf.WorkspaceID](r), reached: l.cursor})
 		found[l.id] = true
 	})
 	if err != nil || !tx.dialect().Postgres {
@@ -187,22 +185,19 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 }
 
 var selectEndpoints = engine.NewBulk(`
-SELECT s.url, s.secret, s.old_secret, s.old_secret_until, s.headers
-FROM subscriptions s
-WHERE s.id = {id}`, "", "id id")
+SELECT url, `+SealedColumns+`
+FROM subscriptions
+WHERE ws = {ws} AND id = {id}`, "", "ws int", "id id")
 
-// readEndpoints reads again where to send, now that it is known what. On PostgreSQL each statement
-// sees what is committed by then: since lockQueues an endpoint may have been changed, and an event
-// have happened behind that, which must not go to the old one.
+// readEndpoints reads where to send, once it is known what. On PostgreSQL each statement sees what
+// is committed by then: read before the deliveries, the endpoint may have been changed between the
+// two, and an event of after that would go to the old one.
 func (tx *Tx) readEndpoints(queues []*queue) error {
-	if !tx.dialect().Postgres {
-		return nil
-	}
 	var rows [][]any
 	var found []*queue
 	for _, q := range queues {
 		if len(q.asked)+len(q.cut)+len(q.retries) > 0 {
-			rows, found = append(rows, []any{q.Subscription}), append(found, q)
+			rows, found = append(rows, []any{q.ws, q.Subscription}), append(found, q)
 		}
 	}
 	return tx.run(selectEndpoints, rows, func(i int, r *row) { found[i].url, found[i].sealed = r.Text(), ScanSealed(r) })
@@ -327,102 +322,6 @@ func (q *queue) choose(token string) {
 		c.ws, c.sub, c.Workspace, c.Subscription, c.URL, c.Sealed, c.Token = q.ws, q.sub, q.workspace, q.Subscription, q.url, q.sealed, token
 		c.Delivery = sheaf.NewDeliveryID(q.lane.number, c.number)
 	}
-}
-
-// selectBodyHeads has a body that is not small as its length, for which no JSON object can be
-// taken.
-var selectBodyHeads = engine.NewBulk(fmt.Sprintf(`
-SELECT e.id, CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END,
-  (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
-FROM events e
-WHERE e.ws = {ws} AND e.number = {number}`, SmallBody), "", "ws int", "sub int", "number int")
-
-// readHeads reads the events of the queue's claims, with the bodies that are small.
-func (tx *Tx) readHeads(q *queue) error {
-	rows := make([][]any, len(q.claims))
-	for i := range q.claims {
-		rows[i] = []any{q.ws, q.sub, q.claims[i].number}
-	}
-	err := tx.run(selectBodyHeads, rows, func(i int, r *row) {
-		c := &q.claims[i]
-		c.Event, c.Body = readEventID(r), r.Blob()
-		c.Size = int64(len(c.Body))
-		if c.Size > 0 && c.Body[0] != '{' {
-			c.Size, _ = strconv.ParseInt(string(c.Body), 10, 64)
-			c.Body = nil
-		}
-		c.Size = min(c.Size, LargestBody)
-		if old := optID[sheaf.DeliveryID](r); old != nil {
-			c.Delivery = *old
-		}
-	})
-	if err != nil {
-		return err
-	}
-	// What has no event, which the doctor would tell of, cannot be sent.
-	lost := func(c Claim) bool { return c.Event == "" }
-	for i := range q.claims {
-		if lost(q.claims[i]) {
-			q.cut = slices.DeleteFunc(q.cut, func(c Claim) bool { return c.number == q.claims[i].number })
-		}
-	}
-	q.claims = slices.DeleteFunc(q.claims, lost)
-	return nil
-}
-
-// fit drops the claims that there are no bytes for, and returns the size of the first of them; 0
-// when there are none.
-func (q *queue) fit(budget *Budget) (tooLarge int64) {
-	if q.Bytes == 0 {
-		q.Bytes = math.MaxInt64
-	}
-	for i := range q.claims {
-		size := q.claims[i].Size
-		large := size > SmallBody
-		if size > min(q.Bytes, budget.All) || large && size > budget.Large {
-			q.claims = q.claims[:i]
-			return size
-		}
-		q.Bytes -= size
-		budget.All -= size
-		if large {
-			budget.Large -= size
-		}
-	}
-	return 0
-}
-
-var selectBodies = engine.NewBulk(`
-SELECT body
-FROM events
-WHERE ws = {workspace} AND number = {number}`, "", "workspace int", "number int")
-
-// readBodies reads the bodies that did not come with their events' heads, each once.
-func (tx *Tx) readBodies(claims []Claim) error {
-	type event struct{ ws, number int64 }
-	bodies := map[event][]byte{}
-	var events []event
-	var rows [][]any
-	for i := range claims {
-		e := event{claims[i].ws, claims[i].number}
-		if _, asked := bodies[e]; claims[i].Body == nil && !asked {
-			bodies[e] = nil
-			events = append(events, e)
-			rows = append(rows, []any{e.ws, e.number})
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := tx.run(selectBodies, rows, func(i int, r *row) { bodies[events[i]] = r.Blob() }); err != nil {
-		return err
-	}
-	for i := range claims {
-		if c := &claims[i]; c.Body == nil {
-			c.Body = bodies[event{c.ws, c.number}]
-		}
-	}
-	return nil
 }
 
 var selectNextDue = engine.NewBulk(`
