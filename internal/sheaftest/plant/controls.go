@@ -24,7 +24,7 @@ var (
 	Uncounted = Fault{
 		{File: "internal/deliver/budget.go", Old: `part := memory / 8`, New: `part := int64(1) << 60`},
 		{File: "internal/deliver/budget.go", Old: "lane.bytes += n\n", New: "n = 0\n\tlane.bytes += n\n"},
-		{File: "internal/store/claim.go",
+		{File: "internal/store/claim_bodies.go",
 			Old: `c.Body = bodies[event{c.ws, c.number}]`, New: `c.Body = append([]byte(nil), bodies[event{c.ws, c.number}]...)`},
 	}
 	// LazySync does not sync SQLite's commits.
