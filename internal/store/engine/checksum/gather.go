@@ -24,6 +24,10 @@ const mostAtOnce = 0x1ffff
 // is written out with all before it, before SQLite syncs the log or tells anybody.
 // Whatever else this connection does with the log (read it, sync it, ask for its
 // size, cut it off) writes out first.
+//
+// What was written out in the midst of a transaction goes on to the disk at once,
+// beside the summing up of the frames that follow: the sync that ends it would
+// otherwise begin with all of it, and the writer would wait.
 type gathered struct {
 	memory uintptr // SQLite's, room for whole frames; 0 until something is written
 	room   int64
@@ -43,9 +47,11 @@ func (f *pageFile) gather(tls *libc.TLS, file, buffer uintptr, n int32, offset, 
 		return f.write(tls, file, buffer, n, offset)
 	}
 	if g.used > 0 && (offset < g.start || offset > g.start+g.used || end > g.start+g.room) {
+		start, n := g.start, g.used
 		if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
 			return rc
 		}
+		bringOut(file, start, n)
 	}
 	if g.used == 0 && !g.begin(tls, offset, pageSize) {
 		return lib.SQLITE_NOMEM
