@@ -85,14 +85,18 @@ func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
 		return rc
 	}
-	rc := f.read(tls, file, buffer, n, offset)
 	size := framed(log)
-	if rc != lib.SQLITE_OK || size == 0 || int64(n) != size || (offset-logHeader)%(size+frameHeader) != frameHeader {
-		return rc
+	if size == 0 || int64(n) != size || (offset-logHeader)%(size+frameHeader) != frameHeader {
+		return f.read(tls, file, buffer, n, offset)
 	}
-	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
-	number, rc := f.word(tls, file, offset-frameHeader)
-	if rc != lib.SQLITE_OK || isSound(page, number) {
+	// The number of the page stands before it: both are one call of the system.
+	frame := tls.Alloc(frameHeader + int(n))
+	defer tls.Free(frameHeader + int(n))
+	rc := f.read(tls, file, frame, frameHeader+n, offset-frameHeader)
+	b := unsafe.Slice(at[byte](frame), frameHeader+n) // #nosec G103 -- SQLite's own memory
+	page := unsafe.Slice(at[byte](buffer), n)         // #nosec G103 -- SQLite's own memory
+	copy(page, b[frameHeader:])
+	if rc != lib.SQLITE_OK || isSound(page, binary.BigEndian.Uint32(b)) {
 		return rc
 	}
 	return f.addsUp(tls, file, log, page, offset-frameHeader)
