@@ -72,7 +72,7 @@ func NewBulkInsert(table string, columns ...string) *Bulk {
 // InsertMany runs the INSERT b for rows that may be thousands, as those of a cascade are: to SQLite
 // many of them in a statement.
 func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
-	if tx.dialect.Postgres {
+	if tx.dialect.Postgres || len(rows) == 1 {
 		return tx.Run(b, rows, Nothing)
 	}
 	return tx.InsertRows(b.into, len(b.kinds), rows)
