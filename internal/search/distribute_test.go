@@ -35,9 +35,11 @@ var notTables = map[string]string{
 
 // spanning are the statements that name no space, by a part of each, and why they may.
 var spanning = map[string]string{
-	"FROM search_spaces WHERE state = 2 ORDER BY space":              "a chore: a space that leaves",
-	"SELECT DISTINCT workspace FROM search_spaces WHERE state <> 2":  "a chore: workspaces that are no longer there",
-	"FROM search_spaces WHERE state = 1 AND form = $1 AND asked >= ": "the operator's: how far a reindex is",
+	"FROM search_spaces WHERE state = 2 ORDER BY space":                                        "a chore: a space that leaves",
+	"SELECT DISTINCT workspace FROM search_spaces WHERE state <> 2":                            "a chore: workspaces that are no longer there",
+	"FROM search_spaces WHERE state = 1 AND form = $1 AND asked >= ":                           "the operator's: how far a reindex is",
+	"SELECT workspace, space, state, form, asked, cursor, mark FROM search_spaces":             "a chore: what a start need not look at",
+	"SELECT DISTINCT at / 4294967296 FROM search_chunks WHERE sealed < 2 OR live * 2 < places": "a chore: what a start need not look at",
 }
 
 // plainly words what ties a key to a space as one equation, which is what the reader of statements knows. Those between

@@ -87,6 +87,9 @@ func (x *Index) catchUp(ctx context.Context) error {
 		return errReplace
 	}
 	defer x.begin()()
+	if err := x.resume(ctx); err != nil {
+		return err
+	}
 	todo, err := x.todo(ctx, true)
 	if err != nil {
 		return err
@@ -131,15 +134,18 @@ func (x *Index) begin() (end func()) {
 
 // follow takes in what changes until ctx ends or the database is gone.
 func (x *Index) follow(ctx context.Context) error {
+	if x.lost(ctx) {
+		return errReplace
+	}
 	defer x.begin()()
+	if err := x.resume(ctx); err != nil {
+		return err
+	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for n := 0; ; n++ {
-		if x.lost(ctx) {
-			return errReplace
-		}
 		began := x.Now()
 		todo, err := x.todo(ctx, true)
 		if err == nil {
@@ -162,6 +168,9 @@ func (x *Index) follow(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-look.C:
+				if x.lost(ctx) {
+					return errReplace
+				}
 				looked = true
 			case <-x.noted.some:
 				began = x.Now()
@@ -359,8 +368,12 @@ func markOf(r *store.Reader, ws sheaf.WorkspaceID, number int64) ([]byte, error)
 	if err != nil || !found {
 		return nil, err
 	}
+	return bytesOf(event), nil
+}
+
+func bytesOf(event sheaf.EventID) []byte {
 	b, _ := sheaf.UUIDBytes(string(event[len(sheaf.EventPrefix):]))
-	return b[:], nil
+	return b[:]
 }
 
 // batch is what one transaction takes in.
@@ -391,10 +404,7 @@ func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (mo
 			return true, err
 		}
 	}
-	if did, err := x.seal(ctx, s); did || err != nil {
-		return did, err
-	}
-	return x.gather(ctx, s)
+	return x.tend(ctx, s)
 }
 
 // take writes a batch into the space, which becomes like after.

@@ -189,6 +189,37 @@ func (w *world) askReindex() {
 	}
 }
 
+// A start with ten thousand workspaces of which nothing changed asks for none of them.
+func TestFollow_StartsWithoutAskingForEach(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var callers []app.Caller
+		for range 3 {
+			c := w.workspace()
+			w.document(c, "Heron", "grey")
+			callers = append(callers, c)
+		}
+		w.catchUp()
+		var asked int
+		err := w.index.Record(t.Context(), func(sql string, _ [][]any) {
+			if strings.Contains(sql, "WHERE workspace = ") {
+				asked++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for changed, change := range []func(){func() {}, func() { w.document(callers[1], "Wren", "") }} {
+			change()
+			asked = 0
+			w.catchUp()
+			if asked != changed {
+				t.Errorf("%d workspaces were asked for, of which %d had changed", asked, changed)
+			}
+		}
+		w.wantTitles(callers[1], "wren", "Wren")
+	})
+}
+
 // D92: an index of which the log has lost nothing but what it knows goes on: a workspace in which
 // nothing happened for as long as the log is kept is not built anew.
 func TestFollow_GoesOnBehindWhatIsNotKept(t *testing.T) {

@@ -32,23 +32,36 @@ type sealing struct {
 	heads heads
 }
 
-// seal writes the sets, terms and heads of one full chunk of the space that lacks some, and reports
-// whether there was one. Until then the chunk is read whole by whoever searches.
-func (x *Index) seal(ctx context.Context, s *space) (did bool, err error) {
+// tend does one thing for the chunks of a space that can wait, and reports whether there was one:
+// it seals a chunk, or gathers what is left of one.
+func (x *Index) tend(ctx context.Context, s *space) (did bool, err error) {
 	var at int64
 	var what *sealing
 	err = x.engine.Read(ctx, func(r *engine.Reader) error {
-		if at, did, err = engine.One(r, selectUnsealed, (*engine.Row).Int, s.first(0), s.end()); err != nil || !did {
+		if at, did, err = engine.One(r, selectUnsealed, (*engine.Row).Int, s.first(0), s.end()); err != nil {
 			return err
 		}
-		what = x.emptySealing()
-		return what.read(r, at)
+		if did {
+			what = x.emptySealing()
+			return what.read(r, at)
+		}
+		at, did, err = engine.One(r, selectSparse, (*engine.Row).Int, s.first(0), s.end())
+		return err
 	})
-	if err != nil || !did {
+	switch {
+	case err != nil || !did:
 		return false, err
+	case what != nil:
+		return true, x.seal(ctx, at, what)
 	}
+	return true, x.gather(ctx, s, at)
+}
+
+// seal writes the sets, terms and heads of a full chunk. Until then the chunk is read whole by
+// whoever searches.
+func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 	grams, terms := what.rows(at)
-	return true, x.engine.Write(ctx, func(tx *engine.Tx) error {
+	return x.engine.Write(ctx, func(tx *engine.Tx) error {
 		// Records may have left the chunk meanwhile, and none came: the sets are never too small, and
 		// the chunk notes who left.
 		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 2 WHERE at = $1 AND sealed < 2`, at)
@@ -137,17 +150,12 @@ LIMIT 1`
 
 var moveTexts = engine.NewBulk(`UPDATE search_texts SET at = {to} {rows} WHERE search_texts.at = {place}`, "", "place int", "to int")
 
-// gather empties one chunk of which more than half is gone: its records move to the open chunk. It
-// reports whether there was one.
-func (x *Index) gather(ctx context.Context, s *space) (did bool, err error) {
+// gather empties a chunk of which more than half is gone: its records move to the open chunk.
+func (x *Index) gather(ctx context.Context, s *space, at int64) error {
 	after := *s
-	err = x.engine.Write(ctx, func(tx *engine.Tx) (err error) {
+	err := x.engine.Write(ctx, func(tx *engine.Tx) (err error) {
 		after = *s
-		if err := after.hold(tx); err != nil {
-			return err
-		}
-		var at int64
-		if at, did, err = engine.One(&tx.Reader, selectSparse, (*engine.Row).Int, s.first(0), s.end()); err != nil || !did {
+		if err := after.hold(tx); err != nil { // or others may have moved the records meanwhile
 			return err
 		}
 		moving, err := engine.All(&tx.Reader, `SELECT at, LENGTH(title) + LENGTH(body) FROM search_texts WHERE at >= $1 AND at < $2`,
@@ -168,10 +176,10 @@ func (x *Index) gather(ctx context.Context, s *space) (did bool, err error) {
 		after.moves++
 		return after.save(tx)
 	})
-	if err == nil && did {
+	if err == nil {
 		*s = after
 	}
-	return did, err
+	return err
 }
 
 // takeIn moves as many records as the open chunk takes to it, each given by its key and its size,

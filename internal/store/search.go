@@ -163,6 +163,17 @@ func (r *Reader) EachLog(each func(ws sheaf.WorkspaceID, last int64)) error {
 	return r.query(`SELECT id, last_event FROM workspaces`, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int()) })
 }
 
+const selectLogEnds = `
+SELECT w.id, w.last_event, e.id
+FROM workspaces w
+LEFT JOIN events e ON e.ws = w.ws AND e.number = w.last_event`
+
+// EachLogEnd calls each for every workspace, with the number of its newest event and its id, nil when
+// it is not kept.
+func (r *Reader) EachLogEnd(each func(ws sheaf.WorkspaceID, last int64, event *sheaf.EventID)) error {
+	return r.query(selectLogEnds, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int(), engine.Opt(w, readEventID)) })
+}
+
 const foldersBelow = `
 SELECT id
 FROM folders
