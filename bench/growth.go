@@ -55,7 +55,9 @@ func (b *bench) grown(name string, fill func(store.Options) ([]owner, error), mo
 
 // index has the index of search built of a folder that no server has.
 func (b *bench) index(o store.Options) error {
-	out, err := exec.Command(b.program, "reindex", "--data", o.Folder).CombinedOutput()
+	cmd := exec.Command(b.program, "reindex", "--data", o.Folder)
+	cmd.SysProcAttr = withParent
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("reindex: %w: %s", err, out)
 	}

@@ -27,6 +27,9 @@ type process struct {
 	log   string
 }
 
+// withParent has a child whose parent was killed go with it.
+var withParent = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+
 // start runs a program whose output goes to a file, as an operator's would.
 func (b *bench) start(name, program string, env []string, args ...string) (*process, error) {
 	log := filepath.Join(b.dir, name+".log")
@@ -38,8 +41,7 @@ func (b *bench) start(name, program string, env []string, args ...string) (*proc
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// A child whose parent was killed goes with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = withParent
 	p := &process{name: name, cmd: cmd, ended: make(chan struct{}), log: log}
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (x *Index) CatchUpUnlocked(ctx context.Context) error {
 
 // Step does one piece of work for a workspace.
 func (x *Index) Step(ctx context.Context, ws sheaf.WorkspaceID) (bool, error) {
-	defer x.begin()()
+	defer x.begin(ctx)()
 	return x.step(ctx, ws)
 }
 

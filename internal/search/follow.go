@@ -86,10 +86,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if x.lost(ctx) {
 		return errReplace
 	}
-	defer x.begin()()
-	if err := x.resume(ctx); err != nil {
-		return err
-	}
+	defer x.begin(ctx)()
 	todo, err := x.todo(ctx, true)
 	if err != nil {
 		return err
@@ -123,9 +120,12 @@ func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err erro
 }
 
 // begin makes what a follower has; the function that it returns lets go of it.
-func (x *Index) begin() (end func()) {
+func (x *Index) begin(ctx context.Context) (end func()) {
 	x.known = map[sheaf.WorkspaceID]int64{}
 	x.built = manyBuilt // the first look at every log is as much
+	if err := x.notice(x.resume(ctx)); err != nil && ctx.Err() == nil {
+		x.Log.Warn("could not look at the whole index of search: every workspace is looked at by itself", "error", err)
+	}
 	return func() {
 		x.known, x.sealing = nil, nil
 		x.figures.stopFollowing()
@@ -134,18 +134,15 @@ func (x *Index) begin() (end func()) {
 
 // follow takes in what changes until ctx ends or the database is gone.
 func (x *Index) follow(ctx context.Context) error {
-	if x.lost(ctx) {
-		return errReplace
-	}
-	defer x.begin()()
-	if err := x.resume(ctx); err != nil {
-		return err
-	}
+	defer x.begin(ctx)()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for n := 0; ; n++ {
+		if x.lost(ctx) {
+			return errReplace
+		}
 		began := x.Now()
 		todo, err := x.todo(ctx, true)
 		if err == nil {
@@ -168,9 +165,6 @@ func (x *Index) follow(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-look.C:
-				if x.lost(ctx) {
-					return errReplace
-				}
 				looked = true
 			case <-x.noted.some:
 				began = x.Now()
@@ -368,12 +362,8 @@ func markOf(r *store.Reader, ws sheaf.WorkspaceID, number int64) ([]byte, error)
 	if err != nil || !found {
 		return nil, err
 	}
-	return bytesOf(event), nil
-}
-
-func bytesOf(event sheaf.EventID) []byte {
 	b, _ := sheaf.UUIDBytes(string(event[len(sheaf.EventPrefix):]))
-	return b[:]
+	return b[:], nil
 }
 
 // batch is what one transaction takes in.

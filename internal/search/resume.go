@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -23,35 +21,37 @@ WHERE sealed < 2 OR live * 2 < places`
 // resume notes which workspaces the index has taken in whole, by one look at all spaces and one at
 // the ends of all logs: step would ask ten times for each. What is in doubt is left to step.
 func (x *Index) resume(ctx context.Context) error {
-	spaces := map[sheaf.WorkspaceID][]space{}
-	toTend := map[int64]bool{}
+	type reached struct {
+		whole         bool // there is one space, and nothing to do for it but to follow
+		asked, cursor int64
+		mark          id
+	}
+	spaces := map[id]reached{}
 	err := x.engine.Read(ctx, func(r *engine.Reader) error {
-		err := r.Query(selectAllSpaces, func(w *engine.Row) {
-			ws := sheaf.WorkspaceID(sheaf.FormatUUID(w.ID()))
-			spaces[ws] = append(spaces[ws], space{number: w.Int(), state: w.Int(), form: w.Int(), asked: w.Int(), cursor: w.Int(), mark: w.OptBlob()})
-		})
-		if err != nil {
+		toTend := map[int64]bool{}
+		if err := r.Query(selectToTend, func(w *engine.Row) { toTend[w.Int()] = true }); err != nil {
 			return err
 		}
-		return r.Query(selectToTend, func(w *engine.Row) { toTend[w.Int()] = true })
+		return r.Query(selectAllSpaces, func(w *engine.Row) {
+			ws, number, state, formOf := w.ID(), w.Int(), w.Int(), w.Int()
+			_, second := spaces[ws]
+			spaces[ws] = reached{!second && state == serving && formOf == form && !toTend[number], w.Int(), w.Int(), w.ID()}
+		})
 	})
 	if err != nil {
-		return fmt.Errorf("look at the index of search: %w", err)
+		return err
 	}
-	return x.Store.Read(ctx, func(r *store.Reader) error {
+	return x.Store.ReadLong(ctx, func(r *store.Reader) error {
 		asked, err := r.ReindexAsked()
 		if err != nil {
 			return err
 		}
 		x.figures.asked.Store(asked)
 		return r.EachLogEnd(func(ws sheaf.WorkspaceID, last int64, event *sheaf.EventID) {
-			if len(spaces[ws]) != 1 {
-				return
-			}
-			s := &spaces[ws][0]
-			isWhole := s.state == serving && s.form == form && s.asked >= asked && !toTend[s.number]
+			s := spaces[idOf(string(ws))]
 			// Where the newest event is not kept, none is: see follows.
-			if isWhole && s.cursor == last && (event == nil || bytes.Equal(s.mark, bytesOf(*event))) {
+			goesOn := event == nil || s.mark == idOf(string(*event)[len(sheaf.EventPrefix):])
+			if s.whole && s.asked >= asked && s.cursor == last && goesOn {
 				x.known[ws] = last
 			}
 		})

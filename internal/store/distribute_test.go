@@ -98,6 +98,7 @@ var spanning = map[string][]string{
 		"WHERE l.active = 1) AS q JOIN", // lanes in which something waits
 		"WITH RECURSIVE lane_list",      // lanes in which something is due
 		"SELECT id, last_event FROM workspaces",
+		"SELECT w.id, w.last_event, e.id FROM workspaces w",
 	},
 	"operator": {
 		"FROM workspaces ORDER BY",

@@ -25,9 +25,9 @@ const mostAtOnce = 0x1ffff
 // Whatever else this connection does with the log (read it, sync it, ask for its
 // size, cut it off) writes out first.
 //
-// What was written out in the midst of a transaction goes on to the disk at once,
-// beside the summing up of the frames that follow: the sync that ends it would
-// otherwise begin with all of it, and the writer would wait.
+// What has filled the memory goes on from the file to the disk at once, beside the
+// summing up of the frames that follow: the sync at the end of a long transaction
+// would otherwise begin with all of it, and the writer would wait.
 type gathered struct {
 	memory uintptr // SQLite's, room for whole frames; 0 until something is written
 	room   int64
