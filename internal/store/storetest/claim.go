@@ -315,6 +315,7 @@ func nothingStranded(n *nodes) {
 	n.must(g.Wait())
 	_, err := n.setActive(s.ID, false)
 	n.must(err)
+	n.appendMany(sheaf.ShareCreated, 1) // or all may have been sent while it was active
 	n.expire(time.Hour)
 	// What was asked for by hand is still sent.
 	for {
