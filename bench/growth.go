@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -51,17 +50,6 @@ func (b *bench) grown(name string, fill func(store.Options) ([]owner, error), mo
 		}
 		return os.RemoveAll(data)
 	}, nil
-}
-
-// index has the index of search built of a folder that no server has.
-func (b *bench) index(o store.Options) error {
-	cmd := exec.Command(b.program, "reindex", "--data", o.Folder)
-	cmd.SysProcAttr = withParent
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("reindex: %w: %s", err, out)
-	}
-	return nil
 }
 
 // again stops the server and starts it on the same data: its caches are empty.

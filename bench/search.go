@@ -248,6 +248,17 @@ func (b *bench) searchLag(c *contender) error {
 	return nil
 }
 
+// index has the index of search built of a folder that no server has.
+func (b *bench) index(o store.Options) error {
+	cmd := exec.Command(b.program, "reindex", "--data", o.Folder)
+	cmd.SysProcAttr = withParent
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("reindex: %w: %s", err, out)
+	}
+	return nil
+}
+
 // indexed waits until the index of the owner's workspace is built, and has followed its log.
 func (c *contender) indexed(o owner) error {
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
