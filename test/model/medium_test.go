@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"image"
 	"image/png"
 	"slices"
@@ -87,9 +88,10 @@ func (m *model) newMedium(id, filename string, document any, content string) *th
 	return t
 }
 
-// sameFile is what a repetition of an upload has in common with the first: not how it was sent.
+// sameFile is what a repetition of an upload has in common with the first: not how it was sent, nor how it said that
+// the file is of no document.
 func sameFile(c *call) string {
-	return sumOf(c.request.text) + " " + strings.ToLower(c.query["document_id"]) + " " + c.query["filename"]
+	return fmt.Sprint(sumOf(c.request.text), documentOf(c.query["document_id"]), c.query["filename"])
 }
 
 // documentOf is the document that a file is to belong to; null: none.
