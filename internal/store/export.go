@@ -18,11 +18,10 @@ func (r *Reader) EachFolder(ws sheaf.WorkspaceID, each func(sheaf.Folder) error)
 	return r.each(exportFolders, func(w *row) error { return each(ScanFolder(w)) }, ws)
 }
 
-const exportProjects = `
-SELECT ` + ProjectColumns + `
+var exportProjects = union(`
+SELECT `+ProjectColumns+`
 FROM projects
-WHERE ws = $1
-ORDER BY number`
+WHERE ws = $1`, projectParts(sheaf.ByCreated), " ORDER BY number")
 
 // EachProject calls each for the workspace's projects in the order of their creation.
 func (r *Reader) EachProject(ws sheaf.WorkspaceID, each func(sheaf.Project) error) error {

@@ -54,6 +54,13 @@ func lists() (out []asked) {
 			projects("", "", false, sheaf.ProjectFilter{})
 			projects(" in a folder", "folder_id", s != sheaf.ByOrder, sheaf.ProjectFilter{Folder: in})
 			projects(" at the root", "folder_id", s != sheaf.ByOrder, sheaf.ProjectFilter{Folder: root})
+			if projectParts(s) != nil {
+				f := sheaf.ProjectFilter{Sort: s, Paging: sheaf.Paging{Limit: 50, Offset: farSkip + 1, Desc: desc}}
+				add(fmt.Sprintf("projects by %s far behind, desc %t", s, desc), "", false, func(r *Reader) error {
+					_, err := r.Projects(theWorkspace, f)
+					return err
+				})
+			}
 			projects(" of a reference", "external_id", true, sheaf.ProjectFilter{ExternalID: "x"})
 			projects(" changed since", "updated_at", s != sheaf.ByUpdated, sheaf.ProjectFilter{UpdatedSince: &since})
 			folders := func(name, by string, sorts bool, f sheaf.FolderFilter) {
@@ -217,13 +224,13 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 		switch {
 		case has("Seq Scan") || !has("Index Cond"):
 			return "it reads a table"
-		case l.sorts || strings.Contains(p.SQL, "IS NULL"):
+		case l.sorts || strings.Contains(p.SQL, "_id IS NULL ORDER") && !has("projects_at_root"):
 			return "" // its planner decides by what it has counted; and it reads no NULLs in the order of an index
-		case has("Sort"):
+		case has("Sort  ("): // Merge Append has a key of its own
 			return "it sorts"
 		case !strings.Contains(p.SQL, "LIMIT"):
 			return "" // a count of the few rows here costs the same by any index
-		case l.by != "" && !slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "Index Cond") && strings.Contains(s, l.by) }):
+		case l.by != "" && !has("projects_at_root") && !slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "Index Cond") && strings.Contains(s, l.by) }):
 			return "it reads more than " + l.by + " leaves"
 		}
 		return ""
@@ -233,8 +240,11 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 		return "it reads a table"
 	case has("TEMP B-TREE") && !l.sorts:
 		return "it sorts"
+	case strings.Contains(p.SQL, "UNION ALL") && !strings.Contains(p.SQL, "revision") && strings.Count(p.Plan, "SEARCH") != strings.Count(p.Plan, "COVERING"):
+		return "it reads rows to skip them"
 	case l.by != "" && !slices.ContainsFunc(steps, func(s string) bool {
-		return strings.Contains(s, l.by+"=?") || strings.Contains(s, l.by+">?")
+		return strings.Contains(s, l.by+"=?") || strings.Contains(s, l.by+">?") ||
+			l.by == "folder_id" && strings.Contains(s, "projects_at_root") // which has no others
 	}):
 		return "it reads more than " + l.by + " leaves"
 	}
@@ -247,7 +257,7 @@ func fillLists(t *testing.T, s *Store) {
 	id := 0
 	newID := func() string { id++; return fmt.Sprintf("0198c0de-0000-7000-8000-1%011d", id) }
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2, Documents: 2, Subscriptions: 1, Brandings: 2}
+		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2 + 3*farSkip, Documents: 2, Subscriptions: 1, Brandings: 2}
 		looks := sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")
 		f, p := sheaf.FolderID("0198c0de-0000-7000-8000-00000000000f"), sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a")
 		x, gone, at := "x", "gone", time.UnixMilli(10)
@@ -271,6 +281,13 @@ func fillLists(t *testing.T, s *Store) {
 			if err != nil {
 				return err
 			}
+		}
+		var many []*sheaf.Project
+		for i := range 3 * farSkip {
+			many = append(many, &sheaf.Project{ID: sheaf.ProjectID(newID()), Number: int64(100 + i)})
+		}
+		if err := tx.InsertProjects(theWorkspace, many); err != nil {
+			return err
 		}
 		of := sheaf.DocumentID("0198c0de-0000-7000-8000-00000000002d")
 		m := sheaf.Medium{ID: "0198c0de-0000-7000-8000-00000000003e", ContentType: "image/png", SHA256: sheaf.EmptySHA256, DocumentID: &of, Number: 7}

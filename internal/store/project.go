@@ -55,10 +55,15 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all projects in the order that is asked for
 	case f.ExternalID != "":
 		l.table += r.dialect().By("projects_by_external_id")
+	case f.Folder.Null && sorted:
+		l.table += r.dialect().By("projects_at_root")
 	case f.Folder.Set && sorted:
 		l.table += r.dialect().By("projects_in_folder")
-	case f.UpdatedSince != nil && !f.Folder.Set:
+	case f.Folder.Set:
+	case f.UpdatedSince != nil:
 		l.table += r.dialect().By("projects_by_update")
+	default:
+		l.parts = projectParts(f.Sort)
 	}
 	if f.Query != "" {
 		q := Fold(f.Query)
@@ -117,6 +122,26 @@ func storedMetadata(m sheaf.Metadata) any {
 		return nil
 	}
 	return string(m)
+}
+
+// projectParts are the parts of all projects that have an index each in that order; none where all have one:
+//
+//	index                 which projects, and in which order
+//	projects_at_root      those of the root level: by sort_order, number
+//	projects_filed        the others, whatever their folder is: by sort_order, number
+//	projects_by_creation  those with a sort_order: by number
+//
+// A project at the root level without a sort_order, as most are, is in the first alone: by sort_order among its like,
+// and by creation as well, since there its sort_order is the same for all. An index more would cost each creation
+// a twentieth.
+func projectParts(s sheaf.ProjectSort) []string {
+	switch s {
+	case sheaf.ByName, sheaf.ByUpdated: // which have an index of all
+		return nil
+	case sheaf.ByCreated:
+		return []string{"folder_id IS NULL AND sort_order = 0", "folder_id IS NOT NULL AND sort_order = 0", "sort_order <> 0"}
+	}
+	return []string{"folder_id IS NULL", "folder_id IS NOT NULL"}
 }
 
 // projectOrder is the order of projects and of folders.

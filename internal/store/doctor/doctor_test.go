@@ -47,6 +47,7 @@ var plants = []plant{
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts and media", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
+	{check: "number twice", sql: []string{`UPDATE projects SET number = (SELECT MAX(number) FROM projects) WHERE ws = {n}`}},
 	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
 	{check: "newest", sql: []string{`UPDATE workspaces SET newest_at = 1 WHERE ws = {n}`}},

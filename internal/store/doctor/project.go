@@ -25,6 +25,16 @@ FROM (
   WHERE ws = $1) c
 WHERE says <> has`},
 
+	// No two have the same creation number, by which they are in order: no index has all of them to refuse it.
+	{name: "number twice", judge: tells("%s projects have the creation number %s"), sql: `
+SELECT n, number
+FROM (
+  SELECT COUNT(*) AS n, number
+  FROM projects
+  WHERE ws = $1
+  GROUP BY number) c
+WHERE n > 1`},
+
 	// What is searched is what is shown, folded.
 	{name: "project search", judge: folded("project"), sql: `
 SELECT id, name, name_folded, description, description_folded

@@ -95,9 +95,6 @@ func projectConstraints(f *fixture) {
 	insert := func(tx *store.Tx) error { return tx.InsertProject(f.ws.ID, again) }
 	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
 
-	again.ID, again.Number = sheaf.ProjectID(f.id()), p.Number
-	f.wantIs(f.store.Write(context.Background(), insert), store.ErrDuplicate)
-
 	again.ID, again.Number, again.FolderID = sheaf.ProjectID(f.id()), 1001, ptr(sheaf.FolderID(f.id()))
 	f.wantIs(f.store.Write(context.Background(), insert), store.ErrReference)
 
