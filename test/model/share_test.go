@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,9 +24,10 @@ func init() {
 		demand: (*model).mayPublish, act: (*model).createShare})
 }
 
+// isText tells a text: one with a NUL is none, and refused as it is read.
 func isText(v any) bool {
-	_, ok := v.(string)
-	return ok
+	s, ok := v.(string)
+	return ok && !strings.Contains(s, "\x00")
 }
 
 // mayPublish demands that whoever shares a project may read projects (D110, D121).
