@@ -336,6 +336,10 @@ func losesAsynchronously(t *testing.T) bool {
 	if err := d.KillMember(leads); err != nil {
 		t.Fatal(err)
 	}
+	// The machine is lost, not PostgreSQL alone: its kernel would go on to send what the sockets hold, and that may be all.
+	if err := d.CutOff(leads); err != nil {
+		t.Fatal(err)
+	}
 	standbys(d.Reconnect)
 	if _, err := d.AwaitLeader(leads); err != nil {
 		t.Fatal(err)

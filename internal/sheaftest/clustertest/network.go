@@ -67,11 +67,12 @@ func (c *Cluster) inNamespaces() error {
 	return nil
 }
 
-// removeNetwork takes the network away, with whose namespaces the cables go.
+// removeNetwork takes the network away. A cable would go with its namespace, but that stays for as long as a socket in it has
+// something to send, which behind a cable that is pulled takes minutes.
 func (c *Cluster) removeNetwork() (err error) {
 	for _, m := range c.machines() {
 		if m.network != "" {
-			err = errors.Join(err, ip("netns del "+m.name))
+			err = errors.Join(err, ip("link del "+cable(m)), ip("netns del "+m.name))
 		}
 	}
 	return errors.Join(err, ip("link del sheaf0"))
