@@ -69,15 +69,15 @@ func dispatch(args []string) error {
 }
 
 func runCommand(args []string) error {
-	b := &bench{rounds: 3}
+	b := &bench{}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.BoolVar(&b.quick, "quick", false, "64 clients and short samples only")
 	only := f.String("only", "", "the parts to measure, such as get,list; empty: all")
 	f.BoolVar(&b.postgres, "postgres", false, "measure Sheaf on PostgreSQL beside it, also when quick")
 	f.BoolVar(&b.peer, "peer", true, "measure the peer")
 	conns := f.String("conns", "", "numbers of clients, such as 1,16,64")
-	f.DurationVar(&b.time, "time", 0, "the length of one sample")
-	f.IntVar(&b.rounds, "rounds", 3, "alternations")
+	f.DurationVar(&b.time, "time", time.Second, "the length of one sample")
+	f.IntVar(&b.rounds, "rounds", 0, "alternations; 0: 5, and 3 when quick")
 	f.BoolVar(&b.measures, "measure", false, "with -only plan: measure anew what sheaf plan calculates with")
 	keep := f.Bool("keep", false, "write results/latest.json and latest.svg")
 	if err := f.Parse(args); err != nil {
@@ -119,10 +119,10 @@ func (b *bench) choose(only, conns string) error {
 			return fmt.Errorf("-conns: %w", err)
 		}
 	}
-	if b.time == 0 {
-		b.time = 1500 * time.Millisecond
+	if b.rounds == 0 {
+		b.rounds = 5
 		if b.quick {
-			b.time = time.Second
+			b.rounds = 3
 		}
 	}
 	b.postgres = b.postgres || !b.quick

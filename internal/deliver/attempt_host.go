@@ -18,10 +18,10 @@ import (
 const (
 	// enoughConns is how many connections to a host are made without waiting.
 	enoughConns = 64
-	// hostRest is after how long a waiting attempt looks whether connections become free, and
-	// hostRests how many such times all that wait may take at the pace of the last one.
+	// hostRest is how often a host is looked at for which attempts wait, and hostRests how many such
+	// times they may take together at the pace of the last one.
 	hostRest  = 25 * time.Millisecond
-	hostRests = 8
+	hostRests = 20
 )
 
 // hosts are those that there are connections to.
@@ -42,25 +42,21 @@ type hostKey struct {
 
 type host struct {
 	key     hostKey
-	open    int       // connections that are open or being made
-	idle    []*conn   // of them, the one that was used last at the end
-	waiting []*waiter // attempts that wait for one of them, the first one first
-	served  int64     // attempts that were given one which was open
-}
-
-// waiter is an attempt that waits for a connection to become free.
-type waiter struct {
-	free chan *conn // has room for one, so that nobody waits who hands one over
-	had  int64      // how many the host had served when it last looked
+	open    int          // connections that are open or being made
+	idle    []*conn      // of them, the one that was used last at the end
+	waiting []chan *conn // attempts that wait for one of them, the first one first; nil says to make one
+	served  int64        // attempts that were given one which was open
+	had     int64        // how many that were at the last look
+	looked  bool         // whether it is looked at, since attempts wait
 }
 
 func newHosts(perHost, all int) *hosts {
 	return &hosts{perHost: perHost, all: all, byKey: map[hostKey]*host{}}
 }
 
-// ask returns an idle connection to a host, or neither it nor a waiter when one may be made, which
-// is then counted until release or leave. With a waiter, await is to be called.
-func (s *hosts) ask(key hostKey) (*host, *conn, *waiter) {
+// ask returns an idle connection to a host, or what is to be awaited for one, or neither when one may
+// be made, which is then counted until release or leave.
+func (s *hosts) ask(key hostKey) (*host, *conn, chan *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.byKey[key]
@@ -78,9 +74,13 @@ func (s *hosts) ask(key hostKey) (*host, *conn, *waiter) {
 		h.open++
 		return h, nil, nil
 	}
-	w := &waiter{free: make(chan *conn, 1), had: h.served}
-	h.waiting = append(h.waiting, w)
-	return h, nil, w
+	free := make(chan *conn, 1) // with room, so that nobody waits who hands one over
+	h.waiting = append(h.waiting, free)
+	if !h.looked {
+		h.looked, h.had = true, h.served
+		time.AfterFunc(hostRest, func() { s.look(h) })
+	}
+	return h, nil, free
 }
 
 // wake takes an idle connection, which is number i of its host's, from those that are idle.
@@ -90,57 +90,55 @@ func (s *hosts) wake(c *conn, i int) {
 }
 
 // await returns a connection that has become free, or nil when one may be made.
-func (s *hosts) await(ctx context.Context, h *host, w *waiter) (*conn, error) {
-	for {
-		select {
-		case c := <-w.free:
-			return c, nil
-		case <-ctx.Done():
-			if c := s.giveUp(h, w); c != nil {
-				s.release(c, true)
-			}
-			return nil, ctx.Err()
-		case <-time.After(hostRest):
-		}
-		if c, over := s.askAgain(h, w); over {
-			return c, nil
-		}
+func (s *hosts) await(ctx context.Context, h *host, free chan *conn) (*conn, error) {
+	select {
+	case c := <-free:
+		return c, nil
+	case <-ctx.Done():
+		s.giveUp(h, free)
+		return nil, ctx.Err()
 	}
 }
 
-// askAgain is for an attempt that has waited. It is over when it has a connection, or may make one.
-func (s *hosts) askAgain(h *host, w *waiter) (c *conn, over bool) {
+// look lets those of the attempts that wait make connections for whom too few become free.
+func (s *hosts) look(h *host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	served := h.served - w.had
-	w.had = h.served
-	if h.open >= enoughConns && served*hostRests >= int64(len(h.waiting)) {
-		return nil, false
+	pace := h.served - h.had
+	h.had = h.served
+	for int64(len(h.waiting)) > pace*hostRests {
+		h.open++
+		h.serve(nil)
 	}
-	if c := h.leaveQueue(w); c != nil {
-		return c, true
+	if h.looked = len(h.waiting) > 0; h.looked {
+		time.AfterFunc(hostRest, func() { s.look(h) })
 	}
-	h.open++
-	return nil, true
 }
 
-// giveUp is for an attempt that waits no longer. It returns the connection that it was given in the
-// same moment.
-func (s *hosts) giveUp(h *host, w *waiter) *conn {
+// serve hands the connection, or nil to make one, to the attempt that has waited for longest.
+func (h *host) serve(c *conn) {
+	h.waiting[0] <- c
+	h.waiting[0] = nil
+	h.waiting = h.waiting[1:]
+}
+
+// giveUp is for an attempt that waits no longer. What it was given in the same moment goes on to others.
+func (s *hosts) giveUp(h *host, free chan *conn) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := h.leaveQueue(w)
-	s.forgetUnused(h)
-	return c
-}
-
-// leaveQueue takes the attempt from those that wait, and returns what it was given meanwhile.
-func (h *host) leaveQueue(w *waiter) *conn {
-	if i := slices.Index(h.waiting, w); i >= 0 {
+	i := slices.Index(h.waiting, free)
+	if i >= 0 {
 		h.waiting = slices.Delete(h.waiting, i, i+1)
-		return nil
+		s.forgetUnused(h)
 	}
-	return <-w.free
+	s.mu.Unlock()
+	if i >= 0 {
+		return
+	}
+	if c := <-free; c != nil {
+		s.release(c, true)
+	} else {
+		s.leave(h)
+	}
 }
 
 // release is for a connection that an attempt has done with. Unless it is to be kept, for whoever
@@ -159,8 +157,7 @@ func (s *hosts) kept(c *conn) bool {
 	h := c.host
 	c.reused = true
 	if len(h.waiting) > 0 {
-		h.waiting[0].free <- c
-		h.waiting = slices.Delete(h.waiting, 0, 1)
+		h.serve(c)
 		h.served++
 		return true
 	}
@@ -222,6 +219,10 @@ func (s *hosts) leave(h *host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.open--
+	if len(h.waiting) > 0 && h.open < enoughConns {
+		h.open++
+		h.serve(nil)
+	}
 	s.forgetUnused(h)
 }
 

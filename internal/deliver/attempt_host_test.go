@@ -64,7 +64,7 @@ func (c *slowConn) Write(p []byte) (int, error) {
 // A burst of deliveries to a quick host shares the connections that are enough: each beyond them would be a handshake.
 func TestHost_ABurstSharesConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results, conns, _ := burst(t, 1600, 2*time.Millisecond)
+		results, conns, _ := burst(t, 4000, 5*time.Millisecond)
 		for _, r := range results {
 			if r.Class != "" {
 				t.Fatal(r.Error)
@@ -96,6 +96,23 @@ func TestHost_NobodyWaitsForSlowOnes(t *testing.T) {
 		for _, r := range results {
 			if r.Class != "" || r.Duration > time.Second+2*hostRest {
 				t.Fatalf("after %v: %s", r.Duration, r.Error)
+			}
+		}
+	})
+}
+
+// Of those that wait for a host that is not quick enough for all of them, as many as it is too slow for have connections
+// of their own.
+func TestHost_AsManyWaitAsAreServedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		results, conns, last := burst(t, 4000, 10*time.Millisecond)
+		served := 2 * enoughConns // by the end of the first rest
+		if want := 4000 - served - served*hostRests; conns != want || last != hostRest {
+			t.Errorf("%d connections, the last after %v; want %d after %v", conns, last, want, hostRest)
+		}
+		for _, r := range results {
+			if r.Class != "" {
+				t.Fatal(r.Error)
 			}
 		}
 	})
