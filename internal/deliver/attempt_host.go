@@ -17,7 +17,7 @@ import (
 
 const (
 	// enoughConns is how many connections to a host are made without waiting.
-	enoughConns = 64
+	enoughConns = 128
 	// hostRest is how often a host is looked at for which attempts wait, and hostRests how many such
 	// times they may take together at the pace of the last one.
 	hostRest  = 25 * time.Millisecond
