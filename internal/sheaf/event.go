@@ -135,10 +135,7 @@ func (e *Envelope) Event() Event {
 type Updated struct{ Before, After Record }
 
 // Fields appends the record and what it was.
-func (u *Updated) Fields(o *Object) {
-	u.After.Fields(o)
-	o.Raw("previous", AppendPrevious(make([]byte, 0, usualSize), u.Before, u.After))
-}
+func (u *Updated) Fields(o *Object) { o.updated(u.Before, u.After) }
 
 // EventFilter narrows the log; the zero value narrows nothing.
 type EventFilter struct {

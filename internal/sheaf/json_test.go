@@ -132,6 +132,13 @@ func TestAppendTime_IsUTCWithMilliseconds(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+	// Whatever the day, it is what the format says.
+	elsewhere := time.FixedZone("", -3*60*60)
+	for at := time.Date(-1, 12, 30, 21, 0, 0, 1_000_000, elsewhere); at.Year() < 10_002; at = at.Add(1_234_567*time.Second + 89*time.Millisecond) {
+		if got, want := string(AppendTime([]byte("x"), at)), `x"`+at.UTC().Format(TimeFormat)+`"`; got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
 }
 
 func TestAppendPrevious_HasTheChangedFieldsAlone(t *testing.T) {
