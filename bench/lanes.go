@@ -48,7 +48,7 @@ func (b *bench) besideBacklog(name, dead string, waiting int, promise float64) e
 		sides = append(sides, side{c, hooks, fmt.Sprint(n)})
 	}
 	r := b.begin(row{Work: "deliver, beside a backlog " + name, Group: "growth", Conns: 64, Unit: "/s"})
-	for round := range b.rounds + 1 {
+	for round := range 2*b.rounds + 1 {
 		for _, s := range sides {
 			m, err := b.deliver(s.server, s.hooks, s.server.owners[:1], 10_000)
 			if err != nil {
