@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -190,12 +191,14 @@ func (o *Object) updated(before, after Record) {
 // changed; derived fields are left out.
 func AppendPrevious(b []byte, before, after Record) []byte {
 	is := tracked(after)
+	defer is.free()
 	return appendPrevious(b, before, is.buf, is.spans)
 }
 
 // appendPrevious is AppendPrevious where after lies encoded in a buffer.
 func appendPrevious(b []byte, before Record, after []byte, is []span) []byte {
 	was := tracked(before)
+	defer was.free()
 	o := Object{buf: append(b, '{')}
 	for i, w := range was.spans {
 		n := is[i]
@@ -223,11 +226,24 @@ func OwnFields(r Record) map[string][]byte {
 	return fields
 }
 
-// tracked returns the record's members with their spans.
-func tracked(r Record) Object {
-	o := Object{buf: make([]byte, 0, usualSize), spans: make([]span, 0, usualFields), track: true}
-	r.Fields(&o)
+// tracked returns the record's members with their spans. Whoever keeps nothing of them frees it.
+func tracked(r Record) *Object {
+	o := spare.Get().(*Object)
+	r.Fields(o)
 	return o
+}
+
+// spare are what tracked begins with: an update compares states three times.
+var spare = sync.Pool{New: func() any {
+	return &Object{buf: make([]byte, 0, usualSize), spans: make([]span, 0, usualFields), track: true}
+}}
+
+// free lets others use the room of what tracked returned, unless it has become large.
+func (o *Object) free() {
+	if cap(o.buf) <= 16*usualSize {
+		o.buf, o.spans, o.count = o.buf[:0], o.spans[:0], 0
+		spare.Put(o)
+	}
 }
 
 // TimeFormat is how every timestamp is written: UTC with milliseconds.
