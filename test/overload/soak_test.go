@@ -100,7 +100,8 @@ func startSoaked(t *testing.T) *soaked {
 			t.Fatalf("subscribe: %d, %v", status, err)
 		}
 	}
-	return &soaked{url: s.URL, metrics: s.Metrics, key: key,
+	// What is kept for the next request is full long before the middle of a proof, also where others have the processors.
+	return &soaked{url: s.URL, metrics: s.Metrics, key: key, least: proof.Rounds(0, 1500, 1500),
 		work: []func(*soaked, *http.Client){(*soaked).life, (*soaked).read, (*soaked).mistake, (*soaked).stream, (*soaked).half}}
 }
 
