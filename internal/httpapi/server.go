@@ -190,6 +190,9 @@ func (p Probes) TurnAway(x *front.Exchange, why *front.Refusal) { p.server.TurnA
 // Panicked answers as the API does.
 func (p Probes) Panicked(x *front.Exchange) { p.server.Panicked(x) }
 
+// readyWithin bounds the look at the store. That there is none is promised to be said within 2 seconds.
+const readyWithin = 1800 * time.Millisecond
+
 // ready returns Unavailable while the server stops, or cannot reach its store.
 func (x *exchange) ready() error {
 	select {
@@ -197,7 +200,7 @@ func (x *exchange) ready() error {
 		return sheaf.UnavailableError(errDraining)
 	default:
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
 	if err := x.server.App.Ready(ctx); err != nil {
 		return sheaf.UnavailableError(err)
