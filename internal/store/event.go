@@ -226,13 +226,6 @@ func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
 	return all(r, oldLogs, readID[sheaf.WorkspaceID], before)
 }
 
-const oldestEvents = `
-SELECT number, at
-FROM events
-WHERE ws = $1
-ORDER BY number
-LIMIT $2`
-
 const deleteOldest = `
 DELETE FROM events
 WHERE ws = $1 AND number <= $2`
