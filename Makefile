@@ -39,14 +39,14 @@ cluster-faults:
 texts:
 	CGO_ENABLED=0 SHEAF_PROOF=proof go test -count=1 -run TestPage_NoTextCostsMoreThanItsBudget -v ./internal/render
 
-# Every harness in its long form, one table: under an hour on 2 cores. proof-long has no limit.
+# Every harness in its long form, one table: about an hour on 2 cores. proof-long has no limit.
 proof:
 	go run ./scripts/proof
 
 proof-long:
 	go run ./scripts/proof -long
 
-# Sheaf beside the bare limit and a peer, in one run with nothing else on the machine: under 15 minutes, and under 3.
+# Sheaf beside the bare limit and a peer, in one run with nothing else on the machine: about 20 minutes, and under 3.
 bench:
 	cd bench && go run . -keep
 
