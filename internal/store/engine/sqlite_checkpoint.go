@@ -10,12 +10,12 @@ import (
 
 const (
 	// checkpointEvery is how many pages of the log are brought into the file at once, beside the
-	// writer.
-	checkpointEvery = 2000
+	// writer. Of a page that was written several times only the last is brought over.
+	checkpointEvery = 8000
 	// checkpointLast is from how many pages on the writer itself brings over what is left after
 	// each commit. Then it begins the log anew, which nobody else can make it do: the log stays
 	// about as long as that.
-	checkpointLast = 4 * checkpointEvery
+	checkpointLast = 2 * checkpointEvery
 	// checkpointLook is after how many writes it looks at the log: each is a dozen pages and more.
 	checkpointLook = 64
 	// checkpointRest is the pause after one that failed.

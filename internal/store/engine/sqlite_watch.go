@@ -16,9 +16,9 @@ const (
 	watchTick = time.Second
 	// readLimit is how many ticks a read may last. What is meant to last longer uses Snapshots.
 	readLimit = 30
-	// logBound is from how many bytes on the log is told of: four times what the writer lets it
-	// have beside readers that end.
-	logBound = 4 * checkpointLast * 4096
+	// logBound is from how many bytes on the log is told of: twice what the writer lets it have
+	// beside readers that end.
+	logBound = 2 * checkpointLast * 4096
 )
 
 // errLongRead is what a client is told whose read was ended.
