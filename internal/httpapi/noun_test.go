@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/store"
 )
 
 // What the tests of the nouns share.
@@ -80,6 +82,28 @@ func answers(n int, send func(i int) *apitest.Response) []*apitest.Response {
 	out := make([]*apitest.Response, n)
 	together(n, func(i int) { out[i] = send(i) })
 	return out
+}
+
+// holdForAMoment keeps the workspace, as a write does that takes its time, while others come: whoever
+// asks before its own turn learns what there was before all of them. freed waits for the end of it.
+func holdForAMoment(t *testing.T, a *apitest.API, ws *apitest.Workspace) (freed func()) {
+	held := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(held) })
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		defer begun()
+		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
+			_, err := tx.LockWorkspace(ws.ID)
+			begun()
+			time.Sleep(100 * time.Millisecond)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	return writer.Wait
 }
 
 // statuses counts the answers by status.

@@ -131,10 +131,13 @@ func TestExternalID_TakenNamesItsHolder(t *testing.T) {
 func TestPut_TogetherMakesOne(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
-		c := a.Workspace(sheaf.Business).Client("")
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
 		for _, noun := range referred {
 			es := emitted(t, c, func() {
+				freed := holdForAMoment(t, a, ws)
 				got := statuses(answers(64, func(int) *apitest.Response { return putBy(c, noun.list, "one", noun.body) }))
+				freed()
 				if got[201] != 1 || got[200] != 63 {
 					t.Errorf("%s: %v", noun.list, got)
 				}
