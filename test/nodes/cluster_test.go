@@ -171,21 +171,30 @@ func etcdLost(d *deployment) error {
 	return errors.Join(err, d.StartEtcd(0), d.StartEtcd(1))
 }
 
-// refuses asks for what cannot be had, and fails unless it is told so within 2 seconds.
+// refuses asks for what cannot be had, and fails unless it is told so within 2 seconds, five times one after the other. Patroni
+// says that nobody leads before PostgreSQL has stopped, and starts it again as one that can be read: until the balancer has
+// noticed, a node that reads there is ready.
 func (d *deployment) refuses() error {
 	for i := range 3 {
 		n := &node{t: d.t, url: d.NodeURL(i), client: d.client}
-		// Patroni says that nobody leads before PostgreSQL has stopped, which can be read until then.
+		var fault error
 		within(d.t, patience, "a node notices", func() bool {
-			a, err := n.do("GET", "/readyz", nil)
-			return err == nil && a.status == 503
-		})
-		for range 5 {
-			begun := time.Now()
-			a, err := n.do("GET", "/readyz", nil)
-			if took := time.Since(begun); err != nil || a.status != 503 || a.header.Get("Retry-After") == "" || took > 2*time.Second {
-				return fmt.Errorf("without a leader node %d answered %d, %v after %v", i, a.status, err, took)
+			for range 5 {
+				begun := time.Now()
+				a, err := n.do("GET", "/readyz", nil)
+				took := time.Since(begun)
+				if err == nil && a.status == 200 {
+					return false
+				}
+				if err != nil || a.status != 503 || a.header.Get("Retry-After") == "" || took > 2*time.Second {
+					fault = fmt.Errorf("without a leader node %d answered %d, %v after %v", i, a.status, err, took)
+					return true
+				}
 			}
+			return true
+		})
+		if fault != nil {
+			return fault
 		}
 	}
 	return nil
