@@ -95,6 +95,7 @@ func holdForAMoment(t *testing.T, a *apitest.API, ws *apitest.Workspace) (freed 
 		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
 			_, err := tx.LockWorkspace(ws.ID)
 			begun()
+			// Nobody can see who has asked too early: they are given the time for it, and a right program does not need it.
 			time.Sleep(100 * time.Millisecond)
 			return err
 		})
