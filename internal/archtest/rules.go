@@ -36,10 +36,10 @@ var rules = []rule{
 	{part: "internal/mail", why: edge, may: []string{"internal/store", "internal/sheaf"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
-	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/obs", "internal/forwarded"}},
+	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/fair", "internal/obs", "internal/forwarded"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
-		may: []string{"internal/search", "internal/store", "internal/media", "internal/sheaf", "internal/guard", "internal/seal", "internal/failpoint"}},
+		may: []string{"internal/search", "internal/store", "internal/media", "internal/sheaf", "internal/fair", "internal/guard", "internal/seal", "internal/failpoint"}},
 	{part: "internal/search", why: "it finds what the store keeps, and knows no rule: who may see a hit, app says",
 		may: []string{"internal/store", "internal/store/engine", "internal/sheaf"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
@@ -55,6 +55,7 @@ var rules = []rule{
 
 	{part: "internal/config", why: leaf},
 	{part: "internal/failpoint", why: leaf},
+	{part: "internal/fair", why: leaf, stdOnly: true},
 	{part: "internal/forwarded", why: leaf},
 	{part: "internal/guard", why: leaf},
 	{part: "internal/icon", why: leaf},
@@ -62,7 +63,7 @@ var rules = []rule{
 	{part: "internal/obs", why: leaf},
 	{part: "internal/ratewindow", why: leaf},
 	{part: "internal/redislimit", why: "it is the window of ratewindow over several nodes", may: []string{"internal/ratewindow"}},
-	{part: "internal/render", why: leaf},
+	{part: "internal/render", why: leaf, may: []string{"internal/fair"}},
 	{part: "internal/seal", why: leaf},
 	{part: "internal/strict", why: "it knows shapes, and of the vocabulary only how a field is left out", may: []string{"internal/sheaf"}},
 
