@@ -10,6 +10,11 @@ import (
 // Documents returns a page of the caller's documents: those that are deleted, or those that are not.
 func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
+		if f.MustExist {
+			if err := placeExists(r, c.Workspace, f.Project.Pointer(), nil); err != nil {
+				return sheaf.Page[sheaf.Document]{}, err
+			}
+		}
 		return r.Documents(c.Workspace, f)
 	})
 }

@@ -13,8 +13,28 @@ import (
 // Projects returns a page of the caller's projects.
 func (a *App) Projects(ctx context.Context, c Caller, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (sheaf.Page[sheaf.Project], error) {
+		if f.MustExist {
+			if err := placeExists(r, c.Workspace, nil, f.Folder.Pointer()); err != nil {
+				return sheaf.Page[sheaf.Project]{}, err
+			}
+		}
 		return r.Projects(c.Workspace, f)
 	})
+}
+
+// placeExists returns NotFound unless the project and the folder are there. nil asks for none.
+func placeExists(r *store.Reader, ws sheaf.WorkspaceID, project *sheaf.ProjectID, folder *sheaf.FolderID) error {
+	if project != nil {
+		if _, err := r.Project(ws, *project); err != nil {
+			return err
+		}
+	}
+	if folder != nil {
+		if _, err := r.Folder(ws, *folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Project returns one project with its newest documents, or NotFound.

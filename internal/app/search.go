@@ -19,7 +19,14 @@ func (a *App) Search(ctx context.Context, c Caller, q sheaf.SearchQuery) (page s
 		return page, err
 	}
 	err = a.index.View(ctx, c.Workspace, q, func(ctx context.Context, v *search.View) (err error) {
-		page, err = read(ctx, a, c, needs, func(r *store.Reader) (sheaf.Page[sheaf.Hit], error) { return v.Find(r, may) })
+		page, err = read(ctx, a, c, needs, func(r *store.Reader) (sheaf.Page[sheaf.Hit], error) {
+			if q.MustExist {
+				if err := placeExists(r, c.Workspace, q.Project, q.Folder); err != nil {
+					return sheaf.Page[sheaf.Hit]{}, err
+				}
+			}
+			return v.Find(r, may)
+		})
 		return err
 	})
 	return page, err

@@ -13,22 +13,51 @@ import (
 // The codes of JSON-RPC that are used here. What a program needs to know stands in the data beside
 // them: the code that the API has for it.
 const (
+	parseError     int64 = -32700
 	invalidRequest int64 = -32600
+	methodNotFound int64 = -32601
+	invalidParams  int64 = -32602
 	internalError  int64 = -32603
 	serverError    int64 = -32000
 )
 
-// fail answers with an error of JSON-RPC, with the status that the API has for it.
+// fail answers with an error of JSON-RPC, with the status that the API has for it. What is wrong with
+// the method or its parameters has the status of the protocol.
 func (x *exchange) fail(m message, e *sheaf.Error) {
-	code := serverError
-	switch e.Kind {
-	case sheaf.Invalid, sheaf.MethodNotAllowed, sheaf.TooLarge:
-		code = invalidRequest
-	case sheaf.Internal:
-		code = internalError
+	code, status := codeOf(e.Kind, invalidRequest), e.Kind.Status()
+	if m.wrong != 0 {
+		code = m.wrong
+	}
+	if code == methodNotFound || code == invalidParams {
+		status = x.protocolStatus(code)
 	}
 	x.Refused = string(e.Code)
-	x.send(e.Kind.Status(), errorOf(m, code, e.Text, e.Code))
+	x.send(status, errorOf(m, code, e.Text, e.Code))
+}
+
+// codeOf returns the code of JSON-RPC for an error of that kind; invalid is the one for what the
+// client has to put right.
+func codeOf(k sheaf.Kind, invalid int64) int64 {
+	switch k {
+	case sheaf.Invalid, sheaf.MethodNotAllowed, sheaf.TooLarge:
+		return invalid
+	case sheaf.Internal:
+		return internalError
+	}
+	return serverError
+}
+
+// protocolStatus returns the status of an answer to a message whose method or parameters are wrong.
+// Before version 2026-07-28 it is 200: clients read no error of JSON-RPC in any other. From then on it
+// is what that version says, and what the SDK answers too.
+func (x *exchange) protocolStatus(code int64) int {
+	switch {
+	case x.Request.Header.Get("MCP-Protocol-Version") < "2026-07-28":
+		return http.StatusOK
+	case code == methodNotFound:
+		return http.StatusNotFound
+	}
+	return http.StatusBadRequest
 }
 
 // send writes an answer, and takes what was not needed of the request.
@@ -52,8 +81,13 @@ func errorOf(m message, code int64, text string, name sheaf.Code) []byte {
 	return reply(m, "error", sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Int("code", code)
 		o.Text("message", text)
-		o.Record("data", sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("code", string(name)) }))
+		o.Raw("data", errorData(name))
 	}))
+}
+
+// errorData returns what a program reads of an error of JSON-RPC.
+func errorData(name sheaf.Code) []byte {
+	return sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("code", string(name)) }))
 }
 
 // resultOf is the result of a tool that was not called.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,7 +13,7 @@ import (
 
 func listDocuments(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	f := sheaf.DocumentFilter{Project: readPlace[sheaf.ProjectID](in, "project_id"), Sort: sheaf.DocumentsByUpdated, Paging: readPaging(in)}
-	f.Desc, f.UpdatedSince = true, in.Time("updated_since").Pointer()
+	f.Desc, f.MustExist, f.UpdatedSince = true, true, in.Time("updated_since").Pointer()
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func toldDocument(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
 }
 
 func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id := readID[sheaf.DocumentID](in, "document_id").Value
+	id := readDocumentID(in).Value
 	from, lines := in.Int("from_line", 1, maxLine), in.Int("lines", 1, maxLines)
 	if err := in.Err(); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func createDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 }
 
 func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, match := readID[sheaf.DocumentID](in, "document_id").Value, readRevision(in)
+	id, match := readDocumentID(in).Value, readRevision(in)
 	change := sheaf.DocumentChange{Title: in.Text("title"), Description: in.Text("description")}
 	edits, err := readEdits(in)
 	if err != nil {
@@ -125,6 +126,11 @@ func readEdits(in *strict.Fields) (edits []sheaf.Edit, err error) {
 	list, end := in.Objects("edits"), in.Text("append")
 	for i, entry := range list.Value {
 		f := entry.Fields()
+		for _, name := range entry.Names() {
+			if !slices.Contains(editNames, name) {
+				f.Refuse(sheaf.Invalidf("%q is no part of an edit: it takes %s", sheaf.Clip(name), strings.Join(editNames, ", ")))
+			}
+		}
 		before, after := f.Text("old"), f.Text("new")
 		switch {
 		case f.Err() != nil:
@@ -143,7 +149,7 @@ func readEdits(in *strict.Fields) (edits []sheaf.Edit, err error) {
 }
 
 func rewriteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, match := readID[sheaf.DocumentID](in, "document_id").Value, readRevision(in)
+	id, match := readDocumentID(in).Value, readRevision(in)
 	change := sheaf.DocumentChange{Content: in.Text("content")}
 	if err := in.Err(); err != nil {
 		return nil, err
@@ -153,7 +159,7 @@ func rewriteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 }
 
 func moveDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, project := readID[sheaf.DocumentID](in, "document_id").Value, readPlace[sheaf.ProjectID](in, "project_id")
+	id, project := readDocumentID(in).Value, readPlace[sheaf.ProjectID](in, "project_id")
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -161,7 +167,7 @@ func moveDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 }
 
 func deleteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, match := readID[sheaf.DocumentID](in, "document_id").Value, readRevision(in)
+	id, match := readDocumentID(in).Value, readRevision(in)
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -172,7 +178,7 @@ func deleteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 }
 
 func restoreDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id := readID[sheaf.DocumentID](in, "document_id").Value
+	id := readDocumentID(in).Value
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -196,17 +202,21 @@ func (c *call) fasterDocument(err error, match sheaf.Match, id sheaf.DocumentID)
 	})
 }
 
-// faster says in an agent's words that somebody changed the record since it was read; any other
-// error stays as it is. now tells the present revision, where the caller may know it.
+// faster returns PRECONDITION_FAILED in an agent's words: the record was changed since it was read, or
+// it never had that revision. Any other error stays as it is. now returns the present revision, if the
+// caller may know it.
 func (c *call) faster(err error, match sheaf.Match, noun string, now func() (int64, error)) error {
 	if sheaf.KindOf(err) != sheaf.PreconditionFailed || len(match.Revisions) == 0 {
 		return err
 	}
-	is := ""
-	if r, err := now(); err == nil {
-		is = fmt.Sprintf(" It is at revision %d now.", r)
+	asked := match.Revisions[0]
+	text := fmt.Sprintf("this %s is not at revision %d, and nothing was done: read it, and repeat your change with its revision", noun, asked)
+	switch is, err := now(); {
+	case err != nil:
+	case asked > is:
+		text = fmt.Sprintf("this %s never had revision %d, and nothing was done. It is at revision %d: read it, and repeat your change with that", noun, asked, is)
+	default:
+		text = fmt.Sprintf("somebody else was faster: this %s was changed after you read revision %d, and nothing was done. It is at revision %d now. Read it again, look what is different, and repeat your change with its new revision", noun, asked, is)
 	}
-	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Field: "revision",
-		Text: fmt.Sprintf("somebody else was faster: this %s was changed after you read revision %d, and nothing was done.%s Read it again, look what is different, and repeat your change with its new revision",
-			noun, match.Revisions[0], is)}
+	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Field: "revision", Text: text}
 }

@@ -63,6 +63,10 @@ func (s *Server) Serve(shared *front.Exchange) {
 		return
 	}
 	x.note(m)
+	if m.unknown() {
+		x.send(http.StatusAccepted, nil) // a notification is never refused
+		return
+	}
 	x.answer(m, body, &call{exchange: x, ctx: x.Request.Context(), caller: caller, view: s.view(caller)})
 }
 
@@ -100,8 +104,8 @@ func (x *exchange) read() (message, []byte, error) {
 		return message{}, nil, sheaf.Invalidf("the message did not arrive whole: send it again")
 	}
 	m, err := readMessage(body)
-	if err == nil && m.method == listenMethod {
-		err = sheaf.Invalidf("%s is not offered: nothing is kept between two requests; ask list_changes what happened since", listenMethod)
+	if err == nil && m.unknown() && m.id != nil {
+		m.wrong, err = methodNotFound, m.notOffered()
 	}
 	return m, body, err
 }

@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,7 +17,10 @@ import (
 type message struct {
 	id     jsontext.Value // nil where no answer is asked for
 	method string
+	calls  bool   // it has a method; otherwise it is an answer, of which nothing is asked
 	tool   string // that is to be called; empty for everything else
+	// wrong is the code of JSON-RPC that a refusal of the message has; 0: that of the error's kind.
+	wrong int64
 }
 
 // The methods that are treated in a way of their own.
@@ -28,34 +34,99 @@ const (
 // which does not belong there.
 var loggedMethods = []string{"initialize", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "ping"}
 
+// sdkMethods are the other methods that the SDK answers, most of them by saying that there is nothing.
+var sdkMethods = []string{callMethod, "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+	"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed"}
+
 // readMessage reads a body that is one message of JSON-RPC. It is as strict as the API is with its
-// bodies, so that what the SDK reads has one meaning.
+// bodies, so that what the SDK reads has one meaning. Only a NUL may stand in the parameters: a tool
+// refuses it as it refuses any other wrong argument.
 func readMessage(body []byte) (m message, err error) {
-	if start := bytes.TrimLeft(body, " \t\r\n"); len(start) > 0 && start[0] == '[' {
+	if start := bytes.TrimLeft(body, " \t\r\n"); len(start) > 0 && start[0] == '[' && isJSON(body) {
 		return m, sheaf.Invalidf("several messages in one request are not taken: send them one after the other")
 	}
-	object, err := strict.ParseObject(body)
+	object, err := strict.ParseEnvelope(body)
 	if err != nil {
+		if !isJSON(body) {
+			m.wrong = parseError
+		}
 		return m, err
 	}
-	// Of these three JSON-RPC knows no other kind than a string, a number and null.
-	if id := object.Value("id"); id != nil && (id.Kind() == '"' || id.Kind() == '0') {
-		m.id = id
+	if object.Has("id") {
+		if m.id = exactID(object.Value("id")); m.id == nil {
+			return m, sheaf.Invalidf("`id` must be a string, or a whole number from -%d to %d without fraction and exponent: others cannot be answered exactly as they were sent", maxOffset, maxOffset).At("id")
+		}
 	}
 	fields := object.Fields()
-	m.method = fields.Text("method").Value
-	if m.method != callMethod {
+	version, method := fields.Text("jsonrpc"), fields.Text("method")
+	m.method, m.calls = method.Value, method.Given()
+	switch {
+	case fields.Err() != nil:
 		return m, fields.Err()
+	case version.Value != "2.0":
+		return m, sheaf.Invalidf("`jsonrpc` must be \"2.0\", not %q", sheaf.Clip(version.Value)).At("jsonrpc")
+	case !method.Given() && (method.Null || !object.Has("result") && !object.Has("error")):
+		return m, sheaf.Invalidf("`method` is missing: send the method that is called").At("method")
+	case m.method != callMethod || m.id == nil:
+		return m, nil
 	}
-	params := fields.Raw("params")
-	if err := fields.Err(); err != nil || !params.Given() {
-		return m, err
-	}
-	inner, err := strict.ParseObject(params.Value)
+	m.tool, err = readTool(fields)
 	if err != nil {
-		return m, err
+		m.wrong = invalidParams
+	}
+	return m, err
+}
+
+// readTool reads the name of the tool that is called.
+func readTool(message *strict.Fields) (string, error) {
+	params := message.Raw("params")
+	if !params.Given() {
+		return "", sheaf.Invalidf("`params` is missing: send the name of the tool, and its arguments").At("params")
+	}
+	if kind := params.Value.Kind(); kind != '{' {
+		return "", sheaf.Invalidf("`params` must be an object: send the name of the tool, and its arguments").At("params")
+	}
+	inner, err := strict.ParseEnvelope(params.Value)
+	if err != nil {
+		return "", err
 	}
 	call := inner.Fields()
-	m.tool = call.Text("name").Value
-	return m, call.Err()
+	name := call.Text("name")
+	if call.Err() == nil && !name.Given() {
+		return "", sheaf.Invalidf("`name` is missing: send the name of the tool").At("name")
+	}
+	return name.Value, call.Err()
+}
+
+// exactID returns an id that the SDK answers exactly as it was sent, and nil for any other. The SDK
+// reads a number as a float64, of which it answers the whole part.
+func exactID(id jsontext.Value) jsontext.Value {
+	switch id.Kind() {
+	case '"':
+		return id
+	case '0':
+		if n, err := strconv.ParseInt(string(id), 10, 64); err == nil && max(n, -n) <= maxOffset && strconv.FormatInt(n, 10) == string(id) {
+			return id
+		}
+	}
+	return nil
+}
+
+// isJSON reports whether the body is one JSON value, by its syntax alone.
+func isJSON(body []byte) bool {
+	return jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true))
+}
+
+// unknown reports whether the message names a method that is not offered.
+func (m message) unknown() bool {
+	return m.calls && !slices.Contains(loggedMethods, m.method) && !slices.Contains(sdkMethods, m.method)
+}
+
+// notOffered returns the refusal of a call of an unknown method.
+func (m message) notOffered() error {
+	text := fmt.Sprintf("there is no method %q: this service has tools and resources", sheaf.Clip(m.method))
+	if m.method == listenMethod {
+		text = listenMethod + " is not offered: nothing is kept between two requests; ask list_changes what happened since"
+	}
+	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: text}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func listProjects(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.ProjectFilter{Folder: readPlace[sheaf.FolderID](in, "folder_id"), Paging: readPaging(in)}
+	f := sheaf.ProjectFilter{Folder: readPlace[sheaf.FolderID](in, "folder_id"), Paging: readPaging(in), MustExist: true}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}

@@ -2,10 +2,10 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sheaf.dev/internal/sheaf"
@@ -37,11 +37,11 @@ func readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadRes
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: documentScheme + id, MIMEType: markdownType, Text: d.Content}}}, nil
 }
 
-// protocolError is an error where there is no language model to be told.
+// protocolError returns err as an error of JSON-RPC, for a method that no language model calls.
 func (c *call) protocolError(err error) error {
 	e := c.server.Refuse(c.Exchange, err)
 	c.Refused = string(e.Code)
-	return fmt.Errorf("%s", e.Text)
+	return &jsonrpc.Error{Code: codeOf(e.Kind, invalidParams), Message: e.Text, Data: errorData(e.Code)}
 }
 
 // listResources answers resources/list with a page of the documents, those changed last first. The

@@ -10,7 +10,7 @@ import (
 )
 
 func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	q := sheaf.SearchQuery{Text: in.Text("query").Value, Paging: readPaging(in),
+	q := sheaf.SearchQuery{Text: in.Text("query").Value, Paging: readPaging(in), MustExist: true,
 		Project: readID[sheaf.ProjectID](in, "project_id").Pointer(), Folder: readID[sheaf.FolderID](in, "folder_id").Pointer()}
 	kind := in.Text("type")
 	if err := in.Err(); err != nil {
@@ -23,14 +23,46 @@ func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		}
 		q.Types = types
 	}
-	if _, err := q.Words(); err != nil {
+	words, err := q.Words()
+	if err != nil {
 		return nil, sheaf.Invalidf("query%s", strings.TrimPrefix(err.Error(), "q")).At("query")
 	}
 	hits, err := c.server.App.Search(c.ctx, c.caller, q)
 	if err != nil {
 		return nil, err
 	}
-	return told(page(hits, hitFields), nil), nil
+	if hits.Total > 0 {
+		return told(page(hits, hitFields), nil), nil
+	}
+	return c.foundNothing(q, words)
+}
+
+// foundNothing answers a search that finds nothing with the words that are nowhere in what it searched.
+// Each word is searched for alone, 10 at most.
+func (c *call) foundNothing(q sheaf.SearchQuery, words []string) (*sdk.CallToolResult, error) {
+	missing := words
+	if len(words) > 1 {
+		missing = nil
+		for _, w := range words {
+			q.Text, q.Paging = `"`+w+`"`, sheaf.Paging{Limit: 1}
+			hits, err := c.server.App.Search(c.ctx, c.caller, q)
+			if err != nil {
+				return nil, err
+			}
+			if hits.Total == 0 {
+				missing = append(missing, w)
+			}
+		}
+	}
+	return told(sheaf.RecordFunc(func(o *sheaf.Object) {
+		page(sheaf.Page[sheaf.Hit]{}, hitFields).Fields(o)
+		if len(missing) > 0 {
+			o.Texts("not_found", missing)
+			o.Text("note", "these words are nowhere in what was searched: words are found as they are written, also inside longer ones, so try a shorter form, such as restart for restarting")
+			return
+		}
+		o.Text("note", "each word is somewhere, and none has all of them: search for fewer")
+	}), nil), nil
 }
 
 func hitFields(h *sheaf.Hit, o *sheaf.Object) {

@@ -31,7 +31,7 @@ func shareFields(s *sheaf.Share, o *sheaf.Object) {
 }
 
 func shareDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	return c.share(in, sheaf.ShareOfDocument, readID[string](in, "document_id"))
+	return c.share(in, sheaf.ShareOfDocument, sheaf.Some(string(readDocumentID(in).Value)))
 }
 
 func shareProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {

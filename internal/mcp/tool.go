@@ -111,7 +111,7 @@ func (t *tool) schema() json.RawMessage {
 }
 
 // arguments reads what was sent as an object that has what must be there, and nothing that the tool
-// does not know.
+// does not take, at any depth.
 func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
@@ -126,7 +126,8 @@ func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 		}
 	}
 	for _, a := range t.takes {
-		if v := object.Value(a.name); a.required && (v == nil || v.Kind() == 'n') {
+		v := object.Value(a.name)
+		if a.required && (v == nil || v.Kind() == 'n') {
 			return nil, sheaf.Invalidf("%s is required: %s", a.name, a.about).At(a.name)
 		}
 	}
@@ -195,7 +196,7 @@ func (s *Server) newView(tools []*tool, documents bool) *sdk.Server {
 		has.Resources = &sdk.ResourceCapabilities{}
 	}
 	v := sdk.NewServer(&sdk.Implementation{Name: "sheaf", Title: "Sheaf", Version: s.Version},
-		&sdk.ServerOptions{Instructions: instructions, Capabilities: has})
+		&sdk.ServerOptions{Instructions: instructions, Capabilities: has, SetCacheable: private})
 	for _, t := range tools {
 		v.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.schema(), Annotations: t.annotations()},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -208,6 +209,10 @@ func (s *Server) newView(tools []*tool, documents bool) *sdk.Server {
 	v.AddReceivingMiddleware(catch, s.explainTool, listResources)
 	return v
 }
+
+// private lets no cache between the client and the server keep a result: what is listed and read
+// depends on the key.
+func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 
 // catch keeps what a tool panicked with for the goroutine that serves the request, where the front
 // catches it. Here it would end the process.

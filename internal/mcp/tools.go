@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"strings"
+
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -150,7 +152,7 @@ const (
 
 // What several tools take.
 var (
-	documentID = text("document_id", "the id of the document, from find, list_documents or an address sheaf://document/<id>")
+	documentID = text("document_id", "the id of the document, from find or list_documents, or its address sheaf://document/<id>")
 	projectID  = text("project_id", "the id of the project, from find or list_projects")
 	revision   = number("revision", 1, maxOffset, "the revision that you read; where somebody changed it since, nothing is done and you are told")
 	paging     = []argument{
@@ -161,6 +163,7 @@ var (
 		text("password", "readers are asked for it; 4 to 200 characters; left out: none"),
 		text("expires_at", "when the address ends, such as 2026-12-31T00:00:00Z; left out: never"),
 	}
+	editNames   = []string{"old", "new", "all"}
 	editsSchema = map[string]any{"type": "array", "maxItems": sheaf.MaxEdits, "items": map[string]any{
 		"type": "object", "required": []string{"old", "new"}, "additionalProperties": false, "properties": map[string]any{
 			"old": map[string]any{"type": "string", "description": "the passage, exactly as it stands in the text"},
@@ -190,7 +193,7 @@ func readRevision(in *strict.Fields) sheaf.Match {
 // none is what an agent says for no project and no folder: many hosts can send a text only as a text.
 const none = "none"
 
-// readPlace reads an identifier, or none: then, and where it is null, the field is null.
+// readPlace reads an optional identifier. "none" and null both mean: no parent.
 func readPlace[T ~string](in *strict.Fields, name string) sheaf.Opt[T] {
 	t := in.Text(name)
 	switch {
@@ -202,13 +205,23 @@ func readPlace[T ~string](in *strict.Fields, name string) sheaf.Opt[T] {
 	return readID[T](in, name)
 }
 
+// readDocumentID reads document_id: an identifier, or the address of a document as a resource.
+func readDocumentID(in *strict.Fields) sheaf.Opt[sheaf.DocumentID] {
+	return readPrefixed[sheaf.DocumentID](in, "document_id", documentScheme)
+}
+
 // readID reads an identifier.
 func readID[T ~string](in *strict.Fields, name string) sheaf.Opt[T] {
+	return readPrefixed[T](in, name, "")
+}
+
+// readPrefixed reads an identifier that may have the prefix before it.
+func readPrefixed[T ~string](in *strict.Fields, name, prefix string) sheaf.Opt[T] {
 	t := in.Text(name)
 	if !t.Given() {
 		return sheaf.Opt[T]{}
 	}
-	id, ok := sheaf.ParseUUID(t.Value)
+	id, ok := sheaf.ParseUUID(strings.TrimPrefix(t.Value, prefix))
 	if !ok {
 		in.Refuse(sheaf.Invalidf("%s must be an id such as 0190b0a0-0000-7000-8000-000000000000, not %q: find and the lists tell it", name, sheaf.Clip(t.Value)).At(name))
 	}

@@ -87,7 +87,9 @@ func (d *embedded) Fields(o *Object) {
 // DocumentFilter narrows a list of documents; the zero value narrows nothing.
 type DocumentFilter struct {
 	Project Opt[ProjectID] // null: in no project
-	Query   string         // is part of the title or the description, whatever the case
+	// MustExist returns NotFound for a Project that is not there. Otherwise it selects nothing.
+	MustExist bool
+	Query     string // is part of the title or the description, whatever the case
 	// ExternalID is that of one document at most; empty: of any, or of none.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.

@@ -71,7 +71,9 @@ func (d *ProjectDetail) Fields(o *Object) {
 // ProjectFilter narrows a list of projects; the zero value narrows nothing.
 type ProjectFilter struct {
 	Folder Opt[FolderID] // null: at the root level
-	Query  string        // is part of the name or the description, whatever the case
+	// MustExist returns NotFound for a Folder that is not there. Otherwise it selects nothing.
+	MustExist bool
+	Query     string // is part of the name or the description, whatever the case
 	// ExternalID is that of one project at most; empty: of any, or of none.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.

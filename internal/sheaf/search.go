@@ -56,7 +56,9 @@ type SearchQuery struct {
 	Types   []SearchType // none: all
 	Project *ProjectID   // nil: anywhere; else what lies in that project
 	Folder  *FolderID    // nil: anywhere; else what lies in that folder or in one below it
-	Paging               // Desc plays no role
+	// MustExist returns NotFound for a Project or a Folder that is not there. Otherwise it selects nothing.
+	MustExist bool
+	Paging    // Desc plays no role
 }
 
 // Words returns the words of the query, each once: what white space separates, and what stands

@@ -37,12 +37,19 @@ type member struct {
 // surrogate pair, or a NUL character.
 //
 // Time and memory grow linearly with the body, which the caller has bounded.
-func ParseObject(body []byte) (Object, error) {
+func ParseObject(body []byte) (Object, error) { return parse(body, false) }
+
+// ParseEnvelope is ParseObject for a body whose inner objects the caller parses again by ParseObject.
+// It lets NUL characters pass, so that they are refused where the inner object is read.
+func ParseEnvelope(body []byte) (Object, error) { return parse(body, true) }
+
+func parse(body []byte, nul bool) (Object, error) {
 	if err := checkStart(body); err != nil {
 		return Object{}, err
 	}
 	r := readers.Get().(*reader)
 	r.reset(body)
+	r.nul = r.nul && !nul
 	o, err := r.whole()
 	r.release()
 	if err != nil {
