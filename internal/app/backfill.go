@@ -39,7 +39,7 @@ func (b *Backfilled) Fields(o *sheaf.Object) {
 
 // BackfillDeliveries sends the subscription the events of a span of time that it wants and that its filter
 // lets pass, in the order of the log. It looks at no more events of the log at once than a cascade changes
-// records in one transaction. An inactive subscription is Invalid.
+// records in one transaction: 2,000. An inactive subscription is Invalid.
 func (a *App) BackfillDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, in Backfill) (Backfilled, error) {
 	return writeWhole(ctx, a, c, scope(sheaf.WebhooksWrite), in.check(), func(w *work, at stage) (out Backfilled, err error) {
 		if err := w.mayRecover(id); err != nil {

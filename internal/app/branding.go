@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"math"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -108,16 +107,16 @@ func changesBranding(in sheaf.BrandingChange) need {
 	return scope(sheaf.BrandingsWrite)
 }
 
-// dropLogo takes a medium that is deleted from the brandings whose logo it is.
-func (w *work) dropLogo(id sheaf.MediumID) error {
-	_, err := w.pages(math.MaxInt64, func(most int64) (int64, error) {
+// dropLogo takes a medium that goes from at most `most` of the brandings whose logo it is, and returns
+// their number.
+func (w *work) dropLogo(id sheaf.MediumID, most int64) (int64, error) {
+	return w.pages(most, func(most int64) (int64, error) {
 		brandings, err := w.BrandingsWithLogo(w.ws.ID, id, most)
 		if err != nil || len(brandings) == 0 {
 			return 0, err
 		}
 		return int64(len(brandings)), w.DropLogo(w.ws.ID, id, w.updatedTogether(), brandings[len(brandings)-1])
 	})
-	return err
 }
 
 // UpdateBranding changes the fields that were sent. What changes nothing leaves no trace.
@@ -169,7 +168,7 @@ func (a *App) DeleteBranding(ctx context.Context, c Caller, id sheaf.BrandingID,
 		if err != nil {
 			return nothing, err
 		}
-		if err := match.Check(b.Revision); err != nil {
+		if err := at.match(match, b.Revision); err != nil {
 			return nothing, err
 		}
 		shares, err := w.CountSharesWith(w.ws.ID, id, a.cascades.Whole+1)
@@ -240,8 +239,8 @@ func (w *work) setDefaultBranding(id *sheaf.BrandingID) error {
 	return w.SetDefaultBranding(w.ws.ID, id)
 }
 
-// unfileBrandings moves at most so many of the folder's own brandings to the root level, and returns
-// how many it moved.
+// unfileBrandings moves at most `most` of the folder's own brandings to the root level, and returns
+// their number.
 func (w *work) unfileBrandings(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		brandings, err := w.FiledBrandings(w.ws.ID, folder, most)

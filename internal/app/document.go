@@ -279,7 +279,7 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if err != nil {
 			return nothing, err
 		}
-		if err := match.Check(d.Revision); err != nil {
+		if err := at.match(match, d.Revision); err != nil {
 			return nothing, err
 		}
 		if d.Deleted == nil {

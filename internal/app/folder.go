@@ -268,19 +268,16 @@ func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, 
 }
 
 // DeleteFolder removes the folder and all below it. Their projects, or brandings, move to the root
-// level; no document changes. With more than 10,000 of them these move first, in chunks, and the
-// folder goes with the last.
+// level; no document changes. More than 2,000 of them move first, in chunks, and the folder goes with
+// the last.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return nothing, err
 		}
-		// What has begun is not refused any more for what happened meanwhile.
-		if at != chunks {
-			if err := match.Check(top.Revision); err != nil {
-				return nothing, err
-			}
+		if err := at.match(match, top.Revision); err != nil {
+			return nothing, err
 		}
 		size, err := w.TreeSize(w.ws.ID, id)
 		if err != nil {
@@ -301,8 +298,8 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	})
 }
 
-// emptyFolders moves at most so many projects or brandings in the tree to the root level, and returns
-// how many it moved.
+// emptyFolders moves at most `most` projects or brandings in the tree to the root level, and returns
+// their number.
 func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err error) {
 	filed, err := w.FiledFolders(w.ws.ID, top.ID, most)
 	if err != nil {
@@ -317,8 +314,8 @@ func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err erro
 	return moved, nil
 }
 
-// emptyFolder moves at most so many of what is right in a folder of that type to the root level, and
-// returns how many it moved.
+// emptyFolder moves at most `most` projects or brandings right in the folder to the root level, and
+// returns their number.
 func (w *work) emptyFolder(id sheaf.FolderID, entity sheaf.EntityType, most int64) (int64, error) {
 	unfile, count := w.unfileProjects, w.CountProjects
 	if entity == sheaf.BrandingFolder {
@@ -331,8 +328,8 @@ func (w *work) emptyFolder(id sheaf.FolderID, entity sheaf.EntityType, most int6
 	return n, err
 }
 
-// unfileProjects moves at most so many of the folder's own projects to the root level, and returns
-// how many it moved.
+// unfileProjects moves at most `most` of the folder's own projects to the root level, and returns
+// their number.
 func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		projects, err := w.FiledProjects(w.ws.ID, folder, most)
@@ -349,7 +346,8 @@ func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) 
 	})
 }
 
-// removeFolders removes at most so many folders of the tree, with what is in them, the top last.
+// removeFolders removes folders of the tree, the top last, until about `most` records have changed:
+// folders, and what was in them.
 func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 	for most > 0 {
 		page, err := w.LowestFolders(w.ws.ID, top, min(cascadePage, most))
@@ -363,8 +361,10 @@ func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 			if f.ID == top {
 				return all, nil
 			}
+			if most -= 1 + f.Filed(); most <= 0 {
+				break
+			}
 		}
-		most -= int64(len(page))
 	}
 	return part, nil
 }

@@ -18,11 +18,11 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// BenchmarkDeleteFolder deletes a folder while another workspace writes all the time. Of 10,000
-// projects with three subscriptions, it is 10,001 events and 30,003 deliveries in one transaction;
-// of more, it goes in chunks. longest-wait is the longest of the other's writes.
+// BenchmarkDeleteFolder deletes a folder while another workspace writes all the time. With 2,000
+// projects it is one transaction, with more it goes in chunks. longest-wait is the longest of the
+// other's writes.
 func BenchmarkDeleteFolder(b *testing.B) {
-	for _, size := range []struct{ projects, subscriptions int }{{10_000, 3}, {10_000, 20}, {20_000, 3}, {20_000, 20}} {
+	for _, size := range []struct{ projects, subscriptions int }{{2_000, 3}, {2_000, 20}, {10_000, 3}, {10_000, 20}, {20_000, 20}} {
 		name := fmt.Sprintf("%dx%d", size.projects, size.subscriptions)
 		b.Run("SQLite/"+name, func(b *testing.B) {
 			benchCascade(b, store.Options{Folder: b.TempDir()}, size.projects, size.subscriptions)

@@ -290,21 +290,32 @@ func (a *App) ChangeMedium(ctx context.Context, c Caller, id sheaf.MediumID, in 
 }
 
 // DeleteMedium removes a medium for good. When it returns nobody sees it any more; its bytes go with
-// it, or where that fails with the next sweep. The contract has no event for it.
+// it, or where that fails with the next sweep. More than 2,000 brandings lose it as their logo first, in
+// chunks. The contract has no event for it.
 func (a *App) DeleteMedium(ctx context.Context, c Caller, id sheaf.MediumID, match sheaf.Match) error {
-	removed, err := write(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) (*store.Removal, error) {
+	var removed *store.Removal
+	err := a.cascade(ctx, c, scope(sheaf.MediaWrite), func(w *work, at stage) (progress, error) {
 		m, err := w.Medium(w.ws.ID, id)
 		if err != nil {
-			return nil, err
+			return nothing, err
 		}
-		if err := match.Check(m.Revision); err != nil {
-			return nil, err
+		if err := at.match(match, m.Revision); err != nil {
+			return nothing, err
 		}
-		if err := w.dropLogo(id); err != nil {
-			return nil, err
+		brandings, err := w.CountWithLogo(w.ws.ID, id, a.cascades.Whole+1)
+		if err != nil {
+			return nothing, err
+		}
+		most := w.portion(at, brandings)
+		if most == 0 {
+			return nothing, nil
 		}
 		w.changes()
-		return w.removeMedium(m)
+		if _, err := w.dropLogo(id, most); err != nil || brandings > most {
+			return part, err
+		}
+		removed, err = w.removeMedium(m)
+		return all, err
 	})
 	if err == nil {
 		a.finishRemoval(context.WithoutCancel(ctx), removed)

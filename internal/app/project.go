@@ -205,18 +205,15 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 }
 
 // DeleteProject removes the project for good, with its shares. Its documents stay, in no project. More
-// than 10,000 of both leave it first, in chunks, and it goes with the last.
+// than 2,000 of both leave it first, in chunks, and it goes with the last.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
 		if err != nil {
 			return nothing, err
 		}
-		// What has begun is not refused any more for what happened meanwhile.
-		if at != chunks {
-			if err := match.Check(p.Revision); err != nil {
-				return nothing, err
-			}
+		if err := at.match(match, p.Revision); err != nil {
+			return nothing, err
 		}
 		n, err := w.sizeOfProject(id)
 		if err != nil {
@@ -233,8 +230,8 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 	})
 }
 
-// sizeOfProject is how many documents and shares change or go with the project. Of each of them no more
-// are counted than decide on how many transactions it takes.
+// sizeOfProject returns how many documents and shares change or go with the project. It counts each of
+// the two only as far as it decides how many transactions the deletion takes.
 func (w *work) sizeOfProject(id sheaf.ProjectID) (int64, error) {
 	n, err := w.CountLinked(w.ws.ID, id, w.app.cascades.Whole+1)
 	if err != nil {
@@ -257,7 +254,7 @@ func (w *work) removeProject(p sheaf.Project) error {
 	return w.DeleteProject(w.ws.ID, p)
 }
 
-// emptyProject ends shares of the project, and takes documents out of it, at most so many of both.
+// emptyProject ends shares of the project, and takes documents out of it, at most `most` of both.
 func (w *work) emptyProject(p sheaf.Project, most int64) error {
 	ended, err := w.unshare(sheaf.ShareOfProject, string(p.ID), most)
 	if err != nil || ended == most {
@@ -270,7 +267,7 @@ func (w *work) emptyProject(p sheaf.Project, most int64) error {
 	return w.CountDocuments(w.ws.ID, p.ID, -shown)
 }
 
-// unlinkDocuments takes at most so many documents out of the project, deleted ones too, and returns
+// unlinkDocuments takes at most `most` documents out of the project, deleted ones too, and returns
 // how many of them were not deleted.
 func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
 	_, err = w.pages(most, func(most int64) (int64, error) {

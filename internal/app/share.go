@@ -197,8 +197,8 @@ func (w *work) unshared(s sheaf.Share) {
 	w.emit(sheaf.ShareDeleted, string(s.ID), &s)
 }
 
-// unshare removes at most so many shares of a document or a project that goes for good, each with its
-// event, and returns how many.
+// unshare removes at most `most` shares of a document or a project that goes for good, each with its
+// event, and returns their number.
 func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		shares, err := w.SharesOf(w.ws.ID, kind, id, most)
@@ -212,8 +212,8 @@ func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, erro
 	})
 }
 
-// undress takes a branding that goes from at most so many of its shares, each with its event, and
-// returns how many.
+// undress takes a branding that goes from at most `most` of its shares, each with its event, and
+// returns their number.
 func (w *work) undress(id sheaf.BrandingID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		shares, err := w.SharesWith(w.ws.ID, id, most)

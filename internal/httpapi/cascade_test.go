@@ -260,3 +260,123 @@ func TestCascade_DeletedByMany(t *testing.T) {
 		wantSound(t, a)
 	}, chunky(nil))
 }
+
+// D28, D36, D115: whatever is deleted, a caller who leaves between two chunks leaves whole chunks. The same
+// request continues. It is not refused because the record changed meanwhile, and each change has one event.
+func TestCascade_EveryKindGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB, ...apitest.Option) *apitest.API{"sqlite": apitest.SQLite, "postgres": apitest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var meanwhile func()
+			a := start(t, chunky(func() { meanwhile() }))
+			ws := a.Workspace(sheaf.Business)
+			c := ws.Client("")
+			for _, k := range largeKinds(t, c) {
+				id := k.make()
+				path := at(k.noun, id)
+				es := emitted(t, c, func() {
+					ctx, leave := context.WithCancel(t.Context())
+					rules := a.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: leave})
+					if err := k.remove(ctx, rules, ownerOf(ws), id); sheaf.KindOf(err) != sheaf.Unavailable {
+						t.Errorf("%s: the caller who left got %v", k.name, err)
+					}
+					tag := c.GET(path).Want(t, 200).Header.Get("ETag")
+					wantSound(t, a)
+					chunks := 0
+					meanwhile = func() {
+						if chunks++; chunks == 1 {
+							c.PATCH(path, k.change).Want(t, 200)
+						}
+					}
+					c.DELETE(path, "If-Match: "+tag).Want(t, 204)
+					if chunks == 0 {
+						t.Errorf("%s: the repetition was one transaction", k.name)
+					}
+				})
+				c.GET(path).WantError(t, 404, "NOT_FOUND")
+				told, twice := map[string]int{}, map[string]int{}
+				for _, e := range es {
+					kind, of := e["type"].(string), e["resource_id"].(string)
+					if of == id && strings.HasSuffix(kind, ".updated") {
+						continue // the change meanwhile
+					}
+					told[kind]++
+					if twice[kind+of]++; twice[kind+of] > 1 {
+						t.Errorf("%s: %s of %s more than once", k.name, kind, of)
+					}
+				}
+				wantJSON(t, k.name, told, k.told)
+				wantSound(t, a)
+			}
+		})
+	}
+}
+
+// largeKind is something with which many records change when it is deleted.
+type largeKind struct {
+	name, noun string
+	make       func() (id string)
+	remove     func(ctx context.Context, a *app.App, c app.Caller, id string) error
+	change     fields         // of itself
+	told       map[string]int // events of its deletion by type
+}
+
+func largeKinds(t *testing.T, c *apitest.Client) []largeKind {
+	const many = 12
+	repeat := func(act func(name string)) {
+		for i := range many {
+			act(fmt.Sprint(i))
+		}
+	}
+	document := create(t, c, documents, fields{"title": "shared"})
+	deleteFolder := func(ctx context.Context, a *app.App, c app.Caller, id string) error {
+		return a.DeleteFolder(ctx, c, sheaf.FolderID(id), sheaf.Match{})
+	}
+	return []largeKind{
+		{"a folder of projects", folders, func() string {
+			id := create(t, c, folders, fields{"name": "f", "entity_type": "project"})
+			repeat(func(name string) { create(t, c, projects, fields{"name": name, "folder_id": id}) })
+			return id
+		}, deleteFolder, fields{"name": "renamed"}, map[string]int{"project.updated": many, "folder.deleted": 1}},
+		{"a folder of folders with a project each", folders, func() string {
+			id := create(t, c, folders, fields{"name": "f", "entity_type": "project"})
+			repeat(func(name string) {
+				sub := create(t, c, folders, fields{"name": name, "entity_type": "project", "parent_id": id})
+				create(t, c, projects, fields{"name": name, "folder_id": sub})
+			})
+			return id
+		}, deleteFolder, fields{"name": "renamed"}, map[string]int{"project.updated": many, "folder.deleted": many + 1}},
+		{"a folder of brandings", folders, func() string {
+			id := brandingFolder(t, c, "f", nil)
+			repeat(func(name string) { create(t, c, brandings, fields{"name": name, "folder_id": id}) })
+			return id
+		}, deleteFolder, fields{"name": "renamed"}, map[string]int{"folder.deleted": 1}},
+		{"a project of documents and shares", projects, func() string {
+			id := create(t, c, projects, fields{"name": "p"})
+			repeat(func(name string) {
+				create(t, c, documents, fields{"title": name, "project_id": id})
+				create(t, c, shares, shareOf("project", id))
+			})
+			return id
+		}, func(ctx context.Context, a *app.App, c app.Caller, id string) error {
+			return a.DeleteProject(ctx, c, sheaf.ProjectID(id), sheaf.Match{})
+		}, fields{"name": "renamed"}, map[string]int{"document.updated": many, "share.deleted": many, "project.deleted": 1}},
+		{"a branding of shares", brandings, func() string {
+			id := create(t, c, brandings, fields{"name": "b"})
+			repeat(func(string) {
+				create(t, c, shares, fields{"resource_type": "document", "resource_id": document, "branding_id": id})
+			})
+			return id
+		}, func(ctx context.Context, a *app.App, c app.Caller, id string) error {
+			return a.DeleteBranding(ctx, c, sheaf.BrandingID(id), sheaf.Match{})
+		}, fields{"name": "renamed"}, map[string]int{"share.updated": many}},
+		{"the logo of brandings", mediaPath, func() string {
+			id := upload(c, picture(t, 4, 3), "?filename=logo.png").Want(t, 201).Text(t, "id")
+			repeat(func(name string) { create(t, c, brandings, fields{"name": name, "logo_media_id": id}) })
+			return id
+		}, func(ctx context.Context, a *app.App, c app.Caller, id string) error {
+			return a.DeleteMedium(ctx, c, sheaf.MediumID(id), sheaf.Match{})
+		}, fields{"filename": "renamed.png"}, map[string]int{}},
+	}
+}

@@ -195,9 +195,18 @@ WHERE ws = $1 AND logo_media_id = $2
 ORDER BY number
 LIMIT $3`
 
-// BrandingsWithLogo returns the oldest brandings whose logo the medium is, at most that many.
+// BrandingsWithLogo returns the oldest brandings whose logo the medium is, at most `most`.
 func (r *Reader) BrandingsWithLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, most int64) ([]sheaf.Branding, error) {
 	return all(r, selectWithLogo, scanBranding, ws, id, most)
+}
+
+const countWithLogo = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM brandings WHERE ws = $1 AND logo_media_id = $2 LIMIT $3) AS q`
+
+// CountWithLogo counts the brandings whose logo the medium is, as far as most.
+func (r *Reader) CountWithLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, most int64) (int64, error) {
+	return r.count(countWithLogo, ws, id, most)
 }
 
 const dropLogo = `
@@ -205,8 +214,8 @@ UPDATE brandings
 SET logo_media_id = NULL, revision = revision + 1, updated_at = $3
 WHERE ws = $1 AND logo_media_id = $2 AND number <= $4`
 
-// DropLogo takes the logo from the brandings up to one that BrandingsWithLogo returned, as a change of
-// that time.
+// DropLogo clears the logo of all brandings up to and including `last`, which BrandingsWithLogo
+// returned, with updated_at = at.
 func (tx *Tx) DropLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, at time.Time, last sheaf.Branding) error {
 	return tx.exec(dropLogo, ws, id, at, last.Number)
 }

@@ -128,8 +128,8 @@ func TestKill_InAMigration(t *testing.T) {
 	}
 }
 
-// A cascade that is killed between two of its chunks has done whole chunks, and whoever repeats the request goes on.
-// D36.
+// A cascade that is killed between two of its chunks has done whole chunks, and the same request continues.
+// D28, D36.
 func TestKill_BetweenTheChunksOfACascade(t *testing.T) {
 	for name, database := range map[string]func(*testing.T) string{
 		"SQLite":     func(*testing.T) string { return "" },
@@ -140,38 +140,26 @@ func TestKill_BetweenTheChunksOfACascade(t *testing.T) {
 			p := newProgram(t, database(t)).prepare(t)
 			r := newReceiver(t)
 			s := p.start(t, r)
-			var f struct {
-				ID    string
-				Count int `json:"project_count"`
-			}
-			if status, err := s.call(http.MethodPost, "/api/v1/folders", map[string]any{"name": "large", "entity_type": "project"}, &f); err != nil || status != http.StatusCreated {
-				t.Fatalf("create a folder: %d, %v", status, err)
+			folder := s.make(t, "/api/v1/folders", map[string]any{"name": "large", "entity_type": "project"})
+			project := s.make(t, "/api/v1/projects", map[string]any{"name": "large"})
+			const projects, documents = 2_600, 2_300 // 2,000 go at once
+			for made := 0; made < documents; made += 100 {
+				operations := make([]any, 100)
+				for i := range operations {
+					operations[i] = map[string]any{"action": "create", "resource_type": "document", "body": map[string]any{"title": "one", "project_id": project}}
+				}
+				if status, err := s.call(http.MethodPost, "/api/v1/batch", map[string]any{"operations": operations}, nil); err != nil || status != http.StatusOK {
+					t.Fatalf("documents: %d, %v", status, err)
+				}
 			}
 			s.terminate(t)
-			const projects = 12_500 // 2,500 more than go at once
-			if err := fill.Folder(p.Data, p.Database, p.key, f.ID, projects); err != nil {
+			if err := fill.Folder(p.Data, p.Database, p.key, folder, projects); err != nil {
 				t.Fatal(err)
 			}
-			kills := 0
-			for left := projects; left > 10_000; kills++ {
-				s = p.start(t, r, killAt(failpoint.BetweenChunks, 1))
-				if status, err := s.call(http.MethodDelete, "/api/v1/folders/"+f.ID, nil, nil); err == nil {
-					t.Fatalf("the server was not killed: it answered %d with %d projects left", status, left)
-				}
-				<-s.Ended
-				p.healthy(t)
-				s = p.start(t, r)
-				if status, err := s.call(http.MethodGet, "/api/v1/folders/"+f.ID, nil, &f); err != nil || status != http.StatusOK || f.Count >= left {
-					t.Fatalf("after a kill: %d, %v, %d projects of %d are left", status, err, f.Count, left)
-				}
-				left = f.Count
-				s.terminate(t)
-			}
+			p.killDeletion(t, r, "/api/v1/folders/"+folder, "project_count", projects)
+			p.killDeletion(t, r, "/api/v1/projects/"+project, "document_count", documents)
 			s = p.start(t, r)
-			if status, err := s.call(http.MethodDelete, "/api/v1/folders/"+f.ID, nil, nil); err != nil || status != http.StatusNoContent {
-				t.Errorf("repeated: %d, %v", status, err)
-			}
-			for kind, want := range map[string]int{"project.updated": projects, "folder.deleted": 1} {
+			for kind, want := range map[string]int{"project.updated": projects, "folder.deleted": 1, "document.updated": documents, "project.deleted": 1} {
 				var page struct{ Total int }
 				if status, err := s.call(http.MethodGet, "/api/v1/events?limit=1&type="+kind, nil, &page); err != nil || status != http.StatusOK || page.Total != want {
 					t.Errorf("%s: %d events, want %d (%d, %v)", kind, page.Total, want, status, err)
@@ -179,9 +167,48 @@ func TestKill_BetweenTheChunksOfACascade(t *testing.T) {
 			}
 			s.terminate(t)
 			p.healthy(t)
-			t.Logf("%d kills", kills)
 		})
 	}
+}
+
+// make makes a record and returns its id.
+func (s *server) make(t *testing.T, path string, body map[string]any) string {
+	t.Helper()
+	var made struct{ ID string }
+	if status, err := s.call(http.MethodPost, path, body, &made); err != nil || status != http.StatusCreated {
+		t.Fatalf("POST %s: %d, %v", path, status, err)
+	}
+	return made.ID
+}
+
+// killDeletion deletes what is at path, and kills the server after each chunk as long as more is left than goes at once.
+// counted is the field that has the number of what is left.
+func (p *program) killDeletion(t *testing.T, r *receiver, path, counted string, left int) {
+	t.Helper()
+	kills := 0
+	for ; left > 2_000; kills++ {
+		s := p.start(t, r, killAt(failpoint.BetweenChunks, 1))
+		if status, err := s.call(http.MethodDelete, path, nil, nil); err == nil {
+			t.Fatalf("DELETE %s: the server was not killed: it answered %d with %d left", path, status, left)
+		}
+		<-s.Ended
+		p.healthy(t)
+		s = p.start(t, r)
+		var now map[string]any
+		status, err := s.call(http.MethodGet, path, nil, &now)
+		n, _ := now[counted].(float64)
+		if err != nil || status != http.StatusOK || int(n) >= left || n == 0 {
+			t.Fatalf("GET %s after a kill: %d, %v, %v of %d are left", path, status, err, n, left)
+		}
+		left = int(n)
+		s.terminate(t)
+	}
+	s := p.start(t, r)
+	if status, err := s.call(http.MethodDelete, path, nil, nil); err != nil || status != http.StatusNoContent {
+		t.Errorf("DELETE %s, repeated: %d, %v", path, status, err)
+	}
+	s.terminate(t)
+	t.Logf("%s: %d kills", path, kills)
 }
 
 // A backup that is killed leaves no file that looks like one, and the store as it was.
