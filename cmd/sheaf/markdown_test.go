@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/markdown"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -28,7 +29,7 @@ func (r *remote) another(t *testing.T) *remote {
 func markdownOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := filesOf(t, dir)
-	maps.DeleteFunc(out, func(name, _ string) bool { return filepath.Ext(name) != ".md" && filepath.Ext(name) != ".markdown" })
+	maps.DeleteFunc(out, func(name, _ string) bool { return !markdown.IsMarkdown(name) })
 	return out
 }
 
@@ -249,6 +250,32 @@ func TestMarkdown_RefusedBeforeAnythingIsWritten(t *testing.T) {
 	sheafWith(t, r.env, "", "import-markdown", filepath.Join(dir, "big"), "--source", "a:b").fails(t, "no name for a source")
 	if n := r.events(t); n != 0 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// D123: a page that only the ids of its links would make too long is imported with the links that it has, and the
+// command says so; of MDX it says that JSX is shown as text.
+func TestMarkdown_WhatStaysIsSaid(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	big := strings.Repeat("[a](b.mdx) ", sheaf.MaxContent/20)
+	putFile(t, dir, "big.md", big)
+	putFile(t, dir, "b.mdx", "import X from 'x';\n\n# Tabs\n\n<X>[big](big.md)</X>\n")
+	lacks(t, r.do(t, "import-markdown", dir, "--source", "s", "--dry-run"), "create  big.md", "new, links to other files kept: ids would make the text too long",
+		"create  b.mdx", "Tabs", "new, JSX shown as text")
+	lacks(t, r.do(t, "import-markdown", dir, "--source", "s"), "created 2", "1 file of MDX: JSX is shown as text", "big.md: its links to other files are kept")
+	page := r.documentOf(t, "s:big.md")
+	if page["content"] != big {
+		t.Errorf("the text has %d bytes, want %d", len(page["content"].(string)), len(big))
+	}
+	other := r.documentOf(t, "s:b.mdx")
+	if want := fmt.Sprintf("<X>[big](document:%s)</X>", page["id"]); !strings.Contains(other["content"].(string), want) {
+		t.Errorf("%q has no %q", other["content"], want)
+	}
+	got := r.json(t, "import-markdown", dir, "--source", "s")
+	counts(t, got, map[string]float64{"created": 0, "updated": 0, "unchanged": 2, "mdx": 1})
+	if kept := fmt.Sprint(got["links_kept"]); kept != "[big.md]" {
+		t.Errorf("links_kept is %s", kept)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 			return err
 		}
 		report.Pictures, report.OtherFiles, report.Links = lib.Pictures, tree.Others()-len(lib.Files()), tree.Passed
-		report.TooLong = lib.TooLong
+		report.TooLong, report.LinksKept, report.MDX = lib.TooLong, lib.LinksKept(), lib.MDX()
 		return c.one(p, asJSON(report), report.text)
 	})
 }
@@ -51,7 +51,9 @@ type importReport struct {
 	Gone       int          `json:"gone"`     // documents without a file, which stay
 	Pictures   int          `json:"pictures"` // that are not there
 	OtherFiles int          `json:"other_files"`
-	TooLong    []string     `json:"too_long,omitempty"` // for media
+	TooLong    []string     `json:"too_long,omitempty"`   // for media
+	LinksKept  []string     `json:"links_kept,omitempty"` // files whose text would be too long with ids
+	MDX        int          `json:"mdx"`                  // files whose JSX is shown as text
 	Links      int          `json:"links"`
 	Plan       []importStep `json:"plan,omitempty"`
 }
@@ -124,10 +126,10 @@ func stepsOf(plan markdown.Plan) (steps []importStep) {
 		steps = append(steps, importStep{"upload", f.Path, f.Name, []string{"new"}})
 	}
 	for _, e := range plan.Create {
-		steps = append(steps, importStep{"create", e.Path, e.Title, []string{"new"}})
+		steps = append(steps, importStep{"create", e.Path, e.Title, append([]string{"new"}, remarks(e)...)})
 	}
 	for _, u := range plan.Update {
-		steps = append(steps, importStep{"update", u.Path, u.Title, u.Fields})
+		steps = append(steps, importStep{"update", u.Path, u.Title, append(slices.Clip(u.Fields), remarks(u.Entry)...)})
 	}
 	for _, d := range plan.Trash {
 		_, path, _ := strings.Cut(d.ExternalID, ":")
@@ -135,6 +137,17 @@ func stepsOf(plan markdown.Plan) (steps []importStep) {
 	}
 	slices.SortStableFunc(steps, func(a, b importStep) int { return strings.Compare(a.Path, b.Path) })
 	return steps
+}
+
+// remarks returns how the document of a file will differ from what the author sees elsewhere.
+func remarks(e *markdown.Entry) (out []string) {
+	if e.LinksKept {
+		out = append(out, "links to other files kept: ids would make the text too long")
+	}
+	if markdown.IsMDX(e.Path) {
+		out = append(out, "JSX shown as text")
+	}
+	return out
 }
 
 // text is the report for a person.
@@ -154,6 +167,12 @@ func (r *importReport) text() string {
 	fmt.Fprintln(&b, sentence(r.Uploaded, words[4], r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
 	if r.Gone > 0 {
 		fmt.Fprintf(&b, "%s without a file: --prune puts what has none into the trash\n", counted(r.Gone, "document"))
+	}
+	if r.MDX > 0 {
+		fmt.Fprintf(&b, "%s of MDX: JSX is shown as text\n", counted(r.MDX, "file"))
+	}
+	for _, path := range r.LinksKept {
+		fmt.Fprintf(&b, "%s: its links to other files are kept as they were, because ids would make the text too long\n", OneLine(path))
 	}
 	if left := sentence(r.Pictures, "%d pictures that are not there", len(r.TooLong), "%d files that are too long for media",
 		r.OtherFiles-len(r.TooLong), "%d files to which no text leads", r.Links, "%d symbolic links"); left != "" {

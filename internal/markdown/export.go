@@ -45,8 +45,8 @@ func (x *Export) IDs() []string {
 // the same.
 func (x *Export) File(id string, p Page) (path string, data []byte) {
 	path = x.paths[id]
-	p.Content = rewrite(p.Content, func(l link) (string, string, bool) { return x.find(path, l) },
-		func(target string) (string, bool) { return relative(path, target), true }).Text
+	p.Content = editComments(rewrite(quoteNotices(p.Content), func(l link) (string, string, bool) { return x.find(path, l) },
+		func(target string) (string, bool) { return relative(path, target), true }).Text, true)
 	p.Metadata = maps.Clone(p.Metadata)
 	delete(p.Metadata, pathName)
 	delete(p.Metadata, placesName)

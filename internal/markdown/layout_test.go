@@ -80,7 +80,8 @@ func TestNumbers_OfOneTitle(t *testing.T) {
 
 // words are what titles, names and texts of hostile workspaces are made of.
 var words = []string{"a", "A", "b.md", "README", "index", "a/b", "..", "", " ", "CON", "ü", "u\u0308", "---\n", "# a\n", "\ufeff", "\r\n", "x: y", "[[a]]", "[a](a.md)", "[x](<b.md.md> 't')",
-	"![[a]]", "`", "\n", "```\n", "[a]: a.md\n", "(2)", "a (2)", "mkdocs.yml", ".x", "null", "~", "![p](p.png)", "[l](document:00000000-0000-7000-8000-000000000003#p)", "\\", "|", "<!--", "- ", "> "}
+	"![[a]]", "`", "\n", "```\n", "[a]: a.md\n", "(2)", "a (2)", "mkdocs.yml", ".x", "null", "~", "![p](p.png)", "[l](document:00000000-0000-7000-8000-000000000003#p)", "\\", "|", "<!--", "- ", "> ",
+	"%%", "%%a%%", "%% a\n", ":::info\n", ":::\n", "<img src=a.png>", "<img alt='[x`' src=\"media/a\">", "[[#a]]", "![[a.png|b|100]]", "    ", " 0123456789abcdef0123456789abcdef"}
 
 // D123: export, import, export are equal byte for byte, whatever somebody has put into the
 // workspace.
@@ -136,7 +137,7 @@ func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 				d.ProjectID = w.projects[rapid.IntRange(0, n-1).Draw(t, "project")].ID
 			}
 			if rapid.Bool().Draw(t, "imported") {
-				d.ExternalID = rapid.SampledFrom([]string{"s:", "t:"}).Draw(t, "source") + text.Draw(t, "path") + ".md"
+				d.ExternalID = rapid.SampledFrom([]string{"s:", "t:"}).Draw(t, "source") + text.Draw(t, "path") + rapid.SampledFrom([]string{".md", ".md", ".mdx"}).Draw(t, "ending")
 			}
 			if n := len(w.media); n > 0 && rapid.Bool().Draw(t, "places") {
 				d.Metadata = map[string]string{placesName: w.media[rapid.IntRange(0, n-1).Draw(t, "placed")].ID + " " + text.Draw(t, "place") + ".png"}

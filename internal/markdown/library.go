@@ -14,8 +14,11 @@ type Entry struct {
 	Path       string
 	ExternalID string
 	Page       // without Content
-	links      []string
-	sum        [sha256.Size]byte // of the whole file
+	// LinksKept reports that the links to other files stay as they are, because the text would be too
+	// long with ids in their place.
+	LinksKept bool
+	links     []string
+	sum       [sha256.Size]byte // of the whole file
 }
 
 // Folder is the path of the folder that the file is in; empty at the root.
@@ -59,7 +62,7 @@ func Load(t *Tree, source string) (*Library, error) {
 	case len(wrong) > 0:
 		return nil, wrong
 	case len(l.Entries) == 0:
-		return nil, errors.New("there is no Markdown: no file ends with .md or .markdown")
+		return nil, errors.New("there is no Markdown: no file ends with .md, .markdown or .mdx")
 	}
 	return l, nil
 }
@@ -76,7 +79,8 @@ func (p problems) Error() string {
 	return fmt.Sprintf("%s; and %d more files", strings.Join(p[:most], "; "), len(p)-most)
 }
 
-// load reads one file. Every link is counted with the length of an id.
+// load reads one file and checks the length of its text with an id in the place of every link. If
+// only the ids make it too long, its links are kept.
 func (l *Library) load(path string) (size int, err error) {
 	data, err := l.tree.Read(path)
 	if err != nil {
@@ -87,37 +91,67 @@ func (l *Library) load(path string) (size int, err error) {
 		return len(data), err
 	}
 	const anyID = "00000000-0000-0000-0000-000000000000"
-	text := l.index.Rewrite(path, page.Content, func(target string) (string, bool) {
+	content := editComments(page.Content, false)
+	found := l.index.Rewrite(path, quoteNotices(content), func(target string) (string, bool) {
 		if IsMarkdown(target) {
 			return "document:" + anyID, true
 		}
-		f, wrong := l.file(target)
-		err = errors.Join(err, wrong)
-		return "media:" + anyID, f != nil
+		return "media:" + anyID, true
 	})
+	e := &Entry{Path: path, ExternalID: ExternalID(l.Source, path), Page: page, sum: sha256.Sum256(data)}
+	e.Content = ""
+	switch {
+	case len(found.Text) <= sheaf.MaxContent:
+		e.links = found.Targets
+	case len(content) <= sheaf.MaxContent:
+		e.LinksKept = true
+	default:
+		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(content), sheaf.MaxContent)
+	}
+	for _, target := range e.links {
+		if !IsMarkdown(target) {
+			_, wrong := l.file(target)
+			err = errors.Join(err, wrong)
+		}
+	}
 	if err != nil {
 		return len(data), err
 	}
-	if len(text.Text) > sheaf.MaxContent {
-		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(text.Text), sheaf.MaxContent)
-	}
-	e := &Entry{Path: path, ExternalID: ExternalID(l.Source, path), Page: page, links: text.Targets, sum: sha256.Sum256(data)}
-	e.Content = ""
 	if strings.HasPrefix(e.ExternalID, l.Source+":"+hashed) {
 		if e.Metadata == nil {
 			e.Metadata = map[string]string{}
 		}
 		e.Metadata[pathName] = path
 	}
-	l.Pictures += text.Pictures
+	l.Pictures += found.Pictures
 	l.Entries = append(l.Entries, e)
 	l.byPath[path] = e
 	return len(data), e.check()
 }
 
+// LinksKept returns the paths of the files whose links to other files are kept.
+func (l *Library) LinksKept() (paths []string) {
+	for _, e := range l.Entries {
+		if e.LinksKept {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// MDX returns the number of files of MDX.
+func (l *Library) MDX() (n int) {
+	for _, e := range l.Entries {
+		if IsMDX(e.Path) {
+			n++
+		}
+	}
+	return n
+}
+
 // Content reads a file's text again, with document:<id> and media:<id> in place of links to files whose
-// id is known. whole reports whether all of them were. A file that has changed since it was judged is
-// an error.
+// id is known. whole reports whether all ids were known. If the file has changed since Load, Content
+// returns an error.
 func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownMedia) (text string, whole bool, err error) {
 	data, err := l.tree.Read(e.Path)
 	if err != nil {
@@ -130,8 +164,12 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownM
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", e.Path, err)
 	}
+	content := editComments(page.Content, false)
+	if e.LinksKept {
+		return content, true, nil
+	}
 	whole = true
-	out := l.index.Rewrite(e.Path, page.Content, func(path string) (string, bool) {
+	out := l.index.Rewrite(e.Path, quoteNotices(content), func(path string) (string, bool) {
 		if !IsMarkdown(path) {
 			f := l.files[path]
 			if f == nil {

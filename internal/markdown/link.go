@@ -4,40 +4,44 @@ import "strings"
 
 // A link is a place in a text that leads somewhere.
 type link struct {
-	start, end int    // of what is replaced: a destination, or a wiki link whole
+	start, end int    // of what is replaced: a destination, or a wiki link or img element whole
 	dest       string // where it leads, as it is written, without <> and backslashes
 	wiki       bool   // [[dest|text]]
-	picture    bool   // it begins with !
-	text       string // what a wiki link shows
+	html       bool   // <img src="dest" alt="text">
+	picture    bool   // it begins with !, or is an img element
+	text       string // what a wiki link or an img element shows
 }
 
-// findLinks returns the links of a text in their order: [text](dest), ![text](dest), [label]: dest
-// and [[page]]. What is code stays out. It is linear in the length of the text, whatever is in it.
+// findLinks returns the links of a text in their order: [text](dest), ![text](dest), [label]: dest,
+// [[page]] and <img src="dest">. Code has none. The time is linear in the length of the text.
 //
-// It is no parser of Markdown: it may take for a link what none is. That does no harm, because only
-// what leads to a file of the tree is replaced, and an export writes the same back. So the rule for
-// whoever changes it: what it finds must not depend on what stands in the place of a destination.
+// findLinks is not a Markdown parser: it may find links where a reader sees none. That does no harm,
+// because only a link to a file of the tree is replaced, and an export writes the same back. If you
+// change findLinks, keep this rule: what it finds must not depend on the destination of a link.
 func findLinks(text string) []link {
 	var (
 		found []link
 		open  codeFence
-		block = -1 // where the lines that are looked at together begin
+		in    indents
+		code  bool // the block begins with indented code
+		block = -1 // where the current block begins
 	)
 	flush := func(end int) {
 		if block >= 0 {
-			s := scanner{text: text[block:end], base: block}
+			s := scanner{text: text[block:end], base: block, indented: code}
 			found = append(found, s.scan()...)
 		}
 		block = -1
 	}
 	for at := 0; at < len(text); {
-		line, _, _ := strings.Cut(text[at:], "\n")
-		next := min(at+len(line)+1, len(text))
-		switch inside := open.take(line); {
+		line, next := lineAt(text, at)
+		inside := open.take(line)
+		indented := !inside && in.code(line)
+		switch {
 		case inside || strings.TrimSpace(line) == "":
 			flush(at)
 		case block < 0:
-			block = at
+			block, code = at, indented
 		}
 		at = next
 	}

@@ -10,6 +10,8 @@ type scanner struct {
 	found []link
 	open  []opener
 	code  map[int]int // where a span of code begins, and ends
+
+	indented bool // the block begins with indented code, where HTML is an example
 }
 
 // opener is a [ that no ] has closed yet.
@@ -27,6 +29,7 @@ func (s *scanner) scan() []link {
 		case rest[0] == '`':
 			s.skipCode()
 		case strings.HasPrefix(rest, "![[") && s.wiki(true), strings.HasPrefix(rest, "[[") && s.wiki(false):
+		case rest[0] == '<' && !s.indented && s.image():
 		case strings.HasPrefix(rest, "!["):
 			s.open = append(s.open, opener{s.at + 1, true})
 			s.at += 2
@@ -90,7 +93,7 @@ func (s *scanner) wiki(picture bool) bool {
 	dest = strings.TrimSpace(strings.TrimSuffix(dest, `\`)) // in a table the bar is escaped
 	if text = strings.TrimSpace(text); !named || text == "" {
 		shown, _, _ := strings.Cut(dest, "^") // whose name of a paragraph is for programs
-		text = strings.ReplaceAll(strings.TrimRight(shown, "#"), "#", " > ")
+		text = strings.ReplaceAll(strings.Trim(shown, "#"), "#", " > ")
 	}
 	if strings.ContainsRune(dest+text, '\\') {
 		return false
@@ -100,6 +103,17 @@ func (s *scanner) wiki(picture bool) bool {
 		s.at++
 	}
 	s.add(link{start: start, end: s.at, dest: dest, wiki: true, picture: picture, text: text})
+	return true
+}
+
+// image takes <img src="dest" alt="text">.
+func (s *scanner) image() bool {
+	length, src, alt := imageAt(s.text[s.at:])
+	if length == 0 {
+		return false
+	}
+	s.add(link{start: s.at, end: s.at + length, dest: src, html: true, picture: true, text: alt})
+	s.at += length
 	return true
 }
 

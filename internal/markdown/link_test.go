@@ -47,17 +47,28 @@ func TestRewrite_FindsTheFile(t *testing.T) {
 		"`[a](one.md)` [a](one.md)":          "`[a](one.md)` [a](→x/one.md)",
 		"`` ` [a](one.md) `` ` [a](one.md)":  "`` ` [a](one.md) `` ` [a](→x/one.md)",
 		"```\n[a](one.md)\n```\n[a](one.md)": "```\n[a](one.md)\n```\n[a](→x/one.md)",
-		"- ~~~~\n  [a](one.md)\n  ~~~\n  ~~~~\n[a](one.md)": "- ~~~~\n  [a](one.md)\n  ~~~\n  ~~~~\n[a](→x/one.md)",
-		"> ```\n> [a](one.md)\n\n[a](one.md)":               "> ```\n> [a](one.md)\n\n[a](→x/one.md)",
-		"[a][b\n\nc](one.md)":                               "[a][b\n\nc](one.md)",
-		"[[two]] [[TWO.md|second]]":                         "[two](→x/two.md) [second](→x/two.md)",
-		"[[one]] [[notes/one]] [[y/readme]]":                "[one](→x/one.md) [notes/one](→notes/One.md) [y/readme](→x/y/README.md)",
-		"[[two#A Part!|p]] [[two#^id]] [[two^id]]":          "[p](→x/two.md#a-part) [two](→x/two.md) [two](→x/two.md)",
-		"[[#here]] [[none]] [[]] [[two]":                    "[[#here]] [[none]] [[]] [[two]",
-		"| [[two\\|2]] |":                                   "| [2](→x/two.md) |",
-		"![[two]] ![[pic.png]]":                             "[two](→x/two.md) ![[pic.png]]",
-		"[[[two]]]":                                         "[[two](→x/two.md)]",
-		"[a](<one.md#my part>)":                             "[a](→x/one.md#my%20part)",
+		"- ~~~~\n  [a](one.md)\n  ~~~\n  ~~~~\n[a](one.md)":                         "- ~~~~\n  [a](one.md)\n  ~~~\n  ~~~~\n[a](→x/one.md)",
+		"> ```\n> [a](one.md)\n\n[a](one.md)":                                       "> ```\n> [a](one.md)\n\n[a](→x/one.md)",
+		"[a][b\n\nc](one.md)":                                                       "[a][b\n\nc](one.md)",
+		"[[two]] [[TWO.md|second]]":                                                 "[two](→x/two.md) [second](→x/two.md)",
+		"[[one]] [[notes/one]] [[y/readme]]":                                        "[one](→x/one.md) [notes/one](→notes/One.md) [y/readme](→x/y/README.md)",
+		"[[two#A Part!|p]] [[two#^id]] [[two^id]]":                                  "[p](→x/two.md#a-part) [two](→x/two.md) [two](→x/two.md)",
+		"[[none]] [[]] [[two]":                                                      "[[none]] [[]] [[two]",
+		"[[#Here]] [[#Über & uns|us]] [[#A#B c]]":                                   "[Here](#here) [us](#über--uns) [A > B c](#b-c)",
+		"[[#^id]] [[#^id|x]] [[#]] [[#!]]":                                          "[[#^id]] [[#^id|x]] [[#]] [[#!]]",
+		"| [[#Here\\|h]] | ![[#Here]] |":                                            "| [h](#here) | [Here](#here) |",
+		"[[two# हिंदी ]] `[[#Here]]`":                                               "[two >  हिंदी](→x/two.md#हिंदी) `[[#Here]]`",
+		"![[two|100]]":                                                              "[two](→x/two.md)",
+		"<img src=\"one.md\">":                                                      "<img src=\"one.md\">",
+		"<IMG alt='a [b]' width=100\nsrc='https://e.org/p.png?a=1&amp;b=(2)' />":    `![a \[b\]](https://e.org/p.png?a=1&b=%282%29)`,
+		"<img src={logo}> <img src=\"ftp://e.org/p.png\"> <img alt=x> <imgs src=p>": "<img src={logo}> <img src=\"ftp://e.org/p.png\"> <img alt=x> <imgs src=p>",
+		"`<img src=https://e.org/p>`\n\n    <img src=https://e.org/p>":              "`<img src=https://e.org/p>`\n\n    <img src=https://e.org/p>",
+		"- a\n\n    <img src=https://e.org/p>":                                      "- a\n\n    ![](https://e.org/p)",
+		"[<img src=https://e.org/p alt=p>](one.md)":                                 "[![p](https://e.org/p)](→x/one.md)",
+		"| [[two\\|2]] |":                                                           "| [2](→x/two.md) |",
+		"![[two]] ![[pic.png]]":                                                     "[two](→x/two.md) ![[pic.png]]",
+		"[[[two]]]":                                                                 "[[two](→x/two.md)]",
+		"[a](<one.md#my part>)":                                                     "[a](→x/one.md#my%20part)",
 	} {
 		if got := x.Rewrite("x/here.md", text, addressed).Text; got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
@@ -98,8 +109,13 @@ func TestRelative_LeadsThere(t *testing.T) {
 // What takes quadratic time in careless scanners is done at once: a slow one would never end here.
 func TestFindLinks_HostileTexts(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"[", "]", "![", "[[", "[[a", "[a](", "[a](<", "[a](b \"", "[a](b '", "[a](b (", "`", "`a``", "``` ", "\\", "> ", "- ", "[a]: ", "[a](x", "[](((", "[a]:\n", "~~~\n", "1. ", "![[a|", "[x]:<"} {
-		findLinks(strings.Repeat(part, 1<<20/len(part)))
+	for _, part := range []string{"[", "]", "![", "[[", "[[a", "[a](", "[a](<", "[a](b \"", "[a](b '", "[a](b (", "`", "`a``", "``` ", "\\", "> ", "- ", "[a]: ", "[a](x", "[](((", "[a]:\n", "~~~\n", "1. ", "![[a|", "[x]:<",
+		"<img a", "<img a='", "<img a=' <img b=\" ", "<img src=x ", "%%", "%%\n", " %%a", "%% a\n", ":::info\n", ":::info\n::::tip\n", ":::", ":::info\n:::\n"} {
+		text := strings.Repeat(part, 1<<20/len(part))
+		findLinks(text)
+		quoteNotices(text)
+		editComments(text, false)
+		editComments(text, true)
 	}
 	var odd strings.Builder
 	for i := 1; odd.Len() < 1<<20; i++ {
@@ -111,7 +127,8 @@ func TestFindLinks_HostileTexts(t *testing.T) {
 // FuzzRewrite: what an export has written is read by an import and written again in the same way.
 func FuzzRewrite(f *testing.F) {
 	for _, s := range []string{"[a](x/one.md)", "[[one]]", "[[a b|c]] ![[two]]", "[a](document:2#p) [b](document:99)", "[a]: <x/one.md> 't'", "`[[one]]`\n~~~\n[[one]]\n~~~\n[](q%231.md)",
-		"[[[one]]](x/two.md)", "![[one]](x/one.md)", "[a](<x/one.md#`>) `", "[a](x/one.md\n\"t\n\")", "[[one\\|x]]: [[two]]", "[a](./x/../x/one.md#%20(a))"} {
+		"[[[one]]](x/two.md)", "![[one]](x/one.md)", "[a](<x/one.md#`>) `", "[a](x/one.md\n\"t\n\")", "[[one\\|x]]: [[two]]", "[a](./x/../x/one.md#%20(a))",
+		"[[#a]] ![[#b|c]]", "<img src=x/one.md> <img src='https://e.org/' alt='[`'>", "%%a%% b %%\n%%c\n%%", ":::info\n[[one]]\n\n:::\nx", "- %%a%%\n\n    %%b%%\n\n\t%%c%%", "\\%%%a%% `%%b%%` %%`%%`"} {
 		f.Add(s)
 	}
 	ids, paths := map[string]string{}, map[string]string{}
@@ -123,10 +140,14 @@ func FuzzRewrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		written := func(text string) string {
 			find := func(l link) (string, string, bool) { return x.find("README.md", l) }
-			return rewrite(text, find, func(to string) (string, bool) { return relative("README.md", to), true }).Text
+			text = rewrite(quoteNotices(text), find, func(to string) (string, bool) { return relative("README.md", to), true }).Text
+			return editComments(text, true)
 		}
 		first := written(text)
-		stored := index.Rewrite("README.md", first, func(path string) (string, bool) { return "document:" + ids[path], true })
+		if without := editComments(first, false); without != first {
+			t.Fatalf("%q was written as %q, of which an import takes %q", text, first, without)
+		}
+		stored := index.Rewrite("README.md", quoteNotices(first), func(path string) (string, bool) { return "document:" + ids[path], true })
 		if again := written(stored.Text); again != first {
 			t.Fatalf("%q\n was written as %q\n stored as %q\n and written as %q", text, first, stored.Text, again)
 		}

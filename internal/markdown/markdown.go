@@ -37,8 +37,12 @@ func fold(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFD
 // IsMarkdown reports whether a file of this name is a document.
 func IsMarkdown(name string) bool {
 	lower := strings.ToLower(name)
-	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown")
+	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown") || IsMDX(lower)
 }
+
+// IsMDX reports whether a file of this name is MDX: Markdown with JSX in it, which Sheaf shows as
+// text.
+func IsMDX(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".mdx") }
 
 // stem is the name of a file without its folder and ending.
 func stem(path string) string {

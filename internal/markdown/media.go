@@ -263,7 +263,7 @@ func (k KnownMedia) Add(f *File, id string) { k[f.identity()] = id }
 
 // MediaIn returns the media that a text shows or leads to, by their ids, each once.
 func MediaIn(text string) (ids []string) {
-	for _, l := range findLinks(text) {
+	for _, l := range findLinks(quoteNotices(text)) { // as an export writes it
 		id, is := mediumOf(l)
 		if is && !slices.Contains(ids, id) {
 			ids = append(ids, id)

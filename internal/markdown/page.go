@@ -95,6 +95,9 @@ func readsAs(path string, data []byte, p Page) bool {
 
 // implied is the title of a page that states none.
 func implied(path, content string) string {
+	if IsMDX(path) {
+		content = moduleLines.ReplaceAllString(content, "")
+	}
 	if title := heading(content); title != "" {
 		return title
 	}
@@ -102,8 +105,11 @@ func implied(path, content string) string {
 	if folder := folderOf(path); introduces(path) == 1 && folder != "" {
 		name = folder[strings.LastIndexByte(folder, '/')+1:]
 	}
-	return cmp.Or(shorten(name), "untitled")
+	return cmp.Or(shorten(withoutNotionID(name)), "untitled")
 }
+
+// moduleLines are the lines of JavaScript that a file of MDX begins with.
+var moduleLines = regexp.MustCompile(`^(?:\s|(?:import|export) .*)*`)
 
 // heading is what a heading of the first level says that the text begins with.
 func heading(content string) string {

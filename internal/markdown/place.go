@@ -30,8 +30,12 @@ func PlaceOf(folder, source string) Place {
 	levels := min(len(segments)-1, sheaf.MaxDepth)
 	var p Place
 	for i := range levels {
-		p.Folders = append(p.Folders, Dir{strings.Join(segments[:i+1], "/"), shorten(segments[i])})
+		p.Folders = append(p.Folders, Dir{strings.Join(segments[:i+1], "/"), shorten(withoutNotionID(segments[i]))})
 	}
-	p.Project = Dir{folder, shorten(strings.Join(segments[levels:], "/"))}
+	rest := segments[levels:]
+	for i, name := range rest {
+		rest[i] = withoutNotionID(name)
+	}
+	p.Project = Dir{folder, shorten(strings.Join(rest, "/"))}
 	return p
 }

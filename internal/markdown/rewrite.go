@@ -84,8 +84,8 @@ func (x *Index) at(p string) (string, bool) {
 	if p == "." {
 		p = ""
 	}
-	candidates := []string{p, p + ".md", p + ".markdown"}
-	for _, name := range []string{"README.md", "index.md", "readme.md", "Readme.md", "README.markdown", "index.markdown"} {
+	candidates := []string{p, p + ".md", p + ".markdown", p + ".mdx"}
+	for _, name := range []string{"README.md", "index.md", "readme.md", "Readme.md", "README.markdown", "index.markdown", "README.mdx", "index.mdx"} {
 		candidates = append(candidates, path.Join(p, name))
 	}
 	for _, c := range candidates {
@@ -130,20 +130,25 @@ func nearest(paths []string, from, dest string, shown func(string) string) (best
 	return best
 }
 
-// anchor turns the words of a heading into the address that headings have.
+// anchor returns the address of the heading that a wiki link names last, with its #. A paragraph,
+// and a heading without letters, has none.
 func anchor(part string) string {
 	if part == "" || strings.HasPrefix(part, "#^") {
 		return ""
 	}
-	return "#" + strings.Map(func(r rune) rune {
+	words := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, part[strings.LastIndexByte(part, '#')+1:])
+	}, strings.TrimSpace(part[strings.LastIndexByte(part, '#')+1:]))
+	if words == "" {
+		return ""
+	}
+	return "#" + words
 }
 
 // Rewritten is a text with other links in it.
@@ -170,6 +175,11 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 		seen = map[string]bool{}
 	)
 	for _, l := range findLinks(text) {
+		if to, ok := direct(l); ok {
+			b.WriteString(text[done:l.start] + to)
+			done = l.end
+			continue
+		}
 		target, part, ok := find(l)
 		page := IsMarkdown(target)
 		if l.picture && !(ok && (l.wiki || !page)) {
@@ -191,8 +201,8 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 		}
 		b.WriteString(text[done:l.start])
 		done = l.end
-		if to += encodePart(part); l.wiki {
-			to = wikiLink(l, page, to)
+		if to += encodePart(part); l.wiki || l.html {
+			to = inMarkdown(l, page, to)
 		}
 		b.WriteString(to)
 	}
@@ -201,19 +211,39 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 	return out
 }
 
-// wikiLink writes a wiki link as one of Markdown. A page is not shown in the place of a link to it.
-func wikiLink(l link, page bool, to string) string {
+// direct returns the Markdown of a link whose address needs no file: a wiki link to a heading of its
+// own page, and an img element from the web.
+func direct(l link) (text string, ok bool) {
+	switch {
+	case l.wiki && strings.HasPrefix(l.dest, "#"):
+		to := anchor(l.dest)
+		return inMarkdown(l, true, encodePart(to)), to != ""
+	case l.html && webAddress.MatchString(l.dest):
+		return inMarkdown(l, false, encodePart(l.dest)), true
+	}
+	return "", false
+}
+
+var webAddress = regexp.MustCompile(`^(?i:https?)://`)
+
+// inMarkdown writes a wiki link or an img element as Markdown. A picture is shown, a page is linked
+// to. Sizes of pictures are dropped: Markdown has none.
+func inMarkdown(l link, page bool, to string) string {
 	mark, text := "", l.text
 	if l.picture && !page {
 		mark = "!"
-		if pictureSize.MatchString(text) { // Obsidian's way to say how large it is shown
-			text = l.dest
+	}
+	if l.picture && l.wiki {
+		if text = strings.TrimSuffix(pictureSize.ReplaceAllString("|"+text, ""), "|"); text == "" {
+			text = "|" + l.dest
 		}
+		text = text[1:]
 	}
 	return mark + "[" + text + "](" + to + ")"
 }
 
-var pictureSize = regexp.MustCompile(`^[0-9]+(x[0-9]+)?$`)
+// pictureSize is how Obsidian says how large a picture is shown: ![[cat.png|Our cat|100x80]].
+var pictureSize = regexp.MustCompile(`\|[0-9]+(x[0-9]+)?$`)
 
 // relative is the link from one file to another, as exports write it.
 func relative(from, to string) string {
