@@ -94,6 +94,7 @@ func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
 // or the same bytes are being removed: it returns by whom. No plan bounds what an operator imports.
 func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, pending sheaf.Medium) (out Imported, removing *store.Removal, err error) {
 	out, err = operate(ctx, o, id, func(w *work) (Imported, error) {
+		removing = nil // the transaction may run again
 		im := newImporting(w.ws, w.now)
 		if err := im.judge(&w.Reader, []ImportRecord{r}); err != nil || im.out.Skipped.Media > 0 {
 			return im.out, err
@@ -103,7 +104,6 @@ func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r Im
 			removing = &rm
 			return Imported{}, err
 		}
-		removing = nil
 		w.ws.Storage += pending.Bytes
 		pending.CreatedAt = w.now
 		return im.out, w.InsertMedium(id, pending, w.now.Add(2*importWithin))

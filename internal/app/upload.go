@@ -248,8 +248,11 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 		if rm, found, err := w.RemovingBytes(w.ws.ID, m.SHA256); err != nil || found {
 			return &rm, err
 		}
-		if w.documentExists(m.DocumentID) != nil { // it went meanwhile
+		m := m                                                                          // the transaction may run again, and the document be there then
+		if err := w.documentExists(m.DocumentID); sheaf.KindOf(err) == sheaf.NotFound { // it went meanwhile
 			m.DocumentID = nil
+		} else if err != nil {
+			return nil, err
 		}
 		if err := w.ReserveUpload(&w.ws, u, 0); err != nil {
 			return nil, err

@@ -2,7 +2,9 @@ package httpapi_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -149,6 +151,62 @@ func TestIdempotency_Concurrent(t *testing.T) {
 		if n := statuses(rs); n[201] != 1 || n[409] != 63 {
 			t.Errorf("got %v", n)
 		}
+	})
+}
+
+// D57: while others send batches that are refused after their first operation, every answer names a
+// project that exists: a repetition names that of the first, and a 409 the holder of the external_id.
+func TestIdempotency_BesideBatchesThatAreRefused(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c, other := a.Workspace(sheaf.Pro).Client(""), a.Workspace(sheaf.Pro).Client("")
+		refused := []fields{{"action": "create", "resource_type": "project", "body": fields{"name": "a"}},
+			{"action": "delete", "resource_type": "project", "resource_id": nowhereID}}
+		done := make(chan struct{})
+		var spoilers sync.WaitGroup
+		for range 4 {
+			spoilers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+						if r := run(other, refused); r.Status != 404 {
+							t.Errorf("a batch that deletes what is not there got %d %s", r.Status, r.Body)
+							return
+						}
+					}
+				}
+			})
+		}
+		for round := range 15 {
+			made, held := map[string]bool{}, map[string]bool{}
+			for i, r := range answers(16, func(i int) *apitest.Response {
+				if i%2 == 0 {
+					return c.POST(projects, fields{"name": "p"}, fmt.Sprint("Idempotency-Key: k", round))
+				}
+				return c.POST(projects, fields{"name": "q", "external_id": fmt.Sprint("x", round)})
+			}) {
+				switch {
+				case i%2 == 0:
+					made[r.Want(t, 201).Text(t, "id")] = true
+				case r.Status == 201:
+					held[r.Text(t, "id")] = true
+				default:
+					r.WantError(t, 409, "CONFLICT")
+					held[regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(string(r.Body))] = true
+				}
+			}
+			for _, ids := range []map[string]bool{made, held} {
+				for id := range ids {
+					c.GET(at(projects, id)).Want(t, 200)
+				}
+				if len(ids) != 1 {
+					t.Errorf("round %d: the answers name %d projects", round, len(ids))
+				}
+			}
+		}
+		close(done)
+		spoilers.Wait()
 	})
 }
 

@@ -316,7 +316,7 @@ func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built 
 	if len(gone) == 0 && !anew {
 		return false, nil
 	}
-	return true, x.engine.Write(ctx, func(tx *engine.Tx) error {
+	err = x.engine.Write(ctx, func(tx *engine.Tx) error {
 		for _, s := range gone {
 			if err := s.leave(tx); err != nil {
 				return err
@@ -325,9 +325,12 @@ func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built 
 		if !anew {
 			return nil
 		}
-		x.figures.rebuilds.Inc()
 		return tx.Exec(insertSpace, wsBytes(ws), form, asked, log.Last, mark)
 	})
+	if err == nil && anew {
+		x.figures.rebuilds.Inc()
+	}
+	return true, err
 }
 
 // leave has the space removed by and by.

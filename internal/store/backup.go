@@ -231,14 +231,17 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	ran := false
+	ran, failed := false, error(nil)
 	err = s.engine.WriteLong(ctx, s.writing(func(tx *Tx) error {
-		if ran {
-			return errors.New("the restore was interrupted by the database: repeat it") // the input cannot be read twice
+		if failed != nil {
+			return failed
+		}
+		if ran { // the input cannot be read twice
+			return errors.New("the restore was interrupted by the database: repeat it")
 		}
 		ran = true
-		rows, err = tx.restore(r, lines, head)
-		return err
+		rows, failed = tx.restore(r, lines, head)
+		return failed
 	}))
 	return rows, err
 }

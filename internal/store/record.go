@@ -46,8 +46,10 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	}
 	keys := make([]leaseKey, 0, len(outcomes))
 	for i := range outcomes {
-		tx.note.Workspaces.Add(outcomes[i].Workspace)
-		if o := &outcomes[i]; o.cut {
+		o := &outcomes[i]
+		o.Deactivated = false // the transaction may run again, and then drop this outcome
+		tx.note.Workspaces.Add(o.Workspace)
+		if o.cut {
 			keys = append(keys, leaseKey{o.ws, o.sub, o.Token})
 		}
 	}
@@ -79,7 +81,6 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 		return fmt.Errorf("record deliveries: %w", err)
 	}
 	for _, o := range rest {
-		o.Deactivated = false // the transaction may run again
 		if err := tx.recordOne(o, targets[o.Subscription], told, kept); err != nil {
 			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
 		}

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	clients = 6
-	slots   = 3 // projects at a time
+	clients  = 6
+	slots    = 3 // projects at a time
+	spoilers = 2 // clients whose batches are refused after their first operation
 )
 
 // history is what all clients saw.
@@ -80,7 +81,39 @@ func startLoad(c *cluster, through http.RoundTripper) *load {
 			}
 		})
 	}
+	for range spoilers {
+		l.group.Go(func() {
+			for l.goesOn() {
+				l.spoil()
+			}
+		})
+	}
 	return l
+}
+
+// spoil sends a batch whose second operation is refused. On SQLite it is in one transaction with the
+// requests of others, who must not notice.
+func (l *load) spoil() {
+	l.mu.Lock()
+	target := l.targets[rand.IntN(len(l.targets))]
+	l.mu.Unlock()
+	req, err := http.NewRequest(http.MethodPost, target+"/api/v1/batch", strings.NewReader(`{"operations":[
+		{"action":"create","resource_type":"project","body":{"name":"spoiled"}},
+		{"action":"delete","resource_type":"project","resource_id":"00000000-0000-4000-8000-000000000000"}]}`))
+	if err != nil {
+		panic(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+l.key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := l.client.Do(req)
+	if err != nil {
+		time.Sleep(2 * time.Millisecond) // the server is away: the pace of trying again
+		return
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusServiceUnavailable {
+		l.fault("a batch that deletes what is not there was answered %d", res.StatusCode)
+	}
 }
 
 // direct keeps no connection: over one that breaks, Go would send a request again by itself.
@@ -251,6 +284,7 @@ func (l *load) answer(in input, res *http.Response, b []byte) output {
 	revision, _, _ := strings.Cut(strings.Trim(res.Header.Get("ETag"), `"`), "-")
 	out.revision, _ = strconv.Atoi(revision) // 0 when there is none
 	if in.kind == create {
+		out.id = body.ID
 		l.know(in.project, body.ID)
 	}
 	return out

@@ -37,6 +37,7 @@ type output struct {
 	revision int
 	name     string // "" when a search found nothing
 	replayed bool
+	id       string // that a creation names
 }
 
 // String prints the request for a person.
@@ -54,7 +55,7 @@ func (o output) String() string {
 	if o.lost {
 		return "lost"
 	}
-	return fmt.Sprintf("%d revision %d %q replayed %t", o.status, o.revision, o.name, o.replayed)
+	return fmt.Sprintf("%d revision %d %q replayed %t %s", o.status, o.revision, o.name, o.replayed, o.id)
 }
 
 // state is a project as it must be. Created tells one that was deleted from one that never was.
@@ -62,6 +63,7 @@ type state struct {
 	created, there bool
 	revision       int
 	name           string
+	id             string // "" while no answer has named it
 }
 
 // projects is the order that porcupine looks for.
@@ -122,11 +124,14 @@ func answerOf(s state) output {
 }
 
 func stepCreate(s state, in input, out output) (bool, state) {
-	right := out.lost || out == output{status: 201, revision: 1, name: firstName(in.project), replayed: s.created}
-	if s.created {
-		return right, s
+	// Every repetition names the project that the first one made.
+	id := cmp.Or(s.id, out.id)
+	right := out.lost || out == output{status: 201, revision: 1, name: firstName(in.project), replayed: s.created, id: id}
+	if !s.created {
+		s = state{created: true, there: true, revision: 1, name: firstName(in.project)}
 	}
-	return right, state{created: true, there: true, revision: 1, name: firstName(in.project)}
+	s.id = id
+	return right, s
 }
 
 func stepPatch(s state, in input, out output) (bool, state) {

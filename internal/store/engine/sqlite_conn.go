@@ -11,22 +11,47 @@ import (
 type sqliteConn struct {
 	c          *sqlite.Conn
 	statements map[*sqlite.Stmt]statement
-	changed    bool  // rows were written since the writer last looked
-	rows       int   // how many, about, since the last commit
+	changed    bool  // something was written since the writer last cleared it
+	rows       int   // about how many rows the transaction has written; cleared by the writer
 	leash      leash // of a reader
 }
 
 // statement is what is known of a prepared one.
 type statement struct {
 	ordinals []int // by position
-	writes   bool  // it is no SELECT
+	effect   effect
+}
+
+// effect is what a statement may do to the file.
+type effect int
+
+const (
+	reads  effect = iota // nothing, or it begins or ends a transaction
+	counts               // it changes rows, which SQLite counts
+	alters               // it changes the schema, which SQLite does not count
+)
+
+// effectOf returns a statement's effect by its words.
+func effectOf(sql string) effect {
+	switch word, _, _ := strings.Cut(strings.Join(strings.Fields(sql), " "), " "); word {
+	case "SELECT", "PRAGMA", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE":
+		return reads
+	case "WITH":
+		if !strings.Contains(sql, "INSERT INTO") && !strings.Contains(sql, "UPDATE ") && !strings.Contains(sql, "DELETE FROM") {
+			return reads
+		}
+		return counts
+	case "INSERT", "UPDATE", "DELETE", "REPLACE":
+		return counts
+	}
+	return alters
 }
 
 func (c *sqliteConn) close() error { return c.c.Close() }
 
 // query implements conn.
 func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error {
-	stmt, writes, err := c.prepare(sql, args)
+	stmt, does, err := c.prepare(sql, args)
 	if err != nil {
 		return sqliteError(err)
 	}
@@ -38,24 +63,32 @@ func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error 
 			return sqliteError(err)
 		}
 		if !more {
-			c.note(writes)
+			if does == counts {
+				c.wrote(c.c.Changes())
+			} else if does == alters {
+				c.wrote(1)
+			}
 			return nil
 		}
 		if r == nil {
 			r = &Row{stmt: stmt}
+			if does != reads {
+				// RETURNING: everything is written before the first row comes, and counted after the
+				// last. each may fail or panic in between.
+				c.wrote(1)
+			}
 		}
 		r.at = 0
 		if err := each(r); err != nil {
-			c.note(writes) // before its first row was returned
 			return err
 		}
 	}
 }
 
-// note remembers that rows were written. It is not called for a statement that failed: SQLite has
-// undone what that one wrote.
-func (c *sqliteConn) note(writes bool) {
-	if n := c.c.Changes(); writes && n > 0 {
+// wrote counts n rows as written. It is not called for a statement that failed: SQLite has undone
+// what that one wrote.
+func (c *sqliteConn) wrote(n int) {
+	if n > 0 {
 		c.changed = true
 		c.rows += n
 	}
@@ -67,22 +100,22 @@ func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
 	return int64(c.c.Changes()), err
 }
 
-// prepare returns the statement with its arguments bound, and whether it writes. The driver keeps
-// prepared statements by their text; what is known of each is kept beside it.
-func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, writes bool, err error) {
+// prepare returns the statement with its arguments bound, and its effect. The driver keeps prepared
+// statements by their text; what is known of each is kept beside it.
+func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, does effect, err error) {
 	stmt, err = c.c.Prepare(sql)
 	if err != nil {
-		return nil, false, err
+		return nil, reads, err
 	}
 	s, ok := c.statements[stmt]
 	if !ok {
-		s = statement{readOrdinals(stmt), !strings.HasPrefix(strings.TrimSpace(sql), "SELECT")}
+		s = statement{readOrdinals(stmt), effectOf(sql)}
 		c.statements[stmt] = s
 	}
 	for i, n := range s.ordinals {
 		bind(stmt, i+1, plain(args[n-1]))
 	}
-	return stmt, s.writes, nil
+	return stmt, s.effect, nil
 }
 
 // readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered by where it first

@@ -45,10 +45,15 @@ var errClosed = errors.New("the store is closed")
 //
 //	it fails                                 then
 //	before it changed anything (nearly all)  nothing is to be undone, the group goes on
-//	after it changed something               the transaction is rolled back; all members that did
-//	or SQLite rolls everything back          not fail run again in a new one (again), each in a
-//	under it, as when the disk is full       savepoint, so that a further one undoes itself alone
+//	after it changed something               the transaction is rolled back, and its members run
+//	or SQLite rolls everything back          again in a new one (again), each in a savepoint, so
+//	under it, as when the disk is full       that a further one undoes itself alone
 //	at COMMIT                                everybody gets the error
+//
+// An error is an answer too: a 409 names the record that is in the way, a replay the record that was
+// made. So a member runs again, or gets the error of COMMIT, whatever it returned, if it may have read
+// what was rolled back. Only an error of a member that ran before any other had changed something
+// stands (job.final).
 //
 // Savepoints for all members always would cost a sixth of the writer's time.
 type writer struct {
@@ -79,6 +84,7 @@ type job struct {
 	decided atomic.Bool
 	tx      *Tx           // of the closure's last run, for its Note; nil when that failed
 	err     error         // the outcome, which the caller reads after done
+	final   bool          // err stands whatever becomes of the transaction
 	done    chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
 }
 
@@ -191,32 +197,38 @@ func (w *writer) lookAround() {
 	w.version = now
 }
 
-// runGroup runs first and whoever is waiting, and answers them all.
+// runGroup runs first and every job that is waiting, and answers them all.
 func (w *writer) runGroup(first *job) {
 	began := w.clock()
 	members, err := w.attempt(first)
 	for errors.Is(err, errUndone) {
-		// The member under which the transaction was thrown away has its error now, so that one
-		// fewer runs each time.
+		// After the second attempt, each further one has one more member whose error is final.
 		members, err = w.again(members)
 	}
 	w.tell(members, began)
 	for _, j := range members {
-		if err != nil && j.err == nil {
+		if err != nil && !j.final {
 			j.err = err
 		}
 		j.done <- struct{}{}
 	}
 }
 
-// errUndone says that the transaction was rolled back under a member, which has an error then.
+// errUndone says that the transaction was rolled back under a member.
 var errUndone = errors.New("the transaction was rolled back by the engine")
+
+// begin begins a transaction.
+func (w *writer) begin() error {
+	w.conn.rows = 0
+	_, err := w.conn.exec("BEGIN IMMEDIATE", nil)
+	return err
+}
 
 // attempt is the usual way of a group: one transaction without savepoints, which takes in whoever
 // comes until nobody waits or the group is full. It returns all who were in it.
 func (w *writer) attempt(first *job) ([]*job, error) {
 	until := time.Now().Add(w.span)
-	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+	if err := w.begin(); err != nil {
 		return []*job{first}, err
 	}
 	failpoint.Pass(failpoint.Begun)
@@ -252,13 +264,13 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	return members, w.commit(members)
 }
 
-// again runs the members that have no error of their own in a new transaction, each in a savepoint.
+// again runs the members whose outcome is not final in a new transaction, each in a savepoint.
 func (w *writer) again(members []*job) ([]*job, error) {
-	if _, err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+	if err := w.begin(); err != nil {
 		return members, err
 	}
 	for _, j := range members {
-		if j.err == nil && !w.runGuarded(j) {
+		if !j.final && !w.runGuarded(j) {
 			return members, errUndone
 		}
 	}
@@ -273,54 +285,50 @@ func (w *writer) runPlain(j *job) bool {
 		return false
 	}
 	if j.err != nil && w.conn.changed {
-		return w.abandon(j, j.err)
+		w.rollback()
+		return false
 	}
 	return true
 }
 
-// runGuarded is runPlain in a savepoint, to which a job that fails is rolled back.
+// runGuarded is runPlain in a savepoint, to which a job that fails is rolled back. Where it returns
+// false, the job's error is final.
 func (w *writer) runGuarded(j *job) bool {
-	if _, err := w.conn.exec("SAVEPOINT member", nil); err != nil {
-		j.err = err
-		return !w.conn.c.AutocommitEnabled()
-	}
-	if !w.call(j) {
-		return false
-	}
-	if j.err != nil {
-		if _, err := w.conn.exec("ROLLBACK TO member", nil); err != nil {
-			return w.abandon(j, err)
+	_, err := w.conn.exec("SAVEPOINT member", nil)
+	if err == nil {
+		if !w.call(j) {
+			return false
+		}
+		if j.err != nil {
+			_, err = w.conn.exec("ROLLBACK TO member", nil)
+		}
+		if err == nil {
+			_, err = w.conn.exec("RELEASE member", nil)
 		}
 	}
-	if _, err := w.conn.exec("RELEASE member", nil); err != nil {
-		return w.abandon(j, err)
+	if err != nil {
+		w.rollback()
+		j.err, j.tx, j.final = sheaf.UnavailableError(err), nil, true
+		return false
 	}
 	return true
 }
 
 // call runs the job's closure, and returns false when SQLite rolled everything back under it. A job
-// that failed keeps no Tx: nobody is told of what it noted.
+// that failed keeps no Tx: what it noted is dropped.
 func (w *writer) call(j *job) bool {
+	first := w.conn.rows == 0 // no member has changed anything yet: it reads what is committed
 	j.tx = &Tx{Reader: Reader{conn: w.conn}}
 	j.err = safely(j.fn, j.tx)
 	stands := !w.conn.c.AutocommitEnabled()
-	if !stands && j.err == nil {
-		j.err = sheaf.UnavailableError(errUndone)
+	if !stands && sheaf.KindOf(j.err) != sheaf.Unavailable {
+		j.err = sheaf.UnavailableError(errors.Join(errUndone, j.err))
 	}
 	if j.err != nil {
 		j.tx = nil
 	}
+	j.final = j.err != nil && (first || !stands)
 	return stands
-}
-
-// abandon rolls the whole transaction back because of one job, which gets the error unless it has
-// one. It returns false, as runPlain and runGuarded do then.
-func (w *writer) abandon(j *job, err error) bool {
-	if j.err == nil {
-		j.err = err
-	}
-	w.rollback()
-	return false
 }
 
 // rollback ends the transaction, unless SQLite has done so.
@@ -353,6 +361,5 @@ func (w *writer) commit(members []*job) error {
 	}
 	settle(true)
 	w.checkpoints.committed(max(len(members), w.conn.rows/rowsOfAWrite))
-	w.conn.rows = 0
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -60,6 +61,34 @@ func (f *fixture) outcomes(claims []store.Claim, r result) []store.Outcome {
 		out = append(out, o)
 	}
 	return out
+}
+
+// recordAgain records outcomes in a transaction that is rolled back, and then again.
+func recordAgain(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, int(sheaf.MaxFailures))
+	outcomes := f.outcomes(f.claim(s.ID, int(sheaf.MaxFailures), time.Hour), failed)
+	stamp := func() (sheaf.EventID, time.Time) { return sheaf.EventID(sheaf.EventPrefix + f.id()), f.now() }
+	undone := errors.New("by the test")
+	deactivated := func() (n int) {
+		for i := range outcomes {
+			if outcomes[i].Deactivated {
+				n++
+			}
+		}
+		return n
+	}
+	f.wantIs(f.store.Write(context.Background(), func(tx *store.Tx) error {
+		return errors.Join(tx.Record(outcomes, stamp), undone)
+	}), undone)
+	if n := deactivated(); n != 1 {
+		f.Fatalf("%d outcomes deactivate the subscription, want one", n)
+	}
+	f.expire(2 * time.Hour) // another node has them now, and these are dropped
+	f.must(f.record(outcomes))
+	if n := deactivated(); n != 0 {
+		f.Errorf("%d outcomes of the transaction that was rolled back say that they deactivated the subscription", n)
+	}
 }
 
 func claimOrder(f *fixture) {
