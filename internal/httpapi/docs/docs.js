@@ -1,4 +1,5 @@
-// Gives the page the reader's theme, and the key that they type to every request. The key is kept nowhere else.
+// Gives the page the reader's theme, the address of the service, and the key that they type to every request. The key is kept nowhere
+// else. It runs before RapiDoc, which reads its attributes when it begins.
 const reference = document.querySelector('rapi-doc');
 const field = document.getElementById('key');
 const state = document.getElementById('key-state');
@@ -18,11 +19,20 @@ function applyTheme() {
 
 function applyKey() {
   const key = field.value.trim();
-  reference.removeAllSecurityKeys();
-  if (key !== '') reference.setApiKey('bearer', key);
+  reference.removeAllSecurityKeys?.(); // there once RapiDoc has begun; until then "spec-loaded" is to come
+  if (key !== '') reference.setApiKey?.('bearer', key);
   state.textContent = key === '' ? hint : 'sent with “try”, kept in this page alone';
 }
 
+// "Try" asks the service that served this page, wherever that is. RapiDoc takes the first server of the document unless both
+// attributes name the same address: it does not find the relative one.
+function applyAddress() {
+  const here = new URL('.', location.href).href.replace(/\/$/, '');
+  reference.setAttribute('server-url', here);
+  reference.setAttribute('default-api-server', here);
+}
+
+applyAddress();
 applyTheme();
 dark.addEventListener('change', applyTheme);
 document.getElementById('key-form').addEventListener('submit', (event) => event.preventDefault());
