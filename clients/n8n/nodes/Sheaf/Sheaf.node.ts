@@ -3,7 +3,8 @@ import { NodeApiError, NodeConnectionTypes } from 'n8n-workflow';
 
 import { properties } from './properties';
 import { list, request } from './request';
-import { type Operation, type Resource, resources } from './resources';
+import { type Operation, type Resource, resources, times } from './resources';
+import { instant } from './time';
 
 /** Everything that a workflow does with Sheaf's records. */
 export class Sheaf implements INodeType {
@@ -92,7 +93,7 @@ const acts: Record<Operation, Act> = {
 };
 
 async function many(context: IExecuteFunctions, i: number, { path }: Resource): Promise<INodeExecutionData[]> {
-	const query = { ...(context.getNodeParameter('filters', i, {}) as IDataObject) };
+	const query = timed(context, context.getNodeParameter('filters', i, {}) as IDataObject);
 	if (path.endsWith('/search')) query.q = context.getNodeParameter('q', i) as string;
 	const most = context.getNodeParameter('returnAll', i, false) ? Infinity : (context.getNodeParameter('limit', i, 50) as number);
 	return (await list(context, path, query, most, i)).map((json) => ({ json }));
@@ -106,9 +107,15 @@ function id(context: IExecuteFunctions, i: number): string {
 	return ['', '.', '..'].includes(given) ? '-' : encodeURIComponent(given); // refused by the server, and not another address
 }
 
+/** A copy of a collection, whose times are read in the time zone of the workflow. */
+function timed(context: IExecuteFunctions, given: IDataObject): IDataObject {
+	const zone = context.getTimezone();
+	return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, times.has(name) ? (instant(value, zone) as string) : value]));
+}
+
 /** The fields of an item's collection; JSON is read, and what was left empty is null. */
 function fields(context: IExecuteFunctions, i: number): IDataObject {
-	const given = { ...(context.getNodeParameter('fields', i, {}) as IDataObject) };
+	const given = timed(context, context.getNodeParameter('fields', i, {}) as IDataObject);
 	for (const [name, value] of Object.entries(given)) {
 		if (name === 'metadata') given[name] = object(value);
 		else if (value === '' && name !== 'content') given[name] = null;

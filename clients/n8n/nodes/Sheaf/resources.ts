@@ -181,5 +181,10 @@ export const resources: Record<string, Resource> = {
 	},
 };
 
+/** The names of fields and filters that are times. */
+export const times = new Set(
+	Object.values(resources).flatMap((r) => [...r.required, ...r.optional, ...r.filters].filter((f) => f.type === 'dateTime').map((f) => f.name)),
+);
+
 /** The names of fields that creating sets once and for all. */
 export const fixed = new Set(['entity_type', 'resource_type', 'resource_id', 'parent_id']);

@@ -8,7 +8,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 
-import { request } from '../Sheaf/request';
+import { type Answer, request } from '../Sheaf/request';
 import { judge } from './verify';
 
 const path = '/api/webhooks/subscriptions';
@@ -33,7 +33,10 @@ const types = [
 	'share.updated',
 ];
 
-/** Starts a workflow when something happens in Sheaf: it subscribes, takes what is genuine alone, and unsubscribes. */
+/**
+ * Starts a workflow when something happens in Sheaf: it subscribes, and takes what is genuine alone. A workflow that is unpublished
+ * leaves its subscription inactive: Sheaf holds what happens meanwhile, and sends it when the workflow is published again.
+ */
 export class SheafTrigger implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Sheaf Trigger',
@@ -63,41 +66,53 @@ export class SheafTrigger implements INodeType {
 
 	webhookMethods = {
 		default: {
-			/** Whether the subscription of this workflow is there, active and as it is wanted. */
+			/**
+			 * Whether the subscription of this workflow is there. If it is inactive, or for other events or another address, it is
+			 * changed, and what Sheaf held is sent. Only a subscription that is gone is forgotten: any other error may pass, and n8n
+			 * tries again.
+			 */
 			async checkExists(this: IHookFunctions): Promise<boolean> {
-				const kept = this.getWorkflowStaticData('node');
+				const kept = memory(this, isTest(this));
 				if (!kept.subscriptionId || !kept.secret) return false;
-				try {
-					const { body } = await request(this, 'GET', `${path}/${kept.subscriptionId}`);
-					const found = body.subscription as IDataObject;
-					const same = [...(found.events as string[])].sort().join() === [...wanted(this)].sort().join();
-					if (found.url === this.getNodeWebhookUrl('default') && found.active && same) return true;
-					await remove(this, kept);
-				} catch {
-					delete kept.subscriptionId; // it is gone, or another server's
+				const found = await ifThere(request(this, 'GET', `${path}/${kept.subscriptionId}`));
+				if (!found) {
+					forget(kept);
+					return false;
 				}
-				return false;
-			},
-			async create(this: IHookFunctions): Promise<boolean> {
-				const body = { name: name(this), url: this.getNodeWebhookUrl('default'), events: wanted(this) };
-				const { body: made } = await request(this, 'POST', path, { body });
-				const { id, secret } = made.subscription as IDataObject;
-				const kept = this.getWorkflowStaticData('node');
-				kept.subscriptionId = id;
-				kept.secret = secret;
+				await resume(this, found.body.subscription as IDataObject);
 				return true;
 			},
+			async create(this: IHookFunctions): Promise<boolean> {
+				const test = isTest(this);
+				const url = this.getNodeWebhookUrl('default');
+				const { body: made } = await request(this, 'POST', path, { body: { name: name(this), url, events: wanted(this) } });
+				const { id, secret } = made.subscription as IDataObject;
+				const kept = memory(this, test);
+				kept.subscriptionId = id;
+				kept.secret = secret;
+				kept.url = url;
+				return true;
+			},
+			/** Unpublishing leaves the subscription inactive, so that nothing is lost; the end of a test removes that of the test. */
 			async delete(this: IHookFunctions): Promise<boolean> {
-				const kept = this.getWorkflowStaticData('node');
+				const test = memory(this, true);
+				if (test.subscriptionId && test.url === this.getNodeWebhookUrl('default')) {
+					await ifThere(request(this, 'DELETE', `${path}/${test.subscriptionId}`));
+					forget(test);
+					return true;
+				}
+				const kept = memory(this, false);
 				if (!kept.subscriptionId) return true;
-				return await remove(this, kept);
+				const there = await ifThere(request(this, 'PATCH', `${path}/${kept.subscriptionId}`, { body: { active: false } }));
+				if (!there) forget(kept);
+				return true;
 			},
 		},
 	};
 
 	async webhook(this: IWebhookFunctions): Promise<IWebhookResponseData> {
 		const asked = this.getRequestObject() as ReturnType<IWebhookFunctions['getRequestObject']> & { rawBody?: Buffer };
-		const secret = String(this.getWorkflowStaticData('node').secret ?? '');
+		const secret = String(memory(this, this.getMode() === 'manual').secret ?? '');
 		const fault = judge(secret, asked.headers, asked.rawBody ?? Buffer.alloc(0));
 		if (fault) {
 			this.getResponseObject().status(fault === 'BadSecret' ? 500 : 401).json({ error: `the delivery is not genuine: ${fault}`, code: fault });
@@ -112,14 +127,60 @@ const wanted = (context: IHookFunctions) => context.getNodeParameter('events') a
 /** The subscription's name, of at most 100 characters. */
 const name = (context: IHookFunctions) => `n8n: ${context.getWorkflow().name ?? context.getWorkflow().id}`.slice(0, 100);
 
-/** Ends the subscription; one that is gone already is as well. */
-async function remove(context: IHookFunctions, kept: IDataObject): Promise<boolean> {
-	try {
-		await request(context, 'DELETE', `${path}/${kept.subscriptionId}`);
-	} catch (error) {
-		if ((error as { httpCode?: string }).httpCode !== '404') return false;
-	}
+/** Whether the workflow is tried out in the editor, under an address of its own. */
+const isTest = (context: IHookFunctions) => context.getMode() === 'manual';
+
+/** What the node keeps of its subscription: one for the published workflow, and one for a test of it. */
+function memory(context: IHookFunctions | IWebhookFunctions, test: boolean): IDataObject {
+	const kept = context.getWorkflowStaticData('node');
+	if (!test) return kept;
+	kept.test ??= {};
+	return kept.test as IDataObject;
+}
+
+function forget(kept: IDataObject): void {
 	delete kept.subscriptionId;
 	delete kept.secret;
-	return true;
+	delete kept.url;
+}
+
+/** The answer to a request, or nothing when what it names is gone. Every other error is thrown. */
+async function ifThere(asked: Promise<Answer>): Promise<Answer | undefined> {
+	try {
+		return await asked;
+	} catch (error) {
+		if ((error as { httpCode?: string }).httpCode === '404') return undefined;
+		throw error;
+	}
+}
+
+/** Makes the subscription as it is wanted, and active. What Sheaf held is then sent. */
+async function resume(context: IHookFunctions, found: IDataObject): Promise<void> {
+	const change: IDataObject = {};
+	const url = context.getNodeWebhookUrl('default');
+	if (found.url !== url) change.url = url;
+	if ([...(found.events as string[])].sort().join() !== [...wanted(context)].sort().join()) change.events = wanted(context);
+	if (!found.active) change.active = true;
+	if (Object.keys(change).length > 0) await request(context, 'PATCH', `${path}/${found.id}`, { body: change });
+	if (found.active && !found.held_count) return;
+	const body = { since: await lostSince(context, found) };
+	await request(context, 'POST', `${path}/${found.id}/recover`, { body });
+}
+
+/**
+ * The time of the first event that may not have arrived: that of the oldest held delivery, and if the subscription was inactive, that of
+ * the last one that arrived before, after which others failed.
+ */
+async function lostSince(context: IHookFunctions, found: IDataObject): Promise<string> {
+	const times = async (query: IDataObject) => {
+		const { body } = await request(context, 'GET', `${path}/${found.id}/deliveries`, { query });
+		return (body.data as IDataObject[]).map((d) => String(d.created_at));
+	};
+	const since = await times({ state: 'held', order: 'asc', limit: 1 });
+	if (!found.active) {
+		const arrived = await times({ state: 'delivered', order: 'desc', limit: 100 });
+		const ended = Date.parse(String(found.deactivated_at));
+		since.push(arrived.find((at) => Date.parse(at) <= ended) ?? String(found.created_at));
+	}
+	return since.sort()[0] ?? String(found.created_at);
 }
