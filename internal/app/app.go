@@ -67,7 +67,7 @@ type Config struct {
 	// MaxRecords is how many projects, folders and documents a workspace of that plan may have
 	// together; 0 is any number, and so is nil.
 	MaxRecords func(sheaf.Plan) int
-	// Quota is how many bytes of texts and media a workspace of that plan may store; 0 is any number, and so is nil.
+	// Quota is how many bytes of texts, media, reported events and kept answers a workspace of that plan may store; 0 is any number, and so is nil.
 	Quota func(sheaf.Plan) int64
 }
 

@@ -78,7 +78,8 @@ func (in NewEvent) check() error {
 }
 
 // PublishEvent adds an event of a part that lives elsewhere: media, generation, share. One about a
-// medium that this service keeps is Invalid; a user who is no member of the workspace is NotFound.
+// medium that this service keeps is Invalid; a user who is no member of the workspace is NotFound. Beyond
+// the workspace's quota it is Forbidden, with QUOTA_REACHED.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
 	return write(ctx, a, c, scope(sheaf.EventsWrite), in.check(), func(w *work) (sheaf.Event, error) {
 		user := c.User
@@ -93,7 +94,9 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 		if err := w.isElsewhere(in.ResourceID); err != nil {
 			return sheaf.Event{}, err
 		}
-		return w.emitRaw(in.Type, in.ResourceID, user, in.Payload), nil
+		e := w.emitRaw(in.Type, in.ResourceID, user, in.Payload)
+		w.events[len(w.events)-1].Reported = true
+		return e, w.checkReported(e)
 	})
 }
 

@@ -165,7 +165,7 @@ func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 			return me, err
 		}
 		ws, err := r.Workspace(c.Workspace)
-		me.Storage = sheaf.Storage{Used: ws.Storage, Quota: a.quota(ws.Plan)}
+		me.Storage = sheaf.Storage{Used: ws.Used(), Quota: a.quota(ws.Plan)}
 		return me, err
 	})
 }

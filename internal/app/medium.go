@@ -164,7 +164,12 @@ func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault er
 	if err := a.announceMedium(ctx, c, m, fault); err != nil {
 		return m, err
 	}
-	// Whoever has sent all of it may leave: what was begun is ended.
+	if c.Once != nil {
+		once := *c.Once
+		once.admitted = true
+		c.Once = &once
+	}
+	// A client that has sent all of it may leave: what was begun is ended.
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), uploadWithin)
 	defer cancel()
 	failpoint.Pass(failpoint.Announced)
@@ -233,7 +238,8 @@ func (a *App) tryAnnounce(ctx context.Context, c Caller, m sheaf.Medium, fault e
 	})
 }
 
-// answeredBefore returns a Replay when the request of that key was answered before.
+// answeredBefore returns a Replay if the request of that key was answered before, and QUOTA_REACHED if the
+// workspace has no room for one more answer.
 func (w *work) answeredBefore(once *Once) error {
 	w.caller.Once = once
 	defer func() { w.caller.Once = nil }()

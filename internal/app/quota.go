@@ -31,6 +31,10 @@ func (w *work) checkRecords() error {
 		Text: fmt.Sprintf("this workspace has %d projects, folders, documents and brandings, and the %s plan allows %d: delete some, or upgrade the plan", used, w.ws.Plan, most)}
 }
 
+// The bytes of reported events and of kept answers count in the quota beside those of texts and media. But
+// texts and media are refused for their own bytes alone: no ordinary change fails because of what the
+// log holds. docs/decisions/0015 says why.
+
 // checkStorage returns QUOTA_REACHED when the workspace has no room for a text of a document, which
 // is empty for one that is being made. It is asked under the workspace's lock, before the text is
 // added, so that the bound holds exactly. A text that the document has, or had, needs no room.
@@ -54,6 +58,29 @@ func (w *work) checkRoom(bytes int64) error {
 		return storageReached(w.ws, most, "file", bytes)
 	}
 	return nil
+}
+
+// checkReported returns QUOTA_REACHED if the workspace has no room for one more reported event.
+func (w *work) checkReported(e sheaf.Event) error {
+	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Used()+int64(len(e.Body)) > most {
+		return keptReached(w.ws, most, fmt.Sprintf("this event has %d more; report less, wait until older events are removed, delete what nobody needs, or upgrade the plan", len(e.Body)))
+	}
+	return nil
+}
+
+// checkAnswers returns QUOTA_REACHED if the quota has no byte left for the answer to a request with an
+// Idempotency-Key. How long the answer is, is not known before the request was carried out: the last answer
+// may exceed the quota, once.
+func (w *work) checkAnswers() error {
+	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Used()-w.expired >= most {
+		return keptReached(w.ws, most, "no answer can be kept for an Idempotency-Key; send the request without one, delete what nobody needs, or upgrade the plan")
+	}
+	return nil
+}
+
+func keptReached(ws sheaf.Workspace, most int64, then string) error {
+	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
+		Text: fmt.Sprintf("this workspace stores %d bytes, %d of them in reported events and kept answers, and the %s plan allows %d: %s", ws.Used(), ws.Kept, ws.Plan, most, then)}
 }
 
 func storageReached(ws sheaf.Workspace, most int64, what string, more int64) error {

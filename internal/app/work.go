@@ -13,6 +13,8 @@ type Once struct {
 	// Seal turns what the method returned into the answer that a repetition gets. It must leave out
 	// what is shown only once, such as a new key.
 	Seal func(result any) Answer
+	// admitted says that the quota had room for the answer when the request began, and is not asked again.
+	admitted bool
 }
 
 // Request says which request is to have one effect, and Answer is how it was answered.
@@ -39,13 +41,15 @@ type work struct {
 	before sheaf.Workspace // as it was read
 	events []sheaf.Event   // emitted and not written yet
 
+	expired int64 // bytes of the expired answer that this one will replace
+
 	places    places // where things are, as filters ask
 	misplaced error  // why that of some event could not be found out
 }
 
 // perform is what every transaction on a workspace does around its act: it locks the workspace's
 // row, asks the gate again (needs is nil for operators, who are not asked), answers a repetition
-// with what the first was answered, and in the end keeps events, counters and the answer.
+// with the first answer, and in the end keeps events, counters and the answer.
 func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work) (T, error)) (out T, err error) {
 	ws, err := tx.LockWorkspace(c.Workspace)
 	if err != nil {
@@ -66,16 +70,21 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 	return out, w.finish(out)
 }
 
-// replay returns a Replay when the request was answered before.
+// replay returns a Replay if the request was answered before, and QUOTA_REACHED if the workspace has no
+// room for one more answer. It does nothing for a request without an Idempotency-Key.
 func (w *work) replay() error {
 	if w.caller.Once == nil {
 		return nil
 	}
-	answer, found, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-sheaf.AnswersKept))
+	answer, found, expired, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-sheaf.AnswersKept))
 	if found {
 		return &Replay{answer}
 	}
-	return err
+	w.expired = expired
+	if err != nil || w.caller.Once.admitted {
+		return err
+	}
+	return w.checkAnswers()
 }
 
 // finish keeps the events, the counters and the answer.
@@ -86,15 +95,15 @@ func (w *work) finish(out any) error {
 	if err := w.AppendEvents(&w.ws, w.events); err != nil {
 		return err
 	}
-	if w.ws != w.before {
-		if err := w.SaveWorkspace(w.ws); err != nil {
+	if once := w.caller.Once; once != nil {
+		if err := w.Remember(&w.ws, once.Request, once.Seal(out), w.expired, w.now); err != nil {
 			return err
 		}
 	}
-	if w.caller.Once == nil {
+	if w.ws == w.before {
 		return nil
 	}
-	return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)
+	return w.SaveWorkspace(w.ws)
 }
 
 // changes raises the version, so that no cache answers with what was before. It follows the clock: a

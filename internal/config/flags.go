@@ -44,7 +44,7 @@ type Serve struct {
 	PublicURL          *string  `name:"public-url" placeholder:"https://..." example:"" help:"Address that users reach the service under: the base of links."`
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
-	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions and media that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
+	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions, media, reported events and kept answers that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
 	MediaMax           *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB or GB (of 1024), 5GB at most; up to 10 MB in one request, beyond that in several."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`

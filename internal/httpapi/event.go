@@ -88,9 +88,13 @@ func publishedEvent(e sheaf.Event) answer {
 		location: "/api/v1/events/" + string(e.ID)}
 }
 
-// publishEvent answers POST /api/v1/events.
+// publishEvent answers POST /api/v1/events. The size of the payload decides what it costs, so the rest of
+// the rate limit is asked after the body is read.
 func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 	event, err := newEvent(in)
+	if err == nil {
+		err = x.limitMore(sheaf.ReportCost(len(event.Payload)))
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -139,3 +139,132 @@ func TestQuota_OfTextsUnderConcurrency(t *testing.T) {
 		}
 	})
 }
+
+// used returns storage.used of /me.
+func used(t *testing.T, c *apitest.Client) int {
+	t.Helper()
+	return int(c.GET(me).Want(t, 200).JSON["storage"].(map[string]any)["used"].(float64))
+}
+
+// report sends an event of another part with a payload of that many bytes.
+func report(c *apitest.Client, payload int, headers ...string) *apitest.Response {
+	return c.POST(events, `{"type":"generation.started","resource_id":"`+nowhereID+`","payload":{"x":"`+strings.Repeat("x", payload-len(`{"x":""}`))+`"}}`, headers...)
+}
+
+// D63, D105: a reported event counts in the quota with all of its bytes while it is kept, and one too many is refused
+// before anything is done. No ordinary change is refused for it.
+func TestQuota_OfReportedEvents(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		size := len(report(c, 256<<10).Want(t, 202).Body)
+		if n := used(t, c); n != size || size < 256<<10 {
+			t.Errorf("an event of %d bytes counts %d", size, n)
+		}
+		a.Quota.Store(int64(2 * size))
+		report(c, 256<<10).Want(t, 202) // exactly full
+		report(c, 10).WantError(t, 403, "QUOTA_REACHED", fmt.Sprintf("stores %d bytes, %[1]d of them in reported events", 2*size), "upgrade")
+		if n := len(c.GET(events).IDs(t)); n != 2 || used(t, c) != 2*size {
+			t.Errorf("after a refusal %d events are there, of %d bytes", n, used(t, c))
+		}
+		// What people and programs change goes on, with its own events.
+		d := c.POST(documents, fields{"title": "d", "content": strings.Repeat("x", size)}).Want(t, 201).Text(t, "id")
+		put(c, at(documents, d), "another").Want(t, 200)
+		c.DELETE(at(documents, d)).Want(t, 204)
+		if n := used(t, c); n != 3*size+len("another") {
+			t.Errorf("%d bytes are used, want %d", n, 3*size+len("another"))
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
+// D57, D105: a kept answer counts in the quota. When no byte is left, a request with an Idempotency-Key is refused before
+// anything is done; a repetition and a request without a key are not.
+func TestQuota_OfKeptAnswers(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Pro).Client("")
+		c.POST(projects, `{"name":"p"}`).Want(t, 201)
+		if n := used(t, c); n != 0 {
+			t.Errorf("without a key %d bytes are used", n)
+		}
+		made := c.POST(projects, `{"name":"p"}`, "Idempotency-Key: first").Want(t, 201)
+		n := used(t, c)
+		if n < len(made.Body) || n > len(made.Body)+500 {
+			t.Errorf("an answer of %d bytes counts %d", len(made.Body), n)
+		}
+		a.Quota.Store(int64(n))
+		full := func(r *apitest.Response) {
+			t.Helper()
+			r.WantError(t, 403, "QUOTA_REACHED", "no answer can be kept", "without one")
+		}
+		full(c.POST(projects, `{"name":"q"}`, "Idempotency-Key: second"))
+		full(c.POST("/api/v1/media?filename=x", "x", "Content-Type: text/plain", "Idempotency-Key: third"))
+		if r := c.POST(projects, `{"name":"p"}`, "Idempotency-Key: first").Want(t, 201); r.Text(t, "id") != made.Text(t, "id") {
+			t.Error("a repetition got another project")
+		}
+		if got := len(c.GET(projects).IDs(t)); got != 2 {
+			t.Errorf("%d projects are there, want 2", got)
+		}
+		c.POST(projects, `{"name":"q"}`).Want(t, 201)
+		// A file that leaves no room for its answer is kept, and so is the answer.
+		a.Quota.Store(int64(n + 4))
+		file := c.POST("/api/v1/media?filename=x", "file", "Content-Type: text/plain", "Idempotency-Key: third").Want(t, 201)
+		if again := c.POST("/api/v1/media?filename=x", "file", "Content-Type: text/plain", "Idempotency-Key: third").Want(t, 201); again.Text(t, "id") != file.Text(t, "id") {
+			t.Error("a repetition got another medium")
+		}
+		// An answer that has expired makes room for the next one to its key.
+		a.Quota.Store(0)
+		before := used(t, c)
+		a.Clock.Advance(sheaf.AnswersKept + 1)
+		c.POST(projects, `{"name":"r"}`, "Idempotency-Key: first").Want(t, 201)
+		if after := used(t, c); after != before {
+			t.Errorf("%d bytes are used, and %d after an answer was replaced by one as long", before, after)
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
+// D105: the bytes of reported events hold exactly when many are reported at once.
+func TestQuota_OfReportedEventsUnderConcurrency(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		size := len(report(c, 1000).Want(t, 202).Body)
+		a.Quota.Store(int64(20*size + size - 1)) // room for 20, and not for the 21st
+		rs := answers(64, func(i int) *apitest.Response { return report(c, 1000) })
+		if n := statuses(rs); n[202] != 19 || n[403] != 45 {
+			t.Errorf("of 64 at once, where 19 have room: %v", n)
+		}
+		// A request with a key is refused as soon as no byte is left, and one answer may go beyond.
+		a.Quota.Store(int64(20*size + 1))
+		rs = answers(32, func(i int) *apitest.Response {
+			return c.POST(projects, `{"name":"p"}`, fmt.Sprint("Idempotency-Key: ", i))
+		})
+		if n := statuses(rs); n[201] != 1 || n[403] != 31 {
+			t.Errorf("of 32 with a key at once, where one has room: %v", n)
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
+	})
+}
+
+// D63: a reported event costs the rate limit one request for each 16 KB of its payload begun.
+func TestEvents_PublishCostsByItsSize(t *testing.T) {
+	a := apitest.SQLite(t, apitest.PlanLimits)
+	a.Clock.Set(morning)
+	c := a.Workspace(sheaf.Pro).Client("")
+	left := 100
+	for _, test := range []struct{ payload, cost int }{{10, 1}, {10, 1}, {16 << 10, 1}, {16<<10 + 1, 2}, {256 << 10, 16}} {
+		left -= test.cost
+		wantLimit(t, report(c, test.payload).Want(t, 202), 100, left)
+	}
+	for left >= 16 {
+		left -= 16
+		report(c, 256<<10).Want(t, 202)
+	}
+	report(c, 256<<10).WantError(t, 429, "RATE_LIMITED")
+	report(c, 10).Want(t, 202)
+}

@@ -15,7 +15,7 @@ const (
 	BatchPerRequest = 10
 )
 
-// BatchCost is as how many requests a batch of so many operations counts: one for each ten begun.
+// BatchCost returns a batch's cost against the rate limit: one request per started group of ten operations.
 func BatchCost(operations int) int {
 	return max(1, (operations+BatchPerRequest-1)/BatchPerRequest)
 }

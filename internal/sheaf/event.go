@@ -81,6 +81,13 @@ const subscriptionResource = "webhook_subscription"
 // MaxPayload bounds the payload of an event that another part reports, in bytes.
 const MaxPayload = 262_144
 
+// reportPerRequest is how many bytes of a reported payload cost one request.
+const reportPerRequest = 16 << 10
+
+// ReportCost returns a reported event's cost against the rate limit: one request per started 16 KB of
+// payload.
+func ReportCost(payload int) int { return max(1, (payload+reportPerRequest-1)/reportPerRequest) }
+
 // Event is something that happened, stored once and never changed.
 type Event struct {
 	ID EventID
@@ -95,6 +102,9 @@ type Event struct {
 	// Key is the number of the API key that did it; 0 where a person did. It is kept beside the body, which
 	// receivers know as it is.
 	Key int64
+	// Reported says that a client reported the event: its bytes count in the workspace's quota. It is set
+	// only while the event is appended.
+	Reported bool
 	// Places are where that of which it tells was and is, while it is appended: filters go by them. They
 	// are not stored. It is nil where nobody asks, and for what lies in no place.
 	Places *Places

@@ -23,6 +23,7 @@ type Workspace struct {
 	Brandings     int64 // how many there are
 	Shares        int64 // how many there are
 	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media
+	Kept          int64 // bytes of reported events and of answers kept for an Idempotency-Key
 
 	// DefaultBranding is the look of shares that name none; empty: there is none.
 	DefaultBranding BrandingID
@@ -32,6 +33,9 @@ type Workspace struct {
 	NewestAt     time.Time
 	NewestShared int64
 }
+
+// Used returns the bytes that count in the workspace's quota.
+func (w *Workspace) Used() int64 { return w.Storage + w.Kept }
 
 // Fields appends the workspace as GET /api/v1/me shows it.
 func (w *Workspace) Fields(o *Object) {

@@ -52,7 +52,7 @@ type backupEnd struct {
 // backupTables are all tables whose content a copy goes on with, each behind those that it refers
 // to. A copy keeps nobody signed in, and begins its charts anew.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "brandings",
-	"projects", "documents", "texts", "versions", "shares", "media", "uploads", "events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
+	"projects", "documents", "texts", "versions", "shares", "media", "uploads", "events", "reported_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "old_ids", "notices", "invitations"}
 
 // KeyCheckSetting is the setting by which a database knows its master key.

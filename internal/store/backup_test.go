@@ -30,7 +30,7 @@ func fill(t *testing.T, s *store.Store) {
 	p := sheaf.Project{ID: sheaf.ProjectID(id()), Name: odd, FolderID: &low.ID, Visibility: sheaf.Private, Number: 3, CreatedAt: now, UpdatedAt: now}
 	d := sheaf.Document{ID: sheaf.DocumentID(id()), Title: odd, Description: &odd, ProjectID: &p.ID, Number: 4, CreatedAt: now, UpdatedAt: now}
 	sub := sheaf.Subscription{ID: sheaf.SubscriptionID(id()), Name: "s", URL: "https://example.com", Events: sheaf.EventTypes, Active: true, CreatedAt: now, UpdatedAt: now, Number: 5}
-	event := sheaf.Event{ID: sheaf.EventID("evt_" + id()), Type: sheaf.ProjectCreated, ResourceID: string(p.ID), At: now, Body: []byte(`{"n":1.0}`)}
+	event := sheaf.Event{ID: sheaf.EventID("evt_" + id()), Type: sheaf.ProjectCreated, ResourceID: string(p.ID), At: now, Body: []byte(`{"n":1.0}`), Reported: true}
 	secret := sheaf.NewSecretKey(rand.Reader)
 	hash, _ := sheaf.HashKey(secret)
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
@@ -42,8 +42,8 @@ func fill(t *testing.T, s *store.Store) {
 			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Admin, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now}, []byte{7}),
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
 			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d, sheaf.Author{User: u.ID}), addText(tx, w.ID, d),
-			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}), tx.SaveWorkspace(w),
-			tx.Remember(w.ID, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, now))
+			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}),
+			tx.Remember(&w, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, 0, now), tx.SaveWorkspace(w))
 	})
 	if err != nil {
 		t.Fatal(err)

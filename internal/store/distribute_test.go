@@ -44,7 +44,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 // tenantTables are those whose rows belong to a workspace; the migrated schema is compared with them. What is in none of
 // them is in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
-	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "old_ids", "projects", "shares", "subscriptions",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "old_ids", "projects", "reported_events", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
 var sharedTables = map[string]string{
@@ -81,7 +81,7 @@ var globalKeys = map[string]string{
 // subscription stays in its workspace, whose number the subscription's implies.
 var spanning = map[string][]string{
 	"chore": {
-		"DELETE FROM idempotency_keys WHERE (ws, method, path, key) IN",
+		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
 		"DELETE FROM api_keys WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",

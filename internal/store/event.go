@@ -44,8 +44,12 @@ func ReadEventType(r *row) sheaf.EventType {
 
 var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int")
 
-// AppendEvents adds events to the log of a workspace that this transaction locked, numbers them,
-// and adds their deliveries.
+const insertReported = `
+INSERT INTO reported_events (ws, number, bytes)
+VALUES ($1, $2, $3)`
+
+// AppendEvents appends events to the log of a workspace that this transaction locked, numbers them,
+// and adds their deliveries. The bytes of reported events are added to w.Kept.
 func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -56,6 +60,12 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 		w.LastEvent++
 		e.Number = w.LastEvent
 		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body), e.Key}
+		if e.Reported {
+			w.Kept += int64(len(e.Body))
+			if err := tx.exec(insertReported, w.ID, e.Number, len(e.Body)); err != nil {
+				return fmt.Errorf("count reported event %s: %w", e.ID, err)
+			}
+		}
 	}
 	if err := tx.insertMany(insertEvents, rows); err != nil {
 		return fmt.Errorf("append events: %w", err)
@@ -230,12 +240,41 @@ const deleteOldest = `
 DELETE FROM events
 WHERE ws = $1 AND number <= $2`
 
-// DeleteEvents removes at most that many of the workspace's oldest events, up to a number, and
-// returns how many it removed. It never leaves a gap.
+const reportedUpTo = `
+SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
+FROM reported_events
+WHERE ws = $1 AND number <= $2`
+
+const deleteReported = `
+DELETE FROM reported_events
+WHERE ws = $1 AND number <= $2`
+
+const giveBack = `
+UPDATE workspaces
+SET kept = kept - $2
+WHERE ws = $1`
+
+// DeleteEvents deletes up to `most` of the workspace's oldest events, none above the number upTo, and
+// returns how many it deleted. It never leaves a gap. The bytes of reported events leave the
+// workspace's quota.
 func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
 	first, _, err := one(&tx.Reader, `SELECT MIN(number) FROM events WHERE ws = $1`, (*row).OptInt, ws)
 	if err != nil || first == nil || *first > upTo {
 		return 0, err
 	}
-	return tx.changed(deleteOldest, ws, min(upTo, *first+int64(most)-1))
+	end := min(upTo, *first+int64(most)-1)
+	// Nothing else deletes rows of events or of reported_events, so the sum holds.
+	bytes, err := tx.count(reportedUpTo, ws, end)
+	if err != nil {
+		return 0, err
+	}
+	if bytes > 0 {
+		if err := tx.exec(giveBack, ws, bytes); err != nil {
+			return 0, err
+		}
+		if err := tx.exec(deleteReported, ws, end); err != nil {
+			return 0, err
+		}
+	}
+	return tx.changed(deleteOldest, ws, end)
 }

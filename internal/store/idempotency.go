@@ -13,56 +13,99 @@ type Once struct {
 	BodyHash          []byte
 }
 
-// Answer is what such a request was answered.
+// Answer is the answer to such a request.
 type Answer struct {
 	Status         int
 	Location, ETag string
 	Body           []byte
 }
 
-const selectOnce = `
-SELECT body_hash, status, location, etag, body
-FROM idempotency_keys
-WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5`
+// answerBytes returns what a kept answer counts in the workspace's quota: every text in its row that
+// a client can make long.
+func answerBytes(o Once, a Answer) int64 {
+	return int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
+}
 
-// Remembered returns the answer that the request got before, if it did since then. The same key
-// with another body is a Conflict.
-func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (Answer, bool, error) {
+const selectOnce = `
+SELECT CASE WHEN created_at > $5 THEN 1 ELSE 0 END, bytes, body_hash, status, location, etag, body
+FROM idempotency_keys
+WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4`
+
+// Remembered returns the answer that the request got after `since`, if there is one. The same key with
+// another body is a Conflict. If the stored answer is older, found is false, and expired is what it
+// counts in the workspace's quota.
+func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (a Answer, found bool, expired int64, err error) {
+	var fresh bool
 	var hash []byte
-	a, found, err := one(r, selectOnce, func(w *row) Answer {
-		hash = w.Blob()
+	a, found, err = one(r, selectOnce, func(w *row) Answer {
+		fresh, expired, hash = w.Bool(), w.Int(), w.Blob()
 		return Answer{Status: int(w.Int()), Location: w.Text(), ETag: w.Text(), Body: []byte(w.Text())}
 	}, ws, o.Method, o.Path, o.Key, since)
-	if found && !bytes.Equal(hash, o.BodyHash) {
-		return Answer{}, false, &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeIdempotencyConflict,
+	switch {
+	case err != nil || !found:
+		return Answer{}, false, 0, err
+	case !fresh:
+		return Answer{}, false, expired, nil
+	case !bytes.Equal(hash, o.BodyHash):
+		return Answer{}, false, 0, &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeIdempotencyConflict,
 			Text: "this Idempotency-Key was used with another body: repeat the first body, or send a new key"}
 	}
-	return a, found, err
+	return a, true, 0, nil
 }
 
 const insertOnce = `
-INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at, bytes)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (ws, method, path, key)
 DO UPDATE SET body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
-  etag = excluded.etag, body = excluded.body, created_at = excluded.created_at`
+  etag = excluded.etag, body = excluded.body, created_at = excluded.created_at, bytes = excluded.bytes`
 
-// Remember keeps the answer; an expired one with the same key is replaced.
-func (tx *Tx) Remember(ws sheaf.WorkspaceID, o Once, a Answer, now time.Time) error {
-	return tx.exec(insertOnce, ws, o.Method, o.Path, o.Key, o.BodyHash, a.Status, a.Location, a.ETag, string(a.Body), now)
+// Remember keeps the answer and counts it in w.Kept. It replaces an expired answer to the same key,
+// whose bytes Remembered returned in this transaction. The caller saves w, which it has locked.
+func (tx *Tx) Remember(w *sheaf.Workspace, o Once, a Answer, expired int64, now time.Time) error {
+	n := answerBytes(o, a)
+	w.Kept += n - expired
+	return tx.exec(insertOnce, w.ID, o.Method, o.Path, o.Key, o.BodyHash, a.Status, a.Location, a.ETag, string(a.Body), now, n)
 }
 
-const oldOnce = `
-DELETE FROM idempotency_keys
-WHERE (ws, method, path, key) IN (
-  SELECT ws, method, path, key
+const oldestOnce = `
+SELECT w.id
+FROM workspaces w
+WHERE w.ws = (
+  SELECT ws
   FROM idempotency_keys
   WHERE created_at < $1
   ORDER BY created_at
-  LIMIT $2)`
+  LIMIT 1)`
 
-// DeleteAnswers removes at most that many answers from before a time, and returns how many it
-// removed.
+const oldOnce = `
+DELETE FROM idempotency_keys
+WHERE ws = $1 AND (method, path, key) IN (
+  SELECT o.method, o.path, o.key
+  FROM (SELECT ws, method, path, key FROM idempotency_keys WHERE created_at < $2 ORDER BY created_at LIMIT $3) o
+  WHERE o.ws = $1)
+RETURNING bytes`
+
+// DeleteAnswers looks at the `most` oldest answers from before a time, and deletes those that belong to
+// the workspace of the oldest one. Their bytes leave that workspace's quota. It returns how many it
+// deleted; 0 means that none are left.
+//
+// A transaction locks one workspace alone, so that no other waits for it.
 func (tx *Tx) DeleteAnswers(before time.Time, most int) (int64, error) {
-	return tx.changed(oldOnce, before, most)
+	ws, found, err := one(&tx.Reader, oldestOnce, readID[sheaf.WorkspaceID], before)
+	if err != nil || !found {
+		return 0, err
+	}
+	w, err := tx.LockWorkspace(ws)
+	if err != nil {
+		return 0, err
+	}
+	sizes, err := all(&tx.Reader, oldOnce, (*row).Int, ws, before, most)
+	for _, n := range sizes {
+		w.Kept -= n
+	}
+	if err != nil || len(sizes) == 0 {
+		return 0, err
+	}
+	return int64(len(sizes)), tx.SaveWorkspace(w)
 }

@@ -12,7 +12,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of the newest migration that this program has.
-const Latest = 24
+const Latest = 25
 
 // Schema is the state of a database's tables.
 type Schema struct{ engine.Schema }

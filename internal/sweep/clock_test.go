@@ -26,7 +26,7 @@ func (y *yard) settle() {
 	y.attempt(id)
 	now := y.Clock.Now()
 	y.write(func(tx *store.Tx, w *sheaf.Workspace) error {
-		if err := tx.Remember(w.ID, store.Once{Method: "POST", Path: "/p", Key: "k", BodyHash: []byte("h")}, store.Answer{Status: 201, Body: []byte(`{}`)}, now); err != nil {
+		if err := tx.Remember(w, store.Once{Method: "POST", Path: "/p", Key: "k", BodyHash: []byte("h")}, store.Answer{Status: 201, Body: []byte(`{}`)}, 0, now); err != nil {
 			return err
 		}
 		return tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(y.id()), Email: "a", Role: sheaf.Member, InvitedBy: y.ws.Owner, CreatedAt: now, ExpiresAt: now.Add(day)}, []byte{1})
@@ -39,7 +39,7 @@ func (y *yard) kept() (log, short bool) {
 	_, _, total, _ := y.log()
 	remembered, invited := false, false
 	y.write(func(tx *store.Tx, w *sheaf.Workspace) (err error) {
-		_, remembered, err = tx.Remembered(w.ID, store.Once{Method: "POST", Path: "/p", Key: "k", BodyHash: []byte("h")}, time.UnixMilli(0))
+		_, remembered, _, err = tx.Remembered(w.ID, store.Once{Method: "POST", Path: "/p", Key: "k", BodyHash: []byte("h")}, time.UnixMilli(0))
 		return err
 	})
 	y.read(func(r *store.Reader) error {

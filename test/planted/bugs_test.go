@@ -410,8 +410,8 @@ var bugs = []bug{
 		name: "app: the answer to a repetition is not kept",
 		Fault: plant.Fault{{
 			File: "internal/app/work.go",
-			Old:  `return w.Remember(w.ws.ID, w.caller.Once.Request, w.caller.Once.Seal(out), w.now)`,
-			New:  `return nil`,
+			Old:  `if once := w.caller.Once; once != nil {`,
+			New:  `if once := w.caller.Once; once != nil && once.admitted {`,
 		}},
 		pkg: "./internal/httpapi", run: "TestIdempotency",
 	},
@@ -419,8 +419,8 @@ var bugs = []bug{
 		name: "store: a repetition with another body gets the first answer",
 		Fault: plant.Fault{{
 			File: "internal/store/idempotency.go",
-			Old:  `if found && !bytes.Equal(hash, o.BodyHash) {`,
-			New:  `if found && bytes.Equal(hash, nil) {`,
+			Old:  `case !bytes.Equal(hash, o.BodyHash):`,
+			New:  `case bytes.Equal(hash, nil):`,
 		}},
 		pkg: "./internal/httpapi", run: "TestIdempotency_Conflict",
 	},

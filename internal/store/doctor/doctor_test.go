@@ -47,6 +47,15 @@ var plants = []plant{
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts and media", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
+	{check: "count: bytes of reported events and kept answers", sql: []string{`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
+	{check: "reported event", sql: []string{
+		`UPDATE reported_events SET bytes = bytes + 1 WHERE ws = {n}`,
+		`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
+	{check: "reported event: without its event", sql: []string{
+		`INSERT INTO reported_events (ws, number, bytes) VALUES ({n}, 100000, 0)`}},
+	{check: "kept answer", sql: []string{
+		`UPDATE idempotency_keys SET bytes = bytes + 1 WHERE ws = {n}`,
+		`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
 	{check: "number twice", sql: []string{`UPDATE projects SET number = (SELECT MAX(number) FROM projects) WHERE ws = {n}`}},
 	{check: "number", sql: []string{`UPDATE workspaces SET last_number = last_number - 1 WHERE ws = {n}`}},
 
@@ -153,11 +162,11 @@ var plants = []plant{
 	{check: "share event", sql: []string{`UPDATE shares SET expires_at = 1 WHERE ws = {n} AND listed = 1`}},
 	{check: "share event: another address", sql: []string{`UPDATE shares SET token = 'x' || substr(token, 2) || 'x' WHERE ws = {n} AND listed = 1`}},
 
-	{check: "event gap", sql: []string{`DELETE FROM events WHERE ws = {n} AND type = 10`}},
+	{check: "event gap", sql: []string{uncount, unreport, `DELETE FROM events WHERE ws = {n} AND type = 10`}},
 	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE ws = {n}`}},
 	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE ws = {n} AND type = 10`}},
-	{check: "event body: another event", sql: []string{`UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE ws = {n} AND type = 10`}},
-	{check: "event body: damaged", sql: []string{`UPDATE events SET body = '{"id":' WHERE ws = {n} AND type = 10`}},
+	{check: "event body: another event", sql: []string{uncount, unreport, `UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE ws = {n} AND type = 10`}},
+	{check: "event body: damaged", sql: []string{uncount, unreport, `UPDATE events SET body = '{"id":' WHERE ws = {n} AND type = 10`}},
 
 	{check: "subscription state", sql: []string{`UPDATE subscriptions SET deactivated_at = 1 WHERE ws = {n} AND sub = {on}`}},
 	{check: "subscription deleted", sql: []string{
@@ -193,6 +202,12 @@ var plants = []plant{
 		`INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
 		 SELECT 100000, 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE ws = {n}`}},
 }
+
+// They make reported events events like any other, so that only the planted violation is found.
+const (
+	uncount  = `UPDATE workspaces SET kept = kept - (SELECT SUM(bytes) FROM reported_events r WHERE r.ws = {n}) WHERE ws = {n}`
+	unreport = `DELETE FROM reported_events WHERE ws = {n}`
+)
 
 // presentHash is of the text of the one document that has some, and that has a past version with another.
 const presentHash = `(SELECT d.content_hash FROM documents d WHERE d.ws = {n} AND d.title = 'Written')`
@@ -332,7 +347,7 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	id("/api/v1/brandings", object{"name": "Loose look"})
 	filed := id("/api/v1/projects", object{"name": "Filed", "folder_id": low, "description": "ÄÖ \"quoted\" \n"})
 	c.POST("/api/v1/events", object{"type": "media.uploaded", "resource_id": filed, "payload": object{}}).Want(t, 202)
-	id("/api/v1/projects", object{"name": "Free"})
+	c.POST("/api/v1/projects", object{"name": "Free"}, "Idempotency-Key: free").Want(t, 201)
 	doomed := id("/api/v1/projects", object{"name": "Doomed"})
 	id("/api/v1/documents", object{"title": "Loose"})
 	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed}), object{"description": "d"}).Want(t, 200)

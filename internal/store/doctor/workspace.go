@@ -57,8 +57,26 @@ FROM (
     + (SELECT CAST(COALESCE(SUM(m.bytes), 0) AS BIGINT) FROM media m WHERE m.ws = $1 AND m.state <> 2)
     + (SELECT CAST(COALESCE(SUM(u.reserved), 0) AS BIGINT) FROM uploads u WHERE u.ws = $1)
   FROM workspaces
+  WHERE ws = $1
+  UNION ALL
+  SELECT kept, 'bytes of reported events and kept answers', (SELECT CAST(COALESCE(SUM(r.bytes), 0) AS BIGINT) FROM reported_events r WHERE r.ws = $1)
+    + (SELECT CAST(COALESCE(SUM(k.bytes), 0) AS BIGINT) FROM idempotency_keys k WHERE k.ws = $1)
+  FROM workspaces
   WHERE ws = $1) c
 WHERE says <> has`},
+
+	// A reported event counts as many bytes as it has, and so does a kept answer that counts any.
+	{name: "reported event", judge: tells("reported event %s counts %s bytes and has %s"), sql: `
+SELECT r.number, r.bytes, octet_length(e.body)
+FROM reported_events r
+LEFT JOIN events e ON e.ws = r.ws AND e.number = r.number
+WHERE r.ws = $1 AND (e.body IS NULL OR octet_length(e.body) <> r.bytes)`},
+	{name: "kept answer", judge: tells("the answer to %s %s with the Idempotency-Key %s counts %s bytes and has %s"), sql: `
+SELECT method, path, key, bytes, has
+FROM (SELECT method, path, key, bytes, octet_length(path) + octet_length(key) + octet_length(location) + octet_length(etag) + octet_length(body) AS has
+  FROM idempotency_keys
+  WHERE ws = $1 AND bytes <> 0) k
+WHERE bytes <> has`},
 
 	// No creation number is ahead of the counter that they come from.
 	{name: "number", judge: tells("%s %s has the creation number %s, ahead of the counter"), sql: `

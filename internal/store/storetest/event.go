@@ -126,9 +126,12 @@ func oldEvents(f *fixture) {
 		if i >= 15 {
 			e.At = cut
 		}
+		e.Reported = i%4 == 0
 		log = append(log, e)
 	}
 	f.append(log...)
+	size := len(log[0].Body)
+	f.wantKept(5 * size)
 	for _, c := range []struct {
 		removed, left int64
 	}{{10, 10}, {5, 5}, {0, 5}} {
@@ -150,6 +153,7 @@ func oldEvents(f *fixture) {
 			f.Errorf("removed %d, total %d, want %d and %d", n, page.Total, c.removed, c.left)
 		}
 	}
+	f.wantKept(size) // the reported one among the five that are left
 	if total := f.events(sheaf.EventFilter{}, 17).Total; total != 3 {
 		f.Errorf("after 17 the total is %d, want 3", total)
 	}

@@ -14,7 +14,7 @@ func once(body string) store.Once {
 
 func (f *fixture) remembered(o store.Once, since time.Time) (a store.Answer, found bool, err error) {
 	err = f.store.Read(context.Background(), func(r *store.Reader) (err error) {
-		a, found, err = r.Remembered(f.ws.ID, o, since)
+		a, found, _, err = r.Remembered(f.ws.ID, o, since)
 		return err
 	})
 	return a, found, err
@@ -22,7 +22,20 @@ func (f *fixture) remembered(o store.Once, since time.Time) (a store.Answer, fou
 
 func (f *fixture) remember(o store.Once, a store.Answer, now time.Time) {
 	f.Helper()
-	f.write(func(tx *store.Tx) error { return tx.Remember(f.ws.ID, o, a, now) })
+	f.write(func(tx *store.Tx) error {
+		w, err := tx.LockWorkspace(f.ws.ID)
+		if err != nil {
+			return err
+		}
+		_, _, expired, err := tx.Remembered(w.ID, o, now)
+		if err != nil {
+			return err
+		}
+		if err := tx.Remember(&w, o, a, expired, now); err != nil {
+			return err
+		}
+		return tx.SaveWorkspace(w)
+	})
 }
 
 func (f *fixture) wantAnswer(o store.Once, since time.Time, want store.Answer) {
@@ -84,6 +97,7 @@ func onceExpired(f *fixture) {
 	}
 	later := store.Answer{Status: 202, Location: "/x", ETag: `"2"`, Body: []byte("later")}
 	f.remember(once("two"), later, now.Add(time.Hour))
+	f.wantKept(len("/api/v1/projects" + "k1" + "/x" + `"2"` + "later")) // and nothing of the one that it replaced
 	f.wantAnswer(once("two"), now, later)
 	_, _, err := f.remembered(once("one"), now)
 	f.wantKind(err, sheaf.Conflict)
@@ -96,7 +110,15 @@ func oldAnswers(f *fixture) {
 		o.Key = string(rune('a' + i))
 		f.remember(o, store.Answer{Status: 200 + i, Body: []byte{}}, now.Add(time.Duration(i)*time.Second))
 	}
-	for _, want := range []int64{2, 1, 0} {
+	mine := f.ws
+	f.ws, _ = f.newWorkspace("Theirs")
+	f.remember(once("h"), store.Answer{Status: 200, Body: []byte("theirs")}, now.Add(1500*time.Millisecond))
+	theirs := f.ws
+	f.ws = mine
+	one := len("/api/v1/projects" + "a")
+	f.wantKept(5 * one)
+	// The second look at two finds one of each workspace, and takes that of the older.
+	for _, want := range []int64{2, 1, 1, 0} {
 		var n int64
 		f.write(func(tx *store.Tx) (err error) {
 			n, err = tx.DeleteAnswers(now.Add(3*time.Second), 2)
@@ -106,6 +128,10 @@ func oldAnswers(f *fixture) {
 			f.Errorf("removed %d answers, want %d", n, want)
 		}
 	}
+	f.wantKept(2 * one)
+	f.ws = theirs
+	f.wantKept(0)
+	f.ws = mine
 	o := once("h")
 	o.Key = "d"
 	f.wantAnswer(o, now, store.Answer{Status: 203, Body: []byte{}})

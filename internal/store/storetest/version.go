@@ -23,6 +23,14 @@ func (f *fixture) rewrite(before sheaf.Document, title, content string) sheaf.Do
 	return d
 }
 
+// wantKept fails unless the workspace counts that many bytes of reported events and kept answers.
+func (f *fixture) wantKept(want int) {
+	f.Helper()
+	if w := get(f, func(r *store.Reader) (sheaf.Workspace, error) { return r.Workspace(f.ws.ID) }); w.Kept != int64(want) {
+		f.Errorf("the workspace keeps %d bytes of reported events and answers, want %d", w.Kept, want)
+	}
+}
+
 func (f *fixture) wantStorage(want int) {
 	f.Helper()
 	w := get(f, func(r *store.Reader) (sheaf.Workspace, error) { return r.Workspace(f.ws.ID) })

@@ -579,7 +579,7 @@ class IdentityRateLimit(TypedDict):
 
 
 class IdentityStorage(TypedDict):
-    """What the workspace stores, in bytes of texts, their versions and media; equal texts of one document count once."""
+    """What the workspace stores, in bytes of texts, their versions, media, reported events and answers kept for an `Idempotency-Key`; equal texts of one document count once."""
 
     quota: int | None
     used: int
