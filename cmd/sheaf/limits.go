@@ -58,17 +58,22 @@ func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, str
 	}
 }
 
-// sharePages is how many pages of shares an address may ask for in a minute.
-const sharePages = 120
+const (
+	// sharePages is the number of pages of shares that an address may ask for in a minute.
+	sharePages = 120
+	// consoleReads is the number of times that a person may read in the console in a minute what is
+	// rendered, compared or searched for, in each workspace.
+	consoleReads = 600
+)
 
-// readers returns the bound on what the readers of shares ask for.
-func (s *sharedLimits) readers() func(context.Context, string, time.Time) time.Duration {
+// reading returns the bound on reading: most times a minute under each name.
+func (s *sharedLimits) reading(most int) func(context.Context, string, time.Time) time.Duration {
 	admit := s.limiter()
 	if admit == nil {
 		admit = httpapi.NewLimiter()
 	}
 	return func(ctx context.Context, name string, now time.Time) time.Duration {
-		d := admit.Admit(ctx, name, sharePages, ratewindow.Group{}, now)
+		d := admit.Admit(ctx, name, most, ratewindow.Group{}, now)
 		if d.Admitted {
 			return 0
 		}

@@ -204,8 +204,8 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	}
 	texts := render.New(render.Options{ImageHosts: c.ImageHosts})
 	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts,
-		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit)})
-	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.readers()})
+		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit), AdmitReading: shared.reading(consoleReads)})
+	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.reading(sharePages)})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	api := httpapi.New(httpapi.Config{
 		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts, Pages: pages, Memory: w.memory,

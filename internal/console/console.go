@@ -57,6 +57,8 @@ type Config struct {
 	// Admit counts a change that somebody makes, under a name of theirs, and returns how long to
 	// wait with it when it is one too many for the plan; 0 lets it pass. Nil lets everything pass.
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
+	// AdmitReading is Admit for reading that renders, compares or searches, whatever the plan is.
+	AdmitReading func(ctx context.Context, name string, now time.Time) time.Duration
 	// Render makes HTML of the documents' texts; nil is one that shows pictures of no host.
 	Render *render.Renderer
 	// ImageHosts are the hosts from which Render shows pictures.
@@ -74,15 +76,12 @@ type Console struct {
 	origin *http.CrossOriginProtection // refuses what another site sends
 	live   *live                       // the open pages that follow changes
 	policy string                      // what a page may load
-	// previewing has an element while a preview is rendered: one at once, so that of the two places
-	// for rendering one is left to readers.
-	previewing chan struct{}
 }
 
 // New returns the console over the rules.
 func New(config Config) *Console {
 	c := &Console{Config: config, app: config.App, files: readFiles(), live: newLive(), origin: http.NewCrossOriginProtection(),
-		policy: policy(config.ImageHosts), previewing: make(chan struct{}, 1)}
+		policy: policy(config.ImageHosts)}
 	if c.Render == nil {
 		c.Render = render.New(render.Options{})
 	}

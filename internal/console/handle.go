@@ -83,18 +83,26 @@ func (v *visit) run(r *route) error {
 }
 
 // limit returns RateLimited when the person changed too much in the last minute: as much as a key
-// may ask for. Looking is free.
+// may ask for. Reading that renders, compares or searches has a limit of its own; other reading is
+// free.
 func (v *visit) limit(r *route) error {
-	if v.console.Admit == nil || r.method != http.MethodPost || r.looks || r.who.level < bySignedIn {
+	if r.who.level < bySignedIn {
 		return nil
 	}
-	name := "console " + string(v.session.User.ID) + " " + string(v.caller.Workspace)
-	wait := v.console.Admit(v.r.Context(), name, v.member.Workspace.Plan, v.began)
+	whose := string(v.session.User.ID) + " " + string(v.caller.Workspace)
+	text, wait := "", time.Duration(0)
+	switch changes := r.method == http.MethodPost && !r.looks; {
+	case changes && v.console.Admit != nil:
+		wait = v.console.Admit(v.r.Context(), "console "+whose, v.member.Workspace.Plan, v.began)
+		text = "you changed as much in a minute as the plan allows: nothing was changed now. Try again in %v"
+	case !changes && v.console.AdmitReading != nil && (r.costly || v.r.URL.Query().Get("q") != ""):
+		wait = v.console.AdmitReading(v.r.Context(), "console reads "+whose, v.began)
+		text = "you opened or searched more in a minute than is allowed. Try again in %v"
+	}
 	if wait == 0 {
 		return nil
 	}
-	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
-		Text: fmt.Sprintf("you changed as much in a minute as the plan allows: nothing was changed now. Try again in %v", wait)}
+	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait, Text: fmt.Sprintf(text, wait)}
 }
 
 // readForm reads what a form sends. No request may send more than a form holds, and a body of
@@ -129,10 +137,14 @@ func isForm(r *http.Request) bool {
 	return err == nil && kind == "application/x-www-form-urlencoded"
 }
 
-// readTextForm reads a form that may be long: only of somebody who is signed in, and within what all
-// bodies together may take. ParseForm leaves alone what it has read.
+// readTextForm reads a form that may be long: only from a member of the workspace, and within the
+// workspace's share of the bytes that all bodies together may take. ParseForm leaves alone what it has
+// read.
 func (v *visit) readTextForm() error {
 	if err := v.identify(); err != nil {
+		return err
+	}
+	if err := v.enterWorkspace(); err != nil {
 		return err
 	}
 	body, err := v.ReadBody()
@@ -176,6 +188,18 @@ func (v *visit) mayOpen(who access) error {
 	if err != nil || who.level == byAnyone || who.level == bySignedIn {
 		return err
 	}
+	if err := v.enterWorkspace(); err != nil {
+		return err
+	}
+	if who.level == byOwner {
+		return v.caller.AuthorizeOwner()
+	}
+	return v.caller.Authorize(who.scope)
+}
+
+// enterWorkspace sets the caller for the workspace in the path, and counts the request there. It is
+// NotFound for a workspace of others.
+func (v *visit) enterWorkspace() (err error) {
 	id, ok := sheaf.ParseUUID(v.r.PathValue("workspace"))
 	if !ok {
 		return sheaf.Missing("workspace")
@@ -183,13 +207,7 @@ func (v *visit) mayOpen(who access) error {
 	if v.caller, v.member, err = v.session.Caller(sheaf.WorkspaceID(id)); err != nil {
 		return err
 	}
-	if err := v.EnterWorkspace(id); err != nil {
-		return crowded(err)
-	}
-	if who.level == byOwner {
-		return v.caller.AuthorizeOwner()
-	}
-	return v.caller.Authorize(who.scope)
+	return crowded(v.EnterWorkspace(id))
 }
 
 // identify finds out who is signed in, by the cookie, or returns Unauthorized.

@@ -36,7 +36,8 @@ type route struct {
 	who          access
 	do           func(*visit) error
 	long         bool // its form holds a document's text
-	looks        bool // it changes nothing, though it is a POST: no limit counts it
+	looks        bool // it changes nothing, though it is a POST: no limit of changes counts it
+	costly       bool // it renders, compares or searches: a limit of reading counts it
 	resumes      bool // its form comes back after a sign-in in between
 	takesFile    bool // it is sent a file
 }
@@ -46,6 +47,9 @@ func (r route) withText() route { r.long = true; return r }
 
 // changingNothing is the route that is a POST because of what it is sent, and only looks.
 func (r route) changingNothing() route { r.looks = true; return r }
+
+// costing is the route that only reads, and renders, compares or searches for that.
+func (r route) costing() route { r.costly = true; return r }
 
 // resuming is the route whose form, when nobody was signed in any more, comes back with what was typed
 // once the person has signed in. It changes something by app's methods for a Caller alone.
@@ -96,8 +100,8 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}", read, c.workspace),
 		get("/w/{workspace}/live", needs(sheaf.EventsRead), c.follow),
-		get("/w/{workspace}/search", read, c.search),
-		get("/w/{workspace}/jump", read, c.jump),
+		get("/w/{workspace}/search", read, c.search).costing(),
+		get("/w/{workspace}/jump", read, c.jump).costing(),
 
 		get("/w/{workspace}/projects", read, c.overview),
 		get("/w/{workspace}/projects/new", write, c.newProject),
@@ -147,12 +151,12 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/documents", docsRead, c.looseDocuments),
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
 		post("/w/{workspace}/documents", docsWrite, c.createDocument).withText().resuming(),
-		post("/w/{workspace}/documents/preview", docsWrite, c.preview).withText().changingNothing(),
-		get("/w/{workspace}/documents/{id}", docsRead, c.document),
+		post("/w/{workspace}/documents/preview", docsWrite, c.preview).withText().changingNothing().costing(),
+		get("/w/{workspace}/documents/{id}", docsRead, c.document).costing(),
 		get("/w/{workspace}/documents/{id}/edit", docsWrite, c.editDocument),
 		post("/w/{workspace}/documents/{id}", docsWrite, c.updateDocument).withText().resuming(),
 		get("/w/{workspace}/documents/{id}/versions", docsRead, c.versions),
-		get("/w/{workspace}/documents/{id}/versions/{n}", docsRead, c.version),
+		get("/w/{workspace}/documents/{id}/versions/{n}", docsRead, c.version).costing(),
 		get("/w/{workspace}/documents/{id}/versions/{n}/restore", docsWrite, c.restoreVersionForm),
 		post("/w/{workspace}/documents/{id}/versions/{n}/restore", docsWrite, c.restoreVersion),
 		get("/w/{workspace}/documents/{id}/delete", docsWrite, c.deleteDocumentForm),

@@ -1,8 +1,11 @@
 package front
 
 import (
+	"errors"
 	"net/http"
 	"time"
+
+	"sheaf.dev/internal/fair"
 )
 
 // What requests may hold of the process at once. docs/decisions/0010-what-requests-may-hold.md says
@@ -15,11 +18,11 @@ import (
 //	                              │  ▲                             (all is given back)
 //	                        pause │  │ resume
 //	                              ▼  │
-//	                  waits for the client, or for an endpoint
+//	                  waits for the client, for an endpoint, or for its turn at costly work
 //
 // Time that a request spends on the network is not work: slow clients hold bytes, of a bounded sum,
-// and no places. Whoever finds no place is refused at once: a client that would be served later
-// than it waits is better told so.
+// and no places. A request that finds no place is refused at once, because its client would give up
+// before it is served.
 const (
 	// MaxWorking bounds the requests in work, those that wait for the store included;
 	// WorkspaceWorking is what one workspace may have of them.
@@ -56,10 +59,16 @@ func (x *Exchange) enter() *Refusal {
 	return nil
 }
 
-// EnterWorkspace tells which workspace the request is for, and counts it there until it ends. It
-// returns a *Refusal when the workspace has its share of requests in work. What the request holds
-// from now on is of the workspace's share.
+// EnterWorkspace counts the request among those of the workspace until it ends. It returns a
+// *Refusal when the workspace has its share of requests in work. What the request holds from now on
+// is of the workspace's share. A second call for the same workspace does nothing.
 func (x *Exchange) EnterWorkspace(ws string) error {
+	if x.inShare {
+		if x.workspace == ws {
+			return nil
+		}
+		x.front.shares.add(x.workspace, -1)
+	}
 	x.workspace, x.inShare = ws, true
 	if x.front.shares.add(ws, 1) > WorkspaceWorking {
 		return x.front.refuse()
@@ -67,8 +76,23 @@ func (x *Exchange) EnterWorkspace(ws string) error {
 	return nil
 }
 
-// Outside calls wait, which waits for somebody else, such as an endpoint: that is not work. Whoever
-// calls it bounds by other means how many do so at once.
+// AwaitTurn blocks until the request's workspace has one of the turns, at that cost; done ends the
+// turn. Waiting is not work. The request waits with so many bytes of what will be its answer, which count as
+// HoldAnswer counts them. AwaitTurn returns a *Refusal when the workspace gets no turn in time, and
+// another error when the client has left.
+func (x *Exchange) AwaitTurn(turns *fair.Turns, cost int64, bytes int) (done func(), err error) {
+	if err := x.HoldAnswer(bytes); err != nil {
+		return nil, err
+	}
+	x.Outside(func() { done, err = turns.Take(x.Request.Context(), x.workspace, cost) })
+	if errors.Is(err, fair.ErrBusy) {
+		err = x.front.refuse()
+	}
+	return done, err
+}
+
+// Outside calls wait, which waits for something else, such as an endpoint: that is not work. The
+// caller bounds by other means how many requests do so at once.
 func (x *Exchange) Outside(wait func()) {
 	if x.working {
 		x.pause()
@@ -102,7 +126,7 @@ func (x *Exchange) count(n int64) {
 // leave gives back all that the request holds.
 func (x *Exchange) leave() {
 	x.pause()
-	x.front.bodies.release(x.workspace, x.bodyBytes)
-	x.front.answers.release(x.workspace, x.answerBytes)
-	x.bodyBytes, x.answerBytes, x.inShare = 0, 0, false
+	x.body.release()
+	x.answer.release()
+	x.inShare = false
 }

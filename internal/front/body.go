@@ -72,10 +72,9 @@ func (x *Exchange) readGrowing() ([]byte, error) {
 
 // holdBody counts n bytes of the body until the request ends, or returns a Refusal.
 func (x *Exchange) holdBody(n int64) error {
-	if !x.front.bodies.reserve(x.workspace, n) {
+	if !x.body.reserve(x.front.bodies, x.workspace, n) {
 		return x.front.refuse()
 	}
-	x.bodyBytes += n
 	return nil
 }
 

@@ -40,31 +40,46 @@ func newBudget(most, share int64) *budget {
 	return &budget{most: most, share: share, by: map[string]int64{}}
 }
 
-// reserve reports whether there was room for n more. A workspace that holds nothing may go beyond
+// held is what one request has reserved of a budget, and of whose share. The zero value has nothing.
+type held struct {
+	budget    *budget
+	workspace string // that had been entered when the first byte was reserved
+	bytes     int64
+}
+
+// reserve reports whether the budget had room for n more bytes. They are of the workspace's share, or
+// of the one that the request reserved from before. A workspace that holds nothing else may go beyond
 // its share, so that a single large body or answer is always possible.
-func (b *budget) reserve(ws string, n int64) bool {
+func (h *held) reserve(b *budget, ws string, n int64) bool {
+	if h.bytes > 0 {
+		ws = h.workspace
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own := b.by[ws]
-	if b.held+n > b.most || own > 0 && own+n > b.share {
+	if b.held+n > b.most || own > h.bytes && own+n > b.share {
 		return false
 	}
+	h.budget, h.workspace = b, ws
+	h.bytes += n
 	b.held += n
 	b.by[ws] = own + n
 	return true
 }
 
-// release gives back n bytes that were reserved.
-func (b *budget) release(ws string, n int64) {
-	if n == 0 {
+// release gives back what was reserved.
+func (h *held) release() {
+	if h.bytes == 0 {
 		return
 	}
+	b := h.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held -= n
-	if b.by[ws] -= n; b.by[ws] == 0 {
-		delete(b.by, ws)
+	b.held -= h.bytes
+	if b.by[h.workspace] -= h.bytes; b.by[h.workspace] == 0 {
+		delete(b.by, h.workspace)
 	}
+	h.bytes = 0
 }
 
 // size returns how many bytes are held.
@@ -75,16 +90,17 @@ func (b *budget) size() int64 {
 }
 
 // HoldAnswer counts an answer of n bytes, which may wait long for its reader, until the request
-// ends. It returns a *Refusal when too many do. An edge asks for reads alone: what was changed must
-// be told.
+// ends. A second call counts what is longer than before. It returns a *Refusal when all answers
+// together have too many bytes. An edge calls it for reads alone: the answer to a change is never
+// refused.
 func (x *Exchange) HoldAnswer(n int) error {
-	if n <= freeAnswer || x.answerBytes > 0 {
+	more := int64(n) - x.answer.bytes
+	if n <= freeAnswer || more <= 0 {
 		return nil
 	}
-	if !x.front.answers.reserve(x.workspace, int64(n)) {
+	if !x.answer.reserve(x.front.answers, x.workspace, more) {
 		return x.front.refuse()
 	}
-	x.answerBytes = int64(n)
 	return nil
 }
 

@@ -8,11 +8,11 @@ func TestBudget_ABurstFitsIntoASmallProcess(t *testing.T) {
 	bodies, _ := budgetsFor(128 << 20)
 	for _, ws := range []string{"one", "other"} {
 		for i := range 20 {
-			if !bodies.reserve(ws, 1<<20) {
+			if !new(held).reserve(bodies, ws, 1<<20) {
 				t.Fatalf("body %d of workspace %s is refused", i+1, ws)
 			}
 		}
-		if bodies.reserve(ws, 1<<20) {
+		if new(held).reserve(bodies, ws, 1<<20) {
 			t.Errorf("workspace %s has more than its share", ws)
 		}
 	}

@@ -25,9 +25,12 @@ type person struct {
 }
 
 // newPerson starts a service with a console, and signs in the owner of a workspace.
-func newPerson(t *testing.T) *person {
+func newPerson(t *testing.T, options ...apitest.Option) *person {
 	t.Helper()
-	a := apitest.SQLite(t, apitest.WithConsole)
+	if len(options) == 0 {
+		options = []apitest.Option{apitest.WithConsole}
+	}
+	a := apitest.SQLite(t, options...)
 	ws := a.Workspace(sheaf.Business, func(in *app.NewWorkspace) { in.OwnerEmail = "ada@example.com" })
 	if _, err := a.App.Operator().SetPassword(t.Context(), "ada@example.com", "long enough"); err != nil {
 		t.Fatal(err)
@@ -180,6 +183,7 @@ func TestConsole_PagesHaveTheWorkspacesPlaces(t *testing.T) {
 			t.Errorf("got %d with one place left", got.Code)
 		}
 	}
+	p.api.Front.CrowdWorkspace(string(p.ws.ID), 1-front.WorkspaceWorking)
 }
 
 // openStream opens a stream and returns its status and first line; it stays open until ctx ends.

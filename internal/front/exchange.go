@@ -31,12 +31,11 @@ type Exchange struct {
 	status   int                 // that was sent; 0 before
 	bodyRead bool                // somebody took the body, or what came of it
 
-	// What the request holds, and of whose share.
-	workspace   string // empty until EnterWorkspace
-	working     bool   // it is counted among the requests in work
-	inShare     bool   // and in those of its workspace
-	bodyBytes   int64
-	answerBytes int64
+	workspace string // empty until EnterWorkspace
+	working   bool   // it is counted among the requests in work
+	inShare   bool   // and in those of its workspace
+	body      held
+	answer    held
 }
 
 // Header returns the header of the answer.

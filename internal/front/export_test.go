@@ -21,4 +21,11 @@ func (f *Front) Shares() int {
 }
 
 // CrowdAnswers counts n bytes of answers of a workspace more than there are.
-func (f *Front) CrowdAnswers(ws string, n int64) { f.answers.release(ws, -n) }
+func (f *Front) CrowdAnswers(ws string, n int64) {
+	(&held{budget: f.answers, workspace: ws, bytes: -n}).release()
+}
+
+// CrowdBodies counts n bytes of bodies of a workspace more than there are.
+func (f *Front) CrowdBodies(ws string, n int64) {
+	(&held{budget: f.bodies, workspace: ws, bytes: -n}).release()
+}

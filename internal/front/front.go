@@ -22,6 +22,7 @@ package front
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -281,6 +282,36 @@ type Load struct {
 	Bodies  int64  // bytes of bodies
 	Answers int64  // bytes of answers that were not taken yet
 	Streams int
+}
+
+// Held returns a line for each share that holds anything of the process. When no request is under way, there
+// is none.
+func (f *Front) Held() (lines []string) {
+	note := func(what, whose string, n int64) {
+		if n != 0 {
+			lines = append(lines, fmt.Sprintf("%d %s of %q", n, what, whose))
+		}
+	}
+	note("requests in work", "all", f.working.Load())
+	f.shares.mu.Lock()
+	for ws, n := range f.shares.by {
+		note("requests in work", ws, n)
+	}
+	f.shares.mu.Unlock()
+	for what, b := range map[string]*budget{"bytes of bodies": f.bodies, "bytes of answers": f.answers} {
+		b.mu.Lock()
+		note(what, "all", b.held)
+		for ws, n := range b.by {
+			note(what, ws, n)
+		}
+		b.mu.Unlock()
+	}
+	f.streams.mu.Lock()
+	defer f.streams.mu.Unlock()
+	for whose, n := range f.streams.open {
+		note("streams", whose, int64(n))
+	}
+	return lines
 }
 
 // Load returns what requests hold at the moment.

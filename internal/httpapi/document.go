@@ -85,7 +85,7 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 // shownContent answers with the text as HTML. Who opens the answer in a browser sees it in a page
 // that may do nothing.
 func (s *Server) shownContent(x *exchange, d sheaf.DocumentText) (answer, error) {
-	page, err := s.Render.Page(x.Request.Context(), d.Content)
+	page, err := s.Render.Page(x.AwaitTurn, d.Content)
 	if err != nil {
 		return answer{}, err
 	}

@@ -68,9 +68,9 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	if err != nil {
 		return err
 	}
-	text, err := v.publisher.Render.Page(v.r.Context(), d.Content)
+	text, err := v.publisher.Render.Page(v.AwaitTurn, d.Content)
 	if err != nil {
-		return err
+		return crowded(err)
 	}
 	refs, err := v.refs(id, text)
 	if err != nil {
@@ -127,8 +127,8 @@ func (v *visit) medium() error {
 	}
 	m, content, err := v.publisher.App.SharedMedium(ctx, v.share, sheaf.DocumentID(in), sheaf.MediumID(id),
 		func(text string) (bool, error) {
-			page, err := v.publisher.Render.Page(ctx, text)
-			return err == nil && slices.Contains(page.Media(), id), err
+			page, err := v.publisher.Render.Page(v.AwaitTurn, text)
+			return err == nil && slices.Contains(page.Media(), id), crowded(err)
 		})
 	if err != nil {
 		return err

@@ -70,8 +70,11 @@ type openBracket struct {
 	delimiter             *parser.Delimiter // the last one before it
 }
 
+// mostSteps returns the steps that a text of that length may take.
+func mostSteps(length int) int { return baseSteps + stepsPerByte*min(length, MaxText) }
+
 func newMeter(length int) *meter {
-	m := &meter{steps: baseSteps + stepsPerByte*length, bytes: baseBytes + bytesPerByte*length}
+	m := &meter{steps: mostSteps(length), bytes: baseBytes + bytesPerByte*length}
 	m.allowed = cost{steps: m.steps, bytes: m.bytes}
 	m.emphasis, m.strike = &delimiters{m, newEmphasis}, &delimiters{m, newStrike}
 	return m

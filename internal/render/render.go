@@ -15,31 +15,36 @@
 package render
 
 import (
-	"context"
+	"cmp"
 	"crypto/sha256"
-	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"sheaf.dev/internal/fair"
 )
 
 // MaxText is the longest text, in bytes, that is read as Markdown. A longer one is shown as plain
 // text.
 const MaxText = 1 << 20
 
-// atOnce is how many texts are rendered at the same time, so that rendering never takes every
-// processor.
-const atOnce = 2
+// turns are the bounds on rendering. Two texts are rendered at once, because each may take 128 MiB,
+// and one of a workspace. What waits counts with the most that its rendering may cost, in steps of a
+// nanosecond: of a workspace seven of the longest texts wait, or 64 of up to 18 KB.
+var turns = fair.Limits{Places: 2, Each: 1, Waiting: 1_200_000_000, AllWaiting: 8_000_000_000, Wait: 5 * time.Second}
 
 // Options are what an operator decides.
 type Options struct {
 	// ImageHosts are the hosts, such as "images.example.com" or "localhost:9000", from which
 	// pictures may be loaded over https. A picture of another host is shown as a link to it.
 	ImageHosts []string
-	// CacheBytes bounds what is kept of rendered pages: 32 MiB when it is 0.
+	// CacheBytes bounds the cache of rendered pages: 32 MiB when it is 0.
 	CacheBytes int
+	// Wait is how long a text waits for its turn at most: 5 s when it is 0.
+	Wait time.Duration
 }
 
 // A Renderer makes pages of texts, and remembers them. It may be used by several goroutines at
@@ -48,7 +53,7 @@ type Renderer struct {
 	parser parser.Parser
 	images map[string]bool
 	cache  *cache
-	slots  chan struct{} // one element for each text that is being rendered
+	turns  *fair.Turns
 }
 
 // New returns a Renderer.
@@ -56,31 +61,35 @@ func New(o Options) *Renderer {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 32 << 20
 	}
+	limits := turns
+	limits.Wait = cmp.Or(o.Wait, limits.Wait)
 	images := make(map[string]bool, len(o.ImageHosts))
 	for _, host := range o.ImageHosts {
 		images[strings.ToLower(host)] = true
 	}
-	return &Renderer{parser: newParser(), images: images, cache: newCache(o.CacheBytes), slots: make(chan struct{}, atOnce)}
+	return &Renderer{parser: newParser(), images: images, cache: newCache(o.CacheBytes), turns: fair.New(limits)}
 }
 
-// Page renders a text, or finds what was made of the same text before. At most two texts are
-// rendered at once; the others wait for their turn, or until ctx ends, whose error is the only one
-// that Page returns.
+// Await blocks until its caller has one of the turns, at that cost. The caller waits with so many bytes
+// of text. done ends the turn.
+type Await func(turns *fair.Turns, cost int64, bytes int) (done func(), err error)
+
+// Page renders a text, or returns the cached page of the same text. Rendering needs a turn; the error
+// of await is the only one that Page returns.
 //
-// Pages are kept by the hash of their text: who asks for a page had the text, so nobody is shown
-// what is another's.
-func (r *Renderer) Page(ctx context.Context, text string) (*Page, error) {
+// Pages are cached by the hash of their text. A caller that asks for a page has the text already, so
+// the cache shows nobody another's text.
+func (r *Renderer) Page(await Await, text string) (*Page, error) {
 	key := sha256.Sum256([]byte(text))
 	if p, ok := r.cache.get(key); ok {
 		return p, nil
 	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a turn to render: %w", context.Cause(ctx))
+	done, err := await(r.turns, int64(mostSteps(len(text))), len(text))
+	if err != nil {
+		return nil, err
 	}
-	// Somebody may have rendered the same text while this call waited.
+	defer done()
+	// Another call may have rendered the same text while this one waited.
 	if p, ok := r.cache.get(key); ok {
 		return p, nil
 	}

@@ -7,11 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sheaf.dev/internal/fair"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -46,7 +51,7 @@ func TestPage_Golden(t *testing.T) {
 
 func (r *Renderer) page(t testing.TB, text string) *Page {
 	t.Helper()
-	p, err := r.Page(t.Context(), text)
+	p, err := r.Page(awaitAs(t.Context(), "somebody"), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,29 +201,86 @@ func TestPage_AFaultOfTheParserIsPlainText(t *testing.T) {
 	}
 }
 
+// awaitAs waits for the turns of a workspace.
+func awaitAs(ctx context.Context, ws string) Await {
+	return func(turns *fair.Turns, cost int64, _ int) (func(), error) { return turns.Take(ctx, ws, cost) }
+}
+
+// One workspace's texts, however many and long they are, leave a place to the others; seven of the
+// longest wait, and none for longer than 5 seconds.
+func TestPage_OneWorkspaceLeavesAPlaceToTheOthers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", MaxText)
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Options{})
+		done, err := awaitAs(t.Context(), "one")(r.turns, int64(mostSteps(MaxText)), 0) // renders something
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var refused []time.Duration // each after how long
+		var mu sync.Mutex
+		var waiting sync.WaitGroup
+		for i := range 20 {
+			waiting.Go(func() {
+				_, err := r.Page(awaitAs(t.Context(), "one"), strconv.Itoa(i)+long[8:])
+				mu.Lock()
+				defer mu.Unlock()
+				if !errors.Is(err, fair.ErrBusy) {
+					t.Errorf("one more text of the workspace: %v", err)
+				}
+				refused = append(refused, time.Since(began))
+			})
+		}
+		synctest.Wait()
+		if _, waiters := r.turns.Load(); waiters != 7 {
+			t.Errorf("%d texts of the workspace wait", waiters)
+		}
+		r.page(t, "of another workspace")
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("a text of another workspace waited for %v", waited)
+		}
+		waiting.Wait()
+		if n := len(refused); n != 20 || refused[12] != 0 || refused[13] != 5*time.Second || refused[19] != 5*time.Second {
+			t.Errorf("%d texts were refused, after %v", n, refused)
+		}
+		done()
+	})
+}
+
+// A text that another call renders meanwhile is not rendered again, and a text that waits can be called back.
 func TestPage_WaitsForItsTurnOrUntilItsContextEnds(t *testing.T) {
-	r := New(Options{})
-	for range atOnce {
-		r.slots <- struct{}{}
+	t.Parallel()
+	r := New(Options{Wait: time.Hour})
+	done, err := awaitAs(t.Context(), "one")(r.turns, 1, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the reader left")
 	cancel(gone)
-	if _, err := r.Page(ctx, "a"); !errors.Is(err, gone) {
+	if _, err := r.Page(awaitAs(ctx, "one"), "a"); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	var waiting sync.WaitGroup
-	for range 8 {
+	pages := make([]*Page, 8)
+	for i := range pages {
 		waiting.Go(func() {
-			if _, err := r.Page(t.Context(), "a"); err != nil {
+			var err error
+			if pages[i], err = r.Page(awaitAs(t.Context(), "one"), "a"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	<-r.slots
+	done()
 	waiting.Wait()
-	if len(r.slots) != atOnce-1 {
-		t.Errorf("%d places are taken", len(r.slots))
+	for _, p := range pages {
+		if p != pages[0] {
+			t.Error("the same text was rendered twice")
+		}
+	}
+	if held, waiters := r.turns.Load(); held != 0 || waiters != 0 {
+		t.Errorf("%d texts are being rendered, and %d wait", held, waiters)
 	}
 }
 
@@ -281,7 +343,7 @@ func BenchmarkPage_Remembered(b *testing.B) {
 func TestPage_Outline(t *testing.T) {
 	t.Parallel()
 	page := func(text string) *Page {
-		p, err := New(Options{}).Page(t.Context(), text)
+		p, err := New(Options{}).Page(awaitAs(t.Context(), "somebody"), text)
 		if err != nil {
 			t.Fatal(err)
 		}

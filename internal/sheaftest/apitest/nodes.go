@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/ratewindow"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/migrated"
@@ -64,7 +66,7 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	n.index = search.New(search.Config{Store: s, Folder: a.Options.Folder, DatabaseURL: a.Options.DatabaseURL, Log: a.Options.Log, Now: a.Clock.Now, Patience: forEver})
 	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
 		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
-	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}}
+	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }, Render: render.New(render.Options{Wait: forEver})}}
 	for _, change := range options {
 		change(&c)
 	}
@@ -73,6 +75,11 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 		c.Beside = append(c.Beside, edge(c, n.handler))
 	}
 	n.front = c.mount(n.handler)
+	a.t.Cleanup(func() { // after the server has closed
+		if held := n.front.Held(); len(held) > 0 {
+			a.t.Errorf("no request is under way, and these shares are not empty: %s", strings.Join(held, ", "))
+		}
+	})
 	s.OnCommit(func(note store.Note) {
 		if note.Events {
 			n.handler.Wake(note.Workspaces)
@@ -99,7 +106,7 @@ func Mounting(edge func(Config, *httpapi.Server) front.Mount) Option {
 
 // WithConsole mounts the console beside the API.
 func WithConsole(c *Config) {
-	pages := console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now})
+	pages := console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now, Render: c.Render})
 	c.Config.Pages = pages
 	c.Beside = append(c.Beside, front.Mount{Edge: pages, Name: "console", Paths: console.Paths})
 }
@@ -112,7 +119,7 @@ func WithLimitedShares(c *Config) { withShares(c, 120) }
 
 func withShares(c *Config, limit int) {
 	limiter := c.Limiter
-	c.shares = publish.New(publish.Config{App: c.App, Log: c.Log, Now: c.Now, Admit: func(ctx context.Context, name string, now time.Time) time.Duration {
+	c.shares = publish.New(publish.Config{App: c.App, Log: c.Log, Now: c.Now, Render: c.Render, Admit: func(ctx context.Context, name string, now time.Time) time.Duration {
 		d := limiter.Admit(ctx, name, limit, ratewindow.Group{}, now)
 		if d.Admitted {
 			return 0
