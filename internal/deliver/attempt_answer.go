@@ -12,16 +12,16 @@ import (
 
 const (
 	mask      = "•••"
-	minRedact = 4 // shorter strings occur by chance, and masking them would say more than it hides
+	minRedact = 4 // shorter strings occur by chance; masking them would reveal more than it hides
 )
 
-// answers holds the buffers answers are read into. One byte more than is kept tells whether there
-// is more.
+// answers holds buffers for answer bodies. The extra byte shows whether the body is longer than the
+// limit.
 var answers = sync.Pool{New: func() any { return new([maxAnswerBody + 1]byte) }}
 
-// readAnswer reads the body up to the limit, and reports whether it has ended within it. What was
-// read comes back even with an error. The body of a 101 is the bare connection, and is left unread.
-// Nor is any other closed, for that would read it to its end.
+// readAnswer reads the body up to maxAnswerBody and reports whether it ended by then. It returns what
+// it read even with an error. The body of a 101 is the raw connection and is not read. No body is
+// closed, because closing would read it to its end.
 func readAnswer(resp *http.Response, redact func() []string) (text string, ended bool, err error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return "", false, nil
@@ -46,10 +46,10 @@ func readAnswer(resp *http.Response, redact func() []string) (text string, ended
 	return answerText(buf[:n], redact()), ended, err
 }
 
-// answerText makes text that may be kept and shown. Masking comes after cleaning, which could bring
-// a secret's parts together, and before cutting, which could leave a part of one. Where reading
-// stopped in the middle of the answer, even a last character that begins a secret is masked: the
-// rest of it may be what follows.
+// answerText returns text that may be stored and shown. It masks after cleaning, which could join the
+// parts of a secret, and before cutting, which could leave a part of one. If reading stopped in the
+// middle of the answer, even one last character that begins a secret is masked, because the rest of
+// the secret may follow.
 func answerText(b []byte, redact []string) string {
 	if len(b) == 0 {
 		return ""
@@ -61,12 +61,12 @@ func answerText(b []byte, redact []string) string {
 	return cut(redacted(clean(string(b)), redact, beginning), maxAnswerBody)
 }
 
-// clean makes text that every database stores.
+// clean replaces invalid UTF-8 and removes NUL, which PostgreSQL cannot store.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// cut shortens text to at most n bytes, at a character's boundary.
+// cut shortens text to at most n bytes, at a character boundary.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -79,9 +79,8 @@ func cut(text string, n int) string {
 
 type span struct{ from, to int }
 
-// redacted replaces every occurrence of every secret, however they overlap, by the mask; also a
-// secret's beginning, of so many bytes or more, at the very end of the text, where reading stopped
-// or the endpoint did.
+// redacted replaces every occurrence of every secret by the mask, overlapping ones too. It also masks
+// the start of a secret at the very end of the text, if at least `beginning` bytes match.
 func redacted(text string, secrets []string, beginning int) string {
 	var spans []span
 	plain, at := unescaped(text)
@@ -119,8 +118,8 @@ func redacted(text string, secrets []string, beginning int) string {
 	return out.String()
 }
 
-// appendSpans adds where s occurs. Occurrences that overlap become one span, so that a text of
-// nothing but s costs no memory.
+// appendSpans appends the places where s occurs. Overlapping occurrences become one span, so a text
+// that only repeats s costs no memory.
 func appendSpans(spans []span, text, s string, beginning int) []span {
 	mine := len(spans)
 	for at := 0; ; {
@@ -144,10 +143,10 @@ func appendSpans(spans []span, text, s string, beginning int) []span {
 	return spans
 }
 
-// unescaped returns text as a reader of JSON understands it, and for each of its bytes, and its
-// end, where in text that stands. An endpoint that echoes a request as JSON writes a secret in many
-// ways: "/" as \/ (PHP), "+" as \u002B (.NET), "=" as \u003d (Gson). An escape that the end of the
-// text has cut off is left out, and its place is the end's. Without a backslash, at is nil.
+// unescaped decodes JSON escapes in text. at maps each byte of plain, and its end, to its position in
+// text; it is nil if text has no backslash. Endpoints that echo a request as JSON escape secrets
+// differently: "/" as \/ (PHP), "+" as \u002B (.NET), "=" as \u003d (Gson). An escape cut off at the
+// end of text is left out.
 func unescaped(text string) (plain string, at []int) {
 	if !strings.Contains(text, `\`) {
 		return text, nil
@@ -168,8 +167,8 @@ func unescaped(text string) (plain string, at []int) {
 	return string(b), append(at, len(text))
 }
 
-// unescape returns what the beginning of text stands for, one byte or one escape, and how long that
-// is: 0 for a part of an escape. A backslash that begins no escape stands for itself.
+// unescape decodes the first byte or escape of text and returns its length in text: 0 for an
+// incomplete escape. A backslash that begins no escape stands for itself.
 func unescape(text string) (r string, length int) {
 	if text[0] != '\\' {
 		return text[:1], 1

@@ -15,43 +15,43 @@ import (
 	"time"
 )
 
-// attempt is what one call of Attempt learns about itself.
+// attempt is the state of one call of Attempt.
 type attempt struct {
 	caller    context.Context // Attempt's argument, without the attempt's own deadline
 	started   time.Time
 	deadline  time.Time
-	dial      *dial     // the last that it made; nil where it made none
-	conn      *conn     // the connection that it uses or used; nil before
-	ready     time.Time // when it got that; zero before
-	firstByte time.Time // when the answer began; zero before
+	dial      *dial     // its last dial; nil if it made none
+	conn      *conn     // the connection that it uses; nil until it has one
+	ready     time.Time // when it got the connection; zero until then
+	firstByte time.Time // when the answer began; zero until then
 }
 
-// dial is the making of one connection.
+// dial records how one connection was opened.
 type dial struct {
-	tries     atomic.Int32 // addresses of the name that were tried
+	tries     atomic.Int32 // addresses tried so far
 	secure    bool         // TLS follows
 	started   time.Time
-	resolving time.Time // zero where the host is an address
+	resolving time.Time // zero if the host is an address
 	resolved  time.Time
 	connected time.Time
 	secured   time.Time
 	remote    netip.Addr
 }
 
-// conn is a connection to a host, which one attempt at a time uses.
+// conn is a connection to a host. One attempt at a time uses it.
 type conn struct {
-	net.Conn               // TLS where there is TLS
-	raw      net.Conn      // below it
-	in       *bufio.Reader // of what comes
+	net.Conn               // the TLS connection, if there is TLS
+	raw      net.Conn      // the TCP connection below it
+	in       *bufio.Reader // buffers incoming bytes
 	dial     *dial
 	pool     *hosts
 	host     *host
-	silent   func() bool   // reports that nothing came since it was last used, and that it has not ended
+	silent   func() bool   // reports that it is still open and has nothing to read
 	reused   bool          // it was kept alive from an earlier attempt
-	wrote    int64         // of this attempt's request. Whoever writes uses it, and whoever waited for that
-	head     int64         // how many bytes more the head of an answer may have
+	wrote    int64         // bytes of the current request written; read only after the writing has ended
+	head     int64         // bytes that the head of the answer may still have
 	since    time.Time     // when it became idle
-	place    *list.Element // among those that are idle
+	place    *list.Element // in hosts.idle
 }
 
 func newConn(c, raw net.Conn, d *dial, s *hosts, h *host) *conn {
@@ -60,16 +60,16 @@ func newConn(c, raw net.Conn, d *dial, s *hosts, h *host) *conn {
 	return made
 }
 
-// Write counts what the connection took of a request: only with that is it certain that it may be
-// sent again. Under TLS, bytes that are not counted belong to a record that is incomplete, which
-// the endpoint cannot decrypt.
+// Write counts the bytes of a request that the connection took. A request may be sent again only if
+// that count is zero. Under TLS, uncounted bytes belong to an incomplete record, which the endpoint
+// cannot decrypt.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.wrote += int64(n)
 	return n, err
 }
 
-// Read ends when the head of an answer is too long.
+// Read fails with errLongHead if the head of an answer is too long.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.head <= 0 {
 		return 0, errLongHead
@@ -79,17 +79,16 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// connect gives the attempt a connection, one that was kept or a new one, whose deadline is the
-// attempt's.
+// connect gives the attempt a pooled or a new connection, and sets the attempt's deadline on it.
 func (c *Client) connect(a *attempt, to target) error {
 	key := hostKey{to.address, to.secure}
-	h, kept, wait := c.hosts.ask(key)
+	h, kept, wait := c.hosts.acquire(key)
 	for kept != nil {
-		if a.take(kept) {
+		if a.use(kept) {
 			return nil
 		}
 		c.hosts.release(kept, false)
-		h, kept, wait = c.hosts.ask(key)
+		h, kept, wait = c.hosts.acquire(key)
 	}
 	ctx, cancel := context.WithDeadline(a.caller, a.deadline)
 	defer cancel()
@@ -99,7 +98,7 @@ func (c *Client) connect(a *attempt, to target) error {
 			return err
 		}
 		if kept != nil {
-			if a.take(kept) {
+			if a.use(kept) {
 				return nil
 			}
 			c.hosts.release(kept, false)
@@ -108,14 +107,13 @@ func (c *Client) connect(a *attempt, to target) error {
 	}
 	made, err := c.open(ctx, a, h, to)
 	if err == nil {
-		a.take(made)
+		a.use(made)
 	}
 	return err
 }
 
-// take makes the connection the attempt's. It reports false, and does not, when the connection has
-// ended.
-func (a *attempt) take(c *conn) bool {
+// use makes c the attempt's connection. It reports false if c has been closed.
+func (a *attempt) use(c *conn) bool {
 	if c.Conn.SetDeadline(a.deadline) != nil || c.reused && !c.silent() {
 		return false
 	}
@@ -124,14 +122,14 @@ func (a *attempt) take(c *conn) bool {
 	return true
 }
 
-// forget makes the attempt one that had no connection.
+// forget resets the attempt to the state before it had a connection.
 func (a *attempt) forget() { a.conn, a.ready, a.firstByte = nil, time.Time{}, time.Time{} }
 
-// open makes a connection, which the host counts already.
+// open dials a connection, which its host has already counted.
 func (c *Client) open(ctx context.Context, a *attempt, h *host, to target) (made *conn, err error) {
 	defer func() {
-		if made == nil { // also where the dialler panics
-			c.hosts.leave(h)
+		if made == nil { // also if the dialler panics
+			c.hosts.uncount(h)
 		}
 	}()
 	d := &dial{started: time.Now(), secure: to.secure}
@@ -153,8 +151,8 @@ func (c *Client) open(ctx context.Context, a *attempt, h *host, to target) (made
 	return newConn(secure, raw, d, c.hosts, h), nil
 }
 
-// handshake makes the TLS connection. Its errors are marked, so that classify tells them from those
-// of the request.
+// handshake opens the TLS connection. Its errors are marked, so that classify can distinguish them
+// from errors of the request.
 func (c *Client) handshake(ctx context.Context, raw net.Conn, name string) (*tls.Conn, error) {
 	cfg := c.tls.Clone()
 	cfg.ServerName = name
@@ -175,8 +173,8 @@ type dialKey struct{}
 
 var errTooManyAddresses = errors.New("the name has too many addresses")
 
-// guardedDialer asks control for each address, and tries only the first few of a name: a name with
-// thousands of addresses would make every delivery a scan of somebody's network. Its resolver takes
+// guardedDialer calls control for each address and tries at most maxAddresses of a name. Otherwise a
+// name with thousands of addresses would turn every delivery into a network scan. Its resolver expects
 // marked names (resolve.go).
 func guardedDialer(control func(context.Context, string, string, syscall.RawConn) error) *net.Dialer {
 	return &net.Dialer{
@@ -190,7 +188,7 @@ func guardedDialer(control func(context.Context, string, string, syscall.RawConn
 	}
 }
 
-// trace has the dialer note when it asked for the name, and find d again when it counts addresses.
+// trace makes the dialer record the DNS times in d, and lets ControlContext find d.
 func (d *dial) trace(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, dialKey{}, d)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -199,7 +197,7 @@ func (d *dial) trace(ctx context.Context) context.Context {
 	})
 }
 
-// connectedTo notes that the dial has reached an address.
+// connectedTo records the address and the time of a TCP connection.
 func (d *dial) connectedTo(address net.Addr) {
 	d.connected = time.Now()
 	if ap, err := netip.ParseAddrPort(address.String()); err == nil { // else a test's pipe
@@ -207,20 +205,20 @@ func (d *dial) connectedTo(address net.Addr) {
 	}
 }
 
-// late reports whether the deadline was what ended the attempt. Where it fell into the end of an
-// answer, net/http does not tell it from a broken one.
+// late reports whether the deadline ended the attempt. If it passed at the very end of an answer,
+// net/http reports a broken answer instead, so the clock is compared too.
 func (a *attempt) late(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || !time.Now().Before(a.deadline)
 }
 
-// answered reports whether anything came back.
+// answered reports whether the endpoint sent at least one byte.
 func (a *attempt) answered() bool { return !a.firstByte.IsZero() }
 
-// named reports whether the attempt asked DNS for its host.
+// named reports whether the attempt resolved its host by DNS.
 func (a *attempt) named() bool { return a.dial != nil && !a.dial.resolving.IsZero() }
 
-// timings returns the phases of an attempt that ended then. The times that an attempt and its dial
-// note, and the phases between them, are:
+// timings returns the phases of an attempt that ended at end. These are the times that an attempt and
+// its dial record, and the phases between them:
 //
 //	started  resolving   resolved   connected   secured, ready    firstByte        end
 //	   |         |--- DNS ---|-- Connect --|--- TLS ---|-- FirstByte --|---- Body ----|
@@ -239,7 +237,7 @@ func (a *attempt) timings(end time.Time) Timings {
 	return t
 }
 
-// timings fills in the phases that belong to the making of a connection.
+// timings fills in the phases of opening a connection.
 func (d *dial) timings(t *Timings, end time.Time) {
 	connecting := d.started
 	if !d.resolving.IsZero() {
@@ -252,7 +250,7 @@ func (d *dial) timings(t *Timings, end time.Time) {
 	}
 }
 
-// until is t, or the end if t never came.
+// until returns t, or end if t is zero.
 func until(t, end time.Time) time.Time {
 	if t.IsZero() {
 		return end
@@ -260,7 +258,7 @@ func until(t, end time.Time) time.Time {
 	return t
 }
 
-// remote is the address connected to, as far as it may be told.
+// remote returns the connected address, or "" if there is none or it is special.
 func (a *attempt) remote(special func(netip.Addr) bool) string {
 	d := a.dial
 	if a.conn != nil {

@@ -18,11 +18,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// target is where a request goes.
+// target is the parsed URL of an endpoint.
 type target struct {
-	secure  bool   // by TLS
-	host    string // as the request names it
-	name    string // of the host, as it is looked up and as its certificate must have it
+	secure  bool   // use TLS
+	host    string // value of the Host header
+	name    string // host name in ASCII, for DNS and the certificate
 	address string // name and port
 	uri     string // path and query
 }
@@ -34,7 +34,7 @@ var (
 	errLongHead      = errors.New("the head of the answer is too long")
 )
 
-// targetOf reads the URL of an endpoint, or returns errInvalidURL.
+// targetOf parses the URL of an endpoint, or returns errInvalidURL.
 func targetOf(text string) (target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -65,19 +65,19 @@ func targetOf(text string) (target, error) {
 	return t, nil
 }
 
-// ownHeaders are written from what is known otherwise.
+// ownHeaders are set by encode and never taken from the request.
 var ownHeaders = map[string]bool{"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Trailer": true, "Connection": true}
 
-// requests holds the buffers of what is written at once.
+// requests holds buffers for encoded requests.
 var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// atOnce is how many bytes a request may have that is written before its answer is read: as many as
-// a connection takes without the endpoint's reading them. A larger one is written beside the
-// reading, since an endpoint may answer and read no more.
+// atOnce is the largest request that is written before its answer is read: socket buffers hold that
+// much even if the endpoint does not read. A larger request is written while reading, because an
+// endpoint may answer and stop reading.
 const atOnce = 16 << 10
 
-// encode writes the request into b, and returns the body where it is too large for that; or
-// errInvalidHeader.
+// encode writes the request into b. If the whole is larger than atOnce, it leaves the body out and
+// returns it as rest. An invalid header is errInvalidHeader.
 func (c *Client) encode(b *bytes.Buffer, to target, r Request) (rest []byte, err error) {
 	for name, values := range r.Header {
 		for _, v := range values {
@@ -106,16 +106,16 @@ func (c *Client) encode(b *bytes.Buffer, to target, r Request) (rest []byte, err
 	return nil, nil
 }
 
-// errStale says that a connection that was kept alive took nothing of the request: it may be sent
-// on another one.
+// errStale means that a kept-alive connection was closed before it took any byte of the request. The
+// request may be sent on another connection.
 var errStale = errors.New("the connection was closed before anything was sent")
 
-// exchange sends a request on the attempt's connection, reads its answer, and lets the connection
-// go: it is kept for others if both ended well.
+// exchange sends a request on the attempt's connection, reads its answer, and releases the
+// connection. The connection is kept only if both ended well.
 func (a *attempt) exchange(first, rest []byte, redact func() []string) (status int, body string, err error) {
 	c, keep := a.conn, false
 	forget := context.AfterFunc(a.caller, func() { _ = c.raw.SetDeadline(time.Unix(1, 0)) })
-	// Once the end of the caller's context has begun to tell on the connection, nobody else may have it.
+	// If the caller's context has ended, its deadline may already be set: do not reuse the connection.
 	defer func() { c.pool.release(c, forget() && keep) }()
 	written := c.send(first, rest)
 	resp, err := c.readHead(a)
@@ -127,7 +127,7 @@ func (a *attempt) exchange(first, rest []byte, redact func() []string) (status i
 	var unsent error
 	select {
 	case unsent = <-written:
-	default: // it was answered early, or not at all: the rest ends with the connection
+	default: // answered early, or not at all: closing the connection ends the writing
 		keep = false
 		_ = c.raw.Close()
 		unsent = <-written
@@ -142,7 +142,7 @@ func (a *attempt) exchange(first, rest []byte, redact func() []string) (status i
 	return status, body, errors.Join(err, unsent)
 }
 
-// send writes a request. The channel gets what came of it when it is written.
+// send writes a request. The channel receives the result once the writing has ended.
 func (c *conn) send(first, rest []byte) <-chan error {
 	written := make(chan error, 1)
 	if rest == nil {
@@ -160,11 +160,11 @@ func (c *conn) send(first, rest []byte) <-chan error {
 	return written
 }
 
-// post is the request as far as it matters to the reading of its answer.
+// post is all that http.ReadResponse needs to know of the request.
 var post = &http.Request{Method: http.MethodPost}
 
-// readHead reads the answer up to its body. Interim answers are passed over, and count as a part of
-// the head.
+// readHead reads the answer up to its body. It skips interim answers (1xx), which count towards the
+// head's limit.
 func (c *conn) readHead(a *attempt) (*http.Response, error) {
 	c.head = maxAnswerHeader
 	if _, err := c.in.Peek(1); err != nil {

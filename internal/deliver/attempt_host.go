@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Connections are kept for the next attempt to the same host. Many subscriptions may share one: when
-// hundreds of deliveries to it begin in one moment, each would make a connection of its own, though
-// those of a quick host become free again within milliseconds. A handshake costs five times what a
-// delivery does, and what is above IdlePerHost is closed again. So once there are enough connections
-// to a host, an attempt waits for one to become free, as long as they become free quickly. It dials
-// when they do not: whoever shares a host with an endpoint that hangs must not wait for it.
+// This file pools connections by host. Many subscriptions may share a host. If hundreds of deliveries
+// to it start at once, each would dial its own connection, although those of a fast host become free
+// within milliseconds. A handshake costs five times as much as a delivery, and connections above
+// IdlePerHost are closed again. So once enoughConns connections are open, an attempt waits for a free
+// one while connections become free quickly, and dials if they do not: an endpoint that hangs must not
+// delay others on the same host.
 
 const (
-	// enoughConns is how many connections to a host are made without waiting.
+	// enoughConns is the number of connections to a host that are dialled without waiting.
 	enoughConns = 128
-	// hostRest is how often a host is looked at for which attempts wait, and hostRests how many such
-	// times they may take together at the pace of the last one.
+	// While attempts wait for a connection, the host is checked every hostRest. Attempts that would not
+	// be served within hostRests intervals dial their own connection.
 	hostRest  = 25 * time.Millisecond
 	hostRests = 20
 )
 
-// hosts are those that there are connections to.
+// hosts is the connection pool of all hosts.
 type hosts struct {
-	perHost, all int // how many idle connections are kept
+	perHost, all int // the most idle connections to keep
 
-	mu    sync.Mutex // guards what follows, and all hosts
+	mu    sync.Mutex // guards the fields below, and every host
 	byKey map[hostKey]*host
-	idle  list.List   // of all hosts' *conn, the one that was used last at the front
-	tidy  *time.Timer // closes those that were idle for too long; nil before there was one
+	idle  list.List   // idle *conn of all hosts, most recently used first
+	tidy  *time.Timer // closes connections that were idle for too long; nil until one was idle
 }
 
-// hostKey names a host. Connections with and without TLS are not each other's.
+// hostKey identifies a host. Connections with and without TLS are pooled apart.
 type hostKey struct {
 	address string
 	secure  bool
@@ -42,21 +42,21 @@ type hostKey struct {
 
 type host struct {
 	key     hostKey
-	open    int          // connections that are open or being made
-	idle    []*conn      // of them, the one that was used last at the end
-	waiting []chan *conn // attempts that wait for one of them, the first one first; nil says to make one
-	served  int64        // attempts that were given one which was open
-	had     int64        // how many that were at the last look
-	looked  bool         // whether it is looked at, since attempts wait
+	open    int          // connections that are open or being dialled
+	idle    []*conn      // idle ones, most recently used last
+	waiting []chan *conn // attempts that wait for a connection, oldest first; nil tells one to dial
+	served  int64        // attempts that were given an open connection
+	had     int64        // the value of served at the last check
+	checked bool         // a check is scheduled, because attempts wait
 }
 
 func newHosts(perHost, all int) *hosts {
 	return &hosts{perHost: perHost, all: all, byKey: map[hostKey]*host{}}
 }
 
-// ask returns an idle connection to a host, or what is to be awaited for one, or neither when one may
-// be made, which is then counted until release or leave.
-func (s *hosts) ask(key hostKey) (*host, *conn, chan *conn) {
+// acquire returns an idle connection to a host, or a channel on which one will arrive. If it returns
+// neither, the caller dials; the new connection is counted until release or uncount.
+func (s *hosts) acquire(key hostKey) (*host, *conn, chan *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.byKey[key]
@@ -66,7 +66,7 @@ func (s *hosts) ask(key hostKey) (*host, *conn, chan *conn) {
 	}
 	if n := len(h.idle); n > 0 {
 		c := h.idle[n-1]
-		s.wake(c, n-1)
+		s.removeIdle(c, n-1)
 		h.served++
 		return h, c, nil
 	}
@@ -74,22 +74,22 @@ func (s *hosts) ask(key hostKey) (*host, *conn, chan *conn) {
 		h.open++
 		return h, nil, nil
 	}
-	free := make(chan *conn, 1) // with room, so that nobody waits who hands one over
+	free := make(chan *conn, 1) // buffered, so that the sender never blocks
 	h.waiting = append(h.waiting, free)
-	if !h.looked {
-		h.looked, h.had = true, h.served
-		time.AfterFunc(hostRest, func() { s.look(h) })
+	if !h.checked {
+		h.checked, h.had = true, h.served
+		time.AfterFunc(hostRest, func() { s.check(h) })
 	}
 	return h, nil, free
 }
 
-// wake takes an idle connection, which is number i of its host's, from those that are idle.
-func (s *hosts) wake(c *conn, i int) {
+// removeIdle removes c, number i of its host's idle connections, from the idle lists.
+func (s *hosts) removeIdle(c *conn, i int) {
 	s.idle.Remove(c.place)
 	c.host.idle = slices.Delete(c.host.idle, i, i+1)
 }
 
-// await returns a connection that has become free, or nil when one may be made.
+// await blocks until a connection is free and returns it, or returns nil if the caller is to dial.
 func (s *hosts) await(ctx context.Context, h *host, free chan *conn) (*conn, error) {
 	select {
 	case c := <-free:
@@ -100,8 +100,8 @@ func (s *hosts) await(ctx context.Context, h *host, free chan *conn) (*conn, err
 	}
 }
 
-// look lets those of the attempts that wait make connections for whom too few become free.
-func (s *hosts) look(h *host) {
+// check tells the waiting attempts that would wait too long to dial their own connection.
+func (s *hosts) check(h *host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pace := h.served - h.had
@@ -110,19 +110,19 @@ func (s *hosts) look(h *host) {
 		h.open++
 		h.serve(nil)
 	}
-	if h.looked = len(h.waiting) > 0; h.looked {
-		time.AfterFunc(hostRest, func() { s.look(h) })
+	if h.checked = len(h.waiting) > 0; h.checked {
+		time.AfterFunc(hostRest, func() { s.check(h) })
 	}
 }
 
-// serve hands the connection, or nil to make one, to the attempt that has waited for longest.
+// serve hands c, or nil to dial, to the attempt that has waited longest.
 func (h *host) serve(c *conn) {
 	h.waiting[0] <- c
 	h.waiting[0] = nil
 	h.waiting = h.waiting[1:]
 }
 
-// giveUp is for an attempt that waits no longer. What it was given in the same moment goes on to others.
+// giveUp stops waiting for a connection. One that arrived at the same moment goes back to the pool.
 func (s *hosts) giveUp(h *host, free chan *conn) {
 	s.mu.Lock()
 	i := slices.Index(h.waiting, free)
@@ -137,20 +137,20 @@ func (s *hosts) giveUp(h *host, free chan *conn) {
 	if c := <-free; c != nil {
 		s.release(c, true)
 	} else {
-		s.leave(h)
+		s.uncount(h)
 	}
 }
 
-// release is for a connection that an attempt has done with. Unless it is to be kept, for whoever
-// waits or comes next, it is closed.
+// release returns the connection of a finished attempt to the pool if keep is set and there is room.
+// Otherwise it closes the connection.
 func (s *hosts) release(c *conn, keep bool) {
 	if !keep || !s.kept(c) {
 		_ = c.raw.Close()
-		s.leave(c.host)
+		s.uncount(c.host)
 	}
 }
 
-// kept hands a connection to who waits, or keeps it, and reports whether there was room for it.
+// kept hands c to a waiting attempt or adds it to the idle ones. It reports false if there is no room.
 func (s *hosts) kept(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,16 +179,16 @@ func (s *hosts) kept(c *conn) bool {
 	return true
 }
 
-// closeOldest closes the connection that has been idle for longest, which is so among its host's.
+// closeOldest closes the connection that has been idle longest; it is also its host's oldest.
 func (s *hosts) closeOldest() {
 	c := s.idle.Back().Value.(*conn)
-	s.wake(c, 0)
+	s.removeIdle(c, 0)
 	_ = c.raw.Close()
 	c.host.open--
 	s.forgetUnused(c.host)
 }
 
-// closeOld closes those that were idle for too long, and looks again when the next one will be.
+// closeOld closes connections that were idle for idleTimeout, and schedules the next call.
 func (s *hosts) closeOld() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *hosts) closeOld() {
 	}
 }
 
-// closeIdle closes all that are idle.
+// closeIdle closes all idle connections.
 func (s *hosts) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +214,8 @@ func (s *hosts) closeIdle() {
 	}
 }
 
-// leave is for a connection that was not made, or is closed.
-func (s *hosts) leave(h *host) {
+// uncount removes a connection that failed to open, or was closed, from the count of its host.
+func (s *hosts) uncount(h *host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.open--
@@ -226,7 +226,7 @@ func (s *hosts) leave(h *host) {
 	s.forgetUnused(h)
 }
 
-// forgetUnused forgets a host that nobody has to do with.
+// forgetUnused removes a host without connections and waiting attempts.
 func (s *hosts) forgetUnused(h *host) {
 	if h.open == 0 && len(h.waiting) == 0 {
 		delete(s.byKey, h.key)

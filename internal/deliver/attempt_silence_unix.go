@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// silence returns what reports whether a connection is open and nothing waits to be read on it. To
-// an idle one nothing comes but its end, or an answer that nobody asked for: both are seen without
-// waiting, where net/http has a goroutine that waits for each connection.
+// silence returns a function that reports whether the connection is open and has nothing to read. All
+// that can arrive on an idle connection is its end, or an unexpected answer. A non-blocking read sees
+// both; net/http keeps a goroutine per connection for that.
 func silence(c net.Conn) func() bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
-		return func() bool { return true } // a test's pipe, whose end is noticed by writing
+		return func() bool { return true } // a test's pipe: its end shows when we write
 	}
 	raw, err := sc.SyscallConn()
 	if err != nil {

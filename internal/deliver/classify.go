@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// ErrorClass says in a word why an attempt failed. The words are part of the API; the sentences
-// beside them are not.
+// ErrorClass is the reason of a failed attempt in one word. The words are part of the API; the
+// sentences beside them are not.
 type ErrorClass string
 
 const (
-	// ErrorTimeout: the attempt was not over at its deadline, whichever phase it was in.
+	// ErrorTimeout: the attempt had not ended at its deadline, in whatever phase.
 	ErrorTimeout ErrorClass = "timeout"
 	// ErrorBlockedAddress: the guard refused the address, and nothing was sent.
 	ErrorBlockedAddress ErrorClass = "blocked_address"
-	// ErrorTLS: no trusted TLS connection came about.
+	// ErrorTLS: no trusted TLS connection could be made.
 	ErrorTLS ErrorClass = "tls"
 	// ErrorConnection: the name, the connection or the answer was broken.
 	ErrorConnection ErrorClass = "connection"
 	// ErrorStatus: the endpoint answered, but not with 2xx.
 	ErrorStatus ErrorClass = "status"
-	// ErrorCanceled: the caller stopped the attempt. It says nothing about the endpoint and should
-	// not be counted.
+	// ErrorCanceled: the caller stopped the attempt. It says nothing about the endpoint and must not be
+	// counted.
 	ErrorCanceled ErrorClass = "canceled"
 )
 
-// Sentences for people. They are constant on purpose: the texts of net and crypto errors name
-// resolvers, ports and addresses of the network inside.
+// Sentences for people. They are constant on purpose: errors of net and crypto name resolvers, ports
+// and addresses of the internal network.
 const (
 	textCanceled   = "the attempt was stopped before it had ended"
 	textOurs       = "the service could not open a connection just now: it tries again"
@@ -43,8 +43,8 @@ const (
 	textInvalidURL = "the endpoint's URL is not valid"
 	textNotSent    = "the request could not be sent"
 	textPanicked   = "the service failed while it made the attempt: the operator finds the reason in its log"
-	// A name that leads nowhere and one that leads inside are told alike: else the names inside
-	// could be listed.
+	// A name that does not resolve and one that resolves to an internal address get the same text.
+	// Otherwise a tenant could list internal names.
 	textName        = "the endpoint's host name could not be resolved to an address that deliveries may reach: use a public name, or let the operator allow its address with --webhook-allow-cidr"
 	textRefused     = "the endpoint refused the connection"
 	textUnreachable = "no connection to the endpoint could be made"
@@ -58,8 +58,8 @@ const (
 	textCertificate = "the certificate is not trusted"
 )
 
-// outcome judges an attempt by the status (0: none came) and the error of the request or of the
-// answer's body.
+// outcome returns the class and the sentence for an attempt with this status (0: no answer) and this
+// error of the request or of the answer's body.
 func (c *Client) outcome(a *attempt, status int, err error) (ErrorClass, string) {
 	switch {
 	case status != 0 && (status < 200 || status > 299):
@@ -80,14 +80,14 @@ func (c *Client) outcome(a *attempt, status int, err error) (ErrorClass, string)
 	return a.classify(err)
 }
 
-// isUnresolved reports whether the name, and nothing behind it, was the trouble.
+// isUnresolved reports whether resolving the name failed.
 func isUnresolved(err error) bool {
 	_, ok := errors.AsType[*net.DNSError](err)
 	return ok
 }
 
-// classify finds the class of an error that is neither the caller's, nor the deadline's, nor the
-// guard's.
+// classify returns the class of an error that was not caused by the caller, the deadline or the
+// guard.
 func (a *attempt) classify(err error) (ErrorClass, string) {
 	if handshake, ok := errors.AsType[*handshakeError](err); ok {
 		return classifyHandshake(handshake.err)
@@ -115,7 +115,7 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 	return ErrorConnection, textNotSent
 }
 
-// classifyDial is classify for a connection that did not come about.
+// classifyDial is classify for a failed dial.
 func classifyDial(err error) (ErrorClass, string) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrorConnection, textRefused
@@ -126,15 +126,14 @@ func classifyDial(err error) (ErrorClass, string) {
 	return ErrorConnection, textUnreachable
 }
 
-// isStarved reports whether this machine had no file, port or memory to spare: the endpoint is not
-// to blame.
+// isStarved reports whether this machine is out of file descriptors, ports or memory: the endpoint is
+// not to blame.
 func isStarved(err error) bool {
 	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL},
 		func(ours error) bool { return errors.Is(err, ours) })
 }
 
-// classifyHandshake is classify for a TLS handshake that failed. It goes from what says most to
-// what says least.
+// classifyHandshake is classify for a failed TLS handshake. It tests the most specific errors first.
 func classifyHandshake(err error) (ErrorClass, string) {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
 		return ErrorTLS, textExpired
@@ -160,19 +159,17 @@ func classifyHandshake(err error) (ErrorClass, string) {
 	return ErrorTLS, textHandshake
 }
 
-// isAlert reports whether crypto/tls received an alert or sent one; the alert's own type is not
-// exported.
+// isAlert reports whether crypto/tls received or sent an alert; it does not export the alert's type.
 func isAlert(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
 
-// isBroken reports whether the connection ended, as opposed to carrying something that makes no
-// sense.
+// isBroken reports whether the connection ended, as opposed to carrying invalid data.
 func isBroken(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// statusText is what a person is told of an answer other than 2xx.
+// statusText returns the sentence for an answer other than 2xx.
 func statusText(status int) string {
 	text := "the endpoint answered " + strconv.Itoa(status)
 	if status >= 300 && status <= 399 {
@@ -181,8 +178,8 @@ func statusText(status int) string {
 	return text
 }
 
-// timeoutText is what a person is told of an attempt that ran into its deadline, before or after
-// the answer had begun.
+// timeoutText returns the sentence for an attempt that reached its deadline. A status other than 0
+// means that the answer had begun.
 func timeoutText(status int, limit time.Duration) string {
 	n, unit := limit.Round(time.Millisecond).Milliseconds(), "ms"
 	if n%1000 == 0 {

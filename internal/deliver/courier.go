@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Courier signs what is sent and makes the attempt: for deliveries and for the test endpoint alike.
-// It is safe for concurrent use.
+// Courier signs a request and makes the attempt, for deliveries and for the test endpoint. It is safe
+// for concurrent use.
 type Courier struct {
 	Client *Client
 	Signer Signer
@@ -30,9 +30,9 @@ func (c *Courier) Send(ctx context.Context, out sheaf.Outgoing) sheaf.Attempt {
 		RemoteAddress: r.RemoteAddress, Timings: sheaf.Timings(r.Timings), ResponseBody: r.ResponseBody}
 }
 
-// hidden is, with the signatures, what must not be kept of an answer that repeats it: the secrets
-// in each form that a receiver computes (whole, without their prefix, decoded), and the values of
-// the headers, whole and without a scheme such as Bearer before them.
+// hidden returns the strings that must be masked in a stored answer, besides the signatures: the
+// secrets in each form that a receiver computes (whole, without their prefix, decoded), and the header
+// values, whole and without a leading scheme such as Bearer.
 func hidden(out sheaf.Outgoing) []string {
 	var words []string
 	for _, secret := range out.Secrets {

@@ -8,9 +8,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// This file decides who may send, and how much, so that an endpoint which hangs, fails or gets
-// more than others holds up nobody else's deliveries. A lane is the deliveries of one subscription;
-// here it is what this node knows of them and holds of them:
+// This file decides which subscription may send, and how much, so that an endpoint that hangs, fails or
+// gets more events than others delays no other. A lane is one subscription's deliveries. Here it
+// is what this node knows of them and has claimed of them:
 //
 //	store:      waiting ----- claimed -----> ahead ----- begin -----> in flight
 //	                                           |                          |
@@ -18,15 +18,15 @@ import (
 //	                 (too old, or the subscription changed)               |
 //	store:      delivered, or due again <------- recorded ----------------+
 //
-// One goroutine claims (claimUntil in deliver.go). It asks choose for which lanes to claim, and how
-// much for each. A lane is chosen when something may wait in it and it has room, unless it rests
-// because it only fails; so a full lane costs nothing, however much waits in it. claimed takes what
-// the store found: as much of it as there are places for begins at once, the rest stays ahead, so
-// that one transaction claims for many attempts of a quick endpoint. Whenever a request is done,
-// its goroutine begins the next of its lane.
+// One goroutine claims (claimUntil in deliver.go). choose returns the lanes to claim for, and how much
+// for each. It chooses a lane if something may wait in it and it has room, unless the lane rests because
+// all its attempts fail. So a full lane costs nothing, however long its backlog is. claimed receives
+// what the store found: attempts start at once if there are places; the rest stays ahead, so that
+// one transaction claims for many attempts of a fast endpoint. When a request ends, its goroutine starts
+// the next one of its lane.
 //
-// Three things are shared out. A lane gets a part of what is free, not of all: the more lanes hang,
-// the less each new one gets, and something always remains.
+// Three things are shared. A lane gets a part of what is free, not of the total: the more lanes hang, the
+// less each new one gets, and something always remains.
 //
 //	what                        all lanes together    one lane at most
 //	places: requests in flight  Budget.Places         LaneCap; of what is free, fullShare/Places
@@ -41,74 +41,72 @@ import (
 const (
 	// LaneCap bounds the requests in flight to one subscription.
 	LaneCap = 16
-	// fullShare is how many places a lane might have if everything were free. Of what is free it
-	// may hold that part: hung endpoints, however many, leave room for the others. Of 4,096 places
-	// n hung lanes hold 4096/(128+n) each, 16 up to n = 128. It takes 600 that begin to hang at the
-	// same moment to hold every place until their timeout.
+	// fullShare/Places is the part of the free places that one lane may hold, before LaneCap. Hung
+	// endpoints, however many, leave room for the others: of 4,096 places, n hung lanes hold
+	// 4096/(128+n) each, which is 16 up to n = 128. Only 600 lanes that start to hang at the same
+	// moment can hold every place until their timeout.
 	fullShare = 32
 
-	// laneBytes bounds the bodies that one lane has claimed, failingBytes those of a lane whose
-	// last attempt failed: many small ones, or a single large one.
+	// laneBytes bounds the claimed bodies of one lane. failingBytes bounds those of a lane whose last
+	// attempt failed: many small bodies, or one large one.
 	laneBytes    = 2 << 20
 	failingBytes = 256 << 10
-	// keepBytes is the part of the free bytes that one lane may hold, as with the places: with n
-	// lanes hung each holds 1/(keepBytes+n) of all.
+	// One lane may hold 1/keepBytes of the free bytes, as with the places: if n lanes hang, each holds
+	// 1/(keepBytes+n) of all bytes.
 	keepBytes = 16
-	// smallPart is the part of all bytes that only small bodies may use, so that nobody's large
-	// ones keep them waiting.
+	// 1/smallPart of all bytes is reserved for small bodies, so that large ones do not delay them.
 	smallPart = 4
-	// retryShare is the part of a lane that is kept for retries: of four deliveries that are
-	// claimed, one may be a retry. First attempts go before retries, and would starve them
-	// otherwise.
+	// 1/retryShare of a lane is kept for retries: one of four claimed deliveries may be a retry. First
+	// attempts go before retries and would starve them otherwise.
 	retryShare = 4
 
-	// aheadFor is for how long a quick lane has deliveries claimed ahead, so that one transaction
-	// claims many; aheadMost and aheadBytes bound how many.
+	// A fast lane claims ahead what it sends in aheadFor, so that one transaction claims many
+	// deliveries; aheadMost and aheadBytes bound them.
 	aheadFor   = 25 * time.Millisecond
 	aheadMost  = 128
 	aheadBytes = 1 << 20
-	// aheadTotal bounds what all lanes have ahead.
+	// aheadTotal bounds the deliveries that all lanes have ahead.
 	aheadTotal = 4096
-	// slow is the pace of a lane that nothing is known of: a dozen deliveries must arrive before
-	// any is claimed ahead.
+	// slow is the assumed pace of an unknown lane: about a dozen deliveries must succeed before any is
+	// claimed ahead.
 	slow = time.Second
-	// failingRest is how long a lane rests whose last attempts, as many as it may have in flight,
-	// all failed. An endpoint that refuses at once would be asked thousands of times a second, each
-	// time with a claim, a record and a retry to come, and take the time of the others.
+	// failingRest is how long a lane rests after LaneCap failed attempts in a row. Otherwise an endpoint
+	// that refuses at once would get thousands of requests a second, each with a claim, a record and a
+	// retry, at the expense of other lanes.
 	failingRest = 100 * time.Millisecond
-	// patience is after how long what was claimed ahead is given back: its endpoint has become
-	// slow, and its lease must last for the attempt.
+	// patience is how long a claim may stay ahead before it is released: the endpoint has become slow,
+	// and the lease must last for the whole attempt.
 	patience = 500 * time.Millisecond
 )
 
-// ready is a claim to be attempted now, or next.
+// ready is a claim that is being attempted, or ahead.
 type ready struct {
 	store.Claim
 	to *endpoint
 	at time.Time // when it was claimed
 }
 
-// lanes are the subscriptions that have something to send, as far as this node knows.
+// lanes holds the lanes that, as far as this node knows, have something to send.
 type lanes struct {
 	budget Budget
-	// woken says that choose may find something new. It has room for one signal: a second one would
-	// say nothing more.
+	// woken signals that choose may find something new. Its buffer holds one signal; a second one would
+	// add nothing.
 	woken chan struct{}
 
-	mu   sync.Mutex // guards all below, and every lane
+	mu   sync.Mutex // guards the fields below, and every lane
 	byID map[sheaf.SubscriptionID]*lane
-	// What all lanes hold: requests in flight, claims ahead, the bytes of bodies and answers, and
-	// of these the bytes of bodies that are not small.
+	// Totals of all lanes: requests in flight, claims ahead, bytes of bodies and answers, and the bytes
+	// of large bodies alone.
 	inFlight, ahead int
 	bytes, large    int64
-	// starved says that a lane was not chosen only because there were no bytes for it.
+	// starved is set if a lane was not chosen only because no bytes were free for it.
 	starved bool
-	// toRelease are claims that will not be attempted here, and are to be given back to the store.
+	// toRelease holds claims that this node will not attempt and must return to the store.
 	toRelease []store.Claim
-	// changed are the subscriptions that changed since lanes were last chosen: the claim that is
-	// under way may have read them as they were before.
+	// changed holds the subscriptions that changed since choose last ran. The claim in progress may have
+	// read their old state.
 	changed map[sheaf.SubscriptionID]bool
-	closed  bool // nothing begins any more
+	closed  bool // no attempt starts any more
 }
 
 // lane is one subscription's state.
@@ -119,15 +117,15 @@ type lane struct {
 	inFlight int
 	ahead    []*ready // in the order of the events
 	bytes    int64    // of the bodies in flight and ahead
-	tooLarge int64    // the size of the next body, when it did not fit; 0 when it is not known
+	tooLarge int64    // the size of the next body, if it did not fit; 0 if unknown
 
 	failing bool          // the last attempt failed
-	failed  int           // how many did, one after the other
-	rest    time.Time     // until when nothing is claimed for it, because it fails
-	pace    time.Duration // of late, how long an attempt took
-	size    int           // of late, how large a body was
-	// turn counts what was claimed for the lane, modulo retryShare. A busy lane gets one place at a
-	// time, and a fourth of one would be none: so the fourths are remembered until they are one.
+	failed  int           // failed attempts in a row
+	rest    time.Time     // claim nothing before this time, because the lane fails
+	pace    time.Duration // moving average of an attempt's duration
+	size    int           // moving average of a body's size
+	// turn counts the deliveries claimed for the lane, modulo retryShare. A busy lane gets one place at a
+	// time, and a quarter of one place rounds to none, so the quarters add up here.
 	turn int
 }
 
@@ -135,7 +133,7 @@ func newLanes(b Budget) *lanes {
 	return &lanes{budget: b, byID: map[sheaf.SubscriptionID]*lane{}, changed: map[sheaf.SubscriptionID]bool{}, woken: make(chan struct{}, 1)}
 }
 
-// at returns the lane of a subscription, and makes one that nothing is known of.
+// at returns the lane of a subscription, and creates it if needed.
 func (l *lanes) at(id sheaf.SubscriptionID) *lane {
 	if l.byID[id] == nil {
 		l.byID[id] = &lane{pace: slow}
@@ -143,7 +141,7 @@ func (l *lanes) at(id sheaf.SubscriptionID) *lane {
 	return l.byID[id]
 }
 
-// look notes that deliveries of these subscriptions may be due.
+// look marks the lanes of these subscriptions: deliveries may be due.
 func (l *lanes) look(ids []sheaf.SubscriptionID) {
 	l.mu.Lock()
 	for _, id := range ids {
@@ -153,7 +151,7 @@ func (l *lanes) look(ids []sheaf.SubscriptionID) {
 	l.wake()
 }
 
-// expect notes of each subscription when its next delivery is due, or since when it is.
+// expect records for each subscription when its next delivery is due, or has been due since.
 func (l *lanes) expect(waiting map[sheaf.SubscriptionID]time.Time) {
 	l.mu.Lock()
 	for id, due := range waiting {
@@ -163,14 +161,14 @@ func (l *lanes) expect(waiting map[sheaf.SubscriptionID]time.Time) {
 	l.wake()
 }
 
-// expect notes when something of the lane is due, unless something else is due earlier.
+// expect records a due time of the lane, unless an earlier one is known.
 func (l *lane) expect(due time.Time) {
 	if l.due.IsZero() || due.Before(l.due) {
 		l.due = due
 	}
 }
 
-// wake has choose called anew. It never waits: a signal that is there already says as much.
+// wake makes the claiming goroutine call choose again. It never blocks.
 func (l *lanes) wake() {
 	select {
 	case l.woken <- struct{}{}:
@@ -178,8 +176,8 @@ func (l *lanes) wake() {
 	}
 }
 
-// choose returns the lanes to claim for, with the room that each has, and when the next known
-// retry of the others is due. What look notes from now on is chosen the next time.
+// choose returns the lanes to claim for, with the room of each, and when the next known retry of the
+// others is due. Lanes marked after this call are chosen the next time.
 func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +187,7 @@ func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 	free, room := l.free(), store.ClaimMost
 	most := max(LaneCap, room/max(looking, 1))
 	failingLeft := min(l.bytesLeft().Large, l.largePart()/2-failing)
-	// The order of a map is random, so that nobody is always the last.
+	// The order of a map is random, so no lane is always last.
 	for id, lane := range l.byID {
 		if !lane.look {
 			continue
@@ -219,9 +217,9 @@ func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 	return chosen, next
 }
 
-// survey passes over all lanes before some are chosen. It marks those whose retry is due now,
-// lets rest those that fail, forgets those that have nothing, and returns how many are to be looked
-// at, how many bytes the failing ones hold, and when the next retry of the others is due.
+// survey visits all lanes before choose selects some. It marks lanes whose retry is due, unmarks lanes
+// that rest, and removes lanes without work. It returns the number of marked lanes, the bytes that
+// failing lanes hold, and when the next retry of the others is due.
 func (l *lanes) survey(now time.Time) (looking int, failing int64, next time.Time) {
 	for id, lane := range l.byID {
 		if lane.failing {
@@ -246,8 +244,8 @@ func (l *lanes) survey(now time.Time) (looking int, failing int64, next time.Tim
 	return looking, failing, next
 }
 
-// wants is how many deliveries to claim for the lane: as many as it has places for, and when less
-// than half of what it may have ahead is left, that too.
+// wants returns how many deliveries to claim for the lane: enough to fill the free places, plus a
+// refill of the look-ahead once it is less than half full.
 func (l *lanes) wants(lane *lane, places int) int {
 	allowed := min(lane.mayHaveAhead(), aheadTotal-l.ahead)
 	if places == 0 && len(lane.ahead) > allowed/2 {
@@ -256,8 +254,8 @@ func (l *lanes) wants(lane *lane, places int) int {
 	return max(0, places+allowed-len(lane.ahead))
 }
 
-// mayHaveAhead is how many the lane may have ahead: what it sends in a moment, if it has proved to
-// be quick.
+// mayHaveAhead returns how many deliveries the lane may have ahead: what it sends in aheadFor, or none
+// if its attempts take longer than that.
 func (l *lane) mayHaveAhead() int {
 	if l.pace > aheadFor {
 		return 0
@@ -266,8 +264,8 @@ func (l *lane) mayHaveAhead() int {
 	return min(n, aheadBytes/max(l.size, 1))
 }
 
-// claimed notes what a claim found, and returns what of it is to begin now. A lane that was filled
-// may have more; one that was not has nothing before its next retry.
+// claimed stores what a claim found and returns the deliveries to attempt now. A lane whose room was
+// filled may have more; another has nothing before its next retry.
 func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) (begin []*ready) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,14 +290,14 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 			lane.expect(due)
 		}
 		if l.changed[a.Subscription] {
-			l.releaseAhead(lane) // the claim may have read it before it changed
+			l.releaseAhead(lane) // the claim may have read the subscription before it changed
 		}
 		begin = append(begin, l.begin(lane, now)...)
 	}
 	return begin
 }
 
-// unclaimed notes that a claim failed: the lanes are to be chosen again.
+// unclaimed marks lanes again whose claim failed.
 func (l *lanes) unclaimed(asked []store.Lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -308,8 +306,8 @@ func (l *lanes) unclaimed(asked []store.Lane) {
 	}
 }
 
-// begin moves as much as the lane has places for from ahead to in flight, and returns it. What has
-// been ahead for too long is given back instead.
+// begin moves deliveries from ahead to in flight, as many as the lane has places for, and returns them.
+// It releases those that have been ahead for longer than patience.
 func (l *lanes) begin(lane *lane, now time.Time) (out []*ready) {
 	n := min(l.places(lane, l.free()), len(lane.ahead))
 	if l.closed {
@@ -330,15 +328,15 @@ func (l *lanes) begin(lane *lane, now time.Time) (out []*ready) {
 	return out
 }
 
-// ended is what a lane learns from an attempt.
+// ended describes a finished attempt to its lane.
 type ended struct {
 	arrived bool
 	took    time.Duration
-	answer  int // bytes of it, which are held until they are recorded
+	answer  int // bytes of the answer, held until it is recorded
 }
 
-// done notes that a request has ended, takes its body away, and returns what the lane is to begin
-// in its place.
+// done removes an ended request, frees its body, and returns the deliveries that the lane starts in
+// its place.
 func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -356,8 +354,8 @@ func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	return next
 }
 
-// learn keeps the means of late. A lane that fails is slow until it has proved itself again, and
-// one that does nothing else rests.
+// learn updates the moving averages. A lane that fails counts as slow until attempts succeed again; a
+// lane that only fails rests.
 func (l *lane) learn(e ended, size int, now time.Time) {
 	l.failing = !e.arrived
 	if !e.arrived {
@@ -372,8 +370,8 @@ func (l *lane) learn(e ended, size int, now time.Time) {
 	l.size += (size - l.size) / 4
 }
 
-// change notes that these subscriptions changed: what is claimed ahead of them is given back, and
-// read again as it is by then.
+// change handles subscriptions that changed: it releases their claims ahead, so that a later claim
+// reads the new state.
 func (l *lanes) change(ids []sheaf.SubscriptionID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -385,7 +383,7 @@ func (l *lanes) change(ids []sheaf.SubscriptionID) {
 	}
 }
 
-// releaseAhead gives all back that the lane has ahead.
+// releaseAhead releases all deliveries that the lane has ahead.
 func (l *lanes) releaseAhead(lane *lane) {
 	for _, r := range lane.ahead {
 		l.drop(lane, &r.Claim)
@@ -396,7 +394,7 @@ func (l *lanes) releaseAhead(lane *lane) {
 	l.wake()
 }
 
-// unused returns what is to be given back to the store, with what has been ahead for too long.
+// unused returns the claims to return to the store, including those ahead for longer than patience.
 func (l *lanes) unused(now time.Time) []store.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -410,7 +408,7 @@ func (l *lanes) unused(now time.Time) []store.Claim {
 	return unused
 }
 
-// close begins nothing more, and returns what was claimed ahead.
+// close stops new attempts and returns the claims that are ahead.
 func (l *lanes) close() []store.Claim {
 	l.mu.Lock()
 	l.closed = true

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// queueMost bounds how far a scrape counts a queue, and so what it costs.
+	// queueMost bounds how many deliveries of a state a scrape counts.
 	queueMost = 10_000
-	// scrapeTimeout bounds what a scrape asks of the store.
+	// scrapeTimeout bounds the store query of a scrape.
 	scrapeTimeout = 2 * time.Second
 )
 
 // arrived is the class of an attempt that an endpoint answered with 2xx.
 const arrived = "ok"
 
-// What becomes of a delivery after an attempt.
+// Outcomes of an attempt for its delivery.
 const (
 	outcomeDelivered = "delivered"
 	outcomeRetried   = "retried"
-	outcomeFailed    = "failed" // it was the last attempt
+	outcomeFailed    = "failed" // the last attempt failed
 )
 
 // metrics counts what this node sends.
@@ -44,7 +44,7 @@ func newMetrics() *metrics {
 		deactivated: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_subscriptions_deactivated_total",
 			Help: "Subscriptions that were deactivated after too many failed deliveries in a row."}),
 	}
-	// Each is there from the start, so that its first rise is seen.
+	// Create every series at once, so that its first increase is visible.
 	m.attempts.WithLabelValues(arrived, outcomeDelivered)
 	for _, class := range []ErrorClass{ErrorTimeout, ErrorBlockedAddress, ErrorTLS, ErrorConnection, ErrorStatus} {
 		m.attempts.WithLabelValues(string(class), outcomeRetried)
@@ -66,7 +66,7 @@ func (m *metrics) ended(o *store.Outcome) {
 	m.seconds.Observe(o.Attempt.Duration.Seconds())
 }
 
-// Register adds what an operator watches of the deliveries.
+// Register registers the metrics of deliveries.
 func (d *Deliverer) Register(r prometheus.Registerer) {
 	r.MustRegister(d.metrics.attempts, d.metrics.seconds, d.metrics.deactivated, queueMetrics{d})
 	gauge := func(name, help string, value func(load) int) {
@@ -82,7 +82,7 @@ func (d *Deliverer) Register(r prometheus.Registerer) {
 	gauge("sheaf_deliveries_ahead", "Deliveries that this node has claimed and not begun.", func(l load) int { return l.ahead })
 }
 
-// clockMetric is 1 while the clocks differ by too much.
+// clockMetric returns 1 while the clocks differ by too much.
 func (d *Deliverer) clockMetric() float64 {
 	if d.clockOff.Load() {
 		return 1
@@ -90,13 +90,13 @@ func (d *Deliverer) clockMetric() float64 {
 	return 0
 }
 
-// load is how busy the lanes are.
+// load is a snapshot of what the lanes hold.
 type load struct {
 	busy, inFlight, ahead int
 	bytes                 int64
 }
 
-// load returns how busy the lanes are at the moment.
+// load returns what the lanes hold now.
 func (l *lanes) load() load {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,17 +115,17 @@ var (
 	ageDesc   = prometheus.NewDesc("sheaf_delivery_oldest_due_seconds", "For how long the delivery has been due that waits longest; 0 when none is.", nil, nil)
 )
 
-// queueMetrics asks the store at each scrape. While the store is away they are missing.
+// queueMetrics queries the store at each scrape. While the store is unavailable, its metrics are missing.
 type queueMetrics struct{ d *Deliverer }
 
-// Describe tells which metrics there are.
+// Describe implements prometheus.Collector.
 func (q queueMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- queueDesc
 	ch <- dueDesc
 	ch <- ageDesc
 }
 
-// Collect counts them.
+// Collect implements prometheus.Collector.
 func (q queueMetrics) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

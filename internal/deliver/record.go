@@ -13,8 +13,8 @@ import (
 // recordMost bounds one transaction of outcomes.
 const recordMost = 256
 
-// record writes outcomes in batches, as they come, until stop is closed and nothing is left. When
-// stop is closed, nobody sends on the channels any more.
+// record writes outcomes in batches until stop is closed and nothing is left. After stop is closed,
+// nothing more is sent on the channels.
 func (d *Deliverer) record(outcomes <-chan store.Outcome, stop <-chan struct{}) {
 	for {
 		select {
@@ -30,7 +30,7 @@ func (d *Deliverer) record(outcomes <-chan store.Outcome, stop <-chan struct{}) 
 	}
 }
 
-// gather returns the first value with those that the channel has by now, a batch of them at most.
+// gather returns first and the values already in the channel, at most recordMost in all.
 func gather[T any](first T, more <-chan T) []T {
 	batch := []T{first}
 	for len(batch) < recordMost {
@@ -45,7 +45,7 @@ func gather[T any](first T, more <-chan T) []T {
 	return batch
 }
 
-// writeAll records a batch, and gives the bytes of its answers free.
+// writeAll records a batch and frees the bytes of its answers.
 func (d *Deliverer) writeAll(batch []store.Outcome) {
 	for _, part := range byClosing(batch) {
 		if len(part) > 0 {
@@ -59,9 +59,9 @@ func (d *Deliverer) writeAll(batch []store.Outcome) {
 	d.lanes.recorded(answers)
 }
 
-// byClosing divides a batch in two: the outcomes of subscriptions of which some delivery failed for good,
-// which wait for their workspaces (store/health.go), come after all others, so that nobody waits with
-// them. Those of one subscription stay together and in their order: what counts is how many fail in a row.
+// byClosing splits a batch in two. Recording a delivery that failed for good waits for its workspace's
+// lock (store/health.go), so outcomes of subscriptions with such a delivery come second and delay no
+// other. Outcomes of one subscription stay together and in order, because consecutive failures count.
 func byClosing(batch []store.Outcome) [2][]store.Outcome {
 	closing := map[sheaf.SubscriptionID]bool{}
 	for i := range batch {
@@ -83,16 +83,16 @@ func byClosing(batch []store.Outcome) [2][]store.Outcome {
 	return parts
 }
 
-// stamp names an event, and says when it is.
+// stamp returns a new event id and the current time.
 func (d *Deliverer) stamp() (sheaf.EventID, time.Time) {
 	now := d.Now().UTC().Truncate(time.Millisecond)
 	return sheaf.EventID(sheaf.EventPrefix + sheaf.NewUUID(now, rand.Reader)), now
 }
 
-// write records a batch. While the store is away it tries again, until the leases have run out and
-// others take the deliveries up. An outcome that the store rejects for its content does not take
-// the others with it, and is recorded without what the endpoint sent: else its POST would be
-// repeated without end.
+// write records a batch. While the store is unavailable it retries, until the leases have expired and
+// other nodes may claim the deliveries. If the store rejects one outcome for its content, the others
+// are still recorded, and that one is recorded without the endpoint's data. Otherwise its POST would
+// be repeated for ever.
 func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
 		err := d.writeOnce(batch)
@@ -116,11 +116,11 @@ func (d *Deliverer) write(batch []store.Outcome) {
 		if d.Now().After(deadline) {
 			return
 		}
-		time.Sleep(storeRest) // also while the program stops: what was sent is recorded, if that can be at all
+		time.Sleep(storeRest) // also while the program stops: record what was sent if at all possible
 	}
 }
 
-// withoutContent returns the attempt of an outcome as far as nobody else has written it.
+// withoutContent returns the outcome's attempt without anything that the endpoint sent.
 func withoutContent(o store.Outcome) sheaf.Attempt {
 	a := o.Attempt
 	a.ResponseBody, a.RemoteAddress = "", ""
@@ -134,7 +134,7 @@ func (d *Deliverer) writeOnce(batch []store.Outcome) error {
 	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch, d.stamp) })
 }
 
-// count adds attempts that are recorded to the charts.
+// count adds recorded attempts to the charts.
 func (d *Deliverer) count(batch []store.Outcome) {
 	for i := range batch {
 		o := &batch[i]
@@ -142,8 +142,8 @@ func (d *Deliverer) count(batch []store.Outcome) {
 	}
 }
 
-// warn logs what the operator should tell the owner of a receiver: deliveries that were given up,
-// and subscriptions that were deactivated.
+// warn logs failures that the owner of a receiver should know of: deliveries given up and
+// subscriptions deactivated.
 func (d *Deliverer) warn(batch []store.Outcome) {
 	for i := range batch {
 		o := &batch[i]
@@ -159,8 +159,8 @@ func (d *Deliverer) warn(batch []store.Outcome) {
 	}
 }
 
-// release gives claims back to the store whose attempts were not made, or cut short. Should that
-// fail, their leases run out.
+// release returns claims to the store whose attempts were not made or were cut short. If that fails,
+// their leases expire.
 func (d *Deliverer) release(claims []store.Claim) {
 	now := d.Now()
 	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(claims, now) })

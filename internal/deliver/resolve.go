@@ -17,24 +17,22 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Names of endpoints are asked of DNS, as absolute names, and of nobody else. The hosts file and
-// the search domains belong to the network inside, and a tenant who could ask them by making
-// webhooks would list what is there.
+// Endpoint names are resolved by DNS alone, as absolute names. The hosts file and the search domains
+// belong to the internal network. If webhooks used them, a tenant could find out which names exist
+// there.
 //
-// Go's resolver does all of that well but cannot leave out the hosts file. So it is asked for the
-// name with one more label, which is in no such file, and the label is taken off its questions and
-// put back on the answers.
+// Go's resolver cannot skip the hosts file. So we ask it for the name with one more label, which no
+// hosts file contains. The connection to the name server removes the label from questions and adds it
+// to the answers.
 
-// mark is the label. A name of digits and dots alone stays one with it, which Go's resolver takes
-// for no name.
+// mark is that label. A name of digits and dots stays one with the mark, and Go's resolver refuses it.
 const mark = ".0."
 
-// errStarved is the error of a look-up for which this machine had no file or memory. A
-// *net.DNSError keeps the text of its cause, but not the cause, unless that is an error of a
-// context: hence this one is such, too.
+// errStarved means that a look-up failed because this machine is out of file descriptors or memory. It
+// wraps a context error because a *net.DNSError unwraps to its cause only for those.
 var errStarved = fmt.Errorf("no file or memory to ask for a name: %w", context.Canceled)
 
-// dnsOnly returns a resolver of marked names that reaches name servers by dial.
+// dnsOnly returns a resolver for marked names that connects to name servers by dial.
 func dnsOnly(dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -51,7 +49,7 @@ func dnsOnly(dial func(ctx context.Context, network, address string) (net.Conn, 
 	}}
 }
 
-// packetDNS carries one message a packet.
+// packetDNS carries one message per packet.
 type packetDNS struct{ *net.UDPConn }
 
 // Write sends a question without the mark.
@@ -71,13 +69,13 @@ func (c *packetDNS) Read(b []byte) (int, error) {
 	return copy(b, renamed(b[:n], marked)), nil
 }
 
-// streamDNS carries messages behind their lengths, as over TCP.
+// streamDNS carries length-prefixed messages, as over TCP.
 type streamDNS struct {
 	net.Conn
-	in bytes.Reader // what is left of an answer
+	in bytes.Reader // the unread rest of an answer
 }
 
-// Write takes one whole message: Go's resolver writes no other way.
+// Write sends one whole message without the mark; Go's resolver always writes whole messages.
 func (c *streamDNS) Write(b []byte) (int, error) {
 	if len(b) < 2 {
 		return 0, io.ErrShortWrite
@@ -88,7 +86,7 @@ func (c *streamDNS) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Read returns a part of an answer with the mark, which it reads as a whole first.
+// Read returns a part of an answer with the mark. It reads the whole answer first.
 func (c *streamDNS) Read(b []byte) (int, error) {
 	if c.in.Len() == 0 {
 		var length [2]byte
@@ -111,9 +109,9 @@ func framed(message []byte) []byte {
 func marked(name string) string   { return strings.TrimSuffix(name, ".") + mark }
 func unmarked(name string) string { return strings.TrimSuffix(name, mark) + "." }
 
-// renamed returns the message with another name in its question. What is no message with one
-// question stays as it is, and is no answer to the resolver. Of the rest only the answers are kept:
-// nobody looks at more.
+// renamed returns the message with the name in its question changed. Input that is not a message with
+// one question is returned unchanged; the resolver ignores it. Authorities and additionals of answers
+// are dropped, because nothing reads them.
 func renamed(message []byte, rename func(string) string) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(message) != nil || len(m.Questions) != 1 {
@@ -134,10 +132,10 @@ func renamed(message []byte, rename func(string) string) []byte {
 	return out
 }
 
-// hostsFile is read for names whose addresses the operator allows.
+// hostsFile is read only for names whose addresses the operator allows.
 const hostsFile = "/etc/hosts"
 
-// inHosts returns the addresses of a name in the hosts file.
+// inHosts returns the addresses that a hosts file gives for name.
 func inHosts(file io.Reader, name string) (found []netip.Addr) {
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
@@ -153,9 +151,9 @@ func inHosts(file io.Reader, name string) (found []netip.Addr) {
 	return found
 }
 
-// known returns the addresses of a name for which nobody is asked: localhost and what is below it
-// (RFC 6761), and names that the hosts file gives addresses which the operator allows. A hosts file
-// that cannot be read is as good as none, unless that is for want of files.
+// known returns the addresses of names that need no DNS: localhost and names below it (RFC 6761), and
+// names in the hosts file whose addresses the operator allows. An unreadable hosts file is ignored,
+// except when we are out of file descriptors.
 func known(host string, allowed func(netip.Addr) bool) ([]netip.Addr, error) {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -163,7 +161,7 @@ func known(host string, allowed func(netip.Addr) bool) ([]netip.Addr, error) {
 		if dialled := only(loopback, allowed); len(dialled) > 0 {
 			return dialled, nil
 		}
-		return loopback, nil // to be refused where it is dialled
+		return loopback, nil // the dialer refuses them
 	}
 	file, err := os.Open(hostsFile)
 	if isStarved(err) {
@@ -180,7 +178,7 @@ func only(addresses []netip.Addr, allowed func(netip.Addr) bool) []netip.Addr {
 	return slices.DeleteFunc(slices.Clone(addresses), func(ip netip.Addr) bool { return !allowed(ip) })
 }
 
-// dialName dials what the host of an address stands for.
+// dialName returns a dial function that resolves host names as described at the top of this file.
 func dialName(d *net.Dialer, allowed func(netip.Addr) bool) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)

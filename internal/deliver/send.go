@@ -1,6 +1,6 @@
-// Package deliver brings events to webhook endpoints: it claims deliveries, makes one bounded
-// attempt at a time for each, and records what came of it. It must not trust anything an endpoint
-// says or does, and holds no database transaction while a request is under way.
+// Package deliver sends events to webhook endpoints. It claims deliveries, makes one bounded attempt
+// at a time for each, and records the outcome. It trusts nothing that an endpoint sends, and holds no
+// database transaction while a request is in flight.
 package deliver
 
 import (
@@ -17,42 +17,40 @@ import (
 	"time"
 )
 
-// What an attempt spends at most on what a receiver sends.
+// Limits on what a receiver may make an attempt read or try.
 const (
 	maxAnswerHeader = 32 << 10
 	maxAnswerBody   = 16 << 10
 	maxAddresses    = 8 // of one name, tried in one attempt
-	// IdlePerHost is how many idle connections are kept for one host, which many subscriptions may
-	// share: what a hundred quick ones have in flight. What is above them shakes hands anew for
-	// each delivery, at five times its cost.
+	// IdlePerHost is the number of idle connections kept per host, which many subscriptions may share.
+	// It covers what a hundred fast subscriptions have in flight. Connections beyond it need a new
+	// handshake for each delivery, which costs five times as much as the delivery.
 	IdlePerHost = 512
 	idleTimeout = 30 * time.Second
 	maxIdle     = 1024
 )
 
-// ClientConfig is what a Client needs to know. Control and Blocked are required, unless DialContext
-// replaces the network.
+// ClientConfig configures a Client. Control and Blocked are required unless DialContext is set.
 type ClientConfig struct {
 	// Timeout bounds a whole attempt: name, connection, TLS, request, headers and body.
 	Timeout time.Duration
-	// Control judges each address just before it is connected to; an error refuses it.
+	// Control is called for each address just before connecting; an error refuses the address.
 	Control func(ctx context.Context, network, address string, c syscall.RawConn) error
 	// Blocked reports whether an error is one of Control's refusals.
 	Blocked func(error) bool
-	// Special reports whether an address is kept out of Result.RemoteAddress. Without it every
-	// address is.
+	// Special reports whether an address is left out of Result.RemoteAddress. If nil, every address is.
 	Special func(netip.Addr) bool
-	// Allowed reports whether the operator allows a special address: names of the hosts file lead
-	// to those alone. Without it none is.
+	// Allowed reports whether the operator allows a special address. Names from the hosts file resolve
+	// to allowed addresses only. If nil, no address is allowed.
 	Allowed func(netip.Addr) bool
 	// RootCAs are the trusted authorities; nil means the system's.
 	RootCAs *x509.CertPool
-	// PerHost is how many idle connections are kept for each host, Idle how many for all of them; 0
-	// means 1024.
+	// PerHost is the most idle connections kept per host, Idle the most for all hosts; Idle 0 means
+	// 1024.
 	PerHost, Idle int
-	// UserAgent is sent where the request's header has none.
+	// UserAgent is sent if the request's header has none.
 	UserAgent string
-	// DialContext replaces the network in tests. Control is not asked then.
+	// DialContext replaces the network in tests. Control is then not called.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -60,9 +58,9 @@ type ClientConfig struct {
 // attempts, and follows no proxy, redirect or cookie. Whether plain http is acceptable is the
 // caller's rule, not the Client's.
 //
-// Requests and answers have the form that net/http gives them and reads. What it has no part in are
-// the connections: an attempt writes and reads on the goroutine that makes it (attempt_exchange.go), where
-// net/http has two more for each connection. With them an attempt cost half as much again, or twice.
+// net/http encodes headers and parses answers, but does not manage connections: an attempt writes and
+// reads on its own goroutine (attempt_exchange.go). net/http runs two more goroutines per connection,
+// which made an attempt 1.5 to 2 times as expensive.
 type Client struct {
 	cfg   ClientConfig
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
@@ -70,8 +68,8 @@ type Client struct {
 	hosts *hosts
 }
 
-// NewClient returns a Client, and panics if the config has neither a guard nor a replaced network:
-// a sender that connects anywhere must not come about by forgetting a field.
+// NewClient returns a Client. It panics if cfg has neither a guard nor DialContext, so that a forgotten
+// field cannot create a client that connects anywhere.
 func NewClient(cfg ClientConfig) *Client {
 	if cfg.DialContext == nil && (cfg.Control == nil || cfg.Blocked == nil) {
 		panic("deliver: a Client needs Control and Blocked")
@@ -100,30 +98,28 @@ func NewClient(cfg ClientConfig) *Client {
 // CloseIdle closes the connections that no attempt is using.
 func (c *Client) CloseIdle() { c.hosts.closeIdle() }
 
-// Request is one POST. Nothing of it is used any more when Attempt has returned.
+// Request is one POST. Attempt keeps nothing of it after it has returned.
 type Request struct {
 	URL    string
 	Header http.Header // signed, with the subscription's own headers
 	Body   []byte
-	// Redact returns what must not be kept of the answer: the secrets and the values of the custom
-	// headers. Strings shorter than four bytes are ignored. It is asked where something is to be
-	// kept; nil is nothing.
+	// Redact returns the strings to mask in the answer: secrets and values of custom headers. Strings
+	// shorter than four bytes are ignored. It is called only if an answer has a body; nil masks nothing.
 	Redact func() []string
 }
 
-// Result is what is known of an attempt when it has ended.
+// Result describes an attempt that has ended.
 type Result struct {
 	StartedAt time.Time
 	Duration  time.Duration
-	// StatusCode is 0 if no valid answer came. It may be 2xx beside a Class: the answer's body then
-	// did not end well.
+	// StatusCode is 0 if no valid answer came. It may be 2xx although Class is set, if the answer's body
+	// broke off.
 	StatusCode int
-	// Class is empty if, and only if, the endpoint took the delivery.
+	// Class is empty if and only if the endpoint accepted the delivery.
 	Class ErrorClass
-	// Error is a sentence for a person, empty on success; it tells nothing of the network inside.
+	// Error is a sentence for a person, empty on success. It reveals nothing about the internal network.
 	Error string
-	// RemoteAddress is the address that was connected to, without its port; empty if none was, or a
-	// special one.
+	// RemoteAddress is the connected address without its port; empty if there was none or it is special.
 	RemoteAddress string
 	Timings       Timings
 	// ResponseBody is the beginning of the answer: at most 16 KB of valid UTF-8 without NUL, with
@@ -132,12 +128,12 @@ type Result struct {
 }
 
 // Timings are the phases of an attempt. A phase that was not reached, or that a reused connection
-// spared, is zero; one that was cut short lasts until the attempt's end.
+// skipped, is zero. A phase that was cut short lasts until the attempt's end.
 type Timings struct {
 	DNS       time.Duration
 	Connect   time.Duration
 	TLS       time.Duration
-	FirstByte time.Duration // from the connection being ready, so it holds the sending of the request
+	FirstByte time.Duration // from the connection being ready; includes sending the request
 	Body      time.Duration // from the first byte of the answer to its end
 }
 
@@ -145,17 +141,16 @@ type Timings struct {
 // ctx's deadline if that is earlier). Cancelling ctx ends it at once with ErrorCanceled: the
 // endpoint may or may not have received it.
 //
-// A 2xx answer is a success once its body has ended, or once 16 KB of it have been read. A body
-// that is still coming at the deadline makes the attempt a timeout, one that breaks off a
-// connection error, whatever the status said. An answer other than 2xx is ErrorStatus, whatever
-// becomes of its body.
+// A 2xx answer is a success once its body has ended, or once 16 KB of it have been read. If the body
+// has not ended at the deadline, the attempt is a timeout; if it breaks off, a connection error. An
+// answer other than 2xx is ErrorStatus, even if its body breaks off.
 //
-// At most one POST reaches the endpoint. A second connection is used only when a kept-alive one
-// turned out to be closed before a single byte of this request had been written to it; if any had,
-// the attempt fails with ErrorConnection.
+// At most one POST reaches the endpoint. A second connection is used only if a kept-alive one was
+// closed before a single byte of this request was written to it. Otherwise the attempt fails with
+// ErrorConnection.
 //
-// Clock: time.Now is right here, for an attempt happens in the real time of sockets and deadlines;
-// testing/synctest replaces all of them together.
+// Clock: Attempt uses time.Now because sockets and deadlines run in real time; testing/synctest
+// replaces all of them together.
 func (c *Client) Attempt(ctx context.Context, r Request) Result {
 	a := &attempt{caller: ctx, started: time.Now()}
 	a.deadline = a.started.Add(c.cfg.Timeout)
@@ -169,14 +164,14 @@ func (c *Client) Attempt(ctx context.Context, r Request) Result {
 	end := time.Now()
 	res.Duration = end.Sub(a.started)
 	res.Timings = a.timings(end)
-	if res.Error == textName { // how far it came says whether the name leads inside
+	if res.Error == textName { // later phases would show whether the name resolves to an internal address
 		res.Timings = Timings{DNS: res.Timings.DNS + res.Timings.Connect}
 	}
 	res.RemoteAddress = a.remote(c.cfg.Special)
 	return res
 }
 
-// roundTrip sends the request and returns the answer as far as it came.
+// roundTrip sends the request and returns as much of the answer as arrived.
 func (c *Client) roundTrip(a *attempt, r Request) (status int, body string, err error) {
 	to, err := targetOf(r.URL)
 	if err != nil {
@@ -197,6 +192,6 @@ func (c *Client) roundTrip(a *attempt, r Request) (status int, body string, err 
 		if !errors.Is(err, errStale) {
 			return status, body, err
 		}
-		// Each turn uses up one stale connection, and the last one dials.
+		// Each round uses up one stale connection; the last one dials.
 	}
 }

@@ -49,15 +49,15 @@ func (s Signer) Sign(h http.Header, eventID string, now time.Time, body []byte, 
 	h["Webhook-Signature"] = []string{string(standard)}
 }
 
-// signingKey is the key of the second scheme: what a secret says in base64 after whsec_. It reports
-// whether there is one.
+// signingKey returns the key of the second scheme: the base64 after whsec_, decoded. It reports false
+// if the secret is not base64.
 func signingKey(secret string) (key []byte, ok bool) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	return key, err == nil
 }
 
-// signatures returns those that Sign has set, each by itself. Whoever reads one in an answer that
-// repeats it could send the delivery again.
+// signatures returns each signature that Sign has set in h. A person who reads one in a stored answer
+// could send the delivery again, so answers are searched for them.
 func (s Signer) signatures(h http.Header) (all []string) {
 	for part := range strings.SplitSeq(h.Get(s.header()), ",") {
 		if v, found := strings.CutPrefix(part, "v1="); found {
@@ -72,7 +72,7 @@ func (s Signer) signatures(h http.Header) (all []string) {
 	return all
 }
 
-// header is the name of the first scheme's header.
+// header returns the name of the first scheme's header.
 func (s Signer) header() string {
 	if s.Header == "" {
 		return defaultSignatureHeader
