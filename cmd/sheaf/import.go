@@ -25,6 +25,7 @@ type importCommand struct {
 	cli.Output
 	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, which seals the new secrets of subscriptions. Without it, the file in the data folder."`
 	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are special. Repeatable."`
+	addressFlags
 	workspaceFlag
 	FromLine     int    `default:"1" placeholder:"N" help:"Begin with this line: what is before it is already imported."`
 	DryRun       bool   `help:"Tell what would happen, and change nothing."`
@@ -37,7 +38,7 @@ type importCommand struct {
 func (c *importCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR}.Load(p.Env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR, Addr: c.Addr, PublicURL: c.PublicURL}.Load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,15 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
+	address := ""
+	if im.HasShares {
+		if address, err = c.base(ctx, p, c.storeFlags, p.app(st).Operator()); err != nil {
+			return err
+		}
+	}
 	bar := newProgressBar(p.Stderr, im.Lines, p.Now)
 	im.Progress = bar.at
-	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files, Webhooks: rules}).Operator())
+	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files, Webhooks: rules, Address: address}).Operator())
 	bar.clear()
 	if err == nil || im.Partly() {
 		return errors.Join(c.tell(p, im), err)

@@ -126,6 +126,35 @@ func TestImport_MediaAlong(t *testing.T) {
 	}
 }
 
+// D110: share.created of an import has the whole address, as the share has: the one that --public-url says, else the one
+// under which the server of the store is reached.
+func TestImport_SharesHaveWholeAddresses(t *testing.T) {
+	t.Parallel()
+	from := newWorld(t, false)
+	document := from.ask(t, "documents", "create", "Shared")["id"].(string)
+	from.ask(t, "shares", "create", "document", document)
+	file := filepath.Join(t.TempDir(), "export")
+	from.do(t, "export", "--workspace", from.workspace, file)
+	for _, c := range []struct {
+		flags []string
+		want  string // what the address begins with; empty: the server's own
+	}{{nil, ""}, {[]string{"--public-url", "https://docs.example.com/"}, "https://docs.example.com"}} {
+		into := newWorld(t, false)
+		into.do(t, append([]string{"import", "--workspace", into.workspace, file}, c.flags...)...)
+		shares, events := into.list(t, "shares", "list"), into.list(t, "events", "list", "--type", "share.created")
+		if len(shares) != 1 || len(events) != 1 {
+			t.Fatalf("%d shares, %d events", len(shares), len(events))
+		}
+		want := shares[0]["url"].(string)
+		if c.want != "" {
+			want = c.want + want[strings.LastIndex(want, "/s/"):]
+		}
+		if got := events[0]["payload"].(map[string]any)["url"]; got != want {
+			t.Errorf("share.created says %v, want %s", got, want)
+		}
+	}
+}
+
 // withoutTrash leaves out the document of a medium that is in the trash, which no export has.
 func withoutTrash(media []map[string]any) []map[string]any {
 	for _, m := range media {

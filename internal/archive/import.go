@@ -28,11 +28,12 @@ type Import struct {
 	// Progress is called with the last line that is imported; nil tells nobody.
 	Progress func(line int)
 
-	// Lines is how many the file has, HasSubscriptions and HasMedia whether it has any to import:
+	// Lines is how many the file has, HasSubscriptions, HasMedia and HasShares whether it has any to import:
 	// Check finds out.
 	Lines            int
 	HasSubscriptions bool
 	HasMedia         bool
+	HasShares        bool
 	// What Run has done, also when it failed: Reached is the last line that is imported.
 	Reached int
 	Done    app.Imported
@@ -85,6 +86,7 @@ func (im *Import) checkLine(number int, line line) error {
 		return nil
 	}
 	im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
+	im.HasShares = im.HasShares || line.kind == kindShare
 	im.HasMedia = im.HasMedia || line.kind == kindMedium && !im.WithoutMedia
 	return im.op.CheckImport(line.record)
 }
