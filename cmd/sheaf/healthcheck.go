@@ -20,7 +20,9 @@ var healthTimeout = 5 * time.Second
 
 type healthcheckCommand struct {
 	cli.Output
-	Server string `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve in the environment say."`
+	Server string  `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve say: --addr, the environment, --config."`
+	Addr   *string `placeholder:"127.0.0.1:8080" help:"Listen address of sheaf serve on this machine."`
+	Config *string `placeholder:"FILE" help:"File of settings of sheaf serve."`
 }
 
 // Run asks /readyz of the server that these settings describe, and fails unless it is ready.
@@ -53,12 +55,15 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 // server returns the address to ask; own is true when it is the one that sheaf serve on this
 // machine listens on.
 func (c *healthcheckCommand) server(p *program) (base string, own bool, err error) {
-	given := c.Server
-	if given == "" {
+	given, here := c.Server, c.Addr != nil || c.Config != nil
+	switch {
+	case given != "" && here:
+		return "", false, sheaf.Invalidf("--server is a whole address: leave out --addr and --config, which are of the server on this machine")
+	case given == "" && !here:
 		given, _ = p.Env("SHEAF_SERVER")
 	}
 	if given == "" {
-		settings, err := config.Serve{}.Load(p.Env)
+		settings, err := config.Serve{Store: config.Store{Config: c.Config}, Addr: c.Addr}.Load(p.Env)
 		if err != nil {
 			return "", false, err
 		}

@@ -90,7 +90,7 @@ func readMasterKey(path string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(key) != masterKeySize {
-		return nil, fmt.Errorf("%s does not hold %d bytes in base64: put the file back as it was made", path, masterKeySize)
+		return nil, fmt.Errorf("%s must hold one line, %d bytes in base64 as `openssl rand -base64 %d` prints them, and does not: put the file back as it was made; a new key opens only a database that has none yet", path, masterKeySize, masterKeySize)
 	}
 	return key, nil
 }

@@ -230,7 +230,10 @@ func TestServe_RefusesAnotherMasterKey(t *testing.T) {
 	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	serve().fails(t, "32 bytes in base64")
+	serve().fails(t, path+" must hold one line", "32 bytes in base64", "openssl rand -base64 32", "put the file back")
+	missing := filepath.Join(t.TempDir(), "of nobody.key")
+	sheafWith(t, environment{"SHEAF_MASTER_KEY_FILE": missing}, "", "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir()).
+		fails(t, "--master-key: cannot be read", "SHEAF_MASTER_KEY_FILE", "(umask 077; openssl rand -base64 32 > \""+missing+"\")")
 }
 
 // Two nodes with folders of their own: one makes the key and the first run, the other is told what
@@ -257,7 +260,17 @@ func TestHealthcheck(t *testing.T) {
 	sheafCommand(t, "healthcheck", "--server", s.url+"/").succeeds(t)
 	addr := strings.TrimPrefix(s.url, "http://")
 	sheafWith(t, environment{"SHEAF_ADDR": addr}, "", "healthcheck").succeeds(t)
+	sheafCommand(t, "healthcheck", "--addr", addr).succeeds(t)
+	file := filepath.Join(t.TempDir(), "sheaf.conf")
+	if err := os.WriteFile(file, []byte("addr = "+addr+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sheafCommand(t, "healthcheck", "--config", file).succeeds(t)
+	// What is named on the command line is meant, whatever server commands are for otherwise.
+	sheafWith(t, environment{"SHEAF_SERVER": "http://127.0.0.1:1"}, "", "healthcheck", "--addr", addr).succeeds(t)
+	sheafCommand(t, "healthcheck", "--server", s.url, "--addr", addr).fails(t, "--server", "leave out --addr")
 	s.stop(t)
+	sheafCommand(t, "healthcheck", "--addr", addr).fails(t, "does not answer")
 	sheafWith(t, environment{"SHEAF_SERVER": s.url}, "", "healthcheck").fails(t, "does not answer")
 	sheafCommand(t, "healthcheck", "--server", "nowhere").fails(t, "--server")
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"unicode"
 )
@@ -123,7 +124,11 @@ func (l *loader) findInFile(name, value, path string) (secret, source string, er
 	}
 	content, err := readSmallFile(path)
 	if err != nil {
-		return "", source, fmt.Errorf("cannot be read (%w); let %s_FILE name a readable file", err, name)
+		remedy := fmt.Sprintf("let %s_FILE name a readable file", name)
+		if name == "SHEAF_MASTER_KEY" && errors.Is(err, fs.ErrNotExist) {
+			remedy += fmt.Sprintf(", or for a new database make it: (umask 077; openssl rand -base64 32 > %q)", path)
+		}
+		return "", source, fmt.Errorf("cannot be read (%w); %s", err, remedy)
 	}
 	secret, ended := strings.CutSuffix(string(content), "\n")
 	if ended {
