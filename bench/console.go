@@ -111,11 +111,20 @@ type tab struct {
 	home string
 }
 
-// openConsole starts a browser and signs in.
-func openConsole(c *contender) (*tab, func(), error) {
+// browser returns the path of the browser that the console is measured in.
+func browser() (string, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		return nil, nil, fmt.Errorf("the console is measured in Debian's package chromium: %w", err)
+		return "", fmt.Errorf("the console is measured in Debian's package chromium, which is missing: install it (apt-get install chromium), or name other parts with -only: %w", err)
+	}
+	return path, nil
+}
+
+// openConsole starts a browser and signs in.
+func openConsole(c *contender) (*tab, func(), error) {
+	path, err := browser()
+	if err != nil {
+		return nil, nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)
 	allocator, cancelBrowser := chromedp.NewExecAllocator(context.Background(), options...)

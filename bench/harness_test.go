@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+// A program that a wanted part needs is missed before anything is measured.
+func TestChoose_MissesProgramsAtOnce(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if err := (&bench{quick: true}).choose("", ""); err == nil || !strings.Contains(err.Error(), "apt-get install chromium") {
+		t.Errorf("all parts: %v", err)
+	}
+	if err := (&bench{quick: true}).choose("get,list", ""); err != nil {
+		t.Errorf("parts without the console: %v", err)
+	}
+}
+
 // A 503 and a connection that breaks are counted and repeated: the run goes on, and nothing is void.
 func TestLoad_AStallIsCountedAndRepeated(t *testing.T) {
 	var n atomic.Int64

@@ -126,7 +126,21 @@ func (b *bench) choose(only, conns string) error {
 		}
 	}
 	b.postgres = b.postgres || !b.quick
-	return nil
+	return b.checkPrograms()
+}
+
+// checkPrograms returns an error for a program that a wanted part needs and that is missing: now, and not after half an hour.
+func (b *bench) checkPrograms() error {
+	var errs []error
+	if b.want("console") {
+		_, err := browser()
+		errs = append(errs, err)
+	}
+	if b.postgres {
+		_, err := postgresBin()
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // parts are the names that -only takes.

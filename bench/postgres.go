@@ -17,14 +17,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// startPostgres runs the newest PostgreSQL that is installed, on a cluster of its own with PostgreSQL's own settings:
-// unlike the one of the tests, it flushes every commit to the disk. It returns the URL of an empty database.
-func (b *bench) startPostgres() (string, error) {
+// postgresBin returns the folder with the programs of the newest PostgreSQL that is installed.
+func postgresBin() (string, error) {
 	bins, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(bins) == 0 {
 		return "", errors.New("PostgreSQL is not installed: ./scripts/test installs it")
 	}
-	bin := slices.Max(bins)
+	return slices.Max(bins), nil
+}
+
+// startPostgres runs the newest PostgreSQL that is installed, on a cluster of its own with PostgreSQL's own settings:
+// unlike the one of the tests, it flushes every commit to the disk. It returns the URL of an empty database.
+func (b *bench) startPostgres() (string, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return "", err
+	}
 	owner, err := postgresOwner()
 	if err != nil {
 		return "", err

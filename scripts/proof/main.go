@@ -1,6 +1,6 @@
 // Command proof runs the long form of every harness, one after the other, and prints their rows as
-// one table in Markdown, which it also writes to a file. A harness that fails does not stop the
-// others. Those that only wait for minutes to pass run beside all others. It ends with 1 when a
+// one table in Markdown, which it also writes to a file. A harness that fails says why at once, and does
+// not stop the others. Those that only wait for minutes to pass run beside all others. It ends with 1 when a
 // test failed, or when a harness left no row:
 //
 //	go run ./scripts/proof          what `make proof` does
@@ -106,7 +106,9 @@ func (h harness) prove(env []string, file string, table io.Writer) error {
 	began := time.Now()
 	if h.install != "" {
 		if out, err := exec.Command(h.install).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s %s: %s: %w\n%s", h.pkg, h.run, h.install, err, out)
+			err = fmt.Errorf("%s %s: %s: %w\n%s", h.pkg, h.run, h.install, err, out)
+			fmt.Fprintln(os.Stderr, "FAILED:", err)
+			return err
 		}
 	}
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=0", "-tags", h.tags, "-run", h.run, h.pkg)
@@ -117,10 +119,14 @@ func (h harness) prove(env []string, file string, table io.Writer) error {
 	n, err := printRows(table, file)
 	fmt.Fprintf(os.Stderr, "%s %s: %v\n", h.pkg, h.run, time.Since(began).Round(time.Second))
 	if failed != nil {
-		return fmt.Errorf("%s %s: %w\n%s", h.pkg, h.run, failed, out)
-	}
-	if err == nil && n < h.rows {
+		// The whole run may go on for hours. The output is printed here, and the end repeats only which harness it was.
+		os.Stderr.Write(out)
+		err = fmt.Errorf("%s %s: %w: see above", h.pkg, h.run, failed)
+	} else if err == nil && n < h.rows {
 		err = fmt.Errorf("%s %s left %d rows, want %d", h.pkg, h.run, n, h.rows)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "FAILED:", err)
 	}
 	return err
 }
