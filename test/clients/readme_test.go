@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,28 @@ import (
 func TestPython_ReadmeIsTrue(t *testing.T) {
 	t.Parallel()
 	readme(t, "python", "python", "page.py", pythonEnv(t), func(string) []string { return []string{python(t)} })
+}
+
+// The examples of two clients, run against one server, each print what their page shows: no Idempotency-Key is in both.
+func TestReadmes_ShareNoIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	key, seen := regexp.MustCompile(`(?:idempotency_key=|"Idempotency-Key": )"([^"]+)"`), map[string]string{}
+	for _, folder := range []string{"python", "typescript"} {
+		text, err := os.ReadFile(in(t, folder, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := key.FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			t.Errorf("the page of %s shows no key", folder)
+		}
+		for _, m := range found {
+			if other := seen[m[1]]; other != "" && other != folder {
+				t.Errorf("%s is a key in the pages of %s and %s", m[1], other, folder)
+			}
+			seen[m[1]] = folder
+		}
+	}
 }
 
 // readme runs the blocks of a language in clients/FOLDER/README.md, each program in a folder that prepare fills.

@@ -96,10 +96,34 @@ func TestTypeScript_PublishesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(typescript(t), "node_modules", "sheaf-client")
 	for name, want := range map[string]bool{"dist/index.js": true, "dist/index.d.ts": true, "dist/webhook.js": true, "README.md": true,
-		"src": false, "test": false, "tsconfig.json": false, "node_modules": false} {
+		"dist/cjs/index.js": true, "dist/cjs/webhook.d.ts": true, "LICENSE": true,
+		"src": false, "cjs": false, "cjs.mjs": false, "test": false, "tsconfig.json": false, "node_modules": false} {
 		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != want {
 			t.Errorf("%s is published: %v", name, err == nil)
 		}
+	}
+}
+
+// Programs that are CommonJS load the package by require, and compile against it under module node16.
+func TestTypeScript_IsRequiredToo(t *testing.T) {
+	t.Parallel()
+	folder := typescript(t)
+	save(t, folder, "required.cts", `import { NotFound, Sheaf, webhook } from "sheaf-client";
+import { verify } from "sheaf-client/webhook";
+
+const sheaf: Sheaf = new Sheaf({ server: "https://docs.example.com", key: "shf_…" });
+console.log(typeof sheaf.get, typeof NotFound, webhook.verify === verify);
+`)
+	tsc := filepath.Join(npmtest.Modules(t, in(t, "typescript")), "node_modules", ".bin", "tsc")
+	config := save(t, folder, "tsconfig-required.json", `{"compilerOptions": {"strict": true, "target": "es2022", "lib": ["es2022", "dom", "dom.iterable", "dom.asynciterable"],
+		"module": "node16", "types": []}, "files": ["required.cts"]}`)
+	if out, err := exec.CommandContext(t.Context(), tsc, "--project", config).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "--no-experimental-require-module", "required.cjs")
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "function function true\n" {
+		t.Errorf("%v: it printed %s", err, out)
 	}
 }
 
