@@ -20,6 +20,7 @@ func (b *bench) growthRows() {
 	b.try("file", b.growthFile)
 	b.try("large", b.largeWorkspace)
 	b.try("folder", b.deleteFolder)
+	b.try("neighbour", b.neighbour)
 	b.try("backlog", b.backlog)
 	b.try("subscriptions", b.subscriptions)
 	b.try("hold", b.hold)

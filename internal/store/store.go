@@ -238,7 +238,7 @@ func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) 
 // writeIn is WriteIn by the engine's Write or WriteLong.
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
-		return write(ctx, s.writing(fn))
+		return s.engine.WriteIn(ctx, string(ws), s.writing(fn))
 	}
 	leave, err := s.writes.Acquire(ctx, string(ws))
 	if err != nil {

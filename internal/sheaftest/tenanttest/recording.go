@@ -33,6 +33,10 @@ func (e recording) Write(ctx context.Context, fn func(*engine.Tx) error) error {
 	return e.Engine.Write(ctx, e.writing(fn))
 }
 
+func (e recording) WriteIn(ctx context.Context, tenant string, fn func(*engine.Tx) error) error {
+	return e.Engine.WriteIn(ctx, tenant, e.writing(fn))
+}
+
 func (e recording) WriteLong(ctx context.Context, fn func(*engine.Tx) error) error {
 	return e.Engine.WriteLong(ctx, e.writing(fn))
 }

@@ -23,6 +23,9 @@ type Engine interface {
 	// Write runs fn in one transaction, which is durable when it returns nil. fn may run more than
 	// once. Once it has begun, the end of ctx does not stop it.
 	Write(ctx context.Context, fn func(*Tx) error) error
+	// WriteIn is Write for a tenant: where writes wait for each other, tenants take turns. Write is for
+	// the service's own work, which belongs to no tenant or to many.
+	WriteIn(ctx context.Context, tenant string, fn func(*Tx) error) error
 	// WriteLong is Write for what takes as long as it takes, as a restore does or a cascade.
 	WriteLong(ctx context.Context, fn func(*Tx) error) error
 	// Snapshots returns a way to read snapshots, each with one call, on a connection of its own,

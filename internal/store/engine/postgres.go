@@ -208,6 +208,11 @@ func (e *Postgres) Write(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, WriteTimeout, fn)
 }
 
+// WriteIn implements Engine: transactions wait for a connection, which Slots share out.
+func (e *Postgres) WriteIn(ctx context.Context, _ string, fn func(*Tx) error) error {
+	return e.Write(ctx, fn)
+}
+
 // WriteLong implements Engine.
 func (e *Postgres) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, longTimeout, fn)

@@ -411,11 +411,18 @@ func (e *SQLite) reader(ctx context.Context) (*sqliteConn, error) {
 func (e *SQLite) ReadOne(ctx context.Context, fn func(*Reader) error) error { return e.Read(ctx, fn) }
 
 // Write implements Engine.
-func (e *SQLite) Write(ctx context.Context, fn func(*Tx) error) error { return e.writer.do(ctx, fn) }
+func (e *SQLite) Write(ctx context.Context, fn func(*Tx) error) error {
+	return e.writer.do(ctx, "", fn)
+}
+
+// WriteIn implements Engine.
+func (e *SQLite) WriteIn(ctx context.Context, tenant string, fn func(*Tx) error) error {
+	return e.writer.do(ctx, tenant, fn)
+}
 
 // WriteLong implements Engine.
 func (e *SQLite) WriteLong(ctx context.Context, fn func(*Tx) error) error {
-	return e.writer.do(ctx, fn)
+	return e.writer.do(ctx, "", fn)
 }
 
 // Notify implements Engine: there is no other node.

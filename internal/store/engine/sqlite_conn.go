@@ -13,6 +13,7 @@ type sqliteConn struct {
 	statements map[*sqlite.Stmt]statement
 	changed    bool  // something was written since the writer last cleared it
 	rows       int   // about how many rows the transaction has written; cleared by the writer
+	bytes      int   // that were bound to statements that write, as rows
 	leash      leash // of a reader
 }
 
@@ -113,7 +114,10 @@ func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, does ef
 		c.statements[stmt] = s
 	}
 	for i, n := range s.ordinals {
-		bind(stmt, i+1, plain(args[n-1]))
+		size := bind(stmt, i+1, plain(args[n-1]))
+		if s.effect != reads {
+			c.bytes += size
+		}
 	}
 	return stmt, s.effect, nil
 }
@@ -132,16 +136,19 @@ func readOrdinals(stmt *sqlite.Stmt) []int {
 	return out
 }
 
-// bind binds one argument, which is as plain returns it.
-func bind(stmt *sqlite.Stmt, at int, v any) {
+// bind binds one argument, which is as plain returns it, and returns how long its text or bytes are.
+func bind(stmt *sqlite.Stmt, at int, v any) int {
 	switch v := v.(type) {
 	case nil:
 		stmt.BindNull(at)
 	case string:
 		stmt.BindText(at, v)
+		return len(v)
 	case int64:
 		stmt.BindInt64(at, v)
 	case []byte:
 		stmt.BindBytes(at, v)
+		return len(v)
 	}
+	return 0
 }

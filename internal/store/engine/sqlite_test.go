@@ -38,7 +38,7 @@ func asGroup(t *testing.T, s Engine, fns ...func(*Tx) error) []error {
 	<-inside
 	for i, fn := range fns {
 		all.Go(func() { errs[i] = s.Write(context.Background(), fn) })
-		sheaftest.Eventually(t, "it stands in the queue", func() bool { return len(w.jobs) > i })
+		sheaftest.Eventually(t, "it stands in the queue", func() bool { return w.queue.waiting() > i })
 	}
 	close(release)
 	all.Wait()
@@ -51,7 +51,7 @@ func TestSQLite_MembersAreCommittedTogether(t *testing.T) {
 	commits := make(map[int]bool)
 	member := func(id string) func(*Tx) error {
 		return func(tx *Tx) error {
-			commits[len(e.writer.jobs)] = true
+			commits[e.writer.queue.waiting()] = true
 			if err := insert(id)(tx); err != nil {
 				return err
 			}
@@ -385,7 +385,7 @@ func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 	<-inside
 	ctx, leave := context.WithCancel(context.Background())
 	go func() { second <- s.Write(ctx, insert("withdrawn")) }()
-	sheaftest.Eventually(t, "it stands in the queue", func() bool { return len(e.writer.jobs) > 0 })
+	sheaftest.Eventually(t, "it stands in the queue", func() bool { return e.writer.queue.waiting() > 0 })
 	leave()
 	select {
 	case err := <-second:
@@ -416,11 +416,11 @@ func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &writer{jobs: make(chan *job, 1)} // which nobody serves
+		w := &writer{queue: newQueue()} // which nobody serves
 		began := time.Now()
-		for range 2 { // one in the queue, and one on its way in
+		for _, tenant := range []string{"a", "a", "b"} {
 			go func() {
-				err := w.do(context.Background(), nil)
+				err := w.do(context.Background(), tenant, nil)
 				if !errors.Is(err, ErrQueue) || sheaf.KindOf(err) != sheaf.Unavailable || time.Since(began) != WriteTimeout {
 					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), ErrQueue, WriteTimeout)
 				}
@@ -429,8 +429,8 @@ func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(WriteTimeout) // simulated
 		synctest.Wait()
-		if j := <-w.jobs; j.decide() {
-			t.Error("the writer would begin what was refused")
+		if n := w.queue.waiting(); n != 0 {
+			t.Errorf("the writer would begin %d jobs that were refused", n)
 		}
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxGroup and groupSpan bound a group, and so how long its first member waits for the last:
-	// whoever comes when so many have run, or when they have run for so long, is in the next one.
+	// maxGroup and groupSpan bound a group, and so how long its first member waits for the last: a job
+	// that comes after maxGroup members, or after groupSpan, is in the next one. See groupCost, too.
 	maxGroup  = 256
 	groupSpan = 100 * time.Millisecond
 	// rowsOfAWrite is how many rows a usual write changes: a record, its event, a delivery and the
@@ -29,10 +29,10 @@ var ErrQueue = errors.New("the writer has had no room for too long")
 var errClosed = errors.New("the store is closed")
 
 // writer is the only one that writes to the file. An fsync costs more than a write, so concurrent
-// writes share one: whoever asks while a commit is under way joins the next group, which is one
-// transaction.
+// writes share one: a job that comes while a commit is under way joins a later group, which is one
+// transaction. Tenants take turns (queue).
 //
-//	callers      do(A)   do(B)   do(C)                  do(D) waits in jobs
+//	callers      do(A)   do(B)   do(C)                  do(D) waits in the queue
 //	               \       |       /                       |
 //	writer       BEGIN   A B C   COMMIT (one fsync)     BEGIN   D ...
 //	                               |
@@ -60,7 +60,7 @@ type writer struct {
 	conn        *sqliteConn
 	options     Options       // whom to tell of commits
 	checkpoints *checkpointer // counts what the log gets
-	jobs        chan *job     // those that wait; closed at the end
+	queue       *queue        // the jobs that wait
 	span        time.Duration // of a group: groupSpan, except in tests
 	done        chan struct{} // closed when run has ended
 
@@ -71,15 +71,15 @@ type writer struct {
 
 	observe    atomic.Pointer[func(GroupCommit)] // who listens to groups; nil: nobody
 	committing time.Duration                     // how long the last COMMIT took
-
-	mu     sync.RWMutex // guards closed, and that nobody sends on jobs once it is set
-	closed bool
 }
 
 // job is one call of Write.
 type job struct {
-	fn    func(*Tx) error
-	asked time.Time // when; zero while nobody listens to groups
+	tenant string // whose it is; empty: the service's own
+	fn     func(*Tx) error
+	asked  time.Time // when; zero while nobody listens to groups
+	line   *line     // where it waits or waited
+	number int64     // in the order of coming
 	// decided is set once: by the writer, which begins the job, or by its caller, who withdraws it.
 	decided atomic.Bool
 	tx      *Tx           // of the closure's last run, for its Note; nil when that failed
@@ -88,23 +88,26 @@ type job struct {
 	done    chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
 }
 
-// newWriter begins to write for whoever asks, until close.
+// newWriter starts the writer, which runs until close.
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
-	w := &writer{conn: c, options: o, checkpoints: p, jobs: make(chan *job, maxGroup), span: groupSpan, done: make(chan struct{})}
+	w := &writer{conn: c, options: o, checkpoints: p, queue: newQueue(), span: groupSpan, done: make(chan struct{})}
 	w.lookAround()
 	go w.run()
 	return w
 }
 
-// do runs fn in the next group. Until fn has begun, it is withdrawn when ctx ends or after
-// WriteTimeout; from then on its outcome is waited for. No request's context reaches a statement:
-// in SQLite a cancelled one rolls back the whole group.
-func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+// do runs fn, which the tenant asks for, when its turn has come. Until fn has begun, it is withdrawn
+// when ctx ends or after WriteTimeout; from then on its outcome is waited for. No request's context
+// reaches a statement: in SQLite a cancelled one rolls back the whole group.
+func (w *writer) do(ctx context.Context, tenant string, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
-	j := &job{fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
-	if err := w.submit(ctx, j); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return sheaf.UnavailableError(context.Cause(ctx))
+	}
+	j := &job{tenant: tenant, fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
+	if !w.queue.put(j) {
+		return sheaf.UnavailableError(errClosed)
 	}
 	select {
 	case <-j.done:
@@ -112,43 +115,20 @@ func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	case <-ctx.Done():
 	}
 	if j.decide() {
+		w.queue.withdraw(j)
 		return sheaf.UnavailableError(context.Cause(ctx))
 	}
 	<-j.done
 	return j.err
 }
 
-// decide reports whether whoever asks is the first to decide on the job: it is begun or withdrawn,
-// never both.
+// decide reports whether this call is the first to decide on the job: it is begun or withdrawn, never
+// both.
 func (j *job) decide() bool { return j.decided.CompareAndSwap(false, true) }
-
-// submit puts the job where the writer finds it, and waits while there is no room.
-func (w *writer) submit(ctx context.Context, j *job) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return sheaf.UnavailableError(errClosed)
-	}
-	// Of two cases that are ready, select takes any: the job of a caller who has left would get in.
-	if ctx.Err() != nil {
-		return sheaf.UnavailableError(context.Cause(ctx))
-	}
-	select {
-	case w.jobs <- j:
-		return nil
-	case <-ctx.Done():
-		return sheaf.UnavailableError(context.Cause(ctx))
-	}
-}
 
 // close lets no more jobs in, and returns when those that wait have run.
 func (w *writer) close() error {
-	w.mu.Lock()
-	if !w.closed {
-		w.closed = true
-		close(w.jobs)
-	}
-	w.mu.Unlock()
+	w.queue.close()
 	<-w.done
 	return w.conn.close()
 }
@@ -160,13 +140,21 @@ func (w *writer) run() {
 	defer tick.Stop()
 	for {
 		select {
-		case j, ok := <-w.jobs:
-			if !ok {
-				return
-			}
+		case <-tick.C:
+			w.lookAround()
+		default:
+		}
+		if j, _ := w.queue.next(math.MaxInt64); j != nil {
 			if j.decide() {
 				w.runGroup(j)
 			}
+			continue
+		}
+		if w.queue.over() {
+			return
+		}
+		select {
+		case <-w.queue.some:
 		case <-tick.C:
 			w.lookAround()
 		}
@@ -219,13 +207,14 @@ var errUndone = errors.New("the transaction was rolled back by the engine")
 
 // begin begins a transaction.
 func (w *writer) begin() error {
-	w.conn.rows = 0
+	w.conn.rows, w.conn.bytes = 0, 0
 	_, err := w.conn.exec("BEGIN IMMEDIATE", nil)
 	return err
 }
 
-// attempt is the usual way of a group: one transaction without savepoints, which takes in whoever
-// comes until nobody waits or the group is full. It returns all who were in it.
+// attempt is the usual way of a group: one transaction without savepoints, which takes in the jobs
+// that come until none waits, the next one is heavy, or the group is full. It returns all who were in
+// it.
 func (w *writer) attempt(first *job) ([]*job, error) {
 	until := time.Now().Add(w.span)
 	if err := w.begin(); err != nil {
@@ -239,29 +228,27 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	// Clients that were just answered are about to ask again. They are let run for as long as this
 	// brings somebody, so that they are in this group: the larger it is, the fewer pages and fsyncs
 	// each member costs.
-	for came := 0; len(members) < maxGroup && time.Now().Before(until); {
-		select {
-		case j, ok := <-w.jobs:
-			if !ok {
-				return members, w.commit(members)
-			}
-			if !j.decide() {
-				continue // it was withdrawn
-			}
+	for came := 0; len(members) < maxGroup && w.cost() < groupCost && time.Now().Before(until); {
+		j, waits := w.queue.next(heavyCost)
+		switch {
+		case j == nil && (waits || came == len(members)):
+			return members, w.commit(members)
+		case j == nil:
+			came = len(members)
+			runtime.Gosched()
+		case j.decide(): // else it was withdrawn
 			members = append(members, j)
 			if !w.runPlain(j) {
 				return members, errUndone
 			}
-			continue
-		default:
 		}
-		if came == len(members) {
-			break
-		}
-		came = len(members)
-		runtime.Gosched()
 	}
 	return members, w.commit(members)
+}
+
+// cost returns what the transaction has cost so far.
+func (w *writer) cost() int64 {
+	return int64(w.conn.rows/rowsOfAWrite + w.conn.bytes/bytesOfAWrite)
 }
 
 // again runs the members whose outcome is not final in a new transaction, each in a savepoint.
@@ -281,14 +268,16 @@ func (w *writer) again(members []*job) ([]*job, error) {
 // stands.
 func (w *writer) runPlain(j *job) bool {
 	w.conn.changed = false
-	if !w.call(j) {
-		return false
+	before := w.cost()
+	stands := w.call(j)
+	if stands && (j.err == nil || !w.conn.changed) {
+		w.queue.charge(j, 1+w.cost()-before)
+		return true
 	}
-	if j.err != nil && w.conn.changed {
-		w.rollback()
-		return false
-	}
-	return true
+	// All members run again because of this one, at its tenant's cost.
+	w.queue.charge(j, 1+w.cost())
+	w.rollback()
+	return false
 }
 
 // runGuarded is runPlain in a savepoint, to which a job that fails is rolled back. Where it returns

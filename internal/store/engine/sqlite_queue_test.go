@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/sheaftest"
+)
+
+// rowsBy changes that many rows, and bytesBy one row of that many bytes.
+func rowsBy(n int) func(*Tx) error {
+	return func(tx *Tx) error {
+		for i := range n {
+			if err := tx.Exec("UPDATE things SET version = $1 WHERE id = 'w'", i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func bytesBy(n int) func(*Tx) error {
+	return func(tx *Tx) error {
+		return tx.Exec("UPDATE things SET name = $1 WHERE id = 'w'", strings.Repeat("x", n))
+	}
+}
+
+// A full queue is served in turns by what the tenants' writes cost, whoever came first, and no light
+// write waits in a group for a heavy one.
+func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
+	t.Parallel()
+	light := rowsBy(1)
+	for name, heavy := range map[string]func(*Tx) error{"rows": rowsBy(2000), "bytes": bytesBy(1 << 20)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sqliteTest(t)
+			s.writer.span = time.Hour
+			groups := make(chan int, 100)
+			s.OnGroup(func(g GroupCommit) { groups <- g.Members })
+			var served []string // only the writer's goroutine appends
+			as := func(tenant string, fn func(*Tx) error) func(*Tx) error {
+				return func(tx *Tx) error {
+					served = append(served, tenant)
+					return fn(tx)
+				}
+			}
+			inside, release := make(chan struct{}), make(chan struct{})
+			var all sync.WaitGroup
+			begin := func(tenant string, fn func(*Tx) error) {
+				waiting := s.writer.queue.waiting()
+				all.Go(func() {
+					if err := s.WriteIn(context.Background(), tenant, as(tenant, fn)); err != nil {
+						t.Error(err)
+					}
+				})
+				if tenant != "" {
+					sheaftest.Eventually(t, "it stands in the queue", func() bool { return s.writer.queue.waiting() > waiting })
+				}
+			}
+			begin("", func(*Tx) error { close(inside); <-release; return nil })
+			<-inside
+			for range 4 {
+				begin("batches", heavy)
+			}
+			for range 3 {
+				begin("b", light)
+				begin("c", light)
+			}
+			close(release)
+			all.Wait()
+			// The first of the batches came first, and nothing was known of their cost.
+			if got, want := fmt.Sprint(served), "[ batches b c b c b c batches batches batches]"; got != want {
+				t.Errorf("served %s, want %s", got, want)
+			}
+			close(groups)
+			var members []int
+			for n := range groups {
+				members = append(members, n)
+			}
+			if members = members[1:]; len(members) < 3 || members[len(members)-1] != 1 || members[len(members)-2] != 1 || members[len(members)-3] != 1 {
+				t.Errorf("groups of %v: want the batches, once known, in one each", members)
+			}
+		})
+	}
+}
+
+// A tenant whose write makes the whole group run again pays for that.
+func TestWriter_ATenantThatSpoilsTheGroupPays(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	spoil := func(tx *Tx) error {
+		if err := rowsBy(1)(tx); err != nil {
+			return err
+		}
+		return errSpoiled
+	}
+	s.writer.span = time.Hour
+	var all sync.WaitGroup
+	inside, release := make(chan struct{}), make(chan struct{})
+	all.Go(func() { s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil }) })
+	<-inside
+	for i, fn := range []func(*Tx) error{rowsBy(1000), spoil} {
+		all.Go(func() { s.WriteIn(context.Background(), fmt.Sprint("tenant ", i), fn) })
+		sheaftest.Eventually(t, "it stands in the queue", func() bool { return s.writer.queue.waiting() > i })
+	}
+	close(release)
+	all.Wait()
+	if l := s.writer.queue.by["tenant 1"]; l == nil || l.at < 1000/rowsOfAWrite {
+		t.Errorf("the tenant was charged %+v", l)
+	}
+}
+
+// What is remembered of tenants is bounded, and goes when nobody waits.
+func TestQueue_ForgetsTenants(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	stays := &job{tenant: "stays"}
+	q.put(stays)
+	q.charge(stays, 1_000_000)
+	for i := range 2 * maxLines {
+		j := &job{tenant: fmt.Sprint(i)}
+		q.put(j)
+		if got, _ := q.next(heavyCost); got != j {
+			t.Fatalf("tenant %d was not served before the one that has used most", i)
+		}
+		q.charge(j, 1)
+	}
+	if len(q.by) > maxLines+1 || q.waiting() != 1 {
+		t.Errorf("%d tenants are remembered, %d jobs wait", len(q.by), q.waiting())
+	}
+	q.withdraw(stays)
+	q.put(&job{tenant: "alone"})
+	if len(q.by) != 1 || q.waiting() != 1 {
+		t.Errorf("%d tenants are remembered, %d jobs wait", len(q.by), q.waiting())
+	}
+}
