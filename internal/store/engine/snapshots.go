@@ -10,14 +10,16 @@ import (
 )
 
 // Snapshots returns a way to read snapshots that takes no connection from anybody, and that the end
-// of ctx interrupts even in the middle of a query.
+// of ctx interrupts even in the middle of a query. So does a log that has grown too much meanwhile.
 func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	c, err := openConn(e.path, true)
 	if err != nil {
 		return nil, nil, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	c.c.SetInterrupt(ctx.Done())
 	return func(fn func(*Reader) error) error {
+		defer e.snapshots.begin(c, cancel)()
 		if _, err := c.exec("BEGIN", nil); err != nil {
 			return interrupted(ctx, err)
 		}
@@ -26,7 +28,7 @@ func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) err
 		c.c.SetInterrupt(nil) // or the end would be interrupted too
 		_, ended := c.exec("ROLLBACK", nil)
 		return interrupted(ctx, errors.Join(err, ended))
-	}, func() { c.close() }, nil
+	}, func() { cancel(nil); c.close() }, nil
 }
 
 // Snapshots implements Engine.
@@ -50,10 +52,13 @@ func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) e
 	}, func() { c.Close(context.WithoutCancel(ctx)) }, nil
 }
 
-// interrupted prefers to say that somebody stopped it.
+// interrupted returns why ctx has ended, if that is why there is an error.
 func interrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case errors.Is(context.Cause(ctx), errGrownBySnapshot):
+		return errGrownBySnapshot
 	}
-	return err
+	return ctx.Err()
 }

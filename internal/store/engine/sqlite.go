@@ -42,6 +42,7 @@ type SQLite struct {
 	checkpoints *checkpointer
 	readers     *freeReaders
 	all         []*sqliteConn // the readers, also while they read
+	snapshots   snapshots     // on connections of their own
 	size        int           // how many readers there are
 	trusts      func()        // ends the trust in whatever the file has: see OpenTrusting
 	closing     sync.Once

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -9,21 +10,40 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// As long as anybody reads the log of SQLite, it is not begun anew: whoever never ends makes it
-// grow for as long as others write.
+// While a transaction reads the log of SQLite, the log is not begun anew: it grows by whatever others
+// write. So reads are ended when it has grown too much:
+//
+//	log larger than          what is ended
+//	logBound                 reads of requests that are older than youngRead
+//	snapshotBounds times it  snapshots too: a backup, an export, a check of the doctor
+//	and than the file
+//
+// A transaction of another program cannot be ended. It is logged, and the operator has to end it.
 const (
 	// watchTick is how often reads and the log are looked at.
 	watchTick = time.Second
 	// readLimit is how many ticks a read may last. What is meant to last longer uses Snapshots.
 	readLimit = 30
-	// logBound is from how many bytes on the log is told of: twice what the writer lets it have
+	// logBound is the size from which on the log is too large: twice what the writer lets it have
 	// beside readers that end.
 	logBound = 2 * checkpointLast * 4096
+	// youngRead is how many ticks old a read may be while the log is too large.
+	youngRead = 2
+	// snapshotBounds times logBound, a GiB, is the size of the log up to which snapshots may last in any
+	// case. Beside a larger file, the log may grow to the file's size: its backup takes longer.
+	snapshotBounds = 8
 )
 
 // errLongRead is what a client is told whose read was ended.
 var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
+
+// errGrownLog is what a client is told whose read was ended because the log has grown.
+var errGrownLog = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
+	Text: "the request read for seconds while very much was written, and was ended: ask for less at once, or repeat it when the service has less to do"}
+
+// errGrownBySnapshot is why a snapshot was ended.
+var errGrownBySnapshot = errors.New("it was ended, because the log of the database has grown larger than 1 GiB and than the database itself meanwhile: repeat it when less is written")
 
 // leash ends the read of one connection that lasts too long, or whose caller has left.
 type leash struct {
@@ -89,8 +109,47 @@ func (l *leash) tick() {
 	}
 }
 
-// watchReads ends reads that last too long and tells of a log that grows, until the engine is
-// closed.
+// older interrupts the read that is under way if it is older than that many ticks.
+func (l *leash) older(ticks int, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.age > ticks {
+		l.end(why)
+	}
+}
+
+// snapshots are the snapshots under way, each with the function that ends it.
+type snapshots struct {
+	mu  sync.Mutex // guards all
+	all map[*sqliteConn]context.CancelCauseFunc
+}
+
+// begin notes that a snapshot is read on the connection; the function that it returns, that it is over.
+func (s *snapshots) begin(c *sqliteConn, end context.CancelCauseFunc) (over func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*sqliteConn]context.CancelCauseFunc{}
+	}
+	s.all[c] = end
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.all, c)
+	}
+}
+
+// end interrupts all snapshots under way.
+func (s *snapshots) end(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, end := range s.all {
+		end(why)
+	}
+}
+
+// watchReads ends reads that last too long, or that keep a log from being begun anew that has grown,
+// until the engine is closed.
 func (e *SQLite) watchReads() {
 	defer close(e.watched)
 	tick := time.NewTicker(watchTick)
@@ -112,12 +171,18 @@ func (e *SQLite) ageReads() {
 	}
 }
 
-// lookAtLog has a log that has passed the bound cut off as soon as nobody reads it any more. It
-// warns when the log has passed the bound, and again whenever it has doubled. It takes and returns
-// the size that the last warning named.
+// lookAtLog ends the reads because of which the log has passed the bound, and has the log cut off as
+// soon as nobody reads it any more. It warns when the log has passed the bound, and again whenever it
+// has doubled. It takes and returns the size that the last warning named.
 func (e *SQLite) lookAtLog(warned, bound int64) int64 {
 	size := e.LogBytes()
 	if size > bound {
+		for _, c := range e.all {
+			c.leash.older(youngRead, errGrownLog)
+		}
+		if size > max(snapshotBounds*bound, sizeOf(e.path)) {
+			e.snapshots.end(errGrownBySnapshot)
+		}
 		e.checkpoints.wantEmpty()
 	}
 	switch {
@@ -133,8 +198,11 @@ func (e *SQLite) lookAtLog(warned, bound int64) int64 {
 }
 
 // LogBytes returns the size of the log beside the file, 0 when there is none.
-func (e *SQLite) LogBytes() int64 {
-	info, err := os.Stat(e.path + "-wal")
+func (e *SQLite) LogBytes() int64 { return sizeOf(e.path + "-wal") }
+
+// sizeOf returns the size of a file, 0 when there is none.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
 	if err != nil {
 		return 0
 	}

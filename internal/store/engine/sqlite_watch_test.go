@@ -130,6 +130,73 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 	sheaftest.Eventually(t, "the log is cut off", func() bool { return e.LogBytes() == 0 })
 }
 
+// While the log is too large, a read that is not young is ended, and then the log is cut off.
+func TestSQLite_ReadBesideALogThatGrowsIsEnded(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	grow := func() {
+		if err := s.Write(context.Background(), func(tx *Tx) error { return tx.Exec(written, 100) }); err != nil {
+			t.Error(err)
+		}
+	}
+	err := s.Read(context.Background(), func(r *Reader) error {
+		if _, err := readThings(r); err != nil {
+			return err
+		}
+		grow()
+		for range youngRead {
+			s.ageReads()
+		}
+		s.lookAtLog(0, 1)
+		_, err := readThings(r)
+		return err
+	})
+	var told *sheaf.Error
+	if !errors.As(err, &told) || told.Kind != sheaf.Unavailable || told.RetryAfter == 0 || !strings.Contains(told.Text, "very much was written") {
+		t.Errorf("got %v, want Unavailable, when to repeat it, and why", err)
+	}
+	sheaftest.Eventually(t, "the log is cut off", func() bool { s.lookAtLog(0, 1); return s.LogBytes() == 0 })
+	if got := things(t, s); got != "w" {
+		t.Errorf("afterwards: %s", got)
+	}
+	young := leash{age: youngRead, pull: make(chan struct{})}
+	if young.older(youngRead, errGrownLog); young.pulled != nil {
+		t.Error("a young read was ended")
+	}
+}
+
+// A snapshot may last while the log is no larger than the file, and no longer.
+func TestSQLite_SnapshotBesideALogThatOutgrowsTheFileIsEnded(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	snapshot, done, err := s.Snapshots(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = snapshot(func(r *Reader) error {
+		if _, err := readThings(r); err != nil {
+			return err
+		}
+		s.lookAtLog(0, 1<<20)
+		if _, err := readThings(r); err != nil {
+			t.Errorf("it was ended beside a small log: %v", err)
+		}
+		for s.LogBytes() <= sizeOf(s.path) {
+			if err := s.Write(context.Background(), func(tx *Tx) error { return tx.Exec(written, 100) }); err != nil {
+				return err
+			}
+		}
+		s.lookAtLog(0, 1)
+		_, err := readThings(r)
+		return err
+	})
+	if !errors.Is(err, errGrownBySnapshot) {
+		t.Errorf("got %v, want %v", err, errGrownBySnapshot)
+	}
+	done()
+	sheaftest.Eventually(t, "the log is cut off", func() bool { s.lookAtLog(0, 1); return s.LogBytes() == 0 })
+}
+
 // readLong reads on a connection of its own.
 func readLong(t *testing.T, s Engine) func(context.Context, func(*Reader) error) error {
 	return func(ctx context.Context, fn func(*Reader) error) error {
