@@ -1,8 +1,6 @@
 package store
 
 import (
-	"strings"
-
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -83,10 +81,10 @@ func (r *Reader) EachPastVersion(ws sheaf.WorkspaceID, id sheaf.DocumentID, each
 	return nil
 }
 
-var exportMedia = `
-SELECT ` + strings.Replace(MediumColumns, "document_id", `(
-  SELECT d.id FROM documents d
-  WHERE d.ws = media.ws AND d.id = media.document_id AND d.deleted_at IS NULL)`, 1) + `
+const exportMedia = `
+SELECT ` + MediumColumns + `, CASE WHEN EXISTS (
+  SELECT 1 FROM documents d
+  WHERE d.ws = media.ws AND d.id = media.document_id AND d.deleted_at IS NULL) THEN 1 ELSE 0 END
 FROM media
 WHERE ws = $1 AND state = 1
 ORDER BY number`
@@ -94,7 +92,13 @@ ORDER BY number`
 // EachMedium calls each for the workspace's media in the order of their creation. Those of deleted
 // documents belong to none.
 func (r *Reader) EachMedium(ws sheaf.WorkspaceID, each func(sheaf.Medium) error) error {
-	return r.each(exportMedia, func(w *row) error { return each(ScanMedium(w)) }, ws)
+	return r.each(exportMedia, func(w *row) error {
+		m := ScanMedium(w)
+		if shown := w.Bool(); !shown {
+			m.DocumentID = nil
+		}
+		return each(m)
+	}, ws)
 }
 
 const exportShares = `

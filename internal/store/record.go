@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ type Outcome struct {
 	Retry   *time.Time
 	// Deactivated is set by Record: the subscription has just become inactive.
 	Deactivated bool
+	// holdsLane has Record hold the lane, although the attempt succeeded. Record sets it before it runs
+	// again.
+	holdsLane bool
 }
 
 // Closes reports whether the delivery has failed for good with this attempt.
@@ -77,7 +81,9 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 			closed[leaseKey{o.ws, o.sub, o.Token}]++
 		}
 	}
-	if err := tx.recordArrived(arrived, kept); err != nil {
+	if err := tx.recordArrived(arrived, kept); errors.Is(err, engine.ErrRerun) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("record deliveries: %w", err)
 	}
 	for _, o := range rest {
@@ -92,7 +98,10 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	return tx.closeLeases(closed, leases)
 }
 
-// recordArrived writes the mere successes, which change no subscription.
+// recordArrived writes the mere successes, which change no subscription. Where a client asked for one
+// more attempt meanwhile, the lane is needed, which comes before the deliveries in the order of locks:
+// on PostgreSQL the transaction runs again then, and holds it from the beginning. On SQLite there is no
+// other transaction.
 func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 	rows := make([]settled, len(outcomes))
 	for i, o := range outcomes {
@@ -106,9 +115,21 @@ func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 			again = append(again, outcomes[i])
 		}
 	})
+	if err == nil && len(again) > 0 && tx.dialect().Postgres {
+		for _, o := range again {
+			o.holdsLane = true
+		}
+		return engine.ErrRerun
+	}
 	for _, o := range again {
-		if err == nil {
-			err = tx.sendOnceMore(o)
+		if err != nil {
+			return err
+		}
+		var l lane
+		if l, err = tx.lockLane(o.Workspace, o.Subscription); err == nil {
+			err = tx.sendOnceMore(o, &l)
+		} else if sheaf.KindOf(err) == sheaf.NotFound {
+			err = nil
 		}
 	}
 	return err
@@ -151,7 +172,7 @@ func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telli
 	if err := tx.judge(o, &a, t, told[o.Workspace]); err != nil || !again {
 		return err
 	}
-	return tx.sendOnceMore(o)
+	return tx.sendOnceMore(o, &t.lane)
 }
 
 // judge applies the failure policy to the subscription.
@@ -173,17 +194,10 @@ func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target, told *telling) er
 	return tx.saveSubscription(o.Workspace, t.Subscription)
 }
 
-// sendOnceMore is for what somebody asked for while this attempt was under way.
-func (tx *Tx) sendOnceMore(o *Outcome) error {
+// sendOnceMore makes the delivery due that a client asked for while this attempt was under way.
+func (tx *Tx) sendOnceMore(o *Outcome, l *lane) error {
 	tx.note.due(o.Workspace, o.Subscription)
-	l, err := tx.lockLane(o.Workspace, o.Subscription)
-	if sheaf.KindOf(err) == sheaf.NotFound {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return tx.sendByHand(&l, o.number, o.Ended)
+	return tx.sendByHand(l, o.number, o.Ended)
 }
 
 // target is a subscription, with its lane, as the outcomes change it.
@@ -209,7 +223,7 @@ func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target,
 	for i := range outcomes {
 		o := &outcomes[i]
 		switch {
-		case !o.Attempt.OK():
+		case !o.Attempt.OK() || o.holdsLane:
 			touched[o.Subscription] = o
 		case !seen[o.sub]: // a success resets a count
 			seen[o.sub] = true
@@ -304,7 +318,12 @@ const settleWhere = `
 {rows}
 WHERE deliveries.ws = {ws} AND deliveries.sub = {sub} AND deliveries.number = {number} AND deliveries.attempts = {made}
   AND (deliveries.token = {token} OR {token} = '' AND deliveries.token IS NULL AND deliveries.due IS NULL AND deliveries.state = 0)
-RETURNING {row}again`
+`
+
+const (
+	andAgain  = `RETURNING {row}again`
+	ifNoAgain = `  AND deliveries.again = 0`
+)
 
 var settleColumns = []string{"ws int", "sub int", "number int", "made int", "token", "tries int", "state int", "stopped int", "due int",
 	"retry int", "finished int", "status int", "error"}
@@ -312,18 +331,19 @@ var settleColumns = []string{"ws int", "sub int", "number int", "made int", "tok
 var firstColumns = []string{"started_at int", "duration_us int", "status_code int", "error_class", "attempt_error", "remote_address", "dns_us int",
 	"connect_us int", "tls_us int", "first_byte_us int", "body_us int", "response_body"}
 
-var (
-	settleFirst = engine.NewBulk(settleRow+`, started_at = {started_at}, duration_us = {duration_us}, status_code = {status_code},
+const settleFirstRow = settleRow + `, started_at = {started_at}, duration_us = {duration_us}, status_code = {status_code},
   error_class = {error_class}, error = {attempt_error}, remote_address = {remote_address}, dns_us = {dns_us}, connect_us = {connect_us},
-  tls_us = {tls_us}, first_byte_us = {first_byte_us}, body_us = {body_us}, response_body = {response_body}`+settleWhere,
-		"", slices.Concat(settleColumns, firstColumns)...)
-	settleLater = engine.NewBulk(settleRow+settleWhere, "", settleColumns...)
+  tls_us = {tls_us}, first_byte_us = {first_byte_us}, body_us = {body_us}, response_body = {response_body}` + settleWhere
 
-	// These are the same where nobody asked for one more, and tell by how much they changed.
-	// RETURNING is a trigger to SQLite, which keeps a journal of its own for each statement with
-	// one: that was half of what recording cost.
-	settleFirstOnly = strings.Replace(settleFirst.SQLite, "RETURNING again", "  AND again = 0", 1)
-	settleLaterOnly = strings.Replace(settleLater.SQLite, "RETURNING again", "  AND again = 0", 1)
+var (
+	settleFirst = engine.NewBulk(settleFirstRow+andAgain, "", slices.Concat(settleColumns, firstColumns)...)
+	settleLater = engine.NewBulk(settleRow+settleWhere+andAgain, "", settleColumns...)
+
+	// These change only a row for which nobody asked for one more attempt, and report how many rows
+	// they changed. RETURNING is a trigger to SQLite, which keeps a journal of its own for each
+	// statement with one: that was half of what recording cost.
+	settleFirstOnly = engine.NewBulk(settleFirstRow+ifNoAgain, "", slices.Concat(settleColumns, firstColumns)...).SQLite
+	settleLaterOnly = engine.NewBulk(settleRow+settleWhere+ifNoAgain, "", settleColumns...).SQLite
 
 	insertAttempts = engine.NewBulkInsert("attempts", "ws int", "sub int", "event int", "number int", "started_at int", "duration_us int",
 		"status_code int", "error_class", "error", "remote_address", "dns_us int", "connect_us int", "tls_us int", "first_byte_us int",

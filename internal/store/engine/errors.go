@@ -20,6 +20,10 @@ var (
 	ErrReference = errors.New("a referenced row does not exist, or is still referenced")
 )
 
+// ErrRerun is returned by the closure of a Write on PostgreSQL that has found out too late which locks
+// it needs: the transaction is rolled back, and the closure runs again.
+var ErrRerun = errors.New("the transaction runs again")
+
 // ErrDamaged is in the error of a read or write that met a page of the SQLite file which is not as it
 // was written.
 var ErrDamaged = errors.New("the file is damaged")
@@ -90,9 +94,9 @@ func connectionError(err error) error {
 	return err
 }
 
-// rerun reports whether PostgreSQL undid the transaction for reasons of its own, so that running it
-// again whole is right.
+// rerun reports whether PostgreSQL undid the transaction for reasons of its own, or its closure asked
+// for it, so that running it again whole is right.
 func rerun(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+	return errors.Is(err, ErrRerun) || errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }

@@ -91,6 +91,30 @@ func recordAgain(f *fixture) {
 	}
 }
 
+// recordOnceMore records an attempt that arrived while a client asked for one more. Where several
+// transactions run at once, the lane is locked before the deliveries: that takes a second run.
+func recordOnceMore(f *fixture) {
+	s := f.subscribe(sheaf.ShareCreated)
+	f.appendMany(sheaf.ShareCreated, 2)
+	outcomes := f.outcomes(f.claim(s.ID, 2, time.Hour), arrived)
+	f.redeliver(f.deliveries(s.ID)[0])
+	runs, want := 0, 1
+	f.must(f.store.Read(context.Background(), func(r *store.Reader) error {
+		_, postgres, err := r.Clock()
+		if postgres {
+			want = 2
+		}
+		return err
+	}))
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error {
+		runs++
+		return tx.Record(outcomes, func() (sheaf.EventID, time.Time) { return sheaf.EventID(sheaf.EventPrefix + f.id()), f.now() })
+	}))
+	if n := len(f.claim(s.ID, 10, time.Hour)); n != 1 || runs != want {
+		f.Errorf("%d deliveries are sent again after %d runs, want 1 after %d", n, runs, want)
+	}
+}
+
 func claimOrder(f *fixture) {
 	s := f.subscribe(sheaf.ShareCreated)
 	f.appendMany(sheaf.ShareCreated, 30)

@@ -102,6 +102,7 @@ var inWorkspace = map[string]func(*fixture){
 	"List/search in descriptions":                        searchDescriptions,
 	"List/filter by folder":                              filterFolder,
 	"Claim/first attempts before retries":                claimOrder,
+	"Record/one more that was asked for meanwhile":       recordOnceMore,
 	"Record/what was rolled back is not reported":        recordAgain,
 	"Claim/until the lease ends":                         claimLease,
 	"Claim/tells when the next is due":                   claimNext,
