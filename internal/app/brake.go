@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -22,6 +23,8 @@ type brake struct {
 	free int64         // failures that cost nothing
 	most time.Duration // the longest wait
 	leak time.Duration // 0: none is forgotten by itself
+	// successes count too: they cost as much work.
+	successes bool
 }
 
 // forgetFailures is how long after the last failure none of them counts any more.
@@ -151,14 +154,39 @@ func tooManyFailures(wait time.Duration, remedy string) error {
 		Text: "Signing in failed too often. Try again in " + wait.String() + "." + remedy}
 }
 
+// uncountAttempt takes back what countAttempt counted for an attempt that was not made because of err, and
+// returns err. An attempt whose client has left stays counted: it has cost the others their time.
+func (a *App) uncountAttempt(ctx context.Context, all brakes, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	names := all.own
+	if all.account != nil {
+		names = append(slices.Clone(names), *all.account)
+	}
+	forgiven := a.writeUnasked(ctx, func(tx *store.Tx) error {
+		for _, b := range names {
+			if err := tx.ForgiveFailure(b.name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return firstError(forgiven, err)
+}
+
 // forgiveAttempt takes back what countAttempt counted, after the right password: the failures for
-// this account from this address are forgotten, the other brakes count one less.
+// this account from this address are forgotten, the other brakes count one less, but for one that counts
+// successes too.
 func (a *App) forgiveAttempt(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := tx.ForgetFailures(all.own[0].name); err != nil {
 			return err
 		}
 		for _, b := range all.own[1:] {
+			if b.successes {
+				continue
+			}
 			if err := tx.ForgiveFailure(b.name); err != nil {
 				return err
 			}

@@ -1,9 +1,14 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -196,37 +201,87 @@ func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 	})
 }
 
-// A line has room for many, of whom one who comes often is not all; and strangers leave a place of
-// hashing free.
-func TestLine_IsNotFilledByOne(t *testing.T) {
+// D112: a turn to hash a password comes within five seconds or not at all, goes to each name in its turn, and is not
+// waited for by a client that has left; strangers leave a place of hashing free.
+func TestLines_AreSharedOut(t *testing.T) {
 	t.Parallel()
-	l := newLine(1)
-	var leaves []func()
-	for range lineEach {
-		leave, err := l.enter("attacker")
+	synctest.Test(t, func(t *testing.T) {
+		l := newLines()
+		done, err := l.turn(t.Context(), l.readers, "attacker")
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaves = append(leaves, leave)
-	}
-	_, err := l.enter("attacker")
-	wantKind(t, "one more of the same", err, sheaf.Unavailable)
-	for i := range lineMost - lineEach {
-		leave, err := l.enter(fmt.Sprint("person ", i))
-		if err != nil {
-			t.Fatalf("person %d: %v", i, err)
+		ctx, hangUp := context.WithCancel(t.Context())
+		var hungUp atomic.Int64
+		var all sync.WaitGroup
+		for range lineEach {
+			all.Go(func() {
+				if _, err := l.turn(ctx, l.readers, "attacker"); errors.Is(err, context.Canceled) {
+					hungUp.Add(1)
+				}
+			})
 		}
-		leaves = append(leaves, leave)
-	}
-	_, err = l.enter("the last")
-	wantKind(t, "one more than there is room for", err, sheaf.Unavailable)
-	for _, leave := range leaves {
-		leave()
-	}
-	if len(l.by) != 0 || l.n != 0 {
-		t.Errorf("%d are left of %d names", l.n, len(l.by))
-	}
-	if l := newLines(); cap(l.strangers.turns) >= cap(hashing) || cap(l.known.turns) < 1 {
-		t.Error("strangers may take all of hashing")
-	}
+		synctest.Wait()
+		_, err = l.turn(t.Context(), l.readers, "attacker")
+		wantKind(t, "one more of the same", err, sheaf.Unavailable)
+
+		// Others have a line of their own, or are served before those who wait.
+		setter, err := l.turn(t.Context(), l.setters, "attacker")
+		if err != nil {
+			t.Fatalf("setting a password beside: %v", err)
+		}
+		setter()
+		served := make(chan struct{})
+		all.Go(func() {
+			theirs, err := l.turn(t.Context(), l.readers, "somebody else")
+			if err != nil {
+				t.Errorf("somebody else: %v", err)
+				return
+			}
+			close(served)
+			theirs()
+		})
+		synctest.Wait()
+		hangUp()
+		synctest.Wait()
+		if n := hungUp.Load(); n != lineEach {
+			t.Errorf("%d of %d who hung up have left", n, lineEach)
+		}
+		done()
+		<-served
+
+		// A turn that does not come.
+		done, err = l.turn(t.Context(), l.readers, "slow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = l.turn(t.Context(), l.readers, "late")
+		wantKind(t, "a turn that does not come", err, sheaf.Unavailable)
+		if waited := time.Since(began); waited != turnWithin {
+			t.Errorf("it waited for %s", waited)
+		}
+		done()
+
+		// Hashing itself is bounded, and waited for no longer.
+		first, _ := l.turn(t.Context(), l.known, "a")
+		second, _ := l.turn(t.Context(), l.known, "b")
+		if _, err = l.turn(t.Context(), l.strangers, "c"); err == nil {
+			t.Error("three are hashed at once")
+		}
+		wantKind(t, "a third", err, sheaf.Unavailable)
+		first()
+		second()
+		stranger, err := l.turn(t.Context(), l.strangers, "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known, err := l.turn(t.Context(), l.known, "a"); err != nil {
+			t.Error("strangers may take all of hashing")
+		} else {
+			known()
+		}
+		stranger()
+		all.Wait()
+	})
 }

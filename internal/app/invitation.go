@@ -168,7 +168,7 @@ func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) 
 	if err := firstError(checkPersonName(in.Name), checkPassword(in.Password)); err != nil {
 		return sheaf.User{}, err
 	}
-	hash, err := a.hashInLine(in.Password, a.lines.strangers, in.Address)
+	hash, err := a.hashInLine(ctx, in.Password, a.lines.strangers, in.Address)
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 

@@ -13,7 +13,7 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 	if err := checkPassword(password); err != nil {
 		return sheaf.User{}, err
 	}
-	hash, err := hashPassword(password, o.app.random, o.app.cost)
+	hash, err := o.app.hashInLine(ctx, password, o.app.lines.known, "operator")
 	if err != nil {
 		return sheaf.User{}, err
 	}

@@ -1,16 +1,18 @@
 package app
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/crypto/argon2"
 
+	"sheaf.dev/internal/fair"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -35,80 +37,82 @@ const (
 	argonKey  = 32
 )
 
-// hashing bounds how many passwords the process hashes at once, since each takes 64 MiB.
-var hashing = make(chan struct{}, 2)
+// hashAtOnce is how many passwords the process hashes at once, since each takes 64 MiB.
+const hashAtOnce = 2
 
-// lines are where people wait for that: known browsers, with which their person signed in before,
-// strangers, of whom one at a time is hashed, and the readers of shares. So an attack by strangers
-// leaves room for whoever is known.
+// lines are where callers wait to have a password hashed. Each line shares its turns out by name, so that
+// no name, however often it comes, delays the others:
 //
-//	known browser     ──▶ known     ── 2 turns ──┐
-//	anybody else      ──▶ strangers ── 1 turn ───┼──▶ hashing: 2 at once
-//	reader of a share ──▶ shares    ── 1 turn ───┘
-type lines struct{ known, strangers, shares *line }
-
-func newLines() lines {
-	return lines{known: newLine(cap(hashing)), strangers: newLine(1), shares: newLine(1)}
+//	known browser      by person    ──▶ known     ── 2 turns ──┐
+//	any other browser  by address   ──▶ strangers ── 1 turn ───┤
+//	reader of a share  by workspace ──▶ readers   ── 1 turn ───┼──▶ hashing: 2 at once
+//	who sets that of a share,                                  │
+//	                   by workspace ──▶ setters   ── 1 turn ───┘
+//
+// So guesses of strangers leave room for known browsers, and readers of shares for those who set a password.
+// A caller waits for turnWithin at most, and no longer than its client does.
+type lines struct {
+	hashing                            chan struct{} // holds one for each that is being hashed
+	known, strangers, readers, setters *fair.Turns
 }
 
-// line is where people wait to have their password hashed. Each of them may stand in it a few times
-// at once, so that one attacker does not fill it alone.
-type line struct {
-	turns chan struct{} // holds one for each that is being hashed
+// turnWithin is how long a caller waits for its turn. A hash takes a tenth of a second.
+const turnWithin = 5 * time.Second
 
-	mu sync.Mutex     // guards what follows
-	by map[string]int // how many places each has, by their name
-	n  int            // how many places are taken in all
-}
-
+// The places to wait in a line: of one name, and in all.
 const (
-	lineMost = 64 // places of a line: whoever comes last must not wait for minutes
-	lineEach = 8  // of these, how many one may have
+	lineEach = 8
+	lineMost = 64
 )
 
-func newLine(atOnce int) *line {
-	return &line{turns: make(chan struct{}, atOnce), by: map[string]int{}}
+func newLines() lines {
+	line := func(atOnce int) *fair.Turns {
+		return fair.New(fair.Limits{Places: atOnce, Each: atOnce, Waiting: lineEach, AllWaiting: lineMost, Wait: turnWithin})
+	}
+	return lines{hashing: make(chan struct{}, hashAtOnce), known: line(hashAtOnce), strangers: line(1), readers: line(1), setters: line(1)}
 }
 
-// enter takes a place in the line for somebody, by a name of theirs, or returns Unavailable when
-// there is none. It does not wait; leave gives the place back.
-func (l *line) enter(name string) (leave func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.n >= lineMost || l.by[name] >= lineEach {
-		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 5 * time.Second,
+// turn blocks until the caller, who waits in the line under that name, may hash a password. done ends
+// the turn. It is Unavailable if the turn does not come in time.
+func (l *lines) turn(ctx context.Context, line *fair.Turns, name string) (done func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, turnWithin, fair.ErrBusy)
+	defer cancel()
+	leave, err := line.Take(ctx, name, 1)
+	if err == nil {
+		select {
+		case l.hashing <- struct{}{}:
+			return func() { <-l.hashing; leave() }, nil
+		case <-ctx.Done():
+			leave()
+			err = context.Cause(ctx)
+		}
+	}
+	if errors.Is(err, fair.ErrBusy) {
+		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
 			Text: "too many people sign in at this moment: try again in a few seconds"}
 	}
-	l.n++
-	l.by[name]++
-	return func() { l.leave(name) }, nil
+	return nil, err
 }
 
-// leave counts somebody out of the line of that name.
-func (l *line) leave(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.n--
-	if l.by[name]--; l.by[name] == 0 {
-		delete(l.by, name)
-	}
-}
-
-// turn waits until the line may hash one more, and done lets the next one have its turn. Whoever
-// calls them has entered.
-func (l *line) turn() { l.turns <- struct{}{} }
-func (l *line) done() { <-l.turns }
-
-// hashInLine is hashPassword for somebody who waits in the line under that name.
-func (a *App) hashInLine(password string, l *line, name string) (string, error) {
-	leave, err := l.enter(name)
+// hashInLine hashes a new password for a caller who waits in the line under that name.
+func (a *App) hashInLine(ctx context.Context, password string, line *fair.Turns, name string) (string, error) {
+	done, err := a.lines.turn(ctx, line, name)
 	if err != nil {
 		return "", err
 	}
-	defer leave()
-	l.turn()
-	defer l.done()
+	defer done()
 	return hashPassword(password, a.random, a.cost)
+}
+
+// compareInLine reports whether the hash is that of the password, for a caller who waits in the line
+// under that name.
+func (a *App) compareInLine(ctx context.Context, hash, password string, line *fair.Turns, name string) (bool, error) {
+	done, err := a.lines.turn(ctx, line, name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return passwordMatches(hash, password), nil
 }
 
 // nobodysHash returns a hash that no password matches, and that takes as long to compare as any of
@@ -134,13 +138,13 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hashPassword returns the argon2id hash in PHC's string format.
+// hashPassword returns the argon2id hash in PHC's string format. The caller has a turn.
 func hashPassword(password string, random io.Reader, cost PasswordCost) (string, error) {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
 		return "", fmt.Errorf("make a salt: %w", err)
 	}
-	return phc(cost, salt, argonID(password, salt, cost, argonKey)), nil
+	return phc(cost, salt, argon2.IDKey([]byte(password), salt, cost.Passes, cost.Memory, cost.Threads, argonKey)), nil
 }
 
 // passwordMatches reports whether the hash is that of the password. An empty hash, of a user
@@ -159,13 +163,6 @@ func passwordMatches(hash, password string) bool {
 	if saltErr != nil || keyErr != nil || len(want) == 0 {
 		return false
 	}
-	got := argonID(password, salt, cost, uint32(len(want)))
+	got := argon2.IDKey([]byte(password), salt, cost.Passes, cost.Memory, cost.Threads, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1
-}
-
-// argonID hashes a password.
-func argonID(password string, salt []byte, cost PasswordCost, size uint32) []byte {
-	hashing <- struct{}{}
-	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, cost.Passes, cost.Memory, cost.Threads, size)
 }

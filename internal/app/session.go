@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/fair"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -94,14 +95,9 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), a.lines.strangers, in.Address)
 }
 
-// checkPasswordOf returns Unauthorized unless the password is the user's. Whoever asks has to pass
-// the brakes, and waits in the line under that name.
-func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, l *line, name string) error {
-	leave, err := l.enter(name)
-	if err != nil {
-		return err
-	}
-	defer leave()
+// checkPasswordOf returns Unauthorized unless the password is the user's. The caller has to pass the
+// brakes, and waits in the line under that name.
+func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, line *fair.Turns, name string) error {
 	if err := a.countAttempt(ctx, b); err != nil {
 		return err
 	}
@@ -109,9 +105,10 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 	if !known {
 		hash = nobodysHash(a.cost)
 	}
-	l.turn()
-	matches := passwordMatches(hash, clipPassword(password))
-	l.done()
+	matches, err := a.compareInLine(ctx, hash, clipPassword(password), line, name)
+	if err != nil {
+		return a.uncountAttempt(ctx, b, err)
+	}
 	if !matches || !known {
 		return errSignIn
 	}
@@ -253,7 +250,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), a.lines.known, string(user.ID)); err != nil {
 		return NewSession{}, err
 	}
-	hash, err := a.hashInLine(password, a.lines.known, string(user.ID))
+	hash, err := a.hashInLine(ctx, password, a.lines.known, string(user.ID))
 	if err != nil {
 		return NewSession{}, err
 	}

@@ -132,7 +132,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	if err := a.CheckSetupLink(ctx, token); err != nil {
 		return err
 	}
-	hash, err := hashPassword(password, a.random, a.cost)
+	hash, err := a.hashInLine(ctx, password, a.lines.strangers, "set-up")
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (
 	if err := firstError(needs(c), fault); err != nil {
 		return sheaf.Share{}, err
 	}
-	hash, err := a.hashSharePassword(c, in.Password)
+	hash, err := a.hashSharePassword(ctx, c, in.Password)
 	if err != nil {
 		return sheaf.Share{}, err
 	}

@@ -19,11 +19,12 @@ import (
 const shareOpen = 12 * time.Hour
 
 // hashSharePassword returns the hash of a share's password, or none where there is none.
-func (a *App) hashSharePassword(c Caller, password sheaf.Opt[string]) (string, error) {
+func (a *App) hashSharePassword(ctx context.Context, c Caller, password sheaf.Opt[string]) (string, error) {
 	if !password.Given() {
 		return "", nil
 	}
-	return a.hashInLine(password.Value, a.lines.shares, "of "+string(c.Workspace))
+	hash, err := a.hashInLine(ctx, password.Value, a.lines.setters, string(c.Workspace))
+	return hash, inWordsOfShares(err, "too many passwords are set at this moment: repeat the request in a few seconds")
 }
 
 // newSharePassword is hashSharePassword for a share that exists. Where the password is the one that
@@ -36,59 +37,78 @@ func (a *App) newSharePassword(ctx context.Context, c Caller, id sheaf.ShareID, 
 	if err != nil {
 		return "", err
 	}
-	same, err := a.compareInLine(s.PasswordHash, password.Value, "of "+string(c.Workspace))
-	if same || err != nil {
-		return s.PasswordHash, err
+	if s.PasswordHash != "" {
+		same, err := a.compareInLine(ctx, s.PasswordHash, password.Value, a.lines.setters, string(c.Workspace))
+		if same || err != nil {
+			return s.PasswordHash, inWordsOfShares(err, "too many passwords are set at this moment: repeat the request in a few seconds")
+		}
 	}
-	return a.hashSharePassword(c, password)
+	return a.hashSharePassword(ctx, c, password)
 }
 
-// compareInLine reports whether the hash is that of the password, for somebody who waits in the line
-// of shares under that name.
-func (a *App) compareInLine(hash, password, name string) (bool, error) {
-	if hash == "" {
-		return false, nil
-	}
-	leave, err := a.lines.shares.enter(name)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	a.lines.shares.turn()
-	defer a.lines.shares.done()
-	return passwordMatches(hash, password), nil
+// Unlocking is what a reader's browser gets for the right password of a share.
+type Unlocking struct {
+	Token   string // opens the share until Expires, unless its password is changed
+	Expires time.Time
+	// Known is a token by which the browser is recognised when it asks again, until KnownUntil. It opens
+	// nothing.
+	Known      string
+	KnownUntil time.Time
 }
 
-// UnlockShare compares what a reader at that address gives as the password of a share. For the right
-// one it returns a token that opens the share for twelve hours, unless its password is changed. It is
-// Unauthorized for a wrong one, and RateLimited with the time to wait after too many of them: of this
-// address for this share, or of this address for all shares together. Nobody elsewhere is kept out.
-func (a *App) UnlockShare(ctx context.Context, s sheaf.Shared, password, address string) (token string, expires time.Time, err error) {
+// UnlockShare compares what a reader at that address gives as the password of a share. known is the token of
+// a browser that opened the share before, or empty. It is Unauthorized for a wrong password, and RateLimited
+// with the time to wait after too many attempts: of this address, of this browser, or, for a browser that is
+// not known, of all addresses for this share. It is Unavailable if its turn does not come within turnWithin.
+func (a *App) UnlockShare(ctx context.Context, s sheaf.Shared, password, address, known string) (Unlocking, error) {
+	browser := sheaf.User{ID: sheaf.UserID("share " + string(s.ID)), PasswordHash: s.PasswordHash}
 	brakes := shareBrakes(s.ID, address)
-	if err := a.countAttempt(ctx, brakes); err != nil {
-		return "", expires, inWordsOfShares(err)
+	if name, ok := a.knownDevice(browser, known); ok {
+		brakes = shareBrakesOf(name, address)
 	}
-	matches, err := a.compareInLine(s.PasswordHash, password[:min(len(password), 4*sheaf.MaxSharePassword+1)], "at "+address)
+	if err := a.countAttempt(ctx, brakes); err != nil {
+		return Unlocking{}, inWordsOfShares(err, "")
+	}
+	matches, err := a.compareInLine(ctx, s.PasswordHash, password[:min(len(password), 4*sheaf.MaxSharePassword+1)], a.lines.readers, string(s.Workspace))
 	switch {
 	case err != nil:
-		return "", expires, inWordsOfShares(err)
+		return Unlocking{}, inWordsOfShares(a.uncountAttempt(ctx, brakes, err), "Too many people give their password at this moment. Try again in a few seconds.")
 	case !matches:
-		return "", expires, unauthorized("This password is wrong.")
+		return Unlocking{}, unauthorized("This password is wrong.")
 	}
-	expires = a.now().Add(shareOpen)
-	until := strconv.FormatInt(expires.Unix(), 10)
-	return until + "." + signShare(s.Share, until), expires, a.forgiveAttempt(ctx, brakes)
+	out := Unlocking{Expires: a.now().Add(shareOpen)}
+	until := strconv.FormatInt(out.Expires.Unix(), 10)
+	out.Token = until + "." + signShare(s.Share, until)
+	if out.Known, out.KnownUntil, err = a.newDevice(browser); err != nil {
+		return out, err
+	}
+	return out, a.forgiveAttempt(ctx, brakes)
 }
 
-// shareBrakes are what an attempt to guess the password of a share has to pass.
+// shareBrakes are what an attempt to guess the password of a share has to pass. The share is slowed down only
+// when many addresses try it, and never by more than a minute: at one guess a minute a password of eight
+// characters holds.
 func shareBrakes(id sheaf.ShareID, address string) brakes {
 	return brakes{own: []brake{
 		{name: "share " + string(id) + " from " + address, free: 5, most: 15 * time.Minute},
-		{name: "shares from " + address, free: 20, most: 15 * time.Minute}}}
+		{name: "shares from " + address, free: 20, most: 15 * time.Minute}, opensFrom(address)},
+		account: &brake{name: "share " + string(id), free: 50, most: time.Minute, leak: time.Minute}}
 }
 
-// inWordsOfShares says to the reader of a share what a refusal says to people who sign in.
-func inWordsOfShares(err error) error {
+// shareBrakesOf are those of a browser that opened the share before: nobody else's guesses slow it down.
+func shareBrakesOf(name, address string) brakes {
+	return brakes{own: append(brakesOf(name).own, opensFrom(address))}
+}
+
+// opensFrom bounds what one address may have hashed, with right passwords too: its owner may have set them.
+// A company whose people share an address opens sixty shares at once, and one every few seconds after that.
+func opensFrom(address string) brake {
+	return brake{name: "opened from " + address, free: 60, most: time.Minute, leak: 10 * time.Second, successes: true}
+}
+
+// inWordsOfShares says about a share what a refusal says to people who sign in. busy is for a turn that did
+// not come.
+func inWordsOfShares(err error, busy string) error {
 	var refused *sheaf.Error
 	if !errors.As(err, &refused) {
 		return err
@@ -96,9 +116,9 @@ func inWordsOfShares(err error) error {
 	said := *refused
 	switch {
 	case said.Kind == sheaf.RateLimited:
-		said.Text = fmt.Sprintf("There were too many wrong passwords. Try again in %v.", said.RetryAfter)
-	case said.Kind == sheaf.Unavailable && said.Cause == nil:
-		said.Text = "Too many people give their password at this moment. Try again in a few seconds."
+		said.Text = fmt.Sprintf("There were too many attempts to give the password. Try again in %v.", said.RetryAfter)
+	case said.Kind == sheaf.Unavailable && said.Cause == nil && busy != "":
+		said.Text = busy
 	default:
 		return err
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -242,7 +243,8 @@ func changedMeanwhile(err error, s selection) error {
 		return err
 	}
 	name := "One of them"
-	if e, ok := err.(*sheaf.Error); ok && e.Index != nil && *e.Index < len(s) {
+	var e *sheaf.Error
+	if errors.As(err, &e) && e.Index != nil && *e.Index < len(s) {
 		name = "“" + s[*e.Index].Name + "”"
 	}
 	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Text: name + " was changed meanwhile, and nothing was done. Look at it, and try again."}

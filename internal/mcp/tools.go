@@ -160,7 +160,7 @@ var (
 		number("offset", 0, maxOffset, "how many to pass over: the next_offset of the answer before"),
 	}
 	sharing = []argument{
-		text("password", "readers are asked for it; 4 to 200 characters; left out: none"),
+		text("password", "readers are asked for it; 8 to 200 characters; left out: none"),
 		text("expires_at", "when the address ends, such as 2026-12-31T00:00:00Z; left out: never"),
 	}
 	editNames   = []string{"old", "new", "all"}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"errors"
 	"mime"
 	"net/http"
 	"time"
@@ -72,7 +73,11 @@ func (v *visit) unlock() error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := v.publisher.App.UnlockShare(v.r.Context(), v.share, password, v.address())
+	known := ""
+	if cookie, err := v.r.Cookie(v.cookieName() + "-known"); err == nil {
+		known = cookie.Value
+	}
+	open, err := v.publisher.App.UnlockShare(v.r.Context(), v.share, password, v.address(), known)
 	switch sheaf.KindOf(err) {
 	case sheaf.Unauthorized, sheaf.RateLimited, sheaf.Unavailable:
 		return v.refused(err)
@@ -80,7 +85,8 @@ func (v *visit) unlock() error {
 	if err != nil {
 		return err
 	}
-	v.remember(token, expires)
+	v.remember(v.cookieName(), open.Token, open.Expires)
+	v.remember(v.cookieName()+"-known", open.Known, open.KnownUntil)
 	return v.onward()
 }
 
@@ -96,8 +102,8 @@ func (v *visit) password() (string, error) {
 
 // refused asks again, and says why.
 func (v *visit) refused(err error) error {
-	refusal, ok := err.(*sheaf.Error)
-	if !ok || refusal.Cause != nil {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) || refusal.Cause != nil {
 		return err
 	}
 	if refusal.RetryAfter > 0 {
@@ -107,9 +113,9 @@ func (v *visit) refused(err error) error {
 	return v.locked(refusal.Kind.Status(), refusal.Text)
 }
 
-// remember hands the browser what opens this share, and no other.
-func (v *visit) remember(token string, expires time.Time) {
-	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: token, Path: v.home(), Expires: expires,
+// remember sets a cookie for this share, and no other.
+func (v *visit) remember(name, token string, expires time.Time) {
+	http.SetCookie(v, &http.Cookie{Name: name, Value: token, Path: v.home(), Expires: expires,
 		HttpOnly: true, Secure: v.publisher.secure(v.Exchange), SameSite: http.SameSiteLaxMode})
 }
 

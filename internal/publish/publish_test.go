@@ -2,6 +2,7 @@ package publish_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -351,12 +352,12 @@ func TestPassword_Guessing(t *testing.T) {
 		for range 5 {
 			w.send(http.MethodPost, paths[0], "password=guess").want(w, 401)
 		}
-		slow := w.send(http.MethodPost, paths[0], "password=open+sesame").want(w, 429).has(w, "too many wrong passwords")
+		slow := w.send(http.MethodPost, paths[0], "password=open+sesame").want(w, 429).has(w, "too many attempts")
 		if slow.Header.Get("Retry-After") == "" {
 			w.Error("it does not say when to try again")
 		}
 		// Another address is not kept out, and this one may try another share.
-		if _, _, err := w.App.UnlockShare(w.Context(), w.opened(paths[0]), "open sesame", "203.0.113.7"); err != nil {
+		if _, err := w.App.UnlockShare(w.Context(), w.opened(paths[0]), "open sesame", "203.0.113.7", ""); err != nil {
 			w.Errorf("a reader elsewhere: %v", err)
 		}
 		w.send(http.MethodPost, paths[1], "password=open+sesame").want(w, 303)
@@ -366,6 +367,65 @@ func TestPassword_Guessing(t *testing.T) {
 		w.send(http.MethodPost, paths[4], "password=open+sesame").want(w, 429)
 		w.Clock.Advance(time.Hour)
 		w.send(http.MethodPost, paths[4], "password=open+sesame").want(w, 303)
+	})
+}
+
+// D112: guesses from many addresses slow a share down for browsers that are not known, and never by more than a minute.
+// A browser that opened it before is not slowed down by others. Right passwords count too, for their address.
+func TestPassword_GuessingFromManyAddresses(t *testing.T) {
+	each(t, func(w *world) {
+		w.Clock.Freeze()
+		d := w.make("documents", fields{"title": "d"})
+		_, path := w.share("document", d, fields{"password": "open sesame"})
+		_, other := w.share("document", d, fields{"password": "open sesame"})
+		s := w.opened(path)
+		before, err := w.App.UnlockShare(w.Context(), s, "open sesame", "203.0.113.250", "")
+		if err != nil {
+			w.Fatal(err)
+		}
+		for i := range 50 {
+			if _, err := w.App.UnlockShare(w.Context(), s, "guess", fmt.Sprintf("203.0.113.%d", i), ""); sheaf.KindOf(err) != sheaf.Unauthorized {
+				w.Fatalf("guess %d: %v", i, err)
+			}
+		}
+		var refused *sheaf.Error
+		_, err = w.App.UnlockShare(w.Context(), s, "open sesame", "203.0.113.200", "")
+		if !errors.As(err, &refused) || refused.Kind != sheaf.RateLimited || refused.RetryAfter > time.Minute {
+			w.Fatalf("a stranger beside many guesses: %v", err)
+		}
+		if _, err := w.App.UnlockShare(w.Context(), s, "open sesame", "203.0.113.250", before.Known); err != nil {
+			w.Errorf("a browser that opened it before: %v", err)
+		}
+		if _, err := w.App.UnlockShare(w.Context(), w.opened(other), "open sesame", "203.0.113.201", before.Known); err != nil {
+			w.Errorf("another share: %v", err)
+		}
+		for range 5 {
+			_, _ = w.App.UnlockShare(w.Context(), s, "guess", "203.0.113.250", before.Known)
+		}
+		if _, err := w.App.UnlockShare(w.Context(), s, "open sesame", "203.0.113.250", before.Known); sheaf.KindOf(err) != sheaf.RateLimited {
+			w.Errorf("a known browser that guesses: %v", err)
+		}
+		w.Clock.Advance(time.Minute)
+		if _, err := w.App.UnlockShare(w.Context(), s, "open sesame", "203.0.113.202", ""); err != nil {
+			w.Errorf("a minute later: %v", err)
+		}
+		for i := range 61 {
+			_, err = w.App.UnlockShare(w.Context(), w.opened(other), "open sesame", "203.0.113.203", "")
+			if got := sheaf.KindOf(err) == sheaf.RateLimited; got != (i == 60) {
+				w.Fatalf("right password %d of one address: %v", i, err)
+			}
+		}
+		w.Clock.Advance(20 * time.Second)
+		if _, err := w.App.UnlockShare(w.Context(), w.opened(other), "open sesame", "203.0.113.203", ""); err != nil {
+			w.Errorf("a while later: %v", err)
+		}
+		// The cookie of a known browser opens nothing, and goes with the form.
+		known := "Cookie: sheaf-share-known=" + before.Known
+		w.get(path, known).want(w, 401)
+		cookies := w.send(http.MethodPost, other, "password=open+sesame").want(w, 303).Cookies()
+		if len(cookies) != 2 || cookies[1].Name != "sheaf-share-known" || !cookies[1].HttpOnly || cookies[1].Path != other {
+			w.Errorf("the cookies are %v", cookies)
+		}
 	})
 }
 
@@ -401,7 +461,7 @@ func TestPassword_GuessingAtOnce(t *testing.T) {
 		if slowed.Load() != 24-5 || opened.Load() != 0 {
 			w.Errorf("%d of 24 guesses were slowed down, want 19; %d opened it", slowed.Load(), opened.Load())
 		}
-		if _, _, err := w.App.UnlockShare(w.Context(), w.opened(path), "open sesame", "203.0.113.7"); err != nil {
+		if _, err := w.App.UnlockShare(w.Context(), w.opened(path), "open sesame", "203.0.113.7", ""); err != nil {
 			w.Errorf("a reader elsewhere: %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ const (
 
 // The bounds of a share's password, in Unicode code points.
 const (
-	MinSharePassword = 4
+	MinSharePassword = 8
 	MaxSharePassword = 200
 )
 

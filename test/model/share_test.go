@@ -10,7 +10,7 @@ import (
 
 func init() {
 	sharesRead, publish := []string{"shares:read"}, []string{"shares:write", "documents:read", "media:read"}
-	fields := rules{"password": orNull(upTo(4, 200)), "expires_at": orNull(isTime), "branding_id": orNull(isIDValue), "listed": isBool}
+	fields := rules{"password": orNull(upTo(8, 200)), "expires_at": orNull(isTime), "branding_id": orNull(isIDValue), "listed": isBool}
 	types := rules{"password": orNull(isText), "expires_at": orNull(isTime), "branding_id": orNull(isIDValue), "listed": orNull(isBool)}
 	handle("GET", "/api/v1/shares", operation{need: sharesRead, params: paging(params{"resource_id": isID}), act: (*model).listShares})
 	handle("GET", "/api/v1/shares/{}", operation{need: sharesRead, act: (*model).getShare})

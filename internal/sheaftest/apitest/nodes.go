@@ -65,7 +65,8 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	n := &node{store: s}
 	n.index = search.New(search.Config{Store: s, Folder: a.Options.Folder, DatabaseURL: a.Options.DatabaseURL, Log: a.Options.Log, Now: a.Clock.Now, Patience: forEver})
 	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
-		MaxRecords: func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
+		PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
+		MaxRecords:   func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
 	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }, Render: render.New(render.Options{Wait: forEver})}}
 	for _, change := range options {
 		change(&c)
