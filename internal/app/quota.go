@@ -83,6 +83,22 @@ func keptReached(ws sheaf.Workspace, most int64, then string) error {
 		Text: fmt.Sprintf("this workspace stores %d bytes, %d of them in reported events and kept answers, and the %s plan allows %d: %s", ws.Used(), ws.Kept, ws.Plan, most, then)}
 }
 
+// checkReserved returns QUOTA_REACHED when unfinished uploads, with one more of that length, would reserve
+// more than their part of the quota. It is asked under the workspace's lock.
+func (w *work) checkReserved(length int64) error {
+	most := w.app.quota(w.ws.Plan) / sheaf.UploadsShare
+	if most == 0 {
+		return nil
+	}
+	reserved, err := w.ReservedByUploads(w.ws.ID)
+	if err != nil || reserved+length <= most {
+		return err
+	}
+	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
+		Text: fmt.Sprintf("unfinished uploads of this workspace reserve %d bytes, and may reserve %d, a quarter of its quota: this one has %d more; "+
+			"finish or delete others, or upgrade the plan", reserved, most, length)}
+}
+
 func storageReached(ws sheaf.Workspace, most int64, what string, more int64) error {
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and media, and the %s plan allows %d: this %s has %d more; "+

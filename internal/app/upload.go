@@ -39,7 +39,7 @@ type NewUpload struct {
 func (a *App) MaxMedium() int64 { return a.maxMedium }
 
 // CreateUpload begins an upload, which reserves its length. The document must exist (NotFound), the
-// plan have room (QUOTA_REACHED), and the caller have less than ten unfinished ones
+// plan have room for it, and unfinished uploads for what it reserves (QUOTA_REACHED), and the caller have less than ten unfinished ones
 // (UPLOAD_LIMIT_REACHED).
 func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.Upload, error) {
 	if in.Filename == "" {
@@ -51,7 +51,7 @@ func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.U
 	}
 	return write(ctx, a, c, scope(sheaf.MediaWrite), fault, func(w *work) (sheaf.Upload, error) {
 		u := sheaf.Upload{ID: sheaf.MediumID(a.newID()), Filename: in.Filename, DocumentID: in.DocumentID, Length: in.Length,
-			Reserved: in.Length, Owner: uploader(c), Expires: w.now.Add(sheaf.UploadsKept)}
+			Reserved: in.Length, Owner: uploader(c), Expires: w.now.Add(sheaf.UploadsAnnounced)}
 		if err := w.documentExists(in.DocumentID); err != nil {
 			return u, err
 		}
@@ -61,7 +61,10 @@ func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.U
 		}
 		if n >= sheaf.MaxUploads {
 			return u, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeUploadLimit,
-				Text: fmt.Sprintf("%d uploads are begun and not finished, which is the most for one key: finish or delete one; they go by themselves when nothing arrives for 24 hours", n)}
+				Text: fmt.Sprintf("%d uploads are begun and not finished, which is the most for one key: finish or delete one; they go by themselves when nothing arrives for 24 hours, or no first byte for an hour", n)}
+		}
+		if err := w.checkReserved(u.Length); err != nil {
+			return u, err
 		}
 		if err := w.checkRoom(u.Length); err != nil {
 			return u, err

@@ -8,13 +8,14 @@ type Route struct {
 	Need         []sheaf.Scope // nil: none was declared
 	OneOf        []sheaf.Scope // and one of these
 	Body         bool          // it takes one
+	Public       bool          // it needs no key
 }
 
 // Routes returns the whole table.
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.allRoutes() {
-		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.body()})
+		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.body(), r.public})
 	}
 	return out
 }

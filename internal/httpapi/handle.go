@@ -45,6 +45,14 @@ func (x *exchange) enter() error {
 // serveAPI lets the caller enter, finds the route, calls it, and writes its answer or error. The
 // order of all checks is the contract's.
 func (s *Server) serveAPI(x *exchange) {
+	if x.Request.Method == http.MethodOptions { // clients of tus ask before they have a key to send
+		if route, _ := s.routes.Find(x.Exchange); route != nil && route.public {
+			x.Counted = route.counted
+			a, _ := route.do(x)
+			x.say(a)
+			return
+		}
+	}
 	if err := x.enter(); err != nil {
 		x.fail(err)
 		return

@@ -22,6 +22,7 @@ type route struct {
 	cached       bool                                            // the answer depends on projects, folders, documents, brandings and media alone
 	streams      bool                                            // do takes a body, piece by piece
 	optional     bool                                            // the body may be left out
+	public       bool                                            // needs no key, and says nothing that a key would open
 	once         bool                                            // heeds an Idempotency-Key
 	counted      *obs.Route
 }
@@ -173,7 +174,8 @@ func (s *Server) allRoutes() []route {
 		remove("/api/v1/media/{id}", mediaWrite, s.deleteMedium),
 		cachedGet("/api/v1/media/{id}/content", mediaRead, s.mediumContent),
 
-		{method: http.MethodOptions, path: "/api/v1/uploads", need: anyKey, do: s.uploadOptions},
+		{method: http.MethodOptions, path: "/api/v1/uploads", public: true, do: s.uploadOptions},
+		{method: http.MethodOptions, path: "/api/v1/uploads/{id}", public: true, do: s.uploadOptions},
 		tus(http.MethodPost, "/api/v1/uploads", mediaWrite, s.createUpload),
 		tus(http.MethodHead, "/api/v1/uploads/{id}", mediaWrite, s.headUpload),
 		streaming(tus(http.MethodPatch, "/api/v1/uploads/{id}", mediaWrite, s.appendUpload)),

@@ -69,6 +69,9 @@ func (x *exchange) readUpload() (in app.NewUpload, err error) {
 	if x.Request.Header.Get("Upload-Defer-Length") != "" {
 		return in, sheaf.Invalidf("Upload-Defer-Length is not possible here: send Upload-Length with the size of the file")
 	}
+	if x.Request.Header.Get("Upload-Concat") != "" {
+		return in, sheaf.Invalidf("Upload-Concat is not possible here: send the file as one upload, piece after piece, without parallelUploads")
+	}
 	if in.Length, err = x.countHeader("Upload-Length"); err != nil {
 		return in, err
 	}

@@ -149,6 +149,18 @@ func TestUpload_Refusals(t *testing.T) {
 		if used := storageUsed(t, c); used != 0 {
 			t.Errorf("%d bytes are used by nothing", used)
 		}
+		for _, anyone := range []*apitest.Client{c, a.Client(""), a.Client("garbage")} {
+			for _, at := range []string{uploadsPath, path, uploadsPath + "/" + unknownID} {
+				if got := anyone.Do("OPTIONS", at, nil).Want(t, 204); got.Header.Get("Tus-Version") != "1.0.0" {
+					t.Errorf("options of %s: %v", at, got.Header)
+				}
+			}
+		}
+		a.Client("").Do("OPTIONS", "/api/v1/me", nil).WantError(t, 401, "UNAUTHORIZED")
+		c.Do("OPTIONS", "/api/v1/me", nil).WantError(t, 405, "METHOD_NOT_ALLOWED")
+		for _, concat := range []string{"partial", "final;" + path} {
+			c.POST(uploadsPath, nil, tusHeader, "Upload-Length: 10", "Upload-Concat: "+concat).WantError(t, 400, "VALIDATION_ERROR", "Upload-Concat")
+		}
 		options := c.Do("OPTIONS", uploadsPath, nil).Want(t, 204)
 		if options.Header.Get("Tus-Version") != "1.0.0" || options.Header.Get("Tus-Extension") != "creation,expiration,termination" || options.Header.Get("Tus-Max-Size") != strconv.Itoa(sheaf.MaxMedium) {
 			t.Errorf("options: %v", options.Header)
@@ -178,14 +190,19 @@ func TestUpload_ReservesAndIsBounded(t *testing.T) {
 		if made != sheaf.MaxUploads {
 			t.Errorf("%d were begun: %v", made, status)
 		}
-		c.POST(uploadsPath, nil, tusHeader, "Upload-Length: 1000").WantError(t, 403, "UPLOAD_LIMIT_REACHED", "24 hours")
+		c.POST(uploadsPath, nil, tusHeader, "Upload-Length: 1000").WantError(t, 403, "UPLOAD_LIMIT_REACHED", "24 hours", "an hour")
 		if used := storageUsed(t, c); used != 10_000 {
 			t.Errorf("%d bytes are reserved", used)
 		}
 		begin(t, other, 1000)
-		a.Quota.Store(11_500)
-		other.POST(uploadsPath, nil, tusHeader, "Upload-Length: 501").WantError(t, 403, "QUOTA_REACHED")
-		begin(t, other, 500)
+		// Together they reserve a quarter of the quota: the rest is for what is sent at once.
+		a.Quota.Store(4*11_500 + 3)
+		other.POST(uploadsPath, nil, tusHeader, "Upload-Length: 501").WantError(t, 403, "QUOTA_REACHED", "quarter", "11500")
+		path := begin(t, other, 500)
+		upload(other, randomBytes(4*11_500+3-11_500), "").Want(t, 201)
+		upload(other, randomBytes(1), "").WantError(t, 403, "QUOTA_REACHED")
+		piece(other, path, 0, randomBytes(500)).Want(t, 204)
+		other.POST(uploadsPath, nil, tusHeader, "Upload-Length: 500").WantError(t, 403, "QUOTA_REACHED", "stores")
 	})
 }
 
@@ -249,10 +266,22 @@ func TestUpload_ExpiresAfterADay(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		a.Clock.Freeze() // but for the steps below
-		old, young := begin(t, c, 1000), begin(t, c, 1000)
+		old, young, silent := begin(t, c, 1000), begin(t, c, 1000), begin(t, c, 1000)
 		piece(c, old, 0, randomBytes(500)).Want(t, 204)
-		a.Clock.Advance(sheaf.UploadsKept - time.Second)
-		piece(c, young, 0, randomBytes(500)).Want(t, 204)
+		a.Clock.Advance(sheaf.UploadsAnnounced - time.Second)
+		piece(c, young, 0, randomBytes(1)).Want(t, 204)
+		a.Clock.Advance(time.Second)
+		if got := c.Do("HEAD", silent, nil, tusHeader); got.Status != 404 {
+			t.Errorf("an hour without a byte: %d", got.Status)
+		}
+		if err := a.App.Operator().SettleMedia(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if used := storageUsed(t, c); used != 2000 {
+			t.Errorf("%d bytes are used", used)
+		}
+		a.Clock.Advance(sheaf.UploadsKept - sheaf.UploadsAnnounced - time.Second)
+		piece(c, young, 1, randomBytes(499)).Want(t, 204)
 		a.Clock.Advance(time.Second)
 		if got := c.Do("HEAD", old, nil, tusHeader); got.Status != 404 {
 			t.Errorf("after a day: %d", got.Status)
@@ -456,6 +485,9 @@ func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
 			t.Errorf("%d of 64 have one of %d places, and %d bytes are used", taken.Load(), places, used)
 		}
 		begun := slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+		if len(begun) > places/sheaf.UploadsShare {
+			t.Errorf("%d unfinished uploads reserve more than a quarter", len(begun))
+		}
 		together(len(begun)+24, func(i int) {
 			c := keys[i%len(keys)]
 			switch {

@@ -9,8 +9,13 @@ const (
 	// MaxUploads is how many uploads a key, or a person in the console, may have begun and not
 	// finished.
 	MaxUploads = 10
-	// UploadsKept is for how long an upload waits for its next piece.
-	UploadsKept = 24 * time.Hour
+	// UploadsKept is for how long an upload waits for its next piece, and UploadsAnnounced for how long
+	// it waits for its first byte.
+	UploadsKept      = 24 * time.Hour
+	UploadsAnnounced = time.Hour
+	// UploadsShare is the part of a workspace's quota that its unfinished uploads reserve together:
+	// one in so many.
+	UploadsShare = 4
 	// MaxMedium is the largest medium, unless the operator says otherwise, and MaxMaxMedium what the
 	// operator may say.
 	MaxMedium    = 2 << 30

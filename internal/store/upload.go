@@ -34,6 +34,17 @@ func (r *Reader) CountUploads(ws sheaf.WorkspaceID, owner sheaf.KeyID) (int64, e
 	return r.count(countUploads, ws, owner)
 }
 
+const reservedByUploads = `
+SELECT CAST(COALESCE(SUM(reserved), 0) AS BIGINT)
+FROM uploads
+WHERE ws = $1`
+
+// ReservedByUploads returns what the unfinished uploads of a workspace reserve together. Their number is
+// bounded for each key, and so is what it reads.
+func (r *Reader) ReservedByUploads(ws sheaf.WorkspaceID) (int64, error) {
+	return r.count(reservedByUploads, ws)
+}
+
 const insertUpload = `
 INSERT INTO uploads (ws, ` + uploadColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`

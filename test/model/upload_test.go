@@ -114,7 +114,7 @@ func (m *model) beginUpload(c *call) answer {
 	case len(begun) >= 10:
 		return tooMany
 	}
-	u := &thing{id: m.symbol("m"), own: record{}, up: &uploading{length, about["filename"], document, c.key, m.now.Add(24 * time.Hour)}}
+	u := &thing{id: m.symbol("m"), own: record{}, up: &uploading{length, about["filename"], document, c.key, m.now.Add(time.Hour)}}
 	m.uploads = append(m.uploads, u)
 	return answer{status: 201, location: "/api/v1/uploads/" + u.id}
 }
