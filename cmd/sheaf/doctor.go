@@ -10,6 +10,7 @@ import (
 
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -21,6 +22,7 @@ type doctorCommand struct {
 	storeFlags
 	cli.Output
 	MasterKey *string `placeholder:"BASE64" help:"The master key, to see whether it opens the webhooks' secrets. Without it, the file in the data folder."`
+	Media     bool    `help:"Read the bytes of all media, and report those that are damaged. Without it, only their number is compared."`
 	Retention *string `placeholder:"720h" help:"The --retention of the server. It matters only for a workspace that has no event left."`
 }
 
@@ -39,8 +41,14 @@ func (c *doctorCommand) Run(ctx context.Context, p *program) error {
 	out := &diagnosis{Output: c.Output, p: p}
 	out.begin()
 	x := doctor.Examination{Now: p.Now(), Retention: settings.Retention}
-	if x.Media, err = p.media(settings.StoreSettings); err != nil {
+	if x.Media.Store, err = p.media(settings.StoreSettings); err != nil {
 		return err
+	}
+	if c.Media && x.Media.Store == nil {
+		return errors.New("--media needs the bytes of media, and nobody said where they are: name the bucket with --media-url, as for the server")
+	}
+	if c.Media {
+		x.Media.Verify = func(ctx context.Context, key media.Key) error { return media.Verify(ctx, x.Media.Store, key) }
 	}
 	x.Box, err = p.boxOf(ctx, st, settings, out.tell)
 	if err == nil {

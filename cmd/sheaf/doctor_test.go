@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
@@ -129,7 +134,7 @@ func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
 		}
 	}
 	const each = 2
-	round := mediaRound{store: a.Store, files: a.Media, most: each, faulty: map[doctor.MediaPlace]bool{}}
+	round := mediaRound{store: a.Store, files: doctor.MediaFiles{Store: a.Media}, most: each, faulty: map[doctor.MediaPlace]bool{}}
 	told := func() (found []string) {
 		err := round.look(t.Context(), func(f doctor.Finding) { found = append(found, f.String()) })
 		if err != nil {
@@ -162,4 +167,87 @@ func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
 	if found := told(); len(found) != 1 || !strings.Contains(found[0], keys[9].Workspace) {
 		t.Errorf("one is mended, and found are %q", found)
 	}
+}
+
+// D104: the scrub reads all media, from the first on after a look that has come to the end, tells what is damaged until it is
+// mended, and readers go by what it finds.
+func TestMediaScrub_FindsDamagedMedia(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t)
+	dir := t.TempDir()
+	a.Media.Store = media.Folder(dir)
+	w := a.Workspace(sheaf.Business)
+	at := w.Client("").POST("/api/v1/media?filename=a.txt", []byte("some words"), "Content-Type: text/plain").Want(t, 201).Text(t, "url")
+	for i := range 3 {
+		w.Client("").POST("/api/v1/media", fmt.Appendf(nil, "file %d", i), "Content-Type: text/plain").Want(t, 201)
+	}
+	var log bytes.Buffer
+	s := newMediaScrub(&config.Settings{MediaScrubRate: 1 << 30}, a.Store, a.Media, a.App, slog.New(slog.NewTextHandler(&log, nil)))
+	s.round.at = &doctor.MediaPlace{}
+	metrics := prometheus.NewRegistry()
+	s.register(metrics)
+	figure := func(name string) (n float64) {
+		all, err := metrics.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			if f.GetName() == name {
+				n = f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
+			}
+		}
+		return n
+	}
+	look := func(want float64) {
+		t.Helper()
+		if err := s.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := figure("sheaf_media_faulty"); got != want {
+			t.Errorf("%v are faulty, want %v", got, want)
+		}
+	}
+	look(0)
+	if n := figure("sheaf_media_scrubbed_bytes_total"); n != float64(len("some words")+3*len("file 0")) {
+		t.Errorf("%v bytes were read", n)
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte("some words")))
+	path := filepath.Join(dir, "content", string(w.ID), hash[:2], hash)
+	if err := os.WriteFile(path, []byte("some weeds"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look(1)
+	look(1)
+	if !strings.Contains(log.String(), "a.txt) is damaged") {
+		t.Errorf("the log has %s", &log)
+	}
+	w.Client("").GET(at).WantError(t, 503, "UNAVAILABLE", "a.txt", "damaged")
+	if n := figure("sheaf_media_refused_reads_total"); n != 1 {
+		t.Errorf("%v reads were refused", n)
+	}
+	w.Client("").POST("/api/v1/media", []byte("some words"), "Content-Type: text/plain").Want(t, 201)
+	look(0)
+	w.Client("").GET(at).Want(t, 200)
+}
+
+// D104: doctor --media reads the bytes.
+func TestDoctor_ReadsTheBytesOfMedia(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := start(t, "--data", data)
+	api := environment{"SHEAF_SERVER": s.url, "SHEAF_API_KEY": printedKey.FindString(s.stdout.String()), "HOME": t.TempDir()}
+	sheafWith(t, api, "some words", "media", "upload", "-").succeeds(t)
+	sheafCommand(t, "doctor", "--data", data, "--media").succeeds(t)
+	files, err := filepath.Glob(filepath.Join(data, mediaFolder, "content", "*", "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("there are %q: %v", files, err)
+	}
+	if err := os.WriteFile(files[0], []byte("some weeds"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sheafCommand(t, "doctor", "--data", data).succeeds(t)
+	if r := sheafCommand(t, "doctor", "--data", data, "--media"); r.code != 1 || !strings.Contains(r.stdout, "is damaged") {
+		t.Errorf("got %+v", r)
+	}
+	sheafCommand(t, "doctor", "--database-url", pgtest.URL(t), "--media").fails(t, "sheaf migrate")
 }

@@ -47,7 +47,7 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, files media.S
 		return g
 	}
 	return &doctorTimer{store: st, log: log, now: p.Now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
-		media:      mediaRound{store: st, files: files, most: maxMediaLooks, faulty: map[doctor.MediaPlace]bool{}},
+		media:      mediaRound{store: st, files: doctor.MediaFiles{Store: files}, most: maxMediaLooks, faulty: map[doctor.MediaPlace]bool{}},
 		violations: gauge("sheaf_doctor_violations", "How many violations the last check of the stored data on this node found."),
 		last:       gauge("sheaf_doctor_last_run_timestamp_seconds", "When this node last checked the stored data to the end."),
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
@@ -106,8 +106,9 @@ func (d *doctorTimer) look(ctx context.Context) error {
 // mediaRound goes round the files of media, some at each look. It is for one goroutine.
 type mediaRound struct {
 	store *store.Store
-	files media.Store // nil: there are none
+	files doctor.MediaFiles // without a store: there are none
 	most  int
+	toEnd bool               // a look ends with the last file, and the next one begins with the first
 	at    *doctor.MediaPlace // nil before the first look, which begins anywhere
 	// faulty has the places before media that lack something. They are looked at each time, so that
 	// a violation is told until it is mended.
@@ -119,7 +120,7 @@ const maxFaulty = 1_000
 
 // look goes on by some files, and tells what is wrong with these and what still is with others.
 func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error {
-	if m.files == nil {
+	if m.files.Store == nil {
 		return nil
 	}
 	known := m.faulty
@@ -153,7 +154,7 @@ func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error 
 // at as many as it may or has been round.
 func (m *mediaRound) goOn(ctx context.Context, found func(doctor.MediaPlace, doctor.Finding)) (err error) {
 	*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
-	if err == nil && *m.at == (doctor.MediaPlace{}) {
+	if err == nil && !m.toEnd && *m.at == (doctor.MediaPlace{}) {
 		*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
 	}
 	return err

@@ -249,12 +249,16 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if doctor != nil {
 		s.workers = append(s.workers, worker{name: "doctor", run: doctor.run, withSignal: true})
 	}
+	scrub := newMediaScrub(c, st, files, a, log)
+	if files != nil && c.MediaScrubRate > 0 {
+		s.workers = append(s.workers, worker{name: "media scrub", run: scrub.run, withSignal: true})
+	}
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

@@ -26,6 +26,7 @@ type App struct {
 	random   io.Reader        // for identifiers and secrets
 	index    *search.Index    // nil: nobody searches
 	media    media.Store      // nil: nobody keeps files
+	verified *media.Verifier  // of media
 	webhooks Webhooks
 	address  string         // before the path of what people are sent: see Config.Address
 	turns    *turns         // who goes on with which upload
@@ -96,7 +97,7 @@ func New(c Config) *App {
 		c.MaxMedium = sheaf.MaxMedium
 	}
 	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
-		index: c.Index, media: c.Media, webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
+		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
 // SignatureHeader is the name of the header that carries the first signature.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -59,23 +60,53 @@ func (a *App) ContentOf(ctx context.Context, c Caller, m sheaf.Medium) (media.Co
 	if err := scope(sheaf.MediaRead)(c); err != nil {
 		return nil, err
 	}
-	content, err := a.openMedium(ctx, c.Workspace, m)
-	if errors.Is(err, media.ErrNotFound) {
-		// It was deleted between the two, or its bytes are lost: the row tells.
-		if _, gone := a.Medium(ctx, c, m.ID); gone != nil {
-			return nil, gone
-		}
-	}
-	return content, err
+	return a.openMedium(ctx, c.Workspace, m, func() error {
+		_, err := a.Medium(ctx, c, m.ID)
+		return err
+	})
 }
 
-// openMedium opens the bytes of a medium, wherever they are.
-func (a *App) openMedium(ctx context.Context, ws sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
+// verifyWithin is how long a reader waits until the bytes of a medium are verified. Reading a gigabyte takes
+// a few seconds, once in a process.
+const verifyWithin = 5 * time.Second
+
+// openMedium opens the bytes of a medium and verifies them. It is Unavailable, and names the medium, if they
+// are missing or damaged. If they are missing, it returns the error of deleted first: the medium may have
+// been deleted since the caller has read it.
+func (a *App) openMedium(ctx context.Context, ws sheaf.WorkspaceID, m sheaf.Medium, deleted func() error) (media.Content, error) {
 	if a.media == nil {
 		return nil, errNoMedia
 	}
-	content, err := a.media.Open(ctx, mediumKey(ws, m))
-	return content, mediaError(err)
+	content, err := a.verified.Open(ctx, mediumKey(ws, m))
+	what := ""
+	switch {
+	case errors.Is(err, media.ErrNotFound):
+		if gone := deleted(); gone != nil {
+			return nil, gone
+		}
+		what = "missing from where this service keeps its files"
+	case errors.Is(err, media.ErrDamaged):
+		what = "damaged where this service keeps its files"
+	default:
+		return content, mediaError(err)
+	}
+	return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Cause: err, RetryAfter: time.Hour,
+		Text:   fmt.Sprintf("the bytes of the medium %s (%s) are %s: upload the file again, or have the operator restore it from a backup", m.ID, sheaf.Clip(m.Filename), what),
+		Person: fmt.Sprintf("The bytes of the file “%s” are %s. Upload it again, or ask the operator to restore it from a backup.", sheaf.Clip(m.Filename), what)}
+}
+
+// RefusedReads returns how many reads of media found their bytes damaged or missing.
+func (o Operator) RefusedReads() uint64 {
+	if o.app.media == nil {
+		return 0
+	}
+	return o.app.verified.Refused()
+}
+
+// RecheckBytes hashes the bytes of a key, whatever is known of them: nil, media.ErrDamaged, media.ErrNotFound,
+// or why they could not be read. Later reads go by the verdict. pace slows it down, as Verifier.Recheck says.
+func (o Operator) RecheckBytes(ctx context.Context, key media.Key, pace func(context.Context, int) error) error {
+	return o.app.verified.Recheck(ctx, key, pace)
 }
 
 // mediumKey is where the bytes of a medium are.

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/search"
@@ -96,10 +95,10 @@ func (a *App) SharedLogo(ctx context.Context, s sheaf.Shared) (sheaf.Medium, med
 
 // openShared opens the bytes of a medium that the share shows.
 func (a *App) openShared(ctx context.Context, s sheaf.Shared, m sheaf.Medium) (sheaf.Medium, media.Content, error) {
-	content, err := a.openMedium(ctx, s.Workspace, m)
-	if errors.Is(err, media.ErrNotFound) {
-		err = errNotShared // it was deleted between the two
-	}
+	content, err := a.openMedium(ctx, s.Workspace, m, func() error {
+		_, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) { return r.Medium(s.Workspace, m.ID) })
+		return notShared(err)
+	})
 	return m, content, err
 }
 

@@ -108,6 +108,7 @@ var clockExempt = []exemption{
 	{"internal/deliver/attempt_exchange.go", "likewise"},
 	{"internal/deliver/attempt_host.go", "connections are kept for a while, in the real time of sockets"},
 	{"internal/media/conn.go", "a silent connection is given up after a while, in the real time of sockets"},
+	{"internal/media/verify.go", "a file's stamp is the kernel's, in real time; how old it is decides what is hashed once more, and nothing that is stored"},
 	{"internal/store/engine/postgres.go", "how long one waits for a silent server decides who is refused, and nothing that is stored"},
 	{"internal/store/engine/postgres_silence.go", "likewise"},
 	{"internal/store/engine/slots.go", "how long a place is held decides who waits, and nothing that is stored"},

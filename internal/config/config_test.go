@@ -170,6 +170,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"database-direct-url":  {"postgres://4/x", "postgres://5/x", "postgres://6/x"},
 		"media-url":            {"s3://1", "s3://2/media", "s3://3"},
 		"media-max":            {"1KB", "2GB", "3GB"},
+		"media-scrub-rate":     {"64KB", "8MB", "0"},
 		"redis-url":            {"redis://1", "redis://2", "redis://3"},
 		"master-key":           {testKey, otherTestKey, testKey},
 		"public-url":           {"https://1", "https://2", "https://3"},
@@ -308,7 +309,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		"--first-run", "maybe", "--rate-limit", "gold=1,pro=x", "--webhook-retry-delays", "1s,0s,x",
 		"--webhook-timeout", "1h", "--webhook-allow-cidr", "10/8", "--webhook-ca-file", missing,
 		"--signature-header", "X Y", "--metrics-addr", ":70000", "--tls-cert", missing, "--trusted-proxy", "proxy\nlocal", "--image-hosts", "https://a.example,b.example/c,*.d.example",
-		"--log-format", "xml", "--media-url", "https://key:hunter2@s3.example.com/b", "--media-max", "0", "--smtp-url", "smtp://u:hunter2@h",
+		"--log-format", "xml", "--media-url", "https://key:hunter2@s3.example.com/b", "--media-max", "0", "--media-scrub-rate", "1KB", "--smtp-url", "smtp://u:hunter2@h",
 	).Load(environment())
 	got := problemsOf(t, err)
 	want := []string{
@@ -326,6 +327,7 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		`--rate-limit: "gold=1" names no plan`,
 		`--rate-limit: "pro=x" has no whole number`,
 		`--media-max: "0" is not a size of a file up to 5GB;`,
+		`--media-scrub-rate: "1KB" is not a rate from 64KB to 1GB a second;`,
 		`--webhook-retry-delays: "0s" is not above zero;`,
 		`--webhook-retry-delays: "x" is not a duration;`,
 		`--webhook-timeout: "1h" is too long; give at most 5m0s`,

@@ -47,6 +47,7 @@ type Serve struct {
 	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions, media, reported events and kept answers that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
 	MediaMax           *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB or GB (of 1024), 5GB at most; up to 10 MB in one request, beyond that in several."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
+	MediaScrubRate     *string  `name:"media-scrub-rate" placeholder:"8MB" help:"Bytes a second that are read in the background to find damaged media, with KB, MB or GB (of 1024); 0 reads none."`
 	WebhookRetryDelays *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout     *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
 	WebhookAllowCIDR   []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." example:"" help:"Addresses that deliveries may reach although they are special. Repeatable."`

@@ -208,6 +208,15 @@ func parseMediaMax(value string) (int64, error) {
 	return n, nil
 }
 
+// parseScrubRate reads how many bytes a second are read in the background.
+func parseScrubRate(value string) (int64, error) {
+	n, err := parseBytes(value)
+	if err != nil || n < 0 || n > 1<<30 || n > 0 && n < 64<<10 {
+		return 0, fmt.Errorf("%q is not a rate from 64KB to 1GB a second; write for example 8MB, or 0 for none", value)
+	}
+	return n, nil
+}
+
 // byteUnits are the units of bytes, each 1024 of the one before.
 var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
 

@@ -31,6 +31,7 @@ type Settings struct {
 	MaxRecords         MaxRecords
 	Quota              Quota
 	MediaMax           int64               // bytes of the largest file; above 0
+	MediaScrubRate     int64               // bytes a second that the scrub of media reads; 0: none
 	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
 	WebhookTimeout     time.Duration       // 1ms to 5m
 	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
@@ -174,6 +175,10 @@ var table = []setting{
 	{name: "media-max", set: func(s *Settings, v string) (shown string, err error) {
 		s.MediaMax, err = parseMediaMax(v)
 		return formatBytes(s.MediaMax), err
+	}},
+	{name: "media-scrub-rate", set: func(s *Settings, v string) (shown string, err error) {
+		s.MediaScrubRate, err = parseScrubRate(v)
+		return formatBytes(s.MediaScrubRate), err
 	}},
 	{name: "webhook-retry-delays", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)

@@ -321,6 +321,10 @@ func (v *visit) retryAfter(e *sheaf.Error) {
 
 // fail shows an error: a rule's own text, or that something went wrong.
 func (v *visit) fail(err error) {
+	var file *front.FileRefusal
+	if errors.As(err, &file) {
+		err = sheaf.FileRefused(file.Range, file.Text)
+	}
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) {
 		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
@@ -328,6 +332,8 @@ func (v *visit) fail(err error) {
 	}
 	if refusal.Cause != nil {
 		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)
+	}
+	if refusal.Cause != nil && refusal.Person == "" {
 		refusal = &sheaf.Error{Kind: refusal.Kind, RetryAfter: refusal.RetryAfter,
 			Text: "The service cannot reach its store at the moment, and nothing was changed. Try again in a few seconds."}
 	}

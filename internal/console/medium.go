@@ -209,8 +209,7 @@ func (c *Console) mediumContent(v *visit) error {
 	}
 	defer content.Close()
 	v.Header().Set("Cache-Control", "private, no-cache")
-	v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
-	return nil
+	return v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
 }
 
 // mediumForm is the data of medium-rename.html.

@@ -1,7 +1,10 @@
 package front
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -17,11 +20,23 @@ type File struct {
 	Content io.ReadSeeker
 }
 
+// FileRefusal is why ServeFile has answered nothing: the edge does, in its own form.
+type FileRefusal struct {
+	Range bool   // Range asks for what is not there (416); else a precondition failed (412)
+	Text  string // for a program
+}
+
+// Error returns the text.
+func (r *FileRefusal) Error() string { return r.Text }
+
 // ServeFile answers a read with a file, or with the part of it that the client asks for (Range,
 // If-Range) and does not have (If-None-Match). Whatever the file is, nothing in it runs here: its type
-// is told and not guessed, and whoever opens it does so in a sandbox of no origin.
-func (x *Exchange) ServeFile(f File) {
+// is told and not guessed, and a browser opens it in a sandbox of no origin. It returns an error, such as a
+// FileRefusal, if it has answered nothing. If f.Content has a method Whole, its verdict comes before the last bytes: an error
+// cuts the connection.
+func (x *Exchange) ServeFile(f File) error {
 	h := x.Header()
+	before := maps.Clone(h)
 	disposition := "inline"
 	if !f.Inline {
 		f.Type, disposition = "application/octet-stream", "attachment"
@@ -37,7 +52,29 @@ func (x *Exchange) ServeFile(f File) {
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "private, no-cache")
 	}
-	http.ServeContent(&fileWriter{x}, x.Request, "", time.Time{}, f.Content)
+	w := &fileWriter{Exchange: x}
+	w.whole, _ = f.Content.(interface{ Whole(context.Context) error })
+	http.ServeContent(w, x.Request, "", time.Time{}, f.Content)
+	if w.damaged != nil {
+		x.front.Log.Error("cut off a file whose bytes are damaged", "request_id", x.ID, "error", w.damaged)
+		panic(http.ErrAbortHandler)
+	}
+	if w.refused == 0 {
+		return nil
+	}
+	ranges := h.Get("Content-Range")
+	clear(h)
+	maps.Copy(h, before)
+	if ranges != "" {
+		h.Set("Content-Range", ranges)
+	}
+	switch w.refused {
+	case http.StatusRequestedRangeNotSatisfiable:
+		return &FileRefusal{Range: true, Text: "Range asks for what this file does not have, or cannot be read: Content-Range says how many bytes it has"}
+	case http.StatusPreconditionFailed:
+		return &FileRefusal{Text: "the file is not the one that If-Match or If-Unmodified-Since names: read it again without them"}
+	}
+	return fmt.Errorf("serve a file: net/http refused it with %d", w.refused)
 }
 
 // maxRanges is how many parts of a file may be asked for at once: whoever asks for more gets all of it, as
@@ -54,7 +91,29 @@ const (
 )
 
 // fileWriter sends a file piece by piece, each with a time of its own.
-type fileWriter struct{ *Exchange }
+type fileWriter struct {
+	*Exchange
+	whole   interface{ Whole(context.Context) error } // nil: the file is verified
+	damaged error                                     // what whole said
+	refused int                                       // the status of a refusal, which was not sent
+}
+
+// WriteHeader sends a status that is no refusal: those of net/http are plain text.
+func (w *fileWriter) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		w.refused = status
+		return
+	}
+	w.Exchange.WriteHeader(status)
+}
+
+// Write passes on what is not the text of a refusal.
+func (w *fileWriter) Write(b []byte) (int, error) {
+	if w.refused != 0 {
+		return len(b), nil
+	}
+	return w.Exchange.Write(b)
+}
 
 // ReadFrom sends what r has. The connection reads from a file by itself, without a copy.
 func (w *fileWriter) ReadFrom(r io.Reader) (n int64, err error) {
@@ -66,6 +125,12 @@ func (w *fileWriter) ReadFrom(r io.Reader) (n int64, err error) {
 		}
 		if size == 0 {
 			return n, nil
+		}
+		if w.whole != nil && limited && size == limit.N {
+			w.Outside(func() { w.damaged = w.whole.Whole(w.Request.Context()) })
+			if w.damaged != nil {
+				return n, w.damaged
+			}
 		}
 		part, err := w.send(r, size)
 		n += part

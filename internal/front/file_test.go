@@ -19,7 +19,7 @@ type fileEdge struct {
 }
 
 func (e fileEdge) Serve(x *front.Exchange) {
-	x.ServeFile(front.File{Name: "a", Type: "text/plain", Inline: true, Tag: "x", Content: bytes.NewReader(e.content)})
+	_ = x.ServeFile(front.File{Name: "a", Type: "text/plain", Inline: true, Tag: "x", Content: bytes.NewReader(e.content)})
 }
 
 // slowClient takes a while for whatever it is sent, and refuses what comes after its time.

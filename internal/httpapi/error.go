@@ -71,6 +71,10 @@ func (x *exchange) explain(err error) *sheaf.Error {
 		}
 		return &sheaf.Error{Kind: kind, Code: code, RetryAfter: refusal.RetryAfter, Text: refusal.Text}
 	}
+	var file *front.FileRefusal
+	if errors.As(err, &file) {
+		return sheaf.FileRefused(file.Range, file.Text)
+	}
 	x.server.Log.Error("failed with an internal error", "request_id", x.ID, "error", err)
 	return &sheaf.Error{Kind: sheaf.Internal, Code: sheaf.CodeInternal, Text: x.Unexpected()}
 }

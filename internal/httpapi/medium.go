@@ -92,5 +92,8 @@ func (x *exchange) sendContent(m *sheaf.Medium) {
 		return
 	}
 	defer content.Close()
-	x.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
+	err = x.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
+	if err != nil {
+		x.fail(err)
+	}
 }

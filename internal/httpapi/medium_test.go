@@ -264,7 +264,12 @@ func TestMedium_Content(t *testing.T) {
 		if whole := c.GET(at, "Range: bytes=10-19", `If-Range: "other"`).Want(t, 200); !bytes.Equal(whole.Body, file) {
 			t.Error("If-Range of another file did not get the whole one")
 		}
-		c.GET(at, "Range: bytes=999999-").Want(t, 416)
+		far := c.GET(at, "Range: bytes=999999-").WantError(t, 416, "RANGE_NOT_SATISFIABLE", "Content-Range")
+		if h := far.Header; h.Get("Content-Range") != fmt.Sprintf("bytes */%d", len(file)) || h.Get("Content-Disposition") != "" || h.Get("Etag") != "" {
+			t.Errorf("416 has %v", h)
+		}
+		c.GET(at, "Range: nonsense=1").Want(t, 416)
+		c.GET(at, `If-Match: "other"`).WantError(t, 412, "PRECONDITION_FAILED")
 		opened := &openings{Store: a.Media.Store}
 		a.Media.Store = opened
 		if two := c.GET(at, "Range: bytes=0-1,5-6").Want(t, 206); !strings.HasPrefix(two.Header.Get("Content-Type"), "multipart/byteranges") {
@@ -318,6 +323,78 @@ func TestMedium_ContentFollowsItsRecord(t *testing.T) {
 		c.DELETE(mediaPath+"/"+made.Text(t, "id")).Want(t, 204)
 		c.GET(at).Want(t, 404)
 	})
+}
+
+// D102: bytes that are damaged or missing are 503, which names the medium, whole and in part; other media are served,
+// and the same file uploaded again mends it.
+func TestMedium_DamagedAndMissingBytes(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		file := randomBytes(2 << 20)
+		made := upload(c, file, "?filename=a.bin").Want(t, 201)
+		id, at := made.Text(t, "id"), made.Text(t, "url")
+		other := upload(c, []byte("another"), "").Text(t, "url")
+		c.GET(at).Want(t, 200)
+
+		intact := a.Media.Store
+		a.Media.Store = rotten{intact, sha256.Sum256(file)}
+		for _, headers := range [][]string{nil, {"Range: bytes=0-9"}, {"Range: bytes=1048576-"}} {
+			got := c.GET(at, headers...).WantError(t, 503, "UNAVAILABLE", id, "a.bin", "damaged")
+			if got.Header.Get("Etag") != "" || got.Header.Get("Retry-After") != "3600" {
+				t.Errorf("%q: the refusal has %v", headers, got.Header)
+			}
+		}
+		if head := c.Do(http.MethodHead, at, nil); head.Status != 503 {
+			t.Errorf("HEAD is %d", head.Status)
+		}
+		c.GET(other).Want(t, 200)
+
+		a.Media.Store = intact
+		upload(c, file, "").Want(t, 201)
+		c.GET(at).Want(t, 200)
+		if err := intact.Remove(t.Context(), media.Key{Workspace: string(ws.ID), SHA256: sha256.Sum256(file)}); err != nil {
+			t.Fatal(err)
+		}
+		c.GET(at).WantError(t, 503, "UNAVAILABLE", id, "a.bin", "missing")
+		c.DELETE(mediaPath+"/"+id).Want(t, 204)
+		c.GET(at).WantError(t, 404, "NOT_FOUND")
+	})
+}
+
+// rotten has one other bit in the bytes of a hash, and says that they have changed.
+type rotten struct {
+	media.Store
+	hash [32]byte
+}
+
+func (r rotten) Open(ctx context.Context, key media.Key) (media.Content, error) {
+	c, err := r.Store.Open(ctx, key)
+	if err != nil || key.SHA256 != r.hash {
+		return c, err
+	}
+	return &rottenContent{Content: c}, nil
+}
+
+type rottenContent struct {
+	media.Content
+	at int64
+}
+
+func (c *rottenContent) Stamp() media.Stamp { return media.Stamp{ID: "rotten", Settled: true} }
+
+func (c *rottenContent) Seek(offset int64, whence int) (n int64, err error) {
+	c.at, err = c.Content.Seek(offset, whence)
+	return c.at, err
+}
+
+func (c *rottenContent) Read(b []byte) (int, error) {
+	n, err := c.Content.Read(b)
+	if i := 1_500_000 - c.at; i >= 0 && i < int64(n) {
+		b[i] ^= 1
+	}
+	c.at += int64(n)
+	return n, err
 }
 
 // openings counts the steps that readers make in files.

@@ -157,17 +157,18 @@ func (b *bucket) Open(ctx context.Context, key Key) (Content, error) {
 		return nil, err
 	}
 	object := b.object(key)
-	size, err := b.size(ctx, object)
+	info, err := b.stat(ctx, object)
 	if err != nil {
 		return nil, failed("open an object", err)
 	}
-	return &objectContent{ctx: ctx, bucket: b, object: object, size: size}, nil
+	return &objectContent{ctx: ctx, bucket: b, object: object, size: info.Size,
+		stamp: stampOf(info.ETag+" "+info.LastModified.String(), info.Size, info.LastModified, objectSettles)}, nil
 }
 
-// size returns the size of an object, or ErrNotFound.
-func (b *bucket) size(ctx context.Context, object string) (int64, error) {
+// stat returns what the service knows of an object, or ErrNotFound.
+func (b *bucket) stat(ctx context.Context, object string) (minio.ObjectInfo, error) {
 	info, err := b.core.StatObject(ctx, b.name, object, minio.StatObjectOptions{})
-	return info.Size, absent(err)
+	return info, absent(err)
 }
 
 // absent makes ErrNotFound of the answer that there is no such object.
@@ -273,11 +274,13 @@ type objectContent struct {
 	bucket *bucket
 	object string
 	size   int64
+	stamp  Stamp
 	at     int64
 	body   io.ReadCloser // nil: nothing was asked for yet
 }
 
-func (c *objectContent) Size() int64 { return c.size }
+func (c *objectContent) Size() int64  { return c.size }
+func (c *objectContent) Stamp() Stamp { return c.stamp }
 
 // Read implements io.Reader.
 func (c *objectContent) Read(p []byte) (int, error) {

@@ -143,10 +143,10 @@ func (b *bucket) Join(ctx context.Context, upload string, at Progress, key Key) 
 	return failed("join an upload", err)
 }
 
-// joined looks whether the object is there.
+// joined returns nil if the object is there and has that size.
 func (b *bucket) joined(ctx context.Context, key Key, size int64) error {
-	got, err := b.size(ctx, b.object(key))
-	if err == nil && got != size {
+	info, err := b.stat(ctx, b.object(key))
+	if err == nil && info.Size != size {
 		err = ErrDiffers
 	}
 	return err

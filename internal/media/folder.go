@@ -114,17 +114,20 @@ func (f *folder) Open(_ context.Context, key Key) (Content, error) {
 	if err != nil {
 		return nil, failed("open a file", errors.Join(err, file.Close()))
 	}
-	return &fileContent{file, info.Size()}, nil
+	state, at := changed(info)
+	return &fileContent{file, info.Size(), stampOf(state, info.Size(), at, fileSettles)}, nil
 }
 
 // fileContent is a file that is being read. Its Read is the file's own, so that the kernel can send
 // it without a copy.
 type fileContent struct {
 	*os.File
-	size int64
+	size  int64
+	stamp Stamp
 }
 
-func (c *fileContent) Size() int64 { return c.size }
+func (c *fileContent) Size() int64  { return c.size }
+func (c *fileContent) Stamp() Stamp { return c.stamp }
 
 // Remove implements Store.
 func (f *folder) Remove(_ context.Context, key Key) error {

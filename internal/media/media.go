@@ -76,10 +76,11 @@ type Store interface {
 	Shared() bool
 }
 
-// Content is bytes that are being read. Whoever opened it closes it.
+// Content is bytes that are being read. The caller that opened it closes it.
 type Content interface {
 	io.ReadSeekCloser
 	Size() int64
+	Stamp() Stamp // of the bytes when they were opened
 }
 
 // ErrNotFound says that there are no such bytes.
@@ -128,7 +129,7 @@ func (u *unavailable) Unwrap() error { return u.err }
 // failed makes an error of the store's own out of err, unless that is nil or speaks of what was
 // asked for.
 func failed(act string, err error) error {
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrDiffers) {
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrDiffers) || errors.Is(err, ErrDamaged) {
 		return err
 	}
 	return &unavailable{act: act, err: err}

@@ -142,8 +142,7 @@ func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
 	if v.share.PasswordHash == "" {
 		v.Header().Set("Cache-Control", "private, max-age=3600")
 	}
-	v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
-	return nil
+	return v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
 }
 
 // titled reports whether a text begins with a heading that is the title: it is not shown twice then.

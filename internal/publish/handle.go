@@ -180,9 +180,15 @@ func crowded(err error) error {
 // fail shows an error. What a person cannot do anything about is logged, without the address, which is
 // a secret.
 func (v *visit) fail(err error) {
+	var file *front.FileRefusal
+	if errors.As(err, &file) {
+		err = sheaf.FileRefused(file.Range, file.Text)
+	}
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) || refusal.Cause != nil {
 		v.publisher.Log.Error("page of a share failed", "request_id", v.ID, "error", err)
+	}
+	if refusal == nil || refusal.Cause != nil && refusal.Person == "" {
 		status := http.StatusInternalServerError
 		if refusal != nil {
 			status = refusal.Kind.Status()
@@ -197,6 +203,10 @@ func (v *visit) fail(err error) {
 	case sheaf.NotFound:
 		v.sorry(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or what it led to is not shared any more.")
 	case sheaf.RateLimited, sheaf.Unavailable:
+		if refusal.Person != "" {
+			v.sorry(refusal.Kind.Status(), "That cannot be shown", refusal.Person)
+			return
+		}
 		v.sorry(refusal.Kind.Status(), "Just a moment", refusal.Text)
 	default:
 		v.sorry(refusal.Kind.Status(), "That did not work", refusal.Text)

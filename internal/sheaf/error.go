@@ -23,6 +23,7 @@ const (
 	PreconditionFailed
 	TooLarge
 	UnsupportedType
+	RangeNotSatisfiable
 	RateLimited
 	Unavailable
 )
@@ -48,6 +49,8 @@ func (k Kind) Status() int {
 		return http.StatusRequestEntityTooLarge
 	case UnsupportedType:
 		return http.StatusUnsupportedMediaType
+	case RangeNotSatisfiable:
+		return http.StatusRequestedRangeNotSatisfiable
 	case RateLimited:
 		return http.StatusTooManyRequests
 	case Unavailable:
@@ -80,6 +83,7 @@ const (
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
 	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"
 	CodeUnsupportedType     Code = "UNSUPPORTED_MEDIA_TYPE"
+	CodeRange               Code = "RANGE_NOT_SATISFIABLE"
 	CodeUnavailable         Code = "UNAVAILABLE"
 )
 
@@ -96,7 +100,8 @@ type Error struct {
 	// Index is that of the operation of a batch that is refused, counted from 0; nil outside of batches.
 	Index *int
 	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
-	// key. It is empty where Text serves both.
+	// key, or for somebody who has no account. Where it is set, people are shown it although there is a
+	// Cause. It is empty where Text serves both.
 	Person string
 	// RetryAfter is how long to wait before trying again may help. Where it is zero, the edge
 	// decides.
@@ -203,4 +208,13 @@ func Conflictf(format string, args ...any) *Error {
 func UnavailableError(cause error) *Error {
 	return &Error{Kind: Unavailable, Code: CodeUnavailable, Cause: cause,
 		Text: "the service cannot reach its store at the moment: repeat the request in a few seconds, a POST with the same Idempotency-Key"}
+}
+
+// FileRefused is the refusal to send a file: because of the range that was asked for, or else of a
+// precondition.
+func FileRefused(ranged bool, text string) *Error {
+	if ranged {
+		return &Error{Kind: RangeNotSatisfiable, Code: CodeRange, Text: text}
+	}
+	return &Error{Kind: PreconditionFailed, Code: CodePreconditionFailed, Text: text}
 }

@@ -86,7 +86,7 @@ func restoreWithMedia(t *testing.T, s *store.Store, files media.Store, b []byte)
 // violations are what the doctor finds, media included.
 func violations(t *testing.T, s *store.Store, files media.Store, now time.Time) (found []string) {
 	t.Helper()
-	err := doctor.Examine(context.Background(), s, doctor.Examination{Now: now, Retention: 720 * time.Hour, Media: files}, func(f doctor.Finding) {
+	err := doctor.Examine(context.Background(), s, doctor.Examination{Now: now, Retention: 720 * time.Hour, Media: doctor.MediaFiles{Store: files}}, func(f doctor.Finding) {
 		if !f.Information {
 			found = append(found, f.String())
 		}
@@ -266,8 +266,9 @@ func (r rotting) Open(ctx context.Context, key media.Key) (media.Content, error)
 
 type inMemory struct{ *bytes.Reader }
 
-func (m inMemory) Size() int64  { return m.Reader.Size() }
-func (m inMemory) Close() error { return nil }
+func (m inMemory) Size() int64        { return m.Reader.Size() }
+func (m inMemory) Stamp() media.Stamp { return media.Stamp{} }
+func (m inMemory) Close() error       { return nil }
 
 // D104: a backup with media of which a bit is flipped, an end is cut off or something is added is refused, and nothing
 // of it is kept: neither a row nor a byte of a medium.
@@ -391,7 +392,8 @@ func (zeroReader) ReadAt(p []byte, _ int64) (int, error) {
 
 type inNoMemory struct{ *io.SectionReader }
 
-func (inNoMemory) Close() error { return nil }
+func (inNoMemory) Close() error       { return nil }
+func (inNoMemory) Stamp() media.Stamp { return media.Stamp{} }
 
 // A backup holds a chunk of a medium in memory, however large that is. It runs alone: what others allocate would count.
 func TestBackup_HoldsNoMediumInMemory(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -69,8 +68,8 @@ type Examination struct {
 	Retention time.Duration
 	// Box opens secrets; nil: they are not looked at.
 	Box *seal.Box
-	// Media keeps the bytes of media; nil: they are not looked at.
-	Media media.Store
+	// Media keeps the bytes of media. If its store is nil, they are not looked at.
+	Media MediaFiles
 }
 
 // Examine looks for whatever breaks a promise about the stored data, and calls tell for each
@@ -100,7 +99,7 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 	for i := 0; err == nil && i < len(ids); i++ {
 		err = look(func(p *patient) error { return p.workspace(ids[i]) })
 	}
-	if err == nil && x.Media != nil {
+	if err == nil && x.Media.Store != nil {
 		_, err = ExamineMedia(ctx, s, x.Media, MediaPlace{}, math.MaxInt, func(_ MediaPlace, f Finding) { tell(f) })
 	}
 	if err == nil {

@@ -55,10 +55,18 @@ func RandomMediaPlace(ctx context.Context, s *store.Store, random func(n int64) 
 	return place, err
 }
 
-// ExamineMedia looks whether media have their bytes, and as many as they say, from behind a place on:
-// at most that many, so that a timer need not look at millions of files at once. It calls tell for each
-// that has not, with the place before it, and returns how far it came; the zero value after the last.
-func ExamineMedia(ctx context.Context, s *store.Store, files media.Store, from MediaPlace, most int, tell func(before MediaPlace, f Finding)) (MediaPlace, error) {
+// MediaFiles is how ExamineMedia looks at the bytes of media.
+type MediaFiles struct {
+	media.Store
+	// Verify hashes the bytes: nil, media.ErrDamaged or media.ErrNotFound, or why it could not. If it is nil,
+	// only their number is compared.
+	Verify func(context.Context, media.Key) error
+}
+
+// ExamineMedia reports media whose bytes are missing, too few or too many, or damaged. It looks at up to
+// `most` media after the place `from`, so that a timer need not look at millions of files at once. It calls
+// tell for each, with the place before it, and returns how far it came; the zero value after the last.
+func ExamineMedia(ctx context.Context, s *store.Store, files MediaFiles, from MediaPlace, most int, tell func(before MediaPlace, f Finding)) (MediaPlace, error) {
 	ids, err := workspacesFrom(ctx, s, from.Workspace)
 	if err != nil {
 		return from, err
@@ -93,7 +101,7 @@ func workspacesFrom(ctx context.Context, s *store.Store, from sheaf.WorkspaceID)
 }
 
 // examineMedia looks at a page of a workspace, and returns how many media that had.
-func examineMedia(ctx context.Context, s *store.Store, files media.Store, at MediaPlace, most int, tell func(MediaPlace, Finding)) (MediaPlace, int, error) {
+func examineMedia(ctx context.Context, s *store.Store, files MediaFiles, at MediaPlace, most int, tell func(MediaPlace, Finding)) (MediaPlace, int, error) {
 	var page []sheaf.Medium
 	err := s.Read(ctx, func(r *store.Reader) (err error) {
 		page, err = r.MediaAfter(at.Workspace, at.Number, most)
@@ -104,7 +112,7 @@ func examineMedia(ctx context.Context, s *store.Store, files media.Store, at Med
 	}
 	for i := range page {
 		m := &page[i]
-		fault, err := missing(ctx, files, at.Workspace, m)
+		fault, err := files.fault(ctx, at.Workspace, m)
 		if err != nil {
 			return at, i, err
 		}
@@ -116,22 +124,30 @@ func examineMedia(ctx context.Context, s *store.Store, files media.Store, at Med
 	return at, len(page), nil
 }
 
-// missing says what a medium lacks, "" for nothing.
-func missing(ctx context.Context, files media.Store, ws sheaf.WorkspaceID, m *sheaf.Medium) (fault string, err error) {
+// fault says what is wrong with the bytes of a medium, "" for nothing.
+func (files MediaFiles) fault(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf.Medium) (fault string, err error) {
 	key := media.Key{Workspace: string(ws)}
 	if _, err := hex.Decode(key.SHA256[:], []byte(m.SHA256)); err != nil {
 		return fmt.Sprintf("%s has no hash", m.ID), nil
 	}
+	size := m.Bytes
 	content, err := files.Open(ctx, key)
+	if err == nil {
+		size = content.Size()
+		err = content.Close()
+	}
+	if err == nil && files.Verify != nil && size == m.Bytes {
+		err = files.Verify(ctx, key)
+	}
 	switch {
 	case errors.Is(err, media.ErrNotFound):
 		return fmt.Sprintf("%s (%s) has no bytes where media are kept", m.ID, sheaf.Clip(m.Filename)), nil
+	case errors.Is(err, media.ErrDamaged):
+		return fmt.Sprintf("%s (%s) is damaged: its file has other bytes than were uploaded", m.ID, sheaf.Clip(m.Filename)), nil
 	case err != nil:
 		return "", fmt.Errorf("look for the bytes of media: %w", err)
-	}
-	defer content.Close()
-	if n := content.Size(); n != m.Bytes {
-		return fmt.Sprintf("%s (%s) has %d bytes, and its file %d", m.ID, sheaf.Clip(m.Filename), m.Bytes, n), nil
+	case size != m.Bytes:
+		return fmt.Sprintf("%s (%s) has %d bytes, and its file %d", m.ID, sheaf.Clip(m.Filename), m.Bytes, size), nil
 	}
 	return "", nil
 }

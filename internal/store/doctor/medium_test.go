@@ -23,7 +23,7 @@ func TestExamine_EveryMediumHasItsBytes(t *testing.T) {
 			ids[i] = w.Client("").POST(fmt.Sprintf("/api/v1/media?filename=%d.txt", i), fmt.Appendf(nil, "file %d", i), "Content-Type: text/plain").Want(t, 201).Text(t, "id")
 		}
 		found := func(files media.Store) (out []string) {
-			err := doctor.Examine(context.Background(), a.Store, doctor.Examination{Now: a.Clock.Now(), Media: files}, func(f doctor.Finding) {
+			err := doctor.Examine(context.Background(), a.Store, doctor.Examination{Now: a.Clock.Now(), Media: doctor.MediaFiles{Store: files, Verify: func(ctx context.Context, key media.Key) error { return media.Verify(ctx, files, key) }}}, func(f doctor.Finding) {
 				if f.Check == "medium bytes" {
 					out = append(out, f.Text)
 				}
@@ -48,6 +48,54 @@ func TestExamine_EveryMediumHasItsBytes(t *testing.T) {
 			t.Errorf("all are too long, and found are %d", len(got))
 		}
 	})
+}
+
+// D104: the doctor reads the bytes, if it is asked to, and finds a medium whose bytes are damaged.
+func TestExamine_DamagedMedium(t *testing.T) {
+	t.Parallel()
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		id := w.Client("").POST("/api/v1/media?filename=a.txt", []byte("some words"), "Content-Type: text/plain").Want(t, 201).Text(t, "id")
+		files := flipped{a.Media}
+		for _, reads := range []bool{false, true} {
+			x := doctor.Examination{Now: a.Clock.Now(), Media: doctor.MediaFiles{Store: files}}
+			if reads {
+				x.Media.Verify = func(ctx context.Context, key media.Key) error { return media.Verify(ctx, files, key) }
+			}
+			var found []string
+			if err := doctor.Examine(t.Context(), a.Store, x, func(f doctor.Finding) { found = append(found, f.Text) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(found) == 1 && strings.Contains(found[0], id) && strings.Contains(found[0], "damaged"); got != reads {
+				t.Errorf("reading %v: found %q", reads, found)
+			}
+		}
+	})
+}
+
+// flipped has another first bit of every file than was stored.
+type flipped struct{ media.Store }
+
+func (f flipped) Open(ctx context.Context, key media.Key) (media.Content, error) {
+	c, err := f.Store.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &flippedContent{Content: c}, nil
+}
+
+type flippedContent struct {
+	media.Content
+	read bool
+}
+
+func (c *flippedContent) Read(b []byte) (int, error) {
+	n, err := c.Content.Read(b)
+	if n > 0 && !c.read {
+		b[0] ^= 1
+		c.read = true
+	}
+	return n, err
 }
 
 // longer has a byte more of every file than there is.

@@ -795,6 +795,11 @@ class ProjectPut(TypedDict):
     visibility: NotRequired[Visibility]
 
 
+class RangeError(TypedDict):
+    code: Literal["RANGE_NOT_SATISFIABLE"]
+    error: str
+
+
 class RateLimitedError(TypedDict):
     code: Literal["RATE_LIMITED"]
     error: str

@@ -1,0 +1,19 @@
+package media
+
+import (
+	"io/fs"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// changed returns what names this state of a file, and when it came about. The change time is the kernel's
+// own: no program can set it back.
+func changed(info fs.FileInfo) (state string, at time.Time) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return info.ModTime().String(), info.ModTime()
+	}
+	at = time.Unix(st.Ctim.Unix())
+	return strconv.FormatUint(uint64(st.Dev), 36) + " " + strconv.FormatUint(st.Ino, 36) + " " + strconv.FormatInt(at.UnixNano(), 36), at
+}

@@ -1,0 +1,284 @@
+package media
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ErrDamaged says that the stored bytes are not those of their key, or that the disk cannot read them.
+var ErrDamaged = errors.New("the stored bytes are damaged")
+
+// Stamp names one state of stored bytes: bytes that were written again, or changed behind our back, have
+// another.
+type Stamp struct {
+	ID string
+	// Settled is false just after a change, when the clock of the file system is too coarse to tell it from
+	// the next one.
+	Settled bool
+}
+
+// How long after a change a stamp is settled: kernels stamp files to 10 ms, services objects to a second.
+const (
+	fileSettles   = 50 * time.Millisecond
+	objectSettles = 3 * time.Second
+)
+
+func stampOf(state string, size int64, at time.Time, settles time.Duration) Stamp {
+	return Stamp{ID: state + " " + strconv.FormatInt(size, 36), Settled: time.Since(at) > settles}
+}
+
+// Verifier opens bytes that are verified: they were hashed once in this process since they last changed.
+// A bounded number of verdicts is remembered. It is safe for concurrent use.
+//
+//	Open ─▶ stamp known? ── intact ──▶ the bytes, as the store has them
+//	             │       └─ damaged ─▶ ErrDamaged
+//	             └ no: one check hashes them, for all readers that wait
+//	                     ├─ ends within patience: the verdict
+//	                     └─ takes longer: the bytes; their Whole waits for the verdict
+type Verifier struct {
+	store    Store
+	patience time.Duration
+	refused  atomic.Uint64 // reads of damaged or missing bytes
+
+	mu sync.Mutex // guards what follows
+	// newer and older have whether bytes are intact. When newer is full it becomes older.
+	newer, older map[mark]bool
+	checks       map[mark]*inspection
+}
+
+// mark is a key with a stamp, hashed.
+type mark [16]byte
+
+// maxVerdicts bounds newer and older: 32 bytes each, and as much for the map.
+const maxVerdicts = 32 << 10
+
+// NewVerifier returns a Verifier of what store keeps. patience is how long Open waits for a check.
+func NewVerifier(store Store, patience time.Duration) *Verifier {
+	return &Verifier{store: store, patience: patience, newer: map[mark]bool{}, checks: map[mark]*inspection{}}
+}
+
+func markOf(key Key, s Stamp) mark {
+	sum := sha256.Sum256([]byte(key.Workspace + "\n" + key.Hash() + "\n" + s.ID))
+	return mark(sum[:16])
+}
+
+// inspection is a look at bytes that is under way.
+type inspection struct {
+	cancel  context.CancelFunc
+	readers int // that wait for it; the Verifier's mu guards it
+	done    chan struct{}
+	err     error // why the bytes are not verified; set before done is closed
+}
+
+// errReplaced says that a check met other bytes than those that its reader has opened.
+var errReplaced = errors.New("the bytes were written again meanwhile")
+
+// Open returns verified bytes, ErrNotFound or ErrDamaged. If the check takes longer than the patience, it
+// returns the bytes while the check goes on: a Content with a method Whole, which returns the verdict and
+// which the caller asks before it passes on the last of them.
+func (v *Verifier) Open(ctx context.Context, key Key) (Content, error) {
+	content, err := v.open(ctx, key)
+	for range 2 {
+		if errors.Is(err, errReplaced) {
+			content, err = v.open(ctx, key)
+		}
+	}
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) {
+		v.refused.Add(1)
+	}
+	return content, failed("verify bytes", err)
+}
+
+// Refused returns how many reads found damaged or missing bytes.
+func (v *Verifier) Refused() uint64 { return v.refused.Load() }
+
+func (v *Verifier) open(ctx context.Context, key Key) (Content, error) {
+	content, err := v.store.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	m := markOf(key, content.Stamp())
+	c, intact := v.join(ctx, key, m)
+	if c == nil {
+		if intact {
+			return content, nil
+		}
+		return nil, errors.Join(ErrDamaged, content.Close())
+	}
+	patience := time.NewTimer(v.patience)
+	defer patience.Stop()
+	select {
+	case <-c.done:
+		err = c.err
+	case <-patience.C:
+		return &unverified{Content: content, verifier: v, mark: m, check: c}, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	v.leave(m, c)
+	if err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
+	return content, nil
+}
+
+// join returns the check of bytes that are not known, and begins it where none is under way. If they are
+// known, the check is nil.
+func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, intact bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	intact, known := v.newer[m]
+	if !known {
+		intact, known = v.older[m]
+	}
+	if known {
+		return nil, intact
+	}
+	c = v.checks[m]
+	if c == nil {
+		// It is for all who wait, and ends with the last of them.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		c = &inspection{cancel: cancel, done: make(chan struct{})}
+		v.checks[m] = c
+		go func() {
+			defer cancel()
+			met, err := v.recheck(ctx, key, nil)
+			if err == nil && met != m {
+				err = errReplaced
+			}
+			c.err = err
+			v.forget(m, c)
+			close(c.done)
+		}()
+	}
+	c.readers++
+	return c, false
+}
+
+// leave counts a reader out. The last one ends a check that is under way, and waits for its end.
+func (v *Verifier) leave(m mark, c *inspection) {
+	v.mu.Lock()
+	c.readers--
+	last := c.readers == 0
+	v.mu.Unlock()
+	if last {
+		v.forget(m, c)
+		c.cancel()
+		<-c.done
+	}
+}
+
+// forget lets nobody join a check any more.
+func (v *Verifier) forget(m mark, c *inspection) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.checks[m] == c {
+		delete(v.checks, m)
+	}
+}
+
+// Recheck hashes bytes whatever is known of them, remembers the verdict and returns it: nil, ErrDamaged or
+// ErrNotFound. pace is called with the size of each piece before the next one is read, and ends the check
+// with its error; nil does not slow it down.
+func (v *Verifier) Recheck(ctx context.Context, key Key, pace func(context.Context, int) error) error {
+	_, err := v.recheck(ctx, key, pace)
+	return err
+}
+
+// recheck is Recheck, and returns the mark of what it has read.
+func (v *Verifier) recheck(ctx context.Context, key Key, pace func(context.Context, int) error) (mark, error) {
+	content, err := v.store.Open(ctx, key)
+	if err != nil {
+		return mark{}, err
+	}
+	defer content.Close()
+	stamp := content.Stamp()
+	m := markOf(key, stamp)
+	err = verify(ctx, content, key, pace)
+	// What was changed while it was read may have another stamp, and the disk may read another time what it
+	// could not read now: neither is a verdict.
+	if stamp.Settled && (err == nil || err == ErrDamaged) {
+		v.remember(m, err == nil)
+	}
+	return m, err
+}
+
+func (v *Verifier) remember(m mark, intact bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.older, m)
+	if len(v.newer) >= maxVerdicts {
+		v.newer, v.older = map[mark]bool{}, v.newer
+	}
+	v.newer[m] = intact
+}
+
+// Verify hashes what is stored under the key: nil, ErrDamaged, ErrNotFound, or why it could not.
+func Verify(ctx context.Context, s Store, key Key) error {
+	content, err := s.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return verify(ctx, content, key, nil)
+}
+
+func verify(ctx context.Context, r io.Reader, key Key, pace func(context.Context, int) error) error {
+	b := chunks.Get().(*[chunk]byte)
+	defer chunks.Put(b)
+	sum := sha256.New()
+	for {
+		n, err := r.Read(b[:])
+		sum.Write(b[:n])
+		switch {
+		case errors.Is(err, io.EOF):
+			if [sha256.Size]byte(sum.Sum(nil)) != key.SHA256 {
+				return ErrDamaged
+			}
+			return nil
+		case errors.Is(err, syscall.EIO):
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		case err == nil && pace != nil:
+			err = pace(ctx, n)
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return failed("read stored bytes", err)
+		}
+	}
+}
+
+// unverified is bytes whose check is under way.
+type unverified struct {
+	Content
+	verifier *Verifier
+	mark     mark
+	check    *inspection
+	left     sync.Once
+}
+
+// Whole blocks until the check has ended or ctx has, and returns nil if the bytes are verified.
+func (u *unverified) Whole(ctx context.Context) error {
+	select {
+	case <-u.check.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if errors.Is(u.check.err, ErrDamaged) {
+		u.verifier.refused.Add(1)
+	}
+	return u.check.err
+}
+
+// Close implements io.Closer.
+func (u *unverified) Close() error {
+	u.left.Do(func() { u.verifier.leave(u.mark, u.check) })
+	return u.Content.Close()
+}

@@ -1,0 +1,196 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sheaf.dev/internal/media"
+)
+
+// rotten has one other bit in the middle of everything, under a stamp of its own. While hold is open, what the
+// second reader of some bytes reads waits.
+type rotten struct {
+	media.Store
+	stamp string
+	hold  chan struct{}
+	opens chan struct{}
+}
+
+func (r *rotten) Open(ctx context.Context, key media.Key) (media.Content, error) {
+	c, err := r.Store.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	b, err := io.ReadAll(c)
+	b[len(b)/2] ^= 1
+	held := r.hold
+	select {
+	case r.opens <- struct{}{}: // the first is the reader's own
+		held = nil
+	default:
+	}
+	return &inMemory{Reader: bytes.NewReader(b), stamp: r.stamp, hold: held, ctx: ctx}, err
+}
+
+type inMemory struct {
+	*bytes.Reader
+	ctx   context.Context
+	stamp string
+	hold  chan struct{}
+}
+
+func (m *inMemory) Close() error       { return nil }
+func (m *inMemory) Stamp() media.Stamp { return media.Stamp{ID: m.stamp, Settled: true} }
+func (m *inMemory) Read(b []byte) (int, error) {
+	if m.hold != nil {
+		select {
+		case <-m.hold:
+		case <-m.ctx.Done():
+			return 0, m.ctx.Err()
+		}
+	}
+	return m.Reader.Read(b)
+}
+
+const forEver = 5 * time.Minute
+
+// D102: bytes are handed out as they were stored, or not at all; and those that were written again are.
+func TestVerifier_DamagedBytesAreNotHandedOut(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s media.Store) {
+		b, key := sample(1, 600<<10)
+		put(t, s, b)
+		verified := media.NewVerifier(s, forEver)
+		for range 2 {
+			c, err := verified.Open(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, b) {
+				t.Errorf("read %d bytes: %v", len(got), err)
+			}
+			c.Close()
+		}
+		damaged := media.NewVerifier(&rotten{Store: s, stamp: "rotten"}, forEver)
+		for range 2 {
+			if c, err := damaged.Open(t.Context(), key); !errors.Is(err, media.ErrDamaged) || media.Unavailable(err) {
+				t.Errorf("opened %v: %v", c, err)
+			}
+		}
+		if n := damaged.Refused(); n != 2 {
+			t.Errorf("%d reads were refused", n)
+		}
+		if err := media.Verify(t.Context(), &rotten{Store: s}, key); !errors.Is(err, media.ErrDamaged) {
+			t.Errorf("verified: %v", err)
+		}
+		_, none := sample(2, 10)
+		if _, err := verified.Open(t.Context(), none); !errors.Is(err, media.ErrNotFound) {
+			t.Errorf("opened what is not there: %v", err)
+		}
+	})
+}
+
+// A file that changes after it was read is hashed once more, also if its time of modification is set back; one that
+// rots without a trace is found by Recheck.
+func TestVerifier_NoticesWhatChangesLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := media.Folder(dir)
+	b, key := sample(1, 10_000)
+	put(t, s, b)
+	path := filepath.Join(dir, "content", workspace, key.Hash()[:2], key.Hash())
+	old := time.Now().Add(-time.Hour)
+	verified := media.NewVerifier(s, forEver)
+	opens := func() error {
+		c, err := verified.Open(t.Context(), key)
+		if err == nil {
+			err = c.Close()
+		}
+		return err
+	}
+	if err := opens(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(b)
+	damaged[5000] ^= 1
+	if err := errors.Join(os.WriteFile(path, damaged, 0o600), os.Chtimes(path, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if err := opens(); !errors.Is(err, media.ErrDamaged) {
+		t.Errorf("opened: %v", err)
+	}
+	put(t, s, b)
+	if err := opens(); err != nil {
+		t.Errorf("it was mended, and opened: %v", err)
+	}
+
+	// It rots under the same stamp.
+	rots := &rotten{stamp: "the same"}
+	known := media.NewVerifier(rots, forEver)
+	rots.Store = &rotten{Store: s} // twice is as it was
+	if c, err := known.Open(t.Context(), key); err != nil {
+		t.Error(err)
+	} else {
+		c.Close()
+	}
+	rots.Store = s
+	if c, err := known.Open(t.Context(), key); err != nil {
+		t.Errorf("it is known, and opened: %v", err)
+	} else {
+		c.Close()
+	}
+	pieces := 0
+	pace := func(context.Context, int) error { pieces++; return nil }
+	if err := known.Recheck(t.Context(), key, pace); !errors.Is(err, media.ErrDamaged) || pieces == 0 {
+		t.Errorf("checked in %d pieces: %v", pieces, err)
+	}
+	if c, err := known.Open(t.Context(), key); !errors.Is(err, media.ErrDamaged) {
+		t.Errorf("opened %v: %v", c, err)
+	}
+}
+
+// What takes longer to hash than a reader waits is handed out meanwhile, and Whole says what came of it. A check ends
+// with its last reader.
+func TestVerifier_LongChecks(t *testing.T) {
+	t.Parallel()
+	s := media.Folder(t.TempDir())
+	b, key := sample(1, 600<<10)
+	put(t, s, b)
+	slow := &rotten{Store: s, stamp: "slow", hold: make(chan struct{}), opens: make(chan struct{}, 1)}
+	verified := media.NewVerifier(slow, 0)
+	c, err := verified.Open(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); err != nil || len(got) != len(b) {
+		t.Errorf("read %d bytes: %v", len(got), err)
+	}
+	whole := c.(interface{ Whole(context.Context) error })
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := whole.Whole(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("the check has not ended, and its verdict is %v", err)
+	}
+	close(slow.hold)
+	if err := whole.Whole(t.Context()); !errors.Is(err, media.ErrDamaged) {
+		t.Errorf("the verdict is %v", err)
+	}
+	c.Close()
+	if c, err := verified.Open(t.Context(), key); !errors.Is(err, media.ErrDamaged) {
+		t.Errorf("opened %v: %v", c, err)
+	}
+
+	slow = &rotten{Store: s, stamp: "for ever", hold: make(chan struct{}), opens: make(chan struct{}, 1)}
+	c, err = media.NewVerifier(slow, 0).Open(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close() // goleak finds a check that goes on
+}
