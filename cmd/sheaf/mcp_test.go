@@ -71,6 +71,32 @@ func TestMCP_AnswersAfterTheEndOfTheInput(t *testing.T) {
 	}
 }
 
+// D145: as at the server, an id that cannot be answered as it was sent is refused, and nothing is done.
+func TestMCP_TheBridgeRefusesIDsThatItCannotAnswer(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--data", t.TempDir())
+	env := environment{"SHEAF_SERVER": s.url, "SHEAF_API_KEY": s.stdout.wait(t, `(shf_[0-9A-Za-z]{40,})`, s.ended), "HOME": t.TempDir()}
+	in := `{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+	wrong := []string{"1.5", "1e3", "18446744073709551617", "9007199254740992", "null", "{}"}
+	for _, id := range wrong {
+		in += `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"create_project","arguments":{"name":"refused"}}}` + "\n"
+	}
+	in += `{"jsonrpc":"2.0","id":9007199254740991,"method":"tools/call","params":{"name":"create_project","arguments":{"name":"` + strings.Repeat("long ", 30) + `"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"create_document","arguments":{"title":"t","content":"` + strings.Repeat("long ", 100_000) + `"}}}`
+	out := sheafWith(t, env, in, "mcp").succeeds(t)
+	if got := strings.Count(out, `"id":null,"error":{"code":-32600`); got != len(wrong) {
+		t.Errorf("%d of %d were refused: %s", got, len(wrong), out)
+	}
+	for _, want := range []string{`"id":"first"`, `"id":9007199254740991`, `"id":7`, `\"bytes\":500000`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+	if list := sheafWith(t, env, "", "projects", "list", "--json").succeeds(t); strings.Contains(list, "refused") || !strings.Contains(list, "long long") {
+		t.Errorf("made %s", list)
+	}
+}
+
 // What is wrong with the key or the address is told before the first message, and nothing goes to
 // standard output.
 func TestMCP_SaysWhatIsWrong(t *testing.T) {

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -76,7 +80,8 @@ const maxFrame = 10<<20 + 4096
 // bridge hands on what the host asks, until it asks no more.
 func (p *Program) bridge(ctx context.Context, remote *sdk.ClientSession) error {
 	begun := remote.InitializeResult()
-	host := sdk.NewServer(begun.ServerInfo, &sdk.ServerOptions{Instructions: begun.Instructions, Capabilities: begun.Capabilities})
+	host := sdk.NewServer(begun.ServerInfo, &sdk.ServerOptions{Instructions: begun.Instructions, Capabilities: begun.Capabilities,
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }})
 	host.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if result, err := handOn(ctx, remote, r.GetParams()); result != nil || err != nil {
@@ -85,7 +90,9 @@ func (p *Program) bridge(ctx context.Context, remote *sdk.ClientSession) error {
 			return next(ctx, method, r)
 		}
 	})
-	err := host.Run(ctx, patientTransport{&sdk.IOTransport{Reader: io.NopCloser(p.Stdin), Writer: nopWriteCloser{p.Stdout}, MaxLineLength: maxFrame}})
+	out := &lineWriter{out: p.Stdout}
+	in := &answerable{in: bufio.NewReader(p.Stdin), refuse: out}
+	err := host.Run(ctx, patientTransport{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: out, MaxLineLength: maxFrame}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -134,11 +141,78 @@ func whole[T any, P interface {
 	return out, nil
 }
 
-// nopWriteCloser is a writer that stays open when the protocol ends: it is the program's own.
-type nopWriteCloser struct{ io.Writer }
+// lineWriter writes one message at a time. It stays open when the protocol ends: it is the program's own.
+type lineWriter struct {
+	mu  sync.Mutex // guards out
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(line)
+}
 
 // Close does nothing.
-func (nopWriteCloser) Close() error { return nil }
+func (*lineWriter) Close() error { return nil }
+
+// answerable reads the messages of the host, a line each. One whose id the SDK would answer as another is refused, and not handed
+// on: the SDK reads a number as a float64, of which it keeps the whole part. The server does the same for what comes to /mcp.
+type answerable struct {
+	in     *bufio.Reader
+	refuse io.Writer
+	rest   []byte // of a line that was not read whole
+}
+
+// Read implements io.Reader.
+func (r *answerable) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		line, err := r.line()
+		if len(line) == 0 {
+			return 0, err
+		}
+		if isAnswerable(line) {
+			r.rest = line
+			break
+		}
+		if _, err := io.WriteString(r.refuse, unanswerable); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// line returns the next line, or the beginning of one that is longer than a message may be, which the SDK then refuses.
+func (r *answerable) line() (line []byte, err error) {
+	for {
+		part, err := r.in.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxFrame {
+			return line, err
+		}
+	}
+}
+
+// unanswerable is the answer to a message whose id is refused.
+const unanswerable = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string, or a whole number of at most 53 bits without fraction and exponent: others cannot be answered exactly as they were sent"}}` + "\n"
+
+// isAnswerable reports whether a message has no id, or one that is answered as it was sent. What is no JSON object, the SDK judges.
+func isAnswerable(line []byte) bool {
+	var message map[string]json.RawMessage
+	if json.Unmarshal(line, &message) != nil {
+		return true
+	}
+	id, given := message["id"]
+	if !given || bytes.HasPrefix(id, []byte(`"`)) {
+		return true
+	}
+	const most = 1<<53 - 1
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && -most <= n && n <= most && strconv.FormatInt(n, 10) == string(id)
+}
 
 // patientTransport lets what was asked be answered after the end of the input: a script writes its
 // questions, and ends it at once.

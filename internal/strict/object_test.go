@@ -81,6 +81,19 @@ func TestParseObject_RefusesAndNamesTheField(t *testing.T) {
 	}
 }
 
+// An envelope may hold NUL characters, and nothing else that an object may not: what is inside is parsed again.
+func TestParseEnvelope_LetsNULPassAndNothingElse(t *testing.T) {
+	t.Parallel()
+	o, err := strict.ParseEnvelope([]byte(`{"p":{"n":"a\u0000"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = strict.ParseObject(o.Value("p"))
+	wantFieldError(t, err, "n", "NUL")
+	_, err = strict.ParseEnvelope([]byte(`{"p":{"n":"\u0000","n":1}}`))
+	wantFieldError(t, err, "p.n", "appears twice")
+}
+
 func TestParseObject_FindsDuplicatesAmongManyNames(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 1000, 5000} {
