@@ -168,7 +168,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 
 // hasMedia reports whether the store has media.
 func hasMedia(ctx context.Context, o store.Options) (bool, error) {
-	st, err := store.Open(ctx, o)
+	st, err := openStore(ctx, o)
 	if err != nil {
 		return false, err
 	}
@@ -220,7 +220,7 @@ func restore(ctx context.Context, o store.Options, head store.BackupHead, in io.
 	if err := store.PrepareRestore(ctx, o, head.Schema); err != nil {
 		return 0, 0, err
 	}
-	st, err := store.Open(ctx, o)
+	st, err := openStore(ctx, o)
 	if err != nil {
 		return 0, 0, err
 	}

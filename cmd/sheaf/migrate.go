@@ -53,7 +53,7 @@ func readSchema(ctx context.Context, s config.StoreSettings) (store.Schema, erro
 			return store.Schema{}, nil
 		}
 	}
-	st, err := store.Open(ctx, storeOptions(s))
+	st, err := openStore(ctx, storeOptions(s))
 	if err != nil {
 		return store.Schema{}, err
 	}

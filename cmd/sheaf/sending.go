@@ -12,6 +12,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/mail"
 	"sheaf.dev/internal/seal"
@@ -53,10 +54,10 @@ func (w *webhooks) rules(s *config.Settings) app.Webhooks {
 }
 
 // deliverer sends what the store holds; the commits wake it.
-func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, log *slog.Logger) *deliver.Deliverer {
+func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, room *disk.Watch, log *slog.Logger) *deliver.Deliverer {
 	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.Now, NewToken: rand.Text,
 		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Budget: deliver.BudgetFor(w.memory),
-		ClockSlack: deliver.ClockSlack, Alone: s.DatabaseURL == ""})
+		ClockSlack: deliver.ClockSlack, Pause: func() bool { return room.Level() == disk.Full }, Alone: s.DatabaseURL == ""})
 	st.OnCommit(d.Notice)
 	if _, err := net.InterfaceAddrs(); err != nil {
 		log.Warn("could not read this machine's own addresses, so deliveries may reach them; a sandbox must allow AF_NETLINK", "error", err)

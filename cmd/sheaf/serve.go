@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/console"
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/mcp"
@@ -79,6 +81,11 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer unlock()
+	if settings.DatabaseURL == "" {
+		if err := disk.Relieve(settings.Data); err != nil {
+			return err
+		}
+	}
 	defer p.exitAfter(ctx, stopWithin-lastWords)()
 	st, err := openForServing(ctx, settings, log)
 	if err != nil {
@@ -110,9 +117,10 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Webhooks: hooks.rules(settings),
+	room := watchDisk(ctx, settings, st, log)
+	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
 		Address: base, MaxMedium: settings.MediaMax, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
-	s, err := p.newServer(settings, st, files, index, a, hooks, log, lines, listener)
+	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
 	}
@@ -145,6 +153,19 @@ func takeFolder(s *config.Settings) (unlock func(), err error) {
 		return nil, err
 	}
 	return lockFolder(s.Data)
+}
+
+// watchDisk watches the disk of the data folder. With PostgreSQL there is nothing to watch: the disks are those of its
+// server and of the bucket.
+func watchDisk(ctx context.Context, s *config.Settings, st *store.Store, log *slog.Logger) *disk.Watch {
+	if s.DatabaseURL != "" {
+		return nil
+	}
+	c := disk.Config{Folder: s.Data, Reserve: s.DiskReserve, Spare: st.SpareBytes, Log: log}
+	if s.MediaURL == "" {
+		c.Media = filepath.Join(s.Data, mediaFolder)
+	}
+	return disk.New(ctx, c)
 }
 
 // openForServing migrates and opens the store, unless it needs a newer program.
@@ -197,7 +218,7 @@ type worker struct {
 
 // newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
 // the chores and the metrics.
-func (p *program) newServer(c *config.Settings, st *store.Store, files media.Store, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
+func (p *program) newServer(c *config.Settings, st *store.Store, files media.Store, room *disk.Watch, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
 		return nil, err
@@ -223,7 +244,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	)
 	clients := boundConnections(l)
 	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
-	sender := p.deliverer(c, st, w, counts, log)
+	sender := p.deliverer(c, st, w, counts, room, log)
 	sweeper := p.sweeper(c, st, a, log)
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
@@ -234,6 +255,9 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		{name: "deliveries", run: sender.Run, withSignal: true},
 		{name: "chores", run: sweeper.Run, withSignal: true},
 		{name: "index of search", run: index.Run, withSignal: true},
+	}
+	if room != nil {
+		s.workers = append(s.workers, worker{name: "disk", run: room.Run})
 	}
 	letters, err := p.mailer(c, st, baseURL(c, l.Addr().String()), log)
 	if err != nil {
@@ -258,7 +282,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
 	}
 	return s, nil
 }

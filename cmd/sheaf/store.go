@@ -7,6 +7,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/store"
 )
 
@@ -60,6 +61,16 @@ func (p *program) app(st *store.Store) *app.App {
 	return app.New(app.Config{Store: st, Now: p.Now, Random: p.Random})
 }
 
+// openStore opens the store. On a full disk it deletes the ballast first: SQLite needs room to open.
+func openStore(ctx context.Context, o store.Options) (*store.Store, error) {
+	if o.DatabaseURL == "" {
+		if err := disk.Relieve(o.Folder); err != nil {
+			return nil, err
+		}
+	}
+	return store.Open(ctx, o)
+}
+
 func storeOptions(s config.StoreSettings) store.Options {
 	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), DirectURL: s.DatabaseDirectURL.Reveal()}
 }
@@ -81,7 +92,7 @@ func needFolder(s config.StoreSettings, writes bool) error {
 
 // openReady opens a store that this program can serve as it is.
 func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
-	st, err := store.Open(ctx, o)
+	st, err := openStore(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +105,7 @@ func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
 
 // openMigrated opens a store that this program can serve, and migrates an empty one.
 func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
-	st, err := store.Open(ctx, o)
+	st, err := openStore(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"time"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
@@ -35,9 +36,10 @@ type App struct {
 	cost     PasswordCost   // of hashing a new password
 	cascades Cascades       // how much of a large deletion one transaction does
 
-	maxMedium  int64                  // see Config.MaxMedium
-	removal    time.Duration          // see Config.RemovalWait
-	lines      lines                  // where passwords wait to be hashed
+	maxMedium  int64         // see Config.MaxMedium
+	removal    time.Duration // see Config.RemovalWait
+	lines      lines         // where passwords wait to be hashed
+	disk       *disk.Watch
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
@@ -54,6 +56,8 @@ type Config struct {
 	Address string
 	// Media keeps the bytes of media; where it is left out, none can be uploaded.
 	Media media.Store
+	// Disk knows how much room there is; nil: any amount.
+	Disk *disk.Watch
 	// MaxMedium is how many bytes a medium may have that is uploaded piece by piece; 0 is
 	// sheaf.MaxMedium.
 	MaxMedium int64
@@ -96,7 +100,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -32,7 +33,9 @@ func unauthorized(text string) error {
 }
 
 // Ready returns nil when the store answers and its schema is one that this program can serve.
-func (a *App) Ready(ctx context.Context) error { return a.store.Ready(ctx) }
+func (a *App) Ready(ctx context.Context) error {
+	return firstError(a.diskBelow(disk.Full), a.store.Ready(ctx))
+}
 
 // KeyUse is when a key was last used.
 type KeyUse = store.KeyUse

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -48,6 +49,8 @@ type Caller struct {
 	Plan sheaf.Plan
 	// Once is set when the request carries an Idempotency-Key.
 	Once *Once
+	// deletes says that the change deletes something: it is carried out on a full disk too.
+	deletes bool
 	// Refusal is returned in place of every change, when it is set: the caller looks at what would be
 	// said, and does nothing.
 	Refusal error
@@ -142,10 +145,16 @@ func read[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *
 
 // write runs act in one transaction that holds the workspace, if the caller may, with the events
 // that it emits and the caller's idempotency key. fault is what is wrong with the request whatever
-// is stored, nil for nothing: who may not act does not learn of it, and nobody waits for it.
+// is stored, nil for nothing: who may not act does not learn of it, and nobody waits for it. On a full disk
+// it is Unavailable, unless the caller deletes.
 func write[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work) (T, error)) (out T, err error) {
 	if err := firstError(needs(c), c.Refusal, fault); err != nil {
 		return out, err
+	}
+	if !c.deletes {
+		if err := a.diskBelow(disk.Full); err != nil {
+			return out, err
+		}
 	}
 	err = a.store.WriteIn(ctx, c.Workspace, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, c, needs, act)

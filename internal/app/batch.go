@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"math"
+	"slices"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -19,6 +21,10 @@ import (
 func (a *App) Batch(ctx context.Context, c Caller, operations []sheaf.BatchOperation) ([]sheaf.BatchResult, error) {
 	b := batch{operations: operations, texts: make([]store.Text, len(operations))}
 	fault := b.check()
+	c.deletes = !slices.ContainsFunc(operations, func(o sheaf.BatchOperation) bool { return o.Action != sheaf.BatchDelete })
+	if fault == nil && !c.deletes {
+		fault = a.diskBelow(disk.Tight)
+	}
 	if fault == nil {
 		b.prepareTexts()
 	}

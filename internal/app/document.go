@@ -220,6 +220,7 @@ func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.
 // DeleteDocument deletes softly: the document is gone from every list and count until it is
 // restored.
 func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
+	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error { return w.deleteDocument(id, match) })
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -81,7 +82,7 @@ func (in NewEvent) check() error {
 // medium that this service keeps is Invalid; a user who is no member of the workspace is NotFound. Beyond
 // the workspace's quota it is Forbidden, with QUOTA_REACHED.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
-	return write(ctx, a, c, scope(sheaf.EventsWrite), in.check(), func(w *work) (sheaf.Event, error) {
+	return write(ctx, a, c, scope(sheaf.EventsWrite), firstError(in.check(), a.diskBelow(disk.Tight)), func(w *work) (sheaf.Event, error) {
 		user := c.User
 		if in.User != nil {
 			user = *in.User

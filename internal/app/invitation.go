@@ -86,6 +86,7 @@ func conflict(format string, args ...any) error {
 
 // Withdraw ends an open invitation, or returns NotFound.
 func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) error {
+	c.deletes = true
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		return w.DeleteInvitation(w.ws.ID, id)
 	})

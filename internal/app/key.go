@@ -142,6 +142,7 @@ func keyLimitText(p sheaf.Plan, most int) string {
 
 // RevokeKey ends a key at once, or returns NotFound.
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
+	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
 		return w.RevokeKey(w.ws.ID, id, w.now)
 	})

@@ -192,6 +192,11 @@ func (a *App) UploadMedium(ctx context.Context, c Caller, in NewMedium) (sheaf.M
 // is asked again whether the caller may, and what was done for a request that was answered meanwhile is
 // undone.
 func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault error, put func(context.Context) error) (sheaf.Medium, error) {
+	done, full := a.admitFile(m.Bytes)
+	if full != nil {
+		return m, firstError(c.Authorize(sheaf.MediaWrite), c.Refusal, fault, full)
+	}
+	defer done()
 	if err := a.announceMedium(ctx, c, m, fault); err != nil {
 		return m, err
 	}

@@ -63,6 +63,7 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 // made. Owners may remove anybody, everybody else only themselves. It returns Conflict for the last
 // owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
+	c.deletes = true
 	return do(ctx, a, c, ownerOr(u), nil, func(w *work) error {
 		if err := w.ownerStays(u, ""); err != nil {
 			return err

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -37,8 +38,14 @@ func (w *work) checkRecords() error {
 
 // checkStorage returns QUOTA_REACHED when the workspace has no room for a text of a document, which
 // is empty for one that is being made. It is asked under the workspace's lock, before the text is
-// added, so that the bound holds exactly. A text that the document has, or had, needs no room.
+// added, so that the bound holds exactly. A text that the document has, or had, needs no room. While the disk
+// is tight, a large text is Unavailable.
 func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
+	if t.Bytes() > largeText {
+		if err := w.app.diskBelow(disk.Tight); err != nil {
+			return err
+		}
+	}
 	most := w.app.quota(w.ws.Plan)
 	if most == 0 || t.Bytes() == 0 || w.ws.Storage+t.Bytes() <= most {
 		return nil

@@ -175,6 +175,7 @@ func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Shar
 
 // DeleteShare ends a share: its address leads nowhere from now on.
 func (a *App) DeleteShare(ctx context.Context, c Caller, id sheaf.ShareID, match sheaf.Match) error {
+	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.SharesWrite), nil, func(w *work) error { return w.deleteShare(id, match) })
 }
 

@@ -279,6 +279,7 @@ func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) e
 
 // DeleteSubscription removes it; its deliveries are gone at once.
 func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, match sheaf.Match) error {
+	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) error {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
@@ -48,6 +49,9 @@ func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.U
 	fault := firstError(sheaf.CheckUploadLength(in.Length, a.maxMedium), sheaf.CheckFilename(in.Filename))
 	if fault == nil && a.media == nil {
 		fault = errNoMedia
+	}
+	if fault == nil {
+		fault = a.diskBelow(disk.Tight)
 	}
 	return write(ctx, a, c, scope(sheaf.MediaWrite), fault, func(w *work) (sheaf.Upload, error) {
 		u := sheaf.Upload{ID: sheaf.MediumID(a.newID()), Filename: in.Filename, DocumentID: in.DocumentID, Length: in.Length,
@@ -141,7 +145,12 @@ func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, off
 	if finished || offset != u.Offset {
 		return u, sheaf.Conflictf("Upload-Offset is %d, and %d bytes of this upload are there: ask for it by HEAD and go on from there", offset, u.Offset)
 	}
-	// Whoever has sent something may leave: what arrived is kept.
+	done, err := a.admitFile(min(u.Length-u.Offset, sheaf.MaxUpload))
+	if err != nil {
+		return u, err
+	}
+	defer done()
+	// A client that has sent something may leave: what arrived is kept.
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendWithin)
 	defer cancel()
 	next, failure := a.appendPiece(kept, c, u, p)
@@ -324,6 +333,7 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 // DeleteUpload ends an upload that is not finished, and removes what arrived of it. NotFound: it is
 // none, or a medium already.
 func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
+	c.deletes = true
 	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ var rules = []rule{
 	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/fair", "internal/obs", "internal/forwarded"}},
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
-		may: []string{"internal/search", "internal/store", "internal/media", "internal/sheaf", "internal/fair", "internal/guard", "internal/seal", "internal/failpoint"}},
+		may: []string{"internal/search", "internal/store", "internal/media", "internal/disk", "internal/sheaf", "internal/fair", "internal/guard", "internal/seal", "internal/failpoint"}},
 	{part: "internal/search", why: "it finds what the store keeps, and knows no rule: who may see a hit, app says",
 		may: []string{"internal/store", "internal/store/engine", "internal/sheaf"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
@@ -54,6 +54,7 @@ var rules = []rule{
 	{part: "internal/sheaf", why: "it is the vocabulary that everybody shares", stdOnly: true},
 
 	{part: "internal/config", why: leaf},
+	{part: "internal/disk", why: leaf},
 	{part: "internal/failpoint", why: leaf},
 	{part: "internal/fair", why: leaf, stdOnly: true},
 	{part: "internal/forwarded", why: leaf},

@@ -171,6 +171,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"media-url":            {"s3://1", "s3://2/media", "s3://3"},
 		"media-max":            {"1KB", "2GB", "3GB"},
 		"media-scrub-rate":     {"64KB", "8MB", "0"},
+		"disk-reserve":         {"1KB", "2GB", "3GB"},
 		"redis-url":            {"redis://1", "redis://2", "redis://3"},
 		"master-key":           {testKey, otherTestKey, testKey},
 		"public-url":           {"https://1", "https://2", "https://3"},

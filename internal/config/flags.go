@@ -45,6 +45,7 @@ type Serve struct {
 	FirstRun           *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords         *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Projects, folders and documents of a workspace together, by plan; 0 lifts a plan's limit."`
 	Quota              *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions, media, reported events and kept answers that a workspace stores, by plan, with KB, MB, GB or TB (of 1024); 0 lifts a plan's limit. On the free plan that of pro applies."`
+	DiskReserve        *string  `name:"disk-reserve" placeholder:"256MB" help:"Room on the disk of --data that is kept free, with KB, MB or GB (of 1024), a tenth of the disk at most. Below it uploads, reported events, large texts and batches are refused, below a quarter of it everything but deletions; 0 keeps none. PostgreSQL and buckets have disks of their own."`
 	MediaMax           *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB or GB (of 1024), 5GB at most; up to 10 MB in one request, beyond that in several."`
 	RateLimit          *string  `name:"rate-limit" placeholder:"pro=100,business=500" help:"Requests per minute and key, by plan; 0 lifts a plan's limit."`
 	MediaScrubRate     *string  `name:"media-scrub-rate" placeholder:"8MB" help:"Bytes a second that are read in the background to find damaged media, with KB, MB or GB (of 1024); 0 reads none."`

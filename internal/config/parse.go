@@ -217,6 +217,15 @@ func parseScrubRate(value string) (int64, error) {
 	return n, nil
 }
 
+// parseReserve reads how much of a disk is kept free.
+func parseReserve(value string) (int64, error) {
+	n, err := parseBytes(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a number of bytes; write for example 500MB or 2GB, or 0 for none", value)
+	}
+	return n, nil
+}
+
 // byteUnits are the units of bytes, each 1024 of the one before.
 var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
 

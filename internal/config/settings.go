@@ -30,6 +30,7 @@ type Settings struct {
 	RateLimit          RateLimit
 	MaxRecords         MaxRecords
 	Quota              Quota
+	DiskReserve        int64               // bytes; 0: none
 	MediaMax           int64               // bytes of the largest file; above 0
 	MediaScrubRate     int64               // bytes a second that the scrub of media reads; 0: none
 	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
@@ -171,6 +172,10 @@ var table = []setting{
 	{name: "quota", set: func(s *Settings, v string) (shown string, err error) {
 		s.Quota, err = parseQuota(v)
 		return s.Quota.String(), err
+	}},
+	{name: "disk-reserve", set: func(s *Settings, v string) (shown string, err error) {
+		s.DiskReserve, err = parseReserve(v)
+		return formatBytes(s.DiskReserve), err
 	}},
 	{name: "media-max", set: func(s *Settings, v string) (shown string, err error) {
 		s.MediaMax, err = parseMediaMax(v)

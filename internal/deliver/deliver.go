@@ -50,6 +50,8 @@ type Config struct {
 	// ClockSlack is by how much this machine's clock may differ from that of the database before
 	// nothing is claimed any more; 0 compares nothing.
 	ClockSlack time.Duration
+	// Pause reports whether the disk is too full to record attempts: none is begun then. nil: it never is.
+	Pause func() bool
 	// Alone says that no other process delivers from this store: whatever was being sent when it
 	// stopped is taken up at once.
 	Alone bool
@@ -169,7 +171,7 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 			d.released <- c
 		}
 		lanes, next := d.lanes.choose(d.Now())
-		if d.clockOff.Load() {
+		if d.off() {
 			d.lanes.unclaimed(lanes) // until a look finds that it is right again
 		} else if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
@@ -199,9 +201,12 @@ func (d *Deliverer) until(next time.Time) time.Duration {
 	return next.Sub(d.Now())
 }
 
+// off reports whether no delivery is claimed: the clock is wrong, or an attempt could not be recorded.
+func (d *Deliverer) off() bool { return d.clockOff.Load() || d.Pause != nil && d.Pause() }
+
 // wokenUnlessOff is what tells of due deliveries; nothing does while none is claimed.
 func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
-	if d.clockOff.Load() {
+	if d.off() {
 		return nil
 	}
 	return d.lanes.woken

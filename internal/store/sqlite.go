@@ -32,6 +32,20 @@ func (s *Store) LogBytes() (int64, bool) {
 	return e.LogBytes(), true
 }
 
+// freePages counts the bytes of the pages that are in the file and hold nothing.
+const freePages = `
+SELECT f.freelist_count * p.page_size
+FROM pragma_freelist_count f, pragma_page_size p`
+
+// SpareBytes returns how much can be written into SQLite's file without making it longer.
+func (s *Store) SpareBytes(ctx context.Context) (n int64, err error) {
+	err = s.Read(ctx, func(r *Reader) error {
+		n, err = r.count(freePages)
+		return err
+	})
+	return n, err
+}
+
 // OpenTrusting opens an SQLite file without looking at its checksums, to find out with the doctor
 // whether it is sound, and then to Restamp it. Nothing may be served from it, and no other store of
 // this process may have it open.

@@ -11,6 +11,7 @@ var harnesses = []harness{
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
 	{pkg: "./test/disk", run: "TestPowerCut", rows: 2},
 	{pkg: "./test/disk", run: "TestFault", rows: 1},
+	{pkg: "./test/disk", run: "TestFull", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestDamage", rows: 1},
 	{pkg: "./test/foreign", run: "TestForeign_ProgramsAtTheFile", rows: 1},
 	{pkg: "./test/address", run: "TestAddresses_NoneIsReached", rows: 1},

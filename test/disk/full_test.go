@@ -22,7 +22,7 @@ import (
 
 const (
 	// room is what a small disk leaves for files at first, in bytes: for some small ones.
-	room = 700_000
+	room = 1_600_000
 	// large is a file for which there is no room, and small one for which there is.
 	large, small = 2_000_000, 100_000
 )

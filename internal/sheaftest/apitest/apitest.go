@@ -45,6 +45,9 @@ type API struct {
 	MaxRecords atomic.Int64
 	// Quota is how many bytes a workspace of any plan may store; 0, as at first, is any number.
 	Quota atomic.Int64
+	// disk is how many bytes the disk has free: plenty at first. looks make each server look at it.
+	disk  atomic.Int64
+	looks []func()
 
 	t     testing.TB
 	nodes []*node // all that serve; one, or two
@@ -134,6 +137,7 @@ const forEver = time.Hour
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}}
+	a.disk.Store(plenty)
 	a.Options.Turn = cmp.Or(o.Turn, forEver)
 	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))
 	a.Webhooks = newWebhooks(t, a.Clock)

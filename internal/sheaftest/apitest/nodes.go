@@ -14,6 +14,7 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/console"
 	"sheaf.dev/internal/deliver"
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/publish"
@@ -55,6 +56,17 @@ func OpenNodes(t testing.TB, o store.Options, options ...Option) *API {
 // Address is what the addresses of shares begin with.
 const Address = "https://sheaf.test"
 
+// plenty is the size of the disk.
+const plenty = 1 << 50
+
+// SetDisk changes how many bytes the disk has free. Its reserve is 1,000.
+func (a *API) SetDisk(free int64) {
+	a.disk.Store(free)
+	for _, look := range a.looks {
+		look()
+	}
+}
+
 // startNode opens the store anew and serves it.
 func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	a.t.Helper()
@@ -64,7 +76,11 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	}
 	n := &node{store: s}
 	n.index = search.New(search.Config{Store: s, Folder: a.Options.Folder, DatabaseURL: a.Options.DatabaseURL, Log: a.Options.Log, Now: a.Clock.Now, Patience: forEver})
-	n.app = app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
+	room := disk.New(context.Background(), disk.Config{Folder: "/nowhere", Media: "/nowhere", Reserve: 1_000, Log: slog.New(slog.DiscardHandler),
+		Spare: func(context.Context) (int64, error) { return 0, nil },
+		Stat:  func(string) (disk.Space, error) { return disk.Space{Free: a.disk.Load(), Total: plenty}, nil }})
+	a.looks = append(a.looks, func() { room.Look(context.Background()) })
+	n.app = app.New(app.Config{Store: s, Disk: room, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
 		PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		MaxRecords:   func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
 	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }, Render: render.New(render.Options{Wait: forEver})}}

@@ -29,6 +29,8 @@ var (
 	}
 	// LazySync does not sync SQLite's commits.
 	LazySync = Fault{{File: "internal/store/engine/sqlite.go", Old: `"PRAGMA synchronous = FULL"`, New: `"PRAGMA synchronous = NORMAL"`}}
+	// NoReserve lets the disk fill up to its last byte.
+	NoReserve = Fault{{File: "cmd/sheaf/serve.go", Old: `Reserve: s.DiskReserve, Spare`, New: `Reserve: 0, Spare`}}
 	// StaleLog gives pages their checksum on the way into SQLite's file alone, not into its log.
 	StaleLog = Fault{{File: "internal/store/engine/checksum/frames.go", Old: `case size == 0:`, New: `case size >= 0:`}}
 	// OneTransaction makes a cascade one transaction, however large it is.
@@ -41,6 +43,6 @@ var (
 
 // Controls returns all of them by name.
 func Controls() map[string]Fault {
-	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "BytesLast": BytesLast, "Uncounted": Uncounted, "LazySync": LazySync, "StaleLog": StaleLog,
+	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "BytesLast": BytesLast, "Uncounted": Uncounted, "LazySync": LazySync, "NoReserve": NoReserve, "StaleLog": StaleLog,
 		"OneTransaction": OneTransaction, "CutNames": CutNames}
 }
