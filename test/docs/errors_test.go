@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -47,21 +48,29 @@ func matches(t *testing.T, path, pattern string) (found []string) {
 
 // The page about upgrades has every schema with the oldest program that may serve it, as the migrations say.
 func TestUpgrading_HasEverySchema(t *testing.T) {
-	files, err := filepath.Glob(root + "/internal/store/migrations/sqlite/*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no migrations found: %v", err)
-	}
-	var known []string
-	for _, file := range files {
-		path, err := filepath.Rel(root, file)
-		if err != nil {
-			t.Fatal(err)
+	oldest := func(engine string) (all []string) {
+		files, err := filepath.Glob(root + "/internal/store/migrations/" + engine + "/*.sql")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no migrations found: %v", err)
 		}
-		known = append(known, matches(t, path, `schema_compat \(version, oldest\) VALUES \((\d+, \d+)\)`)...)
+		for _, file := range files {
+			path, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, matches(t, path, `schema_compat \(version, oldest\) VALUES \((\d+, \d+)\)`)...)
+		}
+		return all
+	}
+	known := oldest("sqlite")
+	for i, row := range oldest("postgres") {
+		if row != known[i] {
+			known[i] += "; PostgreSQL:" + row[strings.LastIndexByte(row, ' '):]
+		}
 	}
 	var shown []string
-	for _, row := range matches(t, "docs/upgrading.md", `(?m)^(\| \d+ \|.*\| \d+ \|)$`) {
-		shown = append(shown, regexp.MustCompile(`^\| (\d+) \|.*\| (\d+) \|$`).ReplaceAllString(row, "$1, $2"))
+	for _, row := range matches(t, "docs/upgrading.md", `(?m)^(\| \d+ \|.*\| \d+(?:; PostgreSQL: \d+)? \|)$`) {
+		shown = append(shown, regexp.MustCompile(`^\| (\d+) \|.*\| (\d+(?:; PostgreSQL: \d+)?) \|$`).ReplaceAllString(row, "$1, $2"))
 	}
 	if !slices.Equal(known, shown) {
 		t.Errorf("the migrations say %q and docs/upgrading.md %q", known, shown)
