@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math"
 	"runtime/debug"
 	"sync"
@@ -20,12 +21,17 @@ import (
 const (
 	// leaseSpare is by how much a lease outlasts the timeout of its attempt: time to record it.
 	leaseSpare = 5 * time.Second
-	// pollEvery is how often the store is asked for deliveries whose time has come, and for the
-	// claims of dead nodes; lookAll is how often it is asked for every lane that has something.
-	// Both find what nobody announced: a commit of this node, or of one that could tell, wakes the
-	// lanes that it concerns at once.
-	pollEvery = 500 * time.Millisecond
-	lookAll   = 5 * time.Second
+	// A commit wakes the lanes that it concerns at once. Looks find what no node announced. Every
+	// pollEvery the store is asked for deliveries whose time has come, and for the claims of dead
+	// nodes. Every lookEvery it is asked for the lanes of logs that grew since the last look, and for
+	// the next roundLanes lanes of a round over all: idle lanes cost no more than that round, which
+	// takes eight minutes for 100,000 of them.
+	pollEvery  = 500 * time.Millisecond
+	lookEvery  = 5 * time.Second
+	roundLanes = 1000
+	// lookBack is how much further back a look goes than to the one before: what a commit may come
+	// after the time in its event's id, and what the clocks of nodes may differ.
+	lookBack = 5 * time.Second
 	// storeRest is the pause after the store refused a transaction.
 	storeRest = 250 * time.Millisecond
 	// lastWait is how long attempts under way may go on when the program stops.
@@ -72,8 +78,12 @@ type Deliverer struct {
 	// that are given back unsent. Each has room for as many as may be in flight.
 	outcomes chan store.Outcome
 	released chan store.Claim
-	// poll says that every lane is to be looked at. It has room for one signal.
+	// poll says that any lane may have changed. It has room for one signal.
 	poll chan struct{}
+	// looked is when the last look began that found every lane that has grown, and round is how far
+	// the round over all lanes is. Only the goroutine that claims uses them.
+	looked time.Time
+	round  store.Round
 	// clockOff says that the clocks differ by more than ClockSlack. Only the goroutine that claims
 	// sets it; the metrics read it.
 	clockOff atomic.Bool
@@ -162,10 +172,10 @@ func (d *Deliverer) rest(ctx context.Context) {
 
 // claimUntil claims and starts attempts until ctx ends.
 func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitGroup) {
-	tick, all := time.NewTicker(pollEvery), time.NewTicker(lookAll)
+	tick, look := time.NewTicker(pollEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
-	defer all.Stop()
-	d.lookAround(ctx, true)
+	defer look.Stop()
+	d.lookAround(ctx, d.everyLane)
 	for ctx.Err() == nil {
 		for _, c := range d.lanes.unused(d.Now()) {
 			d.released <- c
@@ -183,11 +193,11 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 		case <-d.wokenUnlessOff():
 		case <-timer.C:
 		case <-d.poll:
-			d.lookAround(ctx, true)
-		case <-all.C:
-			d.lookAround(ctx, true)
+			d.lookAround(ctx, d.grownLanes)
+		case <-look.C:
+			d.lookAround(ctx, d.unannounced)
 		case <-tick.C:
-			d.lookAround(ctx, false)
+			d.lookAround(ctx, (*store.Reader).DueLanes)
 		}
 		timer.Stop()
 	}
@@ -212,22 +222,13 @@ func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
 	return d.lanes.woken
 }
 
-// lookAround notes the lanes in which something is due, or all in which something waits, and gives
-// back the claims of nodes that died.
-func (d *Deliverer) lookAround(ctx context.Context, all bool) {
+// lookAround notes the lanes that find returns, and gives back the claims of nodes that died.
+func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (map[sheaf.SubscriptionID]time.Time, error)) {
 	var waiting map[sheaf.SubscriptionID]time.Time
 	expired := int64(0)
 	now := d.Now()
 	err := d.Store.Read(ctx, func(r *store.Reader) (err error) {
-		if all {
-			if err := d.compareClocks(r); err != nil {
-				return err
-			}
-			waiting, err = r.WaitingLanes()
-		} else {
-			waiting, err = r.DueLanes()
-		}
-		if err != nil {
+		if waiting, err = find(r); err != nil {
 			return err
 		}
 		expired, err = r.Expired(now)
@@ -244,6 +245,60 @@ func (d *Deliverer) lookAround(ctx context.Context, all bool) {
 		return
 	}
 	d.lanes.expect(waiting)
+}
+
+// everyLane finds every lane in which something waits.
+func (d *Deliverer) everyLane(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
+	if err := d.compareClocks(r); err != nil {
+		return nil, err
+	}
+	began := d.Now()
+	waiting, err := r.WaitingLanes()
+	if err == nil {
+		d.looked = began
+	}
+	return waiting, err
+}
+
+// grownLanes finds the lanes in which something waits since the last look, or all if there may be
+// very many, or before one look has succeeded. What has a due time every poll finds.
+func (d *Deliverer) grownLanes(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
+	if d.looked.IsZero() {
+		return d.everyLane(r)
+	}
+	began := d.Now()
+	since := d.looked
+	if began.Before(since) { // the clock was set back
+		since = began
+	}
+	waiting, whole, err := r.WaitingLanesSince(since.Add(-lookBack))
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return d.everyLane(r)
+	}
+	d.looked = began
+	return waiting, nil
+}
+
+// unannounced finds lanes in which something waits that no commit told of: the next ones of the round,
+// and where a note may be lost, those that have grown.
+func (d *Deliverer) unannounced(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
+	if err := d.compareClocks(r); err != nil {
+		return nil, err
+	}
+	found, next, err := r.WaitingLanesAfter(d.round, roundLanes)
+	if err != nil {
+		return nil, err
+	}
+	d.round = next
+	if d.Store.ToldOfAll() && !d.looked.IsZero() {
+		return found, nil
+	}
+	grown, err := d.grownLanes(r)
+	maps.Copy(found, grown)
+	return found, err
 }
 
 // ClockSlack is by how much the clocks of a node and of the database may differ. A lease ends by

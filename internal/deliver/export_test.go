@@ -17,7 +17,7 @@ func (d *Deliverer) Ended(outcomes ...store.Outcome) {
 func (d *Deliverer) Record(outcomes ...store.Outcome) { d.writeAll(outcomes) }
 
 // LookAround looks at every lane, and at the clock.
-func (d *Deliverer) LookAround(ctx context.Context) { d.lookAround(ctx, true) }
+func (d *Deliverer) LookAround(ctx context.Context) { d.lookAround(ctx, d.everyLane) }
 
 // ClockOff reports whether the clock is doubted.
 func (d *Deliverer) ClockOff() bool { return d.clockOff.Load() }

@@ -22,17 +22,23 @@ import (
 // read (space.hold).
 
 const (
-	// lookEvery is how often every log is looked at, whatever commits told, and how often a node
-	// that does not follow looks whether it is its turn.
+	// The follower looks every lookEvery for what no commit told of: at the logs that grew since the
+	// last look, and at the next roundLogs logs of a round over all, so that idle workspaces cost
+	// little. As often a node that does not follow tries to.
 	lookEvery = time.Second
+	roundLogs = 1000
+	// lookBack is how much further back a look goes than to the one before: what a commit may come
+	// after the time in its event's id, and what the clocks of nodes may differ.
+	lookBack = 2 * time.Second
 	// gatherFor is a pause between two passes, in which writes gather to one batch: what a batch costs
 	// hardly depends on its size, and is paid for each workspace that writes. After a pass that took
 	// long, because many write or the machine is busy, the pause is twice as long as the pass, up to
 	// gatherMost. A search does not wait for it: what the index lacks it reads from the store.
 	gatherFor  = 500 * time.Millisecond
 	gatherMost = time.Second
-	// forgetEvery is after how many looks workspaces are looked for that are no longer there.
-	forgetEvery = 60
+	// forgetEvery is after how many looks the follower removes spaces whose workspace is gone. None goes
+	// while the program runs, but a restored database may lack some.
+	forgetEvery = 3600
 	// batchChanges, batchBytes and groupRecords bound a batch: how many events it takes in, about
 	// how much text, and how many records are read at once, of which each may have a megabyte.
 	batchChanges = 512
@@ -87,7 +93,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 		return errReplace
 	}
 	defer x.begin(ctx)()
-	todo, err := x.todo(ctx, true)
+	todo, err := x.todo(ctx, everyLog)
 	if err != nil {
 		return err
 	}
@@ -121,7 +127,7 @@ func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err erro
 
 // begin makes what a follower has; the function that it returns lets go of it.
 func (x *Index) begin(ctx context.Context) (end func()) {
-	x.known = map[sheaf.WorkspaceID]int64{}
+	x.known, x.looked, x.round = map[sheaf.WorkspaceID]int64{}, time.Time{}, store.Round{}
 	x.built = manyBuilt // the first look at every log is as much
 	if err := x.notice(x.resume(ctx)); err != nil && ctx.Err() == nil {
 		x.Log.Warn("could not look at the whole index of search: every workspace is looked at by itself", "error", err)
@@ -139,12 +145,12 @@ func (x *Index) follow(ctx context.Context) error {
 	defer look.Stop()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
-	for n := 0; ; n++ {
+	for n, how := 0, everyLog; ; n, how = n+1, someLogs {
 		if x.lost(ctx) {
 			return errReplace
 		}
 		began := x.Now()
-		todo, err := x.todo(ctx, true)
+		todo, err := x.todo(ctx, how)
 		if err == nil {
 			err = x.pass(ctx, todo)
 		}
@@ -168,7 +174,7 @@ func (x *Index) follow(ctx context.Context) error {
 				looked = true
 			case <-x.noted.some:
 				began = x.Now()
-				if todo, err = x.todo(ctx, false); err == nil {
+				if todo, err = x.todo(ctx, toldOf); err == nil {
 					err = x.pass(ctx, todo)
 				}
 				if err != nil {
@@ -179,14 +185,30 @@ func (x *Index) follow(ctx context.Context) error {
 	}
 }
 
-// todo returns the workspaces that have something to take in: those that commits told of, or after
-// a look at every log.
-func (x *Index) todo(ctx context.Context, look bool) (map[sheaf.WorkspaceID]struct{}, error) {
+// How todo looks for workspaces that commits did not tell of.
+type reach int
+
+const (
+	toldOf   reach = iota // not at all, unless a commit told of all workspaces
+	someLogs              // at the logs that grew since the last look, and at the next ones of the round
+	everyLog
+)
+
+// todo returns the workspaces that have something to take in: those that commits told of, and those
+// that a look finds.
+func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]struct{}, error) {
 	told := x.noted.take()
-	if !look && !told.All {
+	if how == toldOf && !told.All {
 		return told.IDs, nil
 	}
 	todo := map[sheaf.WorkspaceID]struct{}{}
+	maps.Copy(todo, told.IDs)
+	at := func(ws sheaf.WorkspaceID, last int64) {
+		if at, known := x.known[ws]; !known || at != last {
+			todo[ws] = struct{}{}
+		}
+	}
+	began := x.Now()
 	err := x.Store.Read(ctx, func(r *store.Reader) error {
 		asked, err := r.ReindexAsked()
 		if err != nil {
@@ -194,13 +216,30 @@ func (x *Index) todo(ctx context.Context, look bool) (map[sheaf.WorkspaceID]stru
 		}
 		if asked != x.figures.asked.Swap(asked) {
 			clear(x.known)
+			how = everyLog
 		}
-		return r.EachLog(func(ws sheaf.WorkspaceID, last int64) {
-			if at, known := x.known[ws]; !known || at != last {
-				todo[ws] = struct{}{}
+		if how != everyLog && (told.All || !x.Store.ToldOfAll()) {
+			since := x.looked
+			if began.Before(since) { // the clock was set back
+				since = began
 			}
-		})
+			whole, err := r.GrownSince(since.Add(-lookBack), at)
+			if err != nil {
+				return err
+			}
+			if !whole {
+				how = everyLog
+			}
+		}
+		if how == everyLog {
+			return r.EachLog(at)
+		}
+		x.round, err = r.LogsAfter(x.round, roundLogs, at)
+		return err
 	})
+	if err == nil && (how == everyLog || told.All || !x.Store.ToldOfAll()) {
+		x.looked = began
+	}
 	return todo, err
 }
 

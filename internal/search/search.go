@@ -79,7 +79,11 @@ type Index struct {
 	sealing *sealing
 	known   map[sheaf.WorkspaceID]int64
 	built   int
-	trust   int // for how many looks the file is taken for sound, whoever met damage
+	// looked is when the last look began that found every log that had grown, and round is how far the
+	// round over all logs is.
+	looked time.Time
+	round  store.Round
+	trust  int // for how many looks the file is taken for sound, whoever met damage
 }
 
 // New returns the index of a store.

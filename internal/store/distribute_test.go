@@ -86,8 +86,7 @@ var spanning = map[string][]string{
 		"DELETE FROM api_keys WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",
 		"FROM deleted_subscriptions ORDER BY deleted_at",
-		"SELECT w.id FROM workspaces w WHERE EXISTS (SELECT 1 FROM documents d",
-		"SELECT w.id FROM workspaces w WHERE (SELECT e.at FROM events e",
+		"SELECT w.ws, w.id, w.last_number, CASE", // a round of the sweep
 		"WHERE d.version > 100 AND EXISTS",
 		"SELECT MAX(newest) FROM",
 		"m.until <= $1",
@@ -95,8 +94,12 @@ var spanning = map[string][]string{
 		"n.due IS NOT NULL AND n.due <= $1", // of whom people are to be told by mail
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1",                    // claims of nodes that died
-		"WHERE l.active = 1) AS q JOIN", // lanes in which something waits
-		"WITH RECURSIVE lane_list",      // lanes in which something is due
+		"WITH q AS MATERIALIZED ( SELECT s.id, l.ws, l.recovered_to", // lanes in which something waits
+		"SELECT * FROM lanes",
+		"FROM lanes WHERE (ws, sub) > ($1, $2) ORDER BY", // a round over lanes
+		"FROM events WHERE id >= $1 ORDER BY id LIMIT",   // logs that grew
+		"SELECT ws, id, last_event FROM workspaces WHERE ws > $1",
+		"WITH RECURSIVE lane_list", // lanes in which something is due
 		"SELECT id, last_event FROM workspaces",
 		"SELECT w.id, w.last_event, e.id FROM workspaces w",
 	},

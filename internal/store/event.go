@@ -225,17 +225,6 @@ func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilte
 	return err
 }
 
-// oldLogs reads the first event of each workspace.
-const oldLogs = `
-SELECT w.id
-FROM workspaces w
-WHERE (SELECT e.at FROM events e WHERE e.ws = w.ws ORDER BY e.number LIMIT 1) < $1`
-
-// OldLogs returns the workspaces whose log begins before a time.
-func (r *Reader) OldLogs(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, oldLogs, readID[sheaf.WorkspaceID], before)
-}
-
 const deleteOldest = `
 DELETE FROM events
 WHERE ws = $1 AND number <= $2`

@@ -93,6 +93,9 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 		}
 		checkBounded(t, s, explain, now)
 	}
+	if plan := explained(t, s, explain+grownLogs, []any{firstID(now)}); !strings.Contains(plan, "events_by_id") {
+		t.Errorf("a look for logs that grew must use events_by_id:\n%s", plan)
+	}
 	checkQuick(t, s, now)
 }
 

@@ -129,18 +129,24 @@ func (r *Reader) DueLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	return out, err
 }
 
-// freshLanes has, of each active lane, since when the first delivery behind its cursor waits.
-const freshLanes = `
-SELECT q.id, CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE e.at END
-FROM (
+// freshLanes returns the statement for since when the first delivery behind the cursor waits, of each
+// active one of the given lanes. Materialized, PostgreSQL looks into each lane once, and for one row.
+func freshLanes(lanes string) string {
+	return `
+WITH q AS MATERIALIZED (
   SELECT s.id, l.ws, l.recovered_to, l.recovered_at, (
-    SELECT MIN(number)
+    SELECT number
     FROM deliveries
-    WHERE deliveries.ws = l.ws AND deliveries.sub = l.sub AND number > l.cursor AND ` + fresh + ` AND NOT ` + leased + `) AS number
-  FROM lanes l
+    WHERE deliveries.ws = l.ws AND deliveries.sub = l.sub AND number > l.cursor AND ` + fresh + ` AND NOT ` + leased + `
+    ORDER BY number
+    LIMIT 1) AS number
+  FROM (` + lanes + `) AS l
   JOIN subscriptions s ON s.sub = l.sub
-  WHERE l.active = 1) AS q
-JOIN events e ON e.ws = q.ws AND e.number = q.number`
+  WHERE l.active = 1)
+SELECT q.id, CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE (SELECT e.at FROM events e WHERE e.ws = q.ws AND e.number = q.number) END
+FROM q
+WHERE q.number IS NOT NULL`
+}
 
 // WaitingLanes returns the subscriptions that deliveries are waiting for, and when the first of
 // them is due. It looks at every lane.
@@ -149,11 +155,15 @@ func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.query(freshLanes, func(w *row) {
-		id, at := readID[sheaf.SubscriptionID](w), w.Time()
-		if known, found := out[id]; !found || at.Before(known) {
-			out[id] = at
+	return out, r.waitingIn(out, `SELECT * FROM lanes`)
+}
+
+// waitingIn adds to out since when the first fresh delivery of each of the given lanes waits.
+func (r *Reader) waitingIn(out map[sheaf.SubscriptionID]time.Time, lanes string, args ...any) error {
+	return r.query(freshLanes(lanes), func(w *row) {
+		id, at := readID[sheaf.SubscriptionID](w), w.OptTime()
+		if known, found := out[id]; at != nil && (!found || at.Before(known)) {
+			out[id] = *at
 		}
-	})
-	return out, err
+	}, args...)
 }

@@ -280,14 +280,3 @@ func (tx *Tx) DeleteTrash(w *sheaf.Workspace, end TrashEnd, most int, first func
 	}
 	return int64(len(ids)), nil
 }
-
-const selectTrashed = `
-SELECT w.id
-FROM workspaces w
-WHERE EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $1)
-ORDER BY w.ws`
-
-// Trashed returns the workspaces that have a document that was deleted up to a time.
-func (r *Reader) Trashed(before time.Time) ([]sheaf.WorkspaceID, error) {
-	return all(r, selectTrashed, readID[sheaf.WorkspaceID], before)
-}

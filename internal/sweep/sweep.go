@@ -32,6 +32,11 @@ const (
 	// its time because a held delivery needs it. It bounds what a subscription that is never turned
 	// on again makes grow.
 	heldEvents = 10_000
+	// roundMost is how many workspaces a sweep looks at, of a round over all: 100,000 idle ones cost a
+	// look each twenty minutes. grownBack is how much further back than to the last sweep it looks for
+	// those that deleted documents: a commit may come after the time in its event's id.
+	roundMost = 5000
+	grownBack = 10 * time.Second
 	// versionBatch bounds the versions of one transaction, each of which may have a text of a
 	// megabyte, and documentBatch the documents that are looked for at once.
 	versionBatch  = 50
@@ -69,6 +74,8 @@ type Config struct {
 type Sweeper struct {
 	Config
 	clock   clock
+	round   store.Round   // how far the round over all workspaces is
+	looked  time.Time     // when the last look began that found every log that had grown
 	strays  time.Duration // by Elapsed, when StrayMedia is called next
 	doubted atomic.Bool   // the clock is not believed, so that old data stays; for the metric
 }
@@ -161,37 +168,77 @@ func (s *Sweeper) rows(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.trash(ctx); err != nil {
-		return err
-	}
-	if err := s.oldTrash(ctx, v); err != nil {
-		return err
-	}
 	if err := s.oldVersions(ctx, v); err != nil {
 		return err
 	}
-	if !v.believed(s.Retention) {
-		return nil
+	if err := s.grownTrash(ctx); err != nil {
+		return err
 	}
-	return s.log(ctx, v.now.Add(-s.Retention))
+	return s.someWorkspaces(ctx, v)
 }
 
-// trash removes deleted documents that are too many, the longest deleted first.
-func (s *Sweeper) trash(ctx context.Context) error {
+// grownTrash removes deleted documents that are too many from the workspaces whose log grew since the
+// last sweep, the longest deleted first. If those may be more than one look finds, the round does it.
+func (s *Sweeper) grownTrash(ctx context.Context) error {
 	if s.MostTrash == 0 {
 		return nil
 	}
-	var all []sheaf.Workspace
-	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
-		all, err = r.Workspaces()
+	began := s.Now().Round(0)
+	since := s.looked
+	if since.IsZero() || began.Before(since) {
+		since = began
+	}
+	var grown []sheaf.WorkspaceID
+	err := s.Store.Read(ctx, func(r *store.Reader) error {
+		_, err := r.GrownSince(since.Add(-grownBack), func(ws sheaf.WorkspaceID, last int64) {
+			if last > int64(s.MostTrash) { // it has deleted as many, if each of its events is a deletion
+				grown = append(grown, ws)
+			}
+		})
 		return err
 	})
-	for _, ws := range all {
-		// It has never made as many.
-		if ws.LastNumber <= int64(s.MostTrash) || err != nil {
-			continue
+	for _, ws := range grown {
+		if err == nil {
+			err = s.tooMuchTrash(ctx, ws)
 		}
-		err = s.tooMuchTrash(ctx, ws.ID)
+	}
+	if err == nil {
+		s.looked = began
+	}
+	return err
+}
+
+// someWorkspaces does the chores of the next workspaces of the round: it removes deleted documents
+// that are too many or old, and old deliveries and events. No snapshot is open meanwhile: it would
+// keep the engine from reusing what is removed.
+func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
+	oldTrash, err := s.oldTrash(ctx, v)
+	if err != nil {
+		return err
+	}
+	oldLog := time.UnixMilli(0)
+	if v.believed(s.Retention) {
+		oldLog = v.now.Add(-s.Retention)
+	}
+	var some []store.Upkeep
+	var next store.Round
+	err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
+		some, next, err = r.UpkeepAfter(s.round, roundMost, oldLog, oldTrash)
+		return err
+	})
+	for _, w := range some {
+		if err == nil && s.MostTrash > 0 && w.Numbers > int64(s.MostTrash) { // it has made as many
+			err = s.tooMuchTrash(ctx, w.Workspace)
+		}
+		if err == nil && w.OldTrash {
+			err = s.purge(ctx, w.Workspace, store.TrashBefore(oldTrash))
+		}
+		if err == nil && w.OldLog {
+			err = s.events(ctx, w.Workspace, oldLog)
+		}
+	}
+	if err == nil {
+		s.round = next
 	}
 	return err
 }
@@ -210,32 +257,28 @@ func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID) error 
 	return s.purge(ctx, ws, end)
 }
 
-// oldTrash removes documents that were deleted long enough ago. What was deleted before a program was
-// here that does this counts as deleted when that one began: nobody could know that the trash is
-// emptied. That moment is noted by the first sweep that believes the clock.
-func (s *Sweeper) oldTrash(ctx context.Context, v view) error {
+// oldTrash returns up to when documents must have been deleted to be removed for their age. What was
+// deleted before a program was here that removes them counts as deleted when that program began: no
+// person could know that the trash is emptied. That moment is noted by the first sweep that believes
+// the clock.
+func (s *Sweeper) oldTrash(ctx context.Context, v view) (time.Time, error) {
+	none := time.UnixMilli(0)
 	if !v.believed(max(s.TrashRetention, shortest)) {
-		return nil
+		return none, nil
 	}
-	old := v.now.Add(-s.TrashRetention)
 	var since *time.Time
-	var trashed []sheaf.WorkspaceID
 	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
-		if since, err = r.TrashSince(); err != nil || since == nil || since.After(old) || s.TrashRetention == 0 {
-			return err
-		}
-		trashed, err = r.Trashed(old)
+		since, err = r.TrashSince()
 		return err
 	})
 	if err == nil && since == nil {
-		return s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SetTrashSince(v.now) })
+		return none, s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SetTrashSince(v.now) })
 	}
-	for _, ws := range trashed {
-		if err == nil {
-			err = s.purge(ctx, ws, store.TrashBefore(old))
-		}
+	old := v.now.Add(-s.TrashRetention)
+	if err != nil || since.After(old) || s.TrashRetention == 0 {
+		return none, err
 	}
-	return err
+	return old, nil
 }
 
 // purge removes deleted documents of a workspace up to an end, a batch at a time, until it finds less.
@@ -275,22 +318,6 @@ func (s *Sweeper) someVersions(ctx context.Context, old time.Time) (int, error) 
 		}
 	}
 	return len(found), err
-}
-
-// log removes old deliveries and events. No snapshot is open meanwhile: it would keep the engine
-// from reusing what is removed.
-func (s *Sweeper) log(ctx context.Context, old time.Time) error {
-	var logs []sheaf.WorkspaceID
-	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
-		logs, err = r.OldLogs(old)
-		return err
-	})
-	for _, ws := range logs {
-		if err == nil {
-			err = s.events(ctx, ws, old)
-		}
-	}
-	return err
 }
 
 // events removes old deliveries of a workspace, and then old events up to the first that is still

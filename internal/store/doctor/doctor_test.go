@@ -545,8 +545,12 @@ func TestDoctor_KnowsWhatRetentionRemoves(t *testing.T) {
 func forget(t *testing.T, s *store.Store, before time.Time, everyEvent bool) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		logs, err := tx.OldLogs(before)
-		for _, ws := range logs {
+		some, _, err := tx.UpkeepAfter(store.Round{}, 1000, before, before)
+		for _, w := range some {
+			if !w.OldLog {
+				continue
+			}
+			ws := w.Workspace
 			last, failed := tx.LastOld(ws, before)
 			_, deleting := tx.DeleteDeliveries(ws, last, 1000)
 			needed, looking := tx.NeededEvent(ws, last)

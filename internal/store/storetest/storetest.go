@@ -134,6 +134,8 @@ var inDatabase = map[string]func(*fixture){
 	"Medium/what nobody is at is found":     mediumUnsettled,
 	"Upload/those that expired are found":   uploadExpired,
 	"Claim/lanes that something waits in":   waitingLanes,
+	"Look/what grew, and nothing else":      looks,
+	"Look/rounds pass over all":             lookRounds,
 	"Lane/a lease lasts until its last row": leaseLasts,
 	"Minute/adds up, and is removed":        minutes,
 }

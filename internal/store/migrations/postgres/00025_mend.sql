@@ -12,3 +12,11 @@ CREATE TABLE reported_events (
   bytes BIGINT NOT NULL,
   PRIMARY KEY (ws, number)
 );
+
+-- The lanes that were recovered lately: no event tells of that.
+CREATE INDEX lanes_recovered ON lanes (recovered_at) WHERE recovered_at IS NOT NULL;
+
+-- When the last mail went that a subscription was turned off, and when a workspace will have got no more than
+-- one mail each quarter of an hour.
+ALTER TABLE notices ADD COLUMN off_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE workspaces ADD COLUMN letters_until BIGINT NOT NULL DEFAULT 0;

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Listeners learn of commits by notes (OnCommit). A note can be lost: on PostgreSQL when a node dies
+// between a commit and its notice. So the workers also look, and an idle workspace must cost these
+// looks nothing:
+//
+//	look           asks                                        finds
+//	GrownSince     the index of event ids, which begin with    every log that grew, by clocks that agree
+//	               their time: reads new events alone
+//	round          the next few workspaces or lanes by their   the rest: a clock that is wrong, a row
+//	               keys, and begins again after the last       that somebody changed by hand
+//
+// Neither is asked where every commit is told (ToldOfAll), but for the round.
+
+// ToldOfAll reports whether listeners learn of every commit for certain, also of other processes, as
+// they do on SQLite.
+func (s *Store) ToldOfAll() bool { return s.neighbours == nil }
+
+// grownMost bounds the events that one look reads. It stands in the text, where PostgreSQL's planner
+// sees it.
+const grownMost = 100_000
+
+const grownLogs = `
+SELECT ws, COUNT(*) AS events
+FROM (SELECT ws FROM events WHERE id >= $1 ORDER BY id LIMIT 100000) AS newest
+GROUP BY ws`
+
+const grownEnds = `
+SELECT w.id, w.last_event, g.events
+FROM (` + grownLogs + `) AS g
+JOIN workspaces w ON w.ws = g.ws`
+
+// GrownSince calls each for every workspace that has an event since a time, with the number of its
+// newest event. It reads at most grownMost events; whole is false when there may be more.
+func (r *Reader) GrownSince(since time.Time, each func(ws sheaf.WorkspaceID, last int64)) (whole bool, err error) {
+	read := int64(0)
+	err = r.query(grownEnds, func(w *row) {
+		each(readID[sheaf.WorkspaceID](w), w.Int())
+		read += w.Int()
+	}, firstID(since))
+	return read < grownMost, err
+}
+
+// firstID returns the bytes of the lowest id that is made at a time.
+func firstID(t time.Time) []byte {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(max(t.UnixMilli(), 0))<<16)
+	return id[:]
+}
+
+// Round is a place in a round over all workspaces, or over all lanes. The zero value is its beginning.
+type Round struct{ ws, sub int64 }
+
+const logsAfter = `
+SELECT ws, id, last_event
+FROM workspaces
+WHERE ws > $1
+ORDER BY ws
+LIMIT $2`
+
+// LogsAfter calls each for the next `most` workspaces of a round, with the number of their newest
+// event. It returns where the round goes on: at its beginning after the last workspace.
+func (r *Reader) LogsAfter(after Round, most int, each func(ws sheaf.WorkspaceID, last int64)) (next Round, err error) {
+	n := 0
+	err = r.query(logsAfter, func(w *row) {
+		next.ws = w.Int()
+		each(readID[sheaf.WorkspaceID](w), w.Int())
+		n++
+	}, after.ws, most)
+	if n < most {
+		next = Round{}
+	}
+	return next, err
+}
+
+// Upkeep is what the sweep has to do in one workspace.
+type Upkeep struct {
+	Workspace sheaf.WorkspaceID
+	Numbers   int64 // how many records it ever made
+	OldLog    bool  // its log begins before the time of UpkeepAfter
+	OldTrash  bool  // it has a document that was deleted before the time of UpkeepAfter
+}
+
+// upkeepAfter reads the first event of each workspace, and whether it has an old deleted document.
+const upkeepAfter = `
+SELECT w.ws, w.id, w.last_number,
+  CASE WHEN (SELECT e.at FROM events e WHERE e.ws = w.ws ORDER BY e.number LIMIT 1) < $3 THEN 1 ELSE 0 END,
+  CASE WHEN EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $4) THEN 1 ELSE 0 END
+FROM workspaces w
+WHERE w.ws > $1
+ORDER BY w.ws
+LIMIT $2`
+
+// UpkeepAfter returns the next `most` workspaces of a round, and where the round goes on: at its
+// beginning after the last workspace.
+func (r *Reader) UpkeepAfter(after Round, most int, oldLog, oldTrash time.Time) (found []Upkeep, next Round, err error) {
+	err = r.query(upkeepAfter, func(w *row) {
+		next.ws = w.Int()
+		found = append(found, Upkeep{readID[sheaf.WorkspaceID](w), w.Int(), w.Bool(), w.Bool()})
+	}, after.ws, most, oldLog, oldTrash)
+	if len(found) < most {
+		next = Round{}
+	}
+	return found, next, err
+}
+
+const (
+	// laneAfter finds where a piece of a round ends.
+	laneAfter = `
+SELECT ws, sub
+FROM lanes
+WHERE (ws, sub) > ($1, $2)
+ORDER BY ws, sub
+LIMIT 1 OFFSET $3`
+
+	lanesBetween = `SELECT * FROM lanes WHERE (ws, sub) > ($1, $2) AND (ws, sub) <= ($3, $4)`
+
+	// grownLanes are those of the workspaces whose log has grown, and those that were recovered: of
+	// that no event tells.
+	grownLanes = `
+SELECT l.* FROM (` + grownLogs + `) AS g JOIN lanes l ON l.ws = g.ws
+UNION
+SELECT * FROM lanes WHERE recovered_at >= $2`
+)
+
+// WaitingLanesAfter is WaitingLanes for the next `most` lanes of a round. It returns where the round
+// goes on: at its beginning after the last lane.
+func (r *Reader) WaitingLanesAfter(after Round, most int) (waiting map[sheaf.SubscriptionID]time.Time, next Round, err error) {
+	next, found, err := one(r, laneAfter, func(w *row) Round { return Round{w.Int(), w.Int()} }, after.ws, after.sub, most-1)
+	if err != nil {
+		return nil, next, err
+	}
+	end := next
+	if !found {
+		end = Round{math.MaxInt32, math.MaxInt32} // the columns hold no more
+	}
+	waiting = map[sheaf.SubscriptionID]time.Time{}
+	err = r.waitingIn(waiting, lanesBetween, after.ws, after.sub, end.ws, end.sub)
+	return waiting, next, err
+}
+
+// WaitingLanesSince is WaitingLanes for those that may wait since a time: the lanes of workspaces
+// that have an event since then, and those that were recovered since. It reads at most grownMost
+// events; whole is false when there may be more.
+func (r *Reader) WaitingLanesSince(since time.Time) (waiting map[sheaf.SubscriptionID]time.Time, whole bool, err error) {
+	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM events WHERE id >= $1 ORDER BY id LIMIT 100000) AS newest`, firstID(since))
+	if err != nil || n == grownMost {
+		return nil, false, err
+	}
+	waiting = map[sheaf.SubscriptionID]time.Time{}
+	return waiting, true, r.waitingIn(waiting, grownLanes, firstID(since), since)
+}
