@@ -121,24 +121,27 @@ func (m *Mailer) Once(ctx context.Context) error {
 
 // tell sends one mail, and keeps what came of it. A crash in between sends it again.
 func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
-	letter, people, err := m.write(ctx, n)
+	l, err := m.write(ctx, n)
 	if err != nil {
 		return err
 	}
-	if letter == nil || len(people) == 0 { // it is well again, or there is nobody to tell
-		return m.settle(ctx, n, false)
+	if l.text == nil || len(l.people) == 0 { // it is well again, or there is nobody to tell
+		return m.settle(ctx, n)
 	}
 	if m.Now().Sub(n.At) > tooOld {
 		return m.drop(ctx, n, errors.New("it could not be sent for a day"))
 	}
-	refused, err := m.Server.Send(ctx, people, letter)
+	if l.notBefore.After(m.Now()) {
+		return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.DelayNotice(n, l.notBefore) })
+	}
+	refused, err := m.Server.Send(ctx, l.people, l.text)
 	for who, why := range refused {
 		m.Log.Warn("the server of mail takes nothing for a member", "workspace_id", string(n.Workspace), "user_id", string(who), "error", why)
 	}
 	switch {
 	case err == nil:
 		m.mails.WithLabelValues(sent).Inc()
-		return m.settle(ctx, n, true)
+		return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.ToldNotice(n, m.Now(), l.off) })
 	case permanent(err):
 		return m.drop(ctx, n, err)
 	}
@@ -146,8 +149,16 @@ func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
 	return errors.Join(err, m.postpone(ctx, n))
 }
 
-// write returns what is told and to whom; nil when there is nothing to tell any more.
-func (m *Mailer) write(ctx context.Context, n store.Notice) (letter []byte, people []sheaf.User, err error) {
+// told is what a mail says, and to whom.
+type told struct {
+	text      []byte // nil: there is nothing to tell any more
+	people    []sheaf.User
+	off       bool      // that the webhook was turned off, and not that it fails
+	notBefore time.Time // the workspace gets no mail earlier
+}
+
+// write returns the mail of a notice.
+func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) error {
 		s, err := r.UncountedSubscription(n.Workspace, n.Subscription)
 		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && !ails(&s) {
@@ -160,16 +171,19 @@ func (m *Mailer) write(ctx context.Context, n store.Notice) (letter []byte, peop
 		if err != nil {
 			return err
 		}
-		if people, err = toTell(r, n.Workspace); err != nil {
+		if l.notBefore, err = r.NextLetter(n.Workspace); err != nil {
 			return err
 		}
-		letter = m.letter(&s, &w, n, people)
+		if l.people, err = toTell(r, n.Workspace); err != nil {
+			return err
+		}
+		l.text, l.off = m.letter(&s, &w, n, l.people), !s.Active
 		return nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("read what is to be told of subscription %s: %w", n.Subscription, err)
+		return told{}, fmt.Errorf("read what is to be told of subscription %s: %w", n.Subscription, err)
 	}
-	return letter, people, nil
+	return l, nil
 }
 
 // ails reports whether there still is something to tell: somebody may have mended it meanwhile.
@@ -196,11 +210,11 @@ func toTell(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err err
 func (m *Mailer) drop(ctx context.Context, n store.Notice, why error) error {
 	m.mails.WithLabelValues(dropped).Inc()
 	m.Log.Warn("gave up a mail about a webhook that fails", "workspace_id", string(n.Workspace), "subscription_id", string(n.Subscription), "error", why)
-	return m.settle(ctx, n, false)
+	return m.settle(ctx, n)
 }
 
-func (m *Mailer) settle(ctx context.Context, n store.Notice, told bool) error {
-	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.SettleNotice(n, m.Now(), told) })
+func (m *Mailer) settle(ctx context.Context, n store.Notice) error {
+	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.SettleNotice(n) })
 }
 
 func (m *Mailer) postpone(ctx context.Context, n store.Notice) error {

@@ -58,10 +58,16 @@ func on(t *testing.T, a *apitest.API) *scene {
 	t.Cleanup(hook.Close)
 	hook.Always(500, "")
 	s.hook = hook
-	r := s.client.POST("/api/webhooks/subscriptions", map[string]any{"name": "Süd\r\nBcc: x", "url": hook.URL + "/secret-path", "events": []string{"project.created"}}).Want(t, 201)
-	s.id = r.JSON["subscription"].(map[string]any)["id"].(string)
+	s.subscribe()
 	a.Deliver(sheaf.Schedule{})
 	return s
+}
+
+// subscribe makes another webhook, which is that of the scene from now on.
+func (s *scene) subscribe() {
+	s.Helper()
+	r := s.client.POST("/api/webhooks/subscriptions", map[string]any{"name": "Süd\r\nBcc: x", "url": s.hook.URL + "/secret-path", "events": []string{"project.created"}}).Want(s, 201)
+	s.id = r.JSON["subscription"].(map[string]any)["id"].(string)
 }
 
 // join makes a member.
@@ -208,6 +214,38 @@ func TestMailer_OnceAnHour(t *testing.T) {
 		s.api.Clock.Advance(time.Hour)
 		must(s, s.round())
 		s.wantLetters("when it was mended before", both, both)
+	})
+}
+
+// D134: that a webhook was turned off is told once an hour too, though somebody turns it on again at once,
+// and of all its webhooks a workspace is told four times at once.
+func TestMailer_TurnedOffIsBounded(t *testing.T) {
+	each(t, func(s *scene) {
+		s.fail(10)
+		must(s, s.round())
+		s.wantLetters("turned off at first", both)
+		for range 2 {
+			s.api.Clock.Advance(time.Minute) // for the rate limit
+			s.turn(true)
+			s.fail(10)
+			must(s, s.round())
+		}
+		s.wantLetters("turned off again within the hour", both)
+		s.api.Clock.Advance(time.Hour)
+		must(s, s.round())
+		s.wantLetters("an hour later", both, both)
+		s.api.Clock.Advance(time.Hour)
+		for range 5 {
+			s.api.Clock.Advance(time.Minute)
+			s.subscribe()
+			s.fail(10)
+		}
+		must(s, s.round())
+		s.wantLetters("of five others at once", both, both, both, both, both, both)
+		s.api.Clock.Advance(15 * time.Minute)
+		must(s, s.round())
+		must(s, s.round())
+		s.wantLetters("of the fifth a quarter of an hour later", both, both, both, both, both, both, both)
 	})
 }
 

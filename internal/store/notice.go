@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,25 +19,38 @@ type Notice struct {
 	ws, sub      int64
 }
 
-// noticesApart is how much time is at least between two mails that a subscription begins to fail: an
-// endpoint that comes and goes does not fill mailboxes. That it was deactivated is told at once: somebody
-// has to reactivate it before that can be again.
-const noticesApart = time.Hour
+const (
+	// noticesApart is the least time between two mails that a subscription begins to fail, and between
+	// two that it was turned off: an endpoint that comes and goes does not fill mailboxes. Somebody, or
+	// a program, may turn it on again at once.
+	noticesApart = time.Hour
+	// A workspace gets at most lettersAtOnce mails at once, and one more each letterEvery.
+	lettersAtOnce = 4
+	letterEvery   = 15 * time.Minute
+)
 
-const upsertNotice = `
+// upsertNotice makes a notice due, not before noticesApart after the time in column `last`.
+func upsertNotice(last string) string {
+	return `
 INSERT INTO notices (ws, sub, event, at, due, tries, told_at)
 VALUES ($1, $2, $3, $4, $4, 0, 0)
 ON CONFLICT (ws, sub) DO UPDATE
 SET event = excluded.event, at = excluded.at, tries = 0,
-  due = CASE WHEN notices.told_at + $5 > excluded.due THEN notices.told_at + $5 ELSE excluded.due END`
+  due = CASE WHEN notices.` + last + ` + $5 > excluded.due THEN notices.` + last + ` + $5 ELSE excluded.due END`
+}
+
+var (
+	notifyFailing = upsertNotice("told_at")
+	notifyOff     = upsertNotice("off_at")
+)
 
 // notify asks that people are told of what became of a subscription, in the transaction that decides it.
 func (tx *Tx) notify(l *lane, t sheaf.EventType, number int64, at time.Time) error {
-	apart := noticesApart
+	sql := notifyFailing
 	if t == sheaf.SubscriptionDeactivated {
-		apart = 0
+		sql = notifyOff
 	}
-	if err := tx.exec(upsertNotice, l.ws, l.sub, number, at, apart.Milliseconds()); err != nil {
+	if err := tx.exec(sql, l.ws, l.sub, number, at, noticesApart.Milliseconds()); err != nil {
 		return fmt.Errorf("notify of subscription %s: %w", l.id, err)
 	}
 	return nil
@@ -62,12 +76,53 @@ func (r *Reader) NoticesDue(now time.Time, most int) ([]Notice, error) {
 
 const settleNotice = `
 UPDATE notices
-SET due = NULL, told_at = CASE WHEN $5 = 1 THEN $4 ELSE told_at END
+SET due = NULL
 WHERE ws = $1 AND sub = $2 AND event = $3`
 
-// SettleNotice ends a notice, of which people were told or not, unless a newer one has taken its place.
-func (tx *Tx) SettleNotice(n Notice, now time.Time, told bool) error {
-	return tx.exec(settleNotice, n.ws, n.sub, n.Event, now, told)
+// SettleNotice ends a notice of which nobody is told, unless a newer one has taken its place.
+func (tx *Tx) SettleNotice(n Notice) error { return tx.exec(settleNotice, n.ws, n.sub, n.Event) }
+
+const (
+	toldFailing = `
+UPDATE notices
+SET told_at = $3
+WHERE ws = $1 AND sub = $2`
+	toldOff = `
+UPDATE notices
+SET off_at = $3
+WHERE ws = $1 AND sub = $2`
+	// letters_until is when the workspace will have been sent no more than one mail each letterEvery.
+	countLetter = `
+UPDATE workspaces
+SET letters_until = CASE WHEN letters_until > $2 THEN letters_until ELSE $2 END + $3
+WHERE ws = $1`
+)
+
+// ToldNotice notes that people were told by mail that a subscription fails, or that it was turned off,
+// and ends the notice, unless a newer one has taken its place.
+func (tx *Tx) ToldNotice(n Notice, now time.Time, off bool) error {
+	told := toldFailing
+	if off {
+		told = toldOff
+	}
+	return errors.Join(tx.SettleNotice(n), tx.exec(told, n.ws, n.sub, now),
+		tx.exec(countLetter, n.ws, now, letterEvery.Milliseconds()))
+}
+
+// NextLetter returns from when on the workspace may be sent a mail.
+func (r *Reader) NextLetter(ws sheaf.WorkspaceID) (time.Time, error) {
+	until, _, err := one(r, `SELECT letters_until FROM workspaces WHERE ws = $1`, (*row).Time, ws)
+	return until.Add(-(lettersAtOnce - 1) * letterEvery), err
+}
+
+const delayNotice = `
+UPDATE notices
+SET due = $4
+WHERE ws = $1 AND sub = $2 AND event = $3`
+
+// DelayNotice lets a notice be due later.
+func (tx *Tx) DelayNotice(n Notice, due time.Time) error {
+	return tx.exec(delayNotice, n.ws, n.sub, n.Event, due)
 }
 
 const postponeNotice = `
