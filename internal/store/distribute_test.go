@@ -93,7 +93,7 @@ var spanning = map[string][]string{
 		"u.expires_at <= $1",
 		"n.due IS NOT NULL AND n.due <= $1", // of whom people are to be told by mail
 		"UPDATE media SET until = $1 WHERE state <> 1",
-		"until < $1",                    // claims of nodes that died
+		"until < $1", // claims of nodes that died
 		"WITH q AS MATERIALIZED ( SELECT s.id, l.ws, l.recovered_to", // lanes in which something waits
 		"SELECT * FROM lanes",
 		"FROM lanes WHERE (ws, sub) > ($1, $2) ORDER BY", // a round over lanes
