@@ -32,7 +32,7 @@ func Of(r *http.Request, trusted []netip.Prefix) Chain {
 	c.proxies = 1
 	hops := list(r.Header, "X-Forwarded-For")
 	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := parse(hops[i])
+		hop, err := parseHop(hops[i])
 		if err != nil {
 			break
 		}
@@ -78,6 +78,22 @@ func list(h http.Header, name string) []string {
 func parse(s string) (netip.Addr, error) {
 	ip, err := netip.ParseAddr(s)
 	return ip.Unmap().WithZone(""), err
+}
+
+// parseHop reads an address of X-Forwarded-For. Some proxies, such as those of Azure and IIS, add the
+// port: 192.0.2.1:5000 or [2001:db8::1]:5000. Others put IPv6 in brackets without a port.
+func parseHop(s string) (netip.Addr, error) {
+	ip, err := parse(s)
+	if err == nil {
+		return ip, nil
+	}
+	if withPort, err := netip.ParseAddrPort(s); err == nil {
+		return withPort.Addr().Unmap().WithZone(""), nil
+	}
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		return parse(s[1 : len(s)-1])
+	}
+	return ip, err
 }
 
 func contains(all []netip.Prefix, ip netip.Addr) bool {

@@ -58,6 +58,30 @@ func TestProto_IsTheWordOfTheFarthestTrustedProxy(t *testing.T) {
 	}
 }
 
+// Azure's and IIS's proxies name the client with its port: the proxy was taken for the client then.
+func TestOf_TheClientMayHaveAPort(t *testing.T) {
+	t.Parallel()
+	for hop, want := range map[string]string{
+		"198.51.100.1":              "198.51.100.1",
+		"198.51.100.1:51234":        "198.51.100.1",
+		"2001:db8::1":               "2001:db8::1",
+		"[2001:db8::1]:51234":       "2001:db8::1",
+		"[2001:db8::1]":             "2001:db8::1",
+		"[::ffff:198.51.100.1]:80":  "198.51.100.1",
+		"[fe80::1%eth0]:80":         "fe80::1",
+		"203.0.113.9, 192.0.2.7:80": "203.0.113.9", // the nearer hop is a trusted proxy
+		"198.51.100.1:x":            "192.0.2.1",
+		"198.51.100.1:":             "192.0.2.1",
+		"[198.51.100.1":             "192.0.2.1",
+		"[]":                        "192.0.2.1",
+		"unknown":                   "192.0.2.1",
+	} {
+		if got := forwarded.Of(request("192.0.2.1:1", http.Header{"X-Forwarded-For": {hop}}), trusted).Client.String(); got != want {
+			t.Errorf("%q: the client is %s, want %s", hop, got, want)
+		}
+	}
+}
+
 func FuzzOf(f *testing.F) {
 	f.Add("192.0.2.1:1", "198.51.100.1,192.0.2.2", "https,http")
 	f.Fuzz(func(t *testing.T, peer, hops, said string) {

@@ -126,6 +126,9 @@ func (x *Exchange) count(n int64) {
 // leave gives back all that the request holds.
 func (x *Exchange) leave() {
 	x.pause()
+	if x.streaming != nil {
+		x.streaming(nil)
+	}
 	x.body.release()
 	x.answer.release()
 	x.inShare = false

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -128,13 +129,17 @@ type StreamedBody struct {
 	x *Exchange
 	r io.Reader
 
-	mu    sync.Mutex // guards ended
-	ended bool       // nobody reads it any more
+	mu          sync.Mutex // guards what follows
+	ended       bool       // nobody reads it any more
+	interrupted bool       // Interrupt has set a deadline
 }
 
 // StreamBody returns the body for a handler that keeps what arrives of it, MaxBody at most: a larger one
 // ends with an *http.MaxBytesError. A *Refusal: too many bytes of bodies are held. The answer may take
 // its time.
+//
+// From here on the request's context is another one: it ends when the client leaves, as before, and not
+// because of an Interrupt.
 func (x *Exchange) StreamBody() (*StreamedBody, error) {
 	if x.Request.ContentLength > MaxBody {
 		return nil, &http.MaxBytesError{Limit: MaxBody}
@@ -144,7 +149,18 @@ func (x *Exchange) StreamBody() (*StreamedBody, error) {
 	}
 	x.TakeTime()
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(streamWithin))
-	return &StreamedBody{x: x, r: http.MaxBytesReader(x.w, x.Request.Body, MaxBody)}, nil
+	b := &StreamedBody{x: x, r: http.MaxBytesReader(x.w, x.Request.Body, MaxBody)}
+	of := x.Request.Context()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(of))
+	context.AfterFunc(of, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.interrupted {
+			cancel(context.Cause(of))
+		}
+	})
+	x.Request, x.streaming = x.Request.WithContext(ctx), cancel
+	return b, nil
 }
 
 // Read implements io.Reader. Waiting for the client is not work.
@@ -157,19 +173,28 @@ func (b *StreamedBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Interrupt ends a Read that waits for the client, with an error, and lets the connection end with the
-// answer. Once the body has ended, it does nothing. It may be called by any goroutine.
+// Interrupt ends a Read that waits for the client, with an error. Once the body has ended, it does
+// nothing. It may be called by any goroutine.
+//
+// The connection of HTTP/1.1 ends with the answer. If the whole body had arrived, net/http listens on the connection
+// already, takes the deadline for the client's leaving, and ends the context of this request and of
+// every later one on the connection.
 func (b *StreamedBody) Interrupt() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.ended {
+		b.interrupted = true
 		_ = http.NewResponseController(b.x.w).SetReadDeadline(b.x.Started)
 	}
 }
 
-// Release says that nobody reads the body any more. What is left of it is discarded behind the answer.
+// Release marks the body as read as far as anybody reads it. What is left of it is discarded after the answer. It is
+// called before the answer, by the goroutine that answers.
 func (b *StreamedBody) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = true
+	if b.interrupted && b.x.Request.ProtoMajor == 1 {
+		b.x.Header().Set("Connection", "close")
+	}
 }

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,9 +32,10 @@ type Exchange struct {
 	status   int                 // that was sent; 0 before
 	bodyRead bool                // somebody took the body, or what came of it
 
-	workspace string // empty until EnterWorkspace
-	working   bool   // it is counted among the requests in work
-	inShare   bool   // and in those of its workspace
+	workspace string                  // empty until EnterWorkspace
+	working   bool                    // it is counted among the requests in work
+	inShare   bool                    // and in those of its workspace
+	streaming context.CancelCauseFunc // ends the context that StreamBody made; nil before
 	body      held
 	answer    held
 }
