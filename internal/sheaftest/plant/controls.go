@@ -27,6 +27,8 @@ var (
 		{File: "internal/store/claim_bodies.go",
 			Old: `c.Body = bodies[event{c.ws, c.number}]`, New: `c.Body = append([]byte(nil), bodies[event{c.ws, c.number}]...)`},
 	}
+	// OneLine lets the readers of all tenants' shares wait under one name.
+	OneLine = Fault{{File: "internal/app/share_password.go", Old: `a.lines.readers, string(s.Workspace))`, New: `a.lines.readers, "")`}}
 	// LazySync does not sync SQLite's commits.
 	LazySync = Fault{{File: "internal/store/engine/sqlite.go", Old: `"PRAGMA synchronous = FULL"`, New: `"PRAGMA synchronous = NORMAL"`}}
 	// NoReserve lets the disk fill up to its last byte.
@@ -44,5 +46,5 @@ var (
 // Controls returns all of them by name.
 func Controls() map[string]Fault {
 	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "BytesLast": BytesLast, "Uncounted": Uncounted, "LazySync": LazySync, "NoReserve": NoReserve, "StaleLog": StaleLog,
-		"OneTransaction": OneTransaction, "CutNames": CutNames}
+		"OneTransaction": OneTransaction, "CutNames": CutNames, "OneLine": OneLine}
 }
