@@ -11,90 +11,92 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Claiming is cutting: the next fresh deliveries of a lane become one lease, which is one row for
-// all of them, and the cursor of the lane moves behind them (lane.go has a drawing). What has a due
-// time, retries and what was asked for by hand, is leased row by row: it is rare, or slow anyway.
+// To claim is to cut: the next fresh deliveries of a lane become one lease, which is one row for
+// all of them, and the lane's cursor moves past them (see the drawing in lane.go). Deliveries with
+// a due time, that is retries and those asked for by hand, are leased row by row: they are rare, or
+// slow anyway.
 
-// Lane is a subscription and how many of its deliveries may be claimed.
+// Lane names a subscription to claim for, and how much may be claimed for it.
 type Lane struct {
 	Subscription sheaf.SubscriptionID
-	Room         int   // how many deliveries may be claimed
-	Retries      int   // how many of Room first attempts, which go first, must leave to retries
-	Bytes        int64 // bounds what the bodies have together; 0 is no bound of the lane's own
+	Room         int   // at most this many deliveries are claimed
+	Retries      int   // places of Room reserved for retries; first attempts take the others first
+	Bytes        int64 // limit on the total size of the bodies; 0: only the Budget limits it
 }
 
-// Budget is how many bytes the bodies of one claim may have together, and how many of them those
-// may have that are larger than SmallBody.
+// Budget limits the total bytes of the bodies in one claim: All of them, and those that are larger
+// than SmallBody (Large).
 type Budget struct{ All, Large int64 }
 
 // Unbounded is a Budget that refuses nothing.
 var Unbounded = Budget{All: math.MaxInt64, Large: math.MaxInt64}
 
 const (
-	// SmallBody is the largest body that a claim reads together with its event's head. Larger ones
-	// are read when they are sure to be claimed, once for all deliveries of their event.
+	// SmallBody is the largest body that a claim reads together with its event's head. Larger
+	// bodies are read only once they are certain to be claimed, one time for all deliveries of
+	// their event.
 	SmallBody = 16 << 10
-	// LargestBody is what a body counts at most: an event's payload and what is around it. A budget
-	// that has so much left takes any delivery.
+	// LargestBody is the most that one body can count: an event's payload and its envelope. Any
+	// delivery fits into a budget that has this much left.
 	LargestBody = sheaf.MaxPayload + 32<<10
-	// ClaimMost bounds what is claimed of one lane at a time. It stands in the texts, where
-	// PostgreSQL's planner sees it: it would sort a lane if it had to expect that much of it is
-	// asked for.
+	// ClaimMost is the most that is claimed of one lane at a time. It is a literal in the SQL, so
+	// that PostgreSQL's planner sees it. With a parameter, the planner expects to read much of the
+	// lane and sorts all of it.
 	ClaimMost = 512
-	// mostRetries is how many retries of a lane may wait before it begins first attempts again: an
-	// endpoint that refuses quickly would have ever more of them, and take the time of the others.
+	// mostRetries is the number of waiting retries at which a lane starts no more first attempts.
+	// Without it, an endpoint that refuses quickly would accumulate retries without limit, and they
+	// would take time from the other lanes.
 	mostRetries = 4096
-	// lockedRest is after how long a lane is looked at again that another node is cutting.
+	// lockedRest is the delay before a lane that another node is cutting is tried again.
 	lockedRest = 5 * time.Millisecond
 )
 
-// Claim is a delivery that this node, and no other, is to attempt now.
+// Claim is a delivery that this node, and no other, must attempt now.
 type Claim struct {
 	Workspace    sheaf.WorkspaceID
 	Delivery     sheaf.DeliveryID
 	Subscription sheaf.SubscriptionID
 	Event        sheaf.EventID
-	Body         []byte // shared with the other claims of its event: not to be written to
-	Attempts     int64  // made before
-	Tries        int64  // of them in this run of the schedule
-	ByHand       bool   // asked for by redeliver: not counted
+	Body         []byte // shared with the other claims of its event: read only
+	Attempts     int64  // attempts made so far
+	Tries        int64  // those of Attempts that belong to this run of the retry schedule
+	ByHand       bool   // asked for by redeliver: does not change the failure count
 	URL          string
 	Sealed       Sealed
 	Token        string
-	Size         int64 // what the body counts against a Budget
+	Size         int64 // the bytes that the body counts against a Budget
 
-	ws, sub, number int64 // its row: workspace, subscription, and the event in its log
-	cut             bool  // it belongs to a lease of its lane, and its row has no token
+	ws, sub, number int64 // key of the row: workspace, subscription, and the event's number in the log
+	cut             bool  // the row belongs to a lease of its lane and has no token of its own
 }
 
-// Claimed is what a claim of several lanes found.
+// Claimed is the result of one Claim.
 type Claimed struct {
 	Claims []Claim
-	// More are the lanes that were not filled though more may be behind what was read.
+	// More marks the lanes that still had room, though rows beyond those read may be claimable.
 	More map[sheaf.SubscriptionID]bool
-	// Next is when the earliest delivery that waits in a lane that had room left is due; lanes that
-	// none waits in are missing.
+	// Next is when the earliest waiting delivery is due, for each lane that still had room. A lane
+	// in which nothing waits has no entry.
 	Next map[sheaf.SubscriptionID]time.Time
-	// TooLarge is, for each lane that had room left, the size of the first due delivery for which
-	// no bytes were left.
+	// TooLarge is the size of the first due delivery that did not fit the bytes left, for each lane
+	// that still had room.
 	TooLarge map[sheaf.SubscriptionID]int64
 }
 
-// Claim claims due deliveries of the lanes, first attempts before retries, under a lease: until it
-// ends nobody else claims them. Their bodies keep within the bytes
-// of the lanes and of the budget; what does not fit holds up what is behind it in
-// its lane. A lane whose subscription is gone or inactive yields only what was
-// asked for by hand; one that another node is cutting yields nothing, and is to be
-// looked at again in a moment.
+// Claim claims due deliveries of the lanes under a lease, first attempts before retries. Until the
+// lease ends, no other node claims them. The bodies stay within the bytes of each lane and of the
+// budget; a delivery that does not fit blocks the later ones in its lane. A lane whose subscription
+// is deleted yields nothing. An inactive lane yields only deliveries asked for by hand. A lane that
+// another node is cutting yields nothing, and Next asks the caller to try it again in a moment.
 //
-//	lockQueues     reads the lanes and holds them
-//	fill           reads what may be claimed: by hand, fresh, retries
-//	readEndpoints  reads where that is to be sent
-//	choose         leaves what there are places for, and gives retries their part
+//	lockQueues     reads and locks the lanes
+//	fill           reads the candidates: by hand, fresh, retries
+//	readEndpoints  reads where to send them
+//	choose         keeps as many as there are places for, and reserves places for retries
 //	readHeads      reads the events, with the bodies that are small
-//	fit            leaves what there are bytes for
+//	fit            keeps as many as there are bytes for
 //	readBodies     reads the other bodies
-//	writeLeases    writes who has them, and moves the cursors
+//	writeLeases    writes the leases and moves the cursors
 func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, token string) (Claimed, error) {
 	out := Claimed{More: map[sheaf.SubscriptionID]bool{}, Next: map[sheaf.SubscriptionID]time.Time{}, TooLarge: map[sheaf.SubscriptionID]int64{}}
 	queues, err := tx.lockQueues(lanes, now, out.Next)
@@ -131,19 +133,19 @@ func (tx *Tx) Claim(lanes []Lane, budget Budget, now, leaseUntil time.Time, toke
 	return out, tx.writeLeases(queues, leaseUntil, token)
 }
 
-// queue is a lane being claimed for.
+// queue is a lane during Claim.
 type queue struct {
 	Lane
 	lane
 	workspace sheaf.WorkspaceID
-	url       string // with sealed read where there is something to send
+	url       string // url and sealed are read only if there is something to send
 	sealed    Sealed
 	asked     []Claim // due now: asked for by hand, or given back by another claim
-	cut       []Claim // fresh rows behind the cursor
+	cut       []Claim // fresh rows above the cursor
 	retries   []Claim // due retries
-	claims    []Claim // what is claimed of these three
-	reached   int64   // the newest row that was read for cut: nothing fresh is left up to it
-	more      bool    // there may be fresh rows behind it
+	claims    []Claim // those of asked, cut and retries that are claimed
+	reached   int64   // the last row read for cut: no other fresh row is at or below it
+	more      bool    // there may be fresh rows above reached
 }
 
 var selectQueues = engine.NewBulk(`
@@ -153,8 +155,8 @@ JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 JOIN workspaces w ON w.ws = s.ws
 WHERE s.id = {id}{lock}`, engine.Dialect{Postgres: true}.SkipLocked("l"), "id id")
 
-// lockQueues reads the lanes and holds them. Those that are gone are left out, and those that
-// another node holds, which are to be looked at again.
+// lockQueues reads and locks the lanes. It leaves out the lanes that are gone and those that
+// another node has locked. For the latter it sets next, so that they are tried again.
 func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.SubscriptionID]time.Time) ([]*queue, error) {
 	rows := make([][]any, len(lanes))
 	for i, l := range lanes {
@@ -189,9 +191,9 @@ SELECT url, `+SealedColumns+`
 FROM subscriptions
 WHERE ws = {ws} AND id = {id}`, "", "ws int", "id id")
 
-// readEndpoints reads where to send, once it is known what. On PostgreSQL each statement sees what
-// is committed by then: read before the deliveries, the endpoint may have been changed between the
-// two, and an event of after that would go to the old one.
+// readEndpoints reads the endpoints, after the deliveries. On PostgreSQL each statement sees what
+// is committed by then. If endpoints were read first, a change between the two statements would
+// send a later event to the old endpoint.
 func (tx *Tx) readEndpoints(queues []*queue) error {
 	var rows [][]any
 	var found []*queue
@@ -203,7 +205,8 @@ func (tx *Tx) readEndpoints(queues []*queue) error {
 	return tx.run(selectEndpoints, rows, func(i int, r *row) { found[i].url, found[i].sealed = r.Text(), ScanSealed(r) })
 }
 
-// fill reads what may be claimed. Retries are looked for only where they can have a place.
+// fill reads the candidates for the claim. It reads retries only for queues that can have places
+// for them.
 func (tx *Tx) fill(queues []*queue, now time.Time) error {
 	err := tx.due(queues, 0, now, func(q *queue) int { return q.Room }, func(q *queue, c Claim) { q.asked = append(q.asked, c) })
 	if err != nil {
@@ -220,7 +223,6 @@ func (tx *Tx) fill(queues []*queue, now time.Time) error {
 	return tx.due(queues, 1, now, places, func(q *queue, c Claim) { q.retries = append(q.retries, c) })
 }
 
-// selectDue reads no more than is taken.
 var selectDue = engine.NewBulk(fmt.Sprintf(`
 SELECT q.number, q.attempts, q.tries, q.hand
 FROM (
@@ -231,7 +233,7 @@ FROM (
   LIMIT %d) AS q
 LIMIT {most}`, ClaimMost), "", "sub int", "retry int", "now int", "active int", "most int")
 
-// due reads what is due in each queue, at most as many as most says.
+// due reads the deliveries of each queue that are due, at most most(queue) of them.
 func (tx *Tx) due(queues []*queue, retry int, now time.Time, most func(*queue) int, add func(*queue, Claim)) error {
 	var rows [][]any
 	var asked []*queue
@@ -246,8 +248,8 @@ func (tx *Tx) due(queues []*queue, retry int, now time.Time, most func(*queue) i
 	})
 }
 
-// scanMost is how many rows are read at most to find fresh ones: behind a cursor that recovery has
-// moved back there are others between them.
+// scanMost is the most rows that are read to find fresh ones. After recovery has moved a cursor
+// back, other rows lie between them.
 const scanMost = 1024
 
 var errEnough = errors.New("enough rows were read")
@@ -263,8 +265,8 @@ const countRetries = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM deliveries WHERE sub = $1 AND retry = 1 AND due IS NOT NULL ORDER BY sub, retry, due LIMIT $2) AS q`
 
-// readFresh reads at most so many fresh rows behind the cursor, up to the next lease: leases of a
-// lane never overlap.
+// readFresh reads at most `most` fresh rows above the cursor, up to the next lease: leases of a
+// lane never overlap. If mostRetries retries wait, it reads none.
 func (tx *Tx) readFresh(q *queue, most int) error {
 	waiting, err := tx.count(countRetries, q.sub, mostRetries)
 	if err != nil || waiting >= mostRetries {
@@ -287,7 +289,7 @@ func (tx *Tx) readFresh(q *queue, most int) error {
 	}
 	read, scan := 0, scanMost
 	if tx.dialect().Postgres {
-		scan = min(scanMost, 2*most+64) // it reads all before the first is looked at
+		scan = min(scanMost, 2*most+64) // PostgreSQL reads all rows before it returns the first
 	}
 	err = tx.each(selectBehind, func(r *row) error {
 		if len(q.cut) == most {
@@ -312,7 +314,7 @@ func (tx *Tx) readFresh(q *queue, most int) error {
 	return err
 }
 
-// choose decides which of what was found are claimed.
+// choose fills q.claims from the candidates, at most q.Room of them.
 func (q *queue) choose(token string) {
 	first := append(q.asked, q.cut...)
 	first = first[:min(len(first), q.Room-min(len(q.retries), q.Retries))]
@@ -329,7 +331,7 @@ SELECT MIN(due)
 FROM deliveries
 WHERE sub = {sub} AND retry = {retry} AND due > {now} AND due IS NOT NULL`, "", "sub int", "retry int", "now int")
 
-// nextDue notes when the first delivery of each queue is due that is not yet.
+// nextDue sets in next when the earliest delivery of each queue that is not yet due becomes due.
 func (tx *Tx) nextDue(queues []*queue, now time.Time, next map[sheaf.SubscriptionID]time.Time) error {
 	var rows [][]any
 	for _, q := range queues {
@@ -360,7 +362,8 @@ SET cursor = {at}
 WHERE lanes.ws = {ws} AND lanes.sub = {sub}`, "", "ws int", "sub int", "at int")
 )
 
-// writeLeases marks the claims as being sent: what was cut by a lease, the others one by one.
+// writeLeases marks the claims as being sent: the rows that were cut by one lease per lane, the
+// others one by one.
 func (tx *Tx) writeLeases(queues []*queue, until time.Time, token string) error {
 	var rows, leases, cursors [][]any
 	for _, q := range queues {
@@ -378,7 +381,7 @@ func (tx *Tx) writeLeases(queues []*queue, until time.Time, token string) error 
 		if open > 0 {
 			leases = append(leases, []any{q.ws, q.sub, token, lo, hi, open, until})
 		}
-		// What was read and is not taken stays behind the cursor.
+		// Rows that were read but not claimed stay above the cursor.
 		at := q.reached
 		if open < len(q.cut) {
 			at = q.cut[open].number - 1

@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// selectBodyHeads has a body that is not small as its length, for which no JSON object can be
-// taken.
+// selectBodyHeads returns a body larger than SmallBody as its length in digits, which cannot be
+// mistaken for a JSON object.
 var selectBodyHeads = engine.NewBulk(fmt.Sprintf(`
 SELECT e.id, CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END,
   (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
@@ -40,7 +40,7 @@ func (tx *Tx) readHeads(q *queue) error {
 	if err != nil {
 		return err
 	}
-	// What has no event, which the doctor would tell of, cannot be sent.
+	// A delivery whose event is missing cannot be sent. The doctor reports it.
 	lost := func(c Claim) bool { return c.Event == "" }
 	for i := range q.claims {
 		if lost(q.claims[i]) {
@@ -51,8 +51,8 @@ func (tx *Tx) readHeads(q *queue) error {
 	return nil
 }
 
-// fit drops the claims that there are no bytes for, and returns the size of the first of them; 0
-// when there are none.
+// fit drops the first claim for which no bytes are left, and all after it. It returns that claim's
+// size, or 0 if every claim fits.
 func (q *queue) fit(budget *Budget) (tooLarge int64) {
 	if q.Bytes == 0 {
 		q.Bytes = math.MaxInt64
@@ -78,7 +78,7 @@ SELECT body
 FROM events
 WHERE ws = {workspace} AND number = {number}`, "", "workspace int", "number int")
 
-// readBodies reads the bodies that did not come with their events' heads, each once.
+// readBodies reads the bodies that readHeads left out, each event's once.
 func (tx *Tx) readBodies(claims []Claim) error {
 	type event struct{ ws, number int64 }
 	bodies := map[event][]byte{}

@@ -10,18 +10,18 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// stored is a row of deliveries as far as it is shown. What is shown of it beside that, the event's
-// id, type and time, stands with the event.
+// stored is the part of a deliveries row that clients see. The event's id, type and time are read
+// from the event.
 type stored struct {
-	number     int64 // of its event
+	number     int64 // the event's number
 	state      int64
 	attempts   int64
-	tries      int64      // of them in this run of the schedule
-	due        *time.Time // when its next attempt is; nil: its lane says, or there is none
-	leased     bool       // by a token of its own
-	hand       bool       // somebody asked for one attempt, which is due or under way
-	backAt     *time.Time // when it is due again if that attempt fails; nil: it is not
-	again      bool       // somebody asked for one more attempt while this one is under way
+	tries      int64      // attempts in this run of the retry schedule
+	due        *time.Time // when the next attempt is due; nil: the lane decides, or there is none
+	leased     bool       // the row has a token of its own
+	hand       bool       // a client asked for one attempt, which is due or under way
+	backAt     *time.Time // when the delivery is due again if that attempt fails; nil: never
+	again      bool       // a client asked for one more attempt while this one is under way
 	finishedAt *time.Time
 	lastStatus *int64
 	lastError  *string
@@ -36,10 +36,10 @@ func scanStored(r *row) stored {
 		backAt: r.OptTime(), again: r.Bool(), finishedAt: r.OptTime(), lastStatus: r.OptInt(), lastError: r.OptText()}
 }
 
-// fresh reports whether only its lane speaks of the row.
+// fresh reports whether the state of the row follows from its lane (see lane).
 func (d *stored) fresh() bool { return d.state == stateOpen && d.due == nil && !d.leased }
 
-// stands is where the delivery stands in its lane, of which leases are cut.
+// stands returns the state of the delivery, given its lane and the lane's leases.
 //
 //	the row has                         it is
 //	a token                             sending
@@ -67,12 +67,12 @@ func (d *stored) stands(l *lane, leases []lease) sheaf.DeliveryState {
 	return sheaf.Held
 }
 
-// was is what a delivery that somebody asked for by hand was before.
+// was returns the state that the delivery had before a client asked for it by hand.
 func (d *stored) was() sheaf.DeliveryState {
 	return [...]sheaf.DeliveryState{sheaf.Waiting, sheaf.Delivered, sheaf.Failed, sheaf.Held}[d.state]
 }
 
-// storedState is the state of a delivery that is not being sent.
+// storedState returns the number under which a state is stored. Waiting is stored as stateOpen.
 func storedState(s sheaf.DeliveryState) int64 {
 	return map[sheaf.DeliveryState]int64{sheaf.Delivered: stateDelivered, sheaf.Failed: stateFailed, sheaf.Held: stateHeld}[s]
 }
@@ -82,7 +82,7 @@ SELECT e.id, e.type, e.at, (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.s
 FROM events e
 WHERE e.ws = {ws} AND e.number = {number}`, "", "ws int", "sub int", "number int")
 
-// show returns the rows of a lane as they are shown.
+// show converts rows of a lane to the deliveries that clients see.
 func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 	leases, err := r.leases(l)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 		out[i] = sheaf.Delivery{SubscriptionID: l.id, State: d.stands(l, leases), AttemptCount: d.attempts, NextAttemptAt: d.due,
 			LastStatusCode: d.lastStatus, LastError: d.lastError, FinishedAt: d.finishedAt}
 		if out[i].State == sheaf.Waiting || out[i].State == sheaf.Sending {
-			out[i].FinishedAt = nil // it was finished once, and somebody asked for one more attempt
+			out[i].FinishedAt = nil // it finished once, and a client asked for one more attempt
 		}
 	}
 	err = r.run(selectHeads, args, func(i int, w *row) {
@@ -123,8 +123,8 @@ FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.ws = $1`
 
-// addDeliveries adds a delivery of each event for each subscription that wants and gets it, in the
-// transaction of the events themselves.
+// addDeliveries adds a delivery of each event for each subscription whose event types and filter
+// match it. It runs in the transaction that appends the events.
 func (tx *Tx) addDeliveries(ws sheaf.WorkspaceID, events []sheaf.Event) error {
 	number, err := tx.number(ws)
 	if err != nil {
@@ -157,8 +157,8 @@ SELECT ` + storedColumns + `
 FROM deliveries
 WHERE ws = $1 AND sub = $2 AND number = $3`
 
-// locate returns the lane of a delivery and the number of its event, or NotFound, also when its
-// subscription is gone.
+// locate returns the lane of a delivery and the number of its event. If the subscription was
+// deleted, or the id names no delivery, it returns NotFound.
 func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, number int64, err error) {
 	subscription, number, ok := id.Numbers()
 	found := false
@@ -179,7 +179,8 @@ func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, numb
 	return l, number, err
 }
 
-// Delivery returns the workspace's delivery, or NotFound, also when its subscription is gone.
+// Delivery returns the workspace's delivery. It returns NotFound also if the subscription was
+// deleted.
 func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Delivery, error) {
 	l, number, err := r.locate(ws, id)
 	if err != nil {
@@ -192,7 +193,7 @@ func (r *Reader) Delivery(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (sheaf.Deli
 	return d, err
 }
 
-// showOne is show for one row; found is false when there is none.
+// showOne is show for one row; found is false if there is none.
 func (r *Reader) showOne(l *lane, number int64) (d sheaf.Delivery, found bool, err error) {
 	s, found, err := one(r, selectStored, scanStored, l.ws, l.sub, number)
 	if err != nil || !found {
@@ -202,8 +203,8 @@ func (r *Reader) showOne(l *lane, number int64) (d sheaf.Delivery, found bool, e
 	return shown[0], true, err
 }
 
-// Deliveries returns a page of the deliveries of a subscription of the workspace, in the order of
-// their events; state "" is every one.
+// Deliveries returns a page of a subscription's deliveries in the given state, in the order of
+// their events. An empty state selects all.
 func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -211,7 +212,7 @@ func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state 
 	}
 	in := listing{columns: storedColumns, table: "deliveries", order: []string{"number"}, total: -1}
 	if state == sheaf.Failed {
-		in.table += r.dialect().By("deliveries_stopped") // and not the whole lane
+		in.table += r.dialect().By("deliveries_stopped") // instead of reading the whole lane
 	}
 	in.where.And("ws = ?", l.ws)
 	in.where.And("sub = ?", l.sub)
@@ -226,8 +227,8 @@ func (r *Reader) Deliveries(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, state 
 	return page, err
 }
 
-// DeliveryOf returns the delivery of an event for a subscription; found is false when there is
-// none.
+// DeliveryOf returns the delivery of the event with number `event` for a subscription; found is
+// false if there is none.
 func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event int64) (d sheaf.Delivery, found bool, err error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -236,8 +237,9 @@ func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event 
 	return r.showOne(&l, event)
 }
 
-// heldUpTo counts the held deliveries of a lane as far as most. It reads them one by one, and so no
-// transaction does it: while it counted, nobody else could write.
+// heldUpTo counts the held deliveries of a lane, up to `most`. It reads them one by one, so a
+// transaction must not call it: no other could write meanwhile. In a transaction it returns
+// errCounting.
 func (r *Reader) heldUpTo(l *lane, most int64) (int64, error) {
 	if r.writes {
 		return 0, errCounting
@@ -254,7 +256,7 @@ func (r *Reader) heldUpTo(l *lane, most int64) (int64, error) {
 
 var errCounting = errors.New("store: a transaction counts what a lane holds")
 
-// heldRows lists the held deliveries of a lane that holds some.
+// heldRows returns the listing of a lane's held deliveries. The lane must hold some.
 func (r *Reader) heldRows(l *lane, columns string) (listing, error) {
 	in := listing{columns: columns, table: "deliveries", order: []string{"number"}}
 	in.where.And("ws = ?", l.ws)
@@ -265,7 +267,7 @@ func (r *Reader) heldRows(l *lane, columns string) (listing, error) {
 const attemptColumns = `started_at, duration_us, status_code, error_class, error, remote_address,
   dns_us, connect_us, tls_us, first_byte_us, body_us, response_body`
 
-// scanAttempt reads a number and then attemptColumns.
+// scanAttempt reads an attempt's number and then attemptColumns.
 func scanAttempt(r *row) sheaf.Attempt {
 	return sheaf.Attempt{
 		Number: r.Int(), StartedAt: r.Time(), Duration: r.Micros(), StatusCode: int(r.Int()), Class: r.Text(), Error: r.Text(),
@@ -274,7 +276,7 @@ func scanAttempt(r *row) sheaf.Attempt {
 	}
 }
 
-// The first attempt stands in the delivery's row, the others in rows of their own.
+// The first attempt is stored in the delivery's row, each later one in a row of its own.
 const (
 	selectFirst = `
 SELECT 1, ` + attemptColumns + `
@@ -288,11 +290,11 @@ ORDER BY number DESC
 LIMIT $4`
 )
 
-// AttemptsMost bounds the attempts that are shown of one delivery, which can be asked for again and
-// again.
+// AttemptsMost is the most attempts shown of one delivery: a client can ask for attempts without
+// limit.
 const AttemptsMost = 100
 
-// Attempts returns the newest attempts of a delivery, the first one first.
+// Attempts returns the newest attempts of a delivery, at most AttemptsMost, oldest of them first.
 func (r *Reader) Attempts(ws sheaf.WorkspaceID, id sheaf.DeliveryID) ([]sheaf.Attempt, error) {
 	l, number, err := r.locate(ws, id)
 	if err != nil {
@@ -326,9 +328,9 @@ SET again = 1
 WHERE ws = $1 AND sub = $2 AND number = $3 AND attempts = $4`
 )
 
-// Redeliver asks for one more attempt: now, or when the one that is under way has ended. After it
-// an unsuccessful delivery is again what it was. Of one that waits for such an attempt already
-// there is no second.
+// Redeliver asks for one more attempt: now, or when the attempt under way has ended. If the new
+// attempt fails, the delivery returns to its previous state. If such an attempt is already due,
+// Redeliver does nothing.
 func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) error {
 	l, err := tx.lockLane(ws, d.SubscriptionID)
 	if err != nil {
@@ -342,7 +344,7 @@ func (tx *Tx) Redeliver(ws sheaf.WorkspaceID, d sheaf.Delivery, now time.Time) e
 	return tx.sendByHand(&l, number, now)
 }
 
-// sendByHand is for a delivery of a lane that this transaction holds.
+// sendByHand makes a delivery due by hand. This transaction must have locked the lane.
 func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 	leases, err := tx.leases(l)
 	if err != nil {
@@ -358,15 +360,15 @@ func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 		if n, err := tx.changed(askAgain, l.ws, l.sub, number, d.attempts); err != nil || n > 0 {
 			return err
 		}
-		// It arrived since the row was read, on another node: that is recorded without the lane. Now the
-		// row says so, and no other attempt begins while the lane is held.
+		// Another node recorded its outcome after the row was read; recording does not lock the
+		// lane. The row now has that outcome, and no other attempt begins while we lock the lane.
 		return tx.sendByHand(l, number, now)
 	case d.hand:
-		return nil // one is due
+		return nil // an attempt by hand is already due
 	case d.fresh() && stands == sheaf.Waiting:
 		backAt = &now
 	case d.fresh():
-		// It is held, and its lane will not say so once it has a due time.
+		// It is held. Once it has a due time, its lane no longer says so.
 		state = stateHeld
 		l.mayHold(number)
 		if err := tx.saveLane(l); err != nil {
@@ -376,8 +378,8 @@ func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 	return tx.exec(askByHand, l.ws, l.sub, number, now, backAt, state, stopped(state))
 }
 
-// stopped is the mark by which what failed or is held is found: without a person nothing will
-// happen to it.
+// stopped returns the mark by which failed and held deliveries are found: nothing happens to them
+// until a person acts.
 func stopped(state int64) any {
 	if state == stateFailed || state == stateHeld {
 		return 1

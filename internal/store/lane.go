@@ -13,9 +13,9 @@ import (
 )
 
 // A lane is the deliveries of one subscription, in the order of their events. A row in deliveries
-// is the decision, made in the commit of its event, that the subscription gets it. Most rows then
-// say nothing more until their attempt is recorded: they are fresh, and it is the lane that says
-// what becomes of them.
+// records the decision that the subscription gets the event; it is written in the event's own
+// commit. Most rows hold nothing else until their attempt is recorded. Such a row is fresh: its
+// state follows from the lane.
 //
 //	number    1  2  3  4  5  6  7  8  9 10 11 12 13 14
 //	          D  D  f  D  r  D [D  .  .] .  .  .  .  .
@@ -31,31 +31,34 @@ import (
 //	above the cursor, lane inactive     held
 //	below the cursor, in no lease       held
 //
-// So what happens to a whole lane happens to its row:
+// A change to the whole lane therefore updates one row, the lane's:
 //
-//	cut          the next fresh rows become a lease, the cursor moves behind them (claim.go)
-//	deactivate   active = 0; due retries, which are few, are marked as held
-//	reactivate   active = 1; the cursor goes to the newest row: what came meanwhile stays held
-//	recover      the cursor goes back; what failed since then becomes fresh (recover.go)
+//	cut          the next fresh rows become a lease, the cursor moves past them (claim.go)
+//	deactivate   active = 0; waiting retries, which are few, are marked as held
+//	reactivate   active = 1; the cursor moves to the newest row: rows added meanwhile stay held
+//	recover      the cursor moves back; deliveries that failed since then become fresh (recover.go)
 //
-// A row leaves the cursor's care for good when it gets a due time: as a retry, by hand, or because
-// its claim was given back. It then is leased by a token of its own.
+// Once a row has a due time, the cursor no longer decides its state. A row gets a due time as a
+// retry, when a client asks for one more attempt, or when its claim is given back. From then on it
+// is leased by a token of its own.
 //
-// Whoever makes a row fresh, or takes it for fresh, holds the lane's row: cut, give back,
-// deactivate, reactivate, recover, redeliver. An outcome is recorded under its lease, or under the
-// row's own token, without it. Everybody locks in one order: the workspace, the lane with its
-// subscription, the lease, the deliveries.
+// A transaction that makes a row fresh, or relies on a row being fresh, locks the lane's row: cut,
+// give back, deactivate, reactivate, recover, redeliver. Recording an outcome does not lock the
+// lane: the outcome's lease, or the row's own token, is enough. Every transaction locks in this
+// order: the workspace, the lane with its subscription, the lease, the deliveries.
 type lane struct {
 	ws, sub int64
 	id      sheaf.SubscriptionID
 	number  int64 // of the subscription in its workspace
 	active  bool
 	cursor  int64
-	// heldFrom and heldTo are where held rows may be, so that they are found without reading the
-	// lane; heldFrom is nil when there are none, heldTo while the lane is inactive: up to the end.
+	// heldFrom and heldTo bound the numbers of held rows, so that these are found without reading
+	// the whole lane. heldFrom is nil if no row is held. heldTo is nil while the lane is inactive:
+	// the range has no upper end.
 	heldFrom, heldTo *int64
-	// recoveredTo is where the cursor was when it was moved back at recoveredAt: what is fresh up
-	// to there waits since then. Both are nil when it never was.
+	// recoveredTo is the cursor's position before recovery moved it back at recoveredAt. Fresh rows
+	// up to recoveredTo have been waiting since recoveredAt. Both are nil if the lane was never
+	// recovered.
 	recoveredTo *int64
 	recoveredAt *time.Time
 }
@@ -78,7 +81,7 @@ func (r *Reader) lane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, erro
 	return mustFind(r, "subscription", selectLane+"s.id = $2", scanLane, ws, id)
 }
 
-// lockLane is lane, and holds it, with its subscription, until the transaction ends.
+// lockLane is lane, and locks the lane and its subscription until the transaction ends.
 func (tx *Tx) lockLane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, error) {
 	return mustFind(&tx.Reader, "subscription", selectLane+"s.id = $2"+tx.dialect().ForUpdate(), scanLane, ws, id)
 }
@@ -92,13 +95,14 @@ UPDATE lanes
 SET active = $3, cursor = $4, held_from = $5, held_to = $6, recovered_to = $7, recovered_at = $8
 WHERE ws = $1 AND sub = $2`
 
-// saveLane writes a lane that this transaction holds.
+// saveLane writes a lane that this transaction has locked.
 func (tx *Tx) saveLane(l *lane) error {
 	failpoint.Pass(failpoint.MovingCursor)
 	return tx.exec(updateLane, l.ws, l.sub, l.active, l.cursor, l.heldFrom, l.heldTo, l.recoveredTo, l.recoveredAt)
 }
 
-// mayHold notes that a row which is not behind the cursor of an inactive lane may be held.
+// mayHold widens the range of held rows to include `number`. A row added to an inactive lane needs
+// no call: the range of such a lane has no upper end.
 func (l *lane) mayHold(number int64) {
 	if l.heldFrom == nil || number < *l.heldFrom {
 		l.heldFrom = &number
@@ -108,7 +112,8 @@ func (l *lane) mayHold(number int64) {
 	}
 }
 
-// held returns where held rows may be: from, and up to.
+// held returns the range of numbers in which held rows may be, both ends included. The range is
+// empty (to < from) if no row is held.
 func (l *lane) held() (from, to int64) {
 	switch {
 	case l.heldFrom == nil:
@@ -119,15 +124,15 @@ func (l *lane) held() (from, to int64) {
 	return *l.heldFrom, *l.heldTo
 }
 
-// fresh is the condition of a row that only its lane speaks of; leased that it is in a lease, which
-// unleased asks of few rows.
+// fresh is the condition for a fresh row, whose state follows from its lane. leased is the
+// condition for a row in a lease; it is slow, and unleased evaluates it for few rows only.
 const (
 	fresh  = `state = 0 AND due IS NULL AND token IS NULL`
 	leased = `EXISTS (SELECT 1 FROM leases x WHERE x.ws = deliveries.ws AND x.sub = deliveries.sub AND deliveries.number BETWEEN x.lo AND x.hi)`
 )
 
-// The states as they are stored; what is open waits, is sent or is held, as the rest of its row and
-// its lane say.
+// The states as they are stored. An open delivery is waiting, being sent or held, depending on its
+// other columns and its lane.
 const (
 	stateOpen = iota
 	stateDelivered
@@ -135,8 +140,8 @@ const (
 	stateHeld
 )
 
-// where adds the condition that deliveries of the lane are in a state, and the bounds within which
-// such ones can be. It is stored.stands in SQL.
+// where adds to w the condition that deliveries of the lane are in `state`, and the bounds within
+// which such deliveries can be. It is stored.stands in SQL: the two must agree.
 func (r *Reader) where(w *engine.Conditions, l *lane, state sheaf.DeliveryState) error {
 	const settled = " AND due IS NULL AND token IS NULL"
 	switch state {
@@ -183,10 +188,11 @@ func (r *Reader) where(w *engine.Conditions, l *lane, state sheaf.DeliveryState)
 	return nil
 }
 
-// The queries for the few rows that the partial indexes have name the subscription alone, as those
-// indexes do: its number is that of one subscription in one workspace.
+// The queries on the partial indexes, which contain few rows, name only the subscription, as those
+// indexes do. sub is unique across all workspaces.
 
-// lowest reads a number of the lane; none is higher than any.
+// lowest returns the one number that sql reads from the lane. If it reads none, lowest returns
+// 1<<62, which is higher than any number.
 func (r *Reader) lowest(l *lane, sql string, args ...any) (int64, error) {
 	n, _, err := one(r, sql, (*row).OptInt, append([]any{l.sub}, args...)...)
 	if n == nil {
@@ -195,11 +201,11 @@ func (r *Reader) lowest(l *lane, sql string, args ...any) (int64, error) {
 	return *n, err
 }
 
-// lease is what one node has cut from a lane.
+// lease is a range of rows that one node has cut from a lane.
 type lease struct {
 	token  string
 	lo, hi int64
-	open   int64 // how many of its fresh rows are neither recorded nor given back
+	open   int64 // its fresh rows that are neither recorded nor given back
 }
 
 const selectLeases = `
@@ -209,18 +215,20 @@ WHERE ws = $1 AND sub = $2`
 
 func scanLease(r *row) lease { return lease{r.Text(), r.Int(), r.Int(), r.Int()} }
 
-// leases returns what is cut from the lane, lowest first.
+// leases returns the lane's leases, lowest first.
 func (r *Reader) leases(l *lane) ([]lease, error) {
 	leases, err := all(r, selectLeases, scanLease, l.ws, l.sub)
 	slices.SortFunc(leases, func(a, b lease) int { return cmp.Compare(a.lo, b.lo) })
 	return leases, err
 }
 
-// unleased is the condition that a row is in no lease, told by two comparisons where it is outside
-// the span of all of them: to ask of a million rows whether each is in a lease takes seconds.
+// unleased is the condition for a row in no lease. Its parameters are the span of all leases: two
+// comparisons settle it for every row outside the span. Testing leased on a million rows takes
+// seconds.
 const unleased = `(number < ? OR number > ? OR NOT ` + leased + `)`
 
-// span is from the first number of the leases, lowest first, to the last.
+// span returns the first and the last number of `leases`, which must be sorted lowest first.
+// Without leases, lo > hi.
 func span(leases []lease) (lo, hi int64) {
 	if len(leases) == 0 {
 		return math.MaxInt64, 0
@@ -235,8 +243,8 @@ func inLease(leases []lease, number int64) bool {
 	return slices.ContainsFunc(leases, func(x lease) bool { return x.lo <= number && number <= x.hi })
 }
 
-// holdRetries is the statement that holds what waits for a retry, but for what somebody asked for
-// by hand.
+// holdRetries returns the statement that marks waiting retries as held, except those that a client
+// asked for by hand.
 func holdRetries(d engine.Dialect) string {
 	return `
 UPDATE deliveries ` + d.By("deliveries_due") + `
@@ -249,8 +257,9 @@ SELECT MAX(number)
 FROM deliveries
 WHERE ws = $1 AND sub = $2`
 
-// switchLane makes a lane that this transaction holds active or inactive. Turning inactive holds
-// all that waits, but for what somebody asked for by hand; turning active sends none of it.
+// switchLane makes a lane that this transaction has locked active or inactive. Deactivating holds
+// every waiting delivery, except those that a client asked for by hand. Reactivating releases none
+// of them.
 func (tx *Tx) switchLane(l *lane, active bool) error {
 	if l.active == active {
 		return nil

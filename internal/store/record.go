@@ -13,35 +13,37 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Outcome is what an attempt came to. Retry is when the next one is due; nil when there is none.
+// Outcome is the result of one attempt. Retry is when the next attempt is due; nil if there is
+// none.
 type Outcome struct {
 	Claim
 	Attempt sheaf.Attempt
 	Ended   time.Time
 	Retry   *time.Time
-	// Deactivated is set by Record: the subscription has just become inactive.
+	// Deactivated is set by Record if this outcome made the subscription inactive.
 	Deactivated bool
-	// holdsLane has Record hold the lane, although the attempt succeeded. Record sets it before it runs
-	// again.
+	// holdsLane makes Record lock the lane although the attempt succeeded. Record sets it before it
+	// asks to be rerun.
 	holdsLane bool
 }
 
-// Closes reports whether the delivery has failed for good with this attempt.
+// Closes reports whether the delivery fails for good with this attempt.
 func (o *Outcome) Closes() bool {
 	attempted := o.attempted(true)
 	return attempted.Closes()
 }
 
-// attempted is the outcome as the rules ask for it.
+// attempted returns the outcome in the form that the rules of sheaf.Attempted take.
 func (o *Outcome) attempted(active bool) sheaf.Attempted {
 	return sheaf.Attempted{OK: o.Attempt.OK(), Error: o.Attempt.Error, Ended: o.Ended, ByHand: o.ByHand, Active: active, Retry: o.Retry}
 }
 
-// Record writes the outcomes of attempts, and what follows for their subscriptions, as the rules of
-// sheaf.Attempted say. An outcome whose lease is gone meanwhile is dropped: somebody else sends
-// that delivery. It takes the locks in the order of lane.go.
+// Record writes the outcomes of attempts, and changes their subscriptions as the rules of
+// sheaf.Attempted say. An outcome whose lease no longer exists is dropped: another node sends that
+// delivery. Record takes its locks in the order given in lane.go.
 //
-// That a subscription begins to fail, or is deactivated, is an event, which stamp names (health.go).
+// If a subscription begins to fail or is deactivated, Record appends an event, which stamp
+// identifies and dates (health.go).
 func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	tx.note.Recorded = true
 	told, err := tx.lockTold(outcomes)
@@ -98,10 +100,10 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	return tx.closeLeases(closed, leases)
 }
 
-// recordArrived writes the mere successes, which change no subscription. Where a client asked for one
-// more attempt meanwhile, the lane is needed, which comes before the deliveries in the order of locks:
-// on PostgreSQL the transaction runs again then, and holds it from the beginning. On SQLite there is no
-// other transaction.
+// recordArrived writes successes that change no subscription. If a client meanwhile asked for one
+// more attempt, the lane must be locked, and lanes are locked before deliveries. So on PostgreSQL
+// the transaction is rerun, and locks the lane from the beginning. On SQLite no other transaction
+// runs.
 func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 	rows := make([]settled, len(outcomes))
 	for i, o := range outcomes {
@@ -135,8 +137,8 @@ func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 	return err
 }
 
-// recordOne writes an outcome of which more follows than that the delivery arrived. t is nil when
-// its subscription is gone.
+// recordOne writes an outcome that may change its subscription or lane. t is nil if the
+// subscription was deleted; then nothing is written.
 func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telling, kept func(*Outcome)) error {
 	if t == nil {
 		return nil
@@ -150,7 +152,7 @@ func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telli
 			return err
 		}
 		a.Was, a.WasDue, finished = d.was(), d.backAt, d.finishedAt
-		tries = d.tries // it belongs to no run of the schedule, and a new one may have begun meanwhile
+		tries = d.tries // an attempt by hand is part of no run of the schedule, and a new run may have begun meanwhile
 	}
 	next, ours, again := a.Delivery(), false, false
 	if next.Finished == nil {
@@ -194,7 +196,8 @@ func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target, told *telling) er
 	return tx.saveSubscription(o.Workspace, t.Subscription)
 }
 
-// sendOnceMore makes the delivery due that a client asked for while this attempt was under way.
+// sendOnceMore makes the delivery due again, because a client asked for it while this attempt was
+// under way.
 func (tx *Tx) sendOnceMore(o *Outcome, l *lane) error {
 	tx.note.due(o.Workspace, o.Subscription)
 	return tx.sendByHand(l, o.number, o.Ended)
@@ -212,9 +215,9 @@ FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.sub = {sub} AND (s.failure_count > 0 OR l.active = 0)`, "", "sub int")
 
-// lockTargets reads the subscriptions that the outcomes may change, and holds them with their
-// lanes, in one order, so that nobody waits in a circle. Those of mere successes are neither held
-// nor returned.
+// lockTargets reads the subscriptions that the outcomes may change and locks them with their lanes,
+// in one order, so that no deadlock is possible. Subscriptions that a success does not change are
+// neither locked nor returned.
 func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target, error) {
 	touched := map[sheaf.SubscriptionID]*Outcome{}
 	var rows [][]any
@@ -225,7 +228,7 @@ func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target,
 		switch {
 		case !o.Attempt.OK() || o.holdsLane:
 			touched[o.Subscription] = o
-		case !seen[o.sub]: // a success resets a count
+		case !seen[o.sub]: // a success resets the failure count
 			seen[o.sub] = true
 			rows, asked = append(rows, []any{o.sub}), append(asked, o)
 		}
@@ -256,7 +259,6 @@ func (tx *Tx) lockTargets(outcomes []Outcome) (map[sheaf.SubscriptionID]*target,
 	return out, nil
 }
 
-// leaseKey names a lease.
 type leaseKey struct {
 	ws, sub int64
 	token   string
@@ -267,7 +269,7 @@ SELECT token, lo, hi, open
 FROM leases
 WHERE ws = {ws} AND sub = {sub} AND token = {token}{lock}`, engine.Dialect{Postgres: true}.ForUpdate(), "ws int", "sub int", "token")
 
-// lockLeases returns those of the leases that are still there, and holds them.
+// lockLeases locks and returns those of the leases that still exist.
 func (tx *Tx) lockLeases(keys []leaseKey) (map[leaseKey]*lease, error) {
 	slices.SortFunc(keys, func(a, b leaseKey) int {
 		return cmp.Or(cmp.Compare(a.sub, b.sub), strings.Compare(a.token, b.token))
@@ -285,7 +287,8 @@ func (tx *Tx) lockLeases(keys []leaseKey) (map[leaseKey]*lease, error) {
 	return out, err
 }
 
-// closeLeases counts down how many rows of leases are open, and ends those that have none.
+// closeLeases subtracts `closed` from the open rows of each lease, and deletes leases without open
+// rows.
 func (tx *Tx) closeLeases(closed map[leaseKey]int64, leases map[leaseKey]*lease) error {
 	for k, n := range closed {
 		sql, args := `UPDATE leases SET open = open - $4 WHERE ws = $1 AND sub = $2 AND token = $3`, []any{k.ws, k.sub, k.token, n}
@@ -299,16 +302,16 @@ func (tx *Tx) closeLeases(closed map[leaseKey]int64, leases map[leaseKey]*lease)
 	return nil
 }
 
-// settled is an outcome and what its delivery becomes.
+// settled is an outcome and the resulting state of its delivery.
 type settled struct {
 	*Outcome
 	sheaf.Following
-	tries int64 // in this run of the schedule
+	tries int64 // attempts in this run of the retry schedule
 }
 
-// A delivery is settled by one update. It finds the row only as it was claimed: with the claim's
-// token, or in its lease with none, and with as many attempts; so what was recorded already, or is
-// no longer ours, is left alone.
+// One update settles a delivery. It matches the row only as it was claimed: with the claim's token,
+// or in its lease without one, and with the same number of attempts. An outcome that was recorded
+// before, or whose claim is no longer ours, therefore changes nothing.
 const settleRow = `
 UPDATE deliveries
 SET attempts = {made} + 1, tries = {tries}, state = {state}, stopped = {stopped}, due = {due}, retry = {retry}, finished_at = {finished},
@@ -339,9 +342,9 @@ var (
 	settleFirst = engine.NewBulk(settleFirstRow+andAgain, "", slices.Concat(settleColumns, firstColumns)...)
 	settleLater = engine.NewBulk(settleRow+settleWhere+andAgain, "", settleColumns...)
 
-	// These change only a row for which nobody asked for one more attempt, and report how many rows
-	// they changed. RETURNING is a trigger to SQLite, which keeps a journal of its own for each
-	// statement with one: that was half of what recording cost.
+	// These update a row only if no client asked for one more attempt, and report the number of
+	// rows changed. SQLite implements RETURNING as a trigger with a journal of its own per
+	// statement, which was half the cost of recording.
 	settleFirstOnly = engine.NewBulk(settleFirstRow+ifNoAgain, "", slices.Concat(settleColumns, firstColumns)...).SQLite
 	settleLaterOnly = engine.NewBulk(settleRow+settleWhere+ifNoAgain, "", settleColumns...).SQLite
 
@@ -350,9 +353,9 @@ var (
 		"body_us int", "response_body")
 )
 
-// settle writes outcomes and calls kept for those that were still ours. again says that somebody
-// asked for one more attempt meanwhile. The first attempt goes into the delivery's row, each later
-// one into a row of its own.
+// settle writes the outcomes and calls kept for each whose claim was still ours. again reports that
+// a client asked for one more attempt meanwhile. The first attempt goes into the delivery's row,
+// each later one into a row of its own.
 func (tx *Tx) settle(all []settled, kept func(i int, again bool)) error {
 	var first, later, attempts [][]any
 	var firstAt, laterAt []int
@@ -377,8 +380,8 @@ func (tx *Tx) settle(all []settled, kept func(i int, again bool)) error {
 	return tx.run(insertAttempts, attempts, nothing)
 }
 
-// settleAll runs one of the updates for the rows. On SQLite it first tries the text without
-// RETURNING, and asks whether there is more to do only of a row that it did not find.
+// settleAll runs b for the rows. On SQLite it first tries `only`, the text without RETURNING, and
+// runs b only for a row that `only` did not match.
 func (tx *Tx) settleAll(b *engine.Bulk, only string, rows [][]any, kept func(i int, again bool)) error {
 	if tx.dialect().Postgres {
 		return tx.run(b, rows, func(i int, r *row) { kept(i, r.Bool()) })
@@ -397,7 +400,7 @@ func (tx *Tx) settleAll(b *engine.Bulk, only string, rows [][]any, kept func(i i
 	return nil
 }
 
-// row is what becomes of the delivery: the arguments of settleColumns.
+// row returns the arguments of settleColumns: the delivery's new state.
 func (s *settled) row() []any {
 	token, retry := s.Token, int64(0)
 	if s.cut {
@@ -418,7 +421,7 @@ func (s *settled) row() []any {
 	return []any{s.ws, s.sub, s.number, s.Attempts, token, s.tries, state, stopped(state), s.Due, retry, s.Finished, status, text}
 }
 
-// attemptRow are the arguments of firstColumns.
+// attemptRow returns the arguments of firstColumns.
 func (o *Outcome) attemptRow() []any {
 	a := &o.Attempt
 	return []any{a.StartedAt, a.Duration.Microseconds(), a.StatusCode, a.Class, a.Error, a.RemoteAddress, a.Timings.DNS.Microseconds(),

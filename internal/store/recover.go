@@ -8,22 +8,21 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Recovery moves the cursor of a lane back, so that what is held behind it waits again, and makes
-// fresh what has failed. How many those are is a part of the answer, and to count a million rows
-// takes a second, in which nobody else could write. So they are counted before, in a snapshot
-// (Recoverable), and the transaction looks only at its lane: whether what was counted is still
-// held.
+// Recovery moves the cursor of a lane back, so that held deliveries above it wait again, and makes
+// failed ones fresh. The answer includes their number. Counting a million rows takes a second, in
+// which no other transaction could write. So a snapshot counts them first (Recoverable), and the
+// transaction only checks its lane: whether the counted deliveries are still held.
 
-// Recoverable is how much recovery would send of a lane, as a snapshot has counted it. The zero value
-// has counted nothing.
+// Recoverable is the number of deliveries that recovery would send, as counted in a snapshot. In
+// the zero value, nothing was counted.
 type Recoverable struct {
 	counted bool
-	// What the lane said then, by which the transaction knows whether it is as it was.
+	// The lane's state when it was counted. The transaction compares it with the present one.
 	heldFrom    int64
 	recoveredAt time.Time // zero: never
-	upTo        int64     // the last number that was counted
-	fresh       int64     // held rows that only the lane speaks of
-	stopped     int64     // rows that failed, or are held after an attempt
+	upTo        int64     // the last number included in the count
+	fresh       int64     // fresh rows that are held
+	stopped     int64     // rows that failed, or are marked as held
 }
 
 const countStopped = `
@@ -31,8 +30,8 @@ SELECT COUNT(*)
 FROM deliveries
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
 
-// Recoverable counts the failed and held deliveries of events since then. Of an inactive
-// subscription it counts what would be recovered if it were turned active now.
+// Recoverable counts the failed and held deliveries of events at or after `since`. For an inactive
+// subscription it counts what recovery would send if the subscription were reactivated now.
 func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since time.Time) (Recoverable, error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -55,7 +54,7 @@ func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since
 	return out, err
 }
 
-// end is up to where fresh rows of the lane can be held.
+// end returns the highest number at which a fresh row of the lane can be held.
 func (r *Reader) end(l *lane) (int64, error) {
 	if l.active {
 		return l.cursor, nil
@@ -85,13 +84,13 @@ func (r *Reader) countFresh(l *lane, lo, hi int64) (int64, error) {
 	return r.count("SELECT COUNT(*) FROM deliveries "+w.SQL(), w.Args...)
 }
 
-// holds reports whether the lane still holds what was counted.
+// holds reports whether everything that was counted is still held.
 func (c *Recoverable) holds(l *lane) bool {
 	from, to := l.held()
 	return c.counted && c.heldFrom == from && c.recoveredAt.Equal(l.lastRecovered()) && min(to, l.cursor) >= c.upTo
 }
 
-// lastRecovered is when the lane was recovered last; zero when it never was.
+// lastRecovered returns when the lane was last recovered, or the zero time.
 func (l *lane) lastRecovered() time.Time {
 	if l.recoveredAt == nil {
 		return time.Time{}
@@ -105,14 +104,15 @@ SELECT MIN(number)
 FROM deliveries
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
 
-	// recoverSending is for what somebody asked for by hand and is being sent: that attempt comes
-	// before the schedule.
+	// recoverSending is for deliveries that a client asked for by hand and that are being sent:
+	// that attempt ends before the schedule begins.
 	recoverSending = `
 UPDATE deliveries
 SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, back_at = $3
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL AND token IS NOT NULL`
 
-	// recoverLeased is for what is between the rows of a lease, which the cursor passes over.
+	// recoverLeased is for rows within the range of a lease. The cursor skips that range, so they
+	// get a due time.
 	recoverLeased = `
 UPDATE deliveries
 SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at = NULL, retry = 0, due = $3
@@ -124,13 +124,13 @@ SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at 
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
 )
 
-// Recover makes the failed and held deliveries of events since then run the whole schedule again,
-// in the order of their events and before what is newer, and returns how many they are. Those among
-// them that were also asked for by hand are no exception; an attempt by hand that is under way
-// comes before. The subscription must be active.
+// Recover makes the failed and held deliveries of events at or after `since` run the whole retry
+// schedule again, and returns their number. They are sent in the order of their events, before
+// newer ones. This includes deliveries that were also asked for by hand; an attempt by hand that is
+// under way ends first. The subscription must be active.
 //
-// Where before was counted and its lane holds that still, the number is that of before, with what
-// came to be held since; else the lane is counted here.
+// If the lane has not changed since `before` was counted, its count is reused and newly held rows
+// are added. Otherwise the lane is counted again.
 func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now time.Time, before Recoverable) (int64, error) {
 	tx.note.due(ws, s)
 	l, err := tx.lockLane(ws, s)
@@ -155,7 +155,7 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	if err != nil {
 		return 0, err
 	}
-	if known { // one that was asked for by hand meanwhile was counted as fresh
+	if known { // a row that was asked for by hand meanwhile was counted as fresh
 		restarted = min(restarted, before.stopped)
 	}
 	if from <= to {
@@ -166,8 +166,8 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	return before.fresh + held + restarted, tx.saveLane(&l)
 }
 
-// restart makes fresh what has failed, or is held after an attempt, and returns how many they are
-// and the lowest number of them, which is higher than any where there are none.
+// restart makes rows at or above `first` fresh that failed or are marked as held. It returns their
+// lowest number (1<<62 if there are none) and how many they are.
 func (tx *Tx) restart(l *lane, first int64, now time.Time) (lowest, n int64, err error) {
 	if lowest, err = tx.lowest(l, firstStopped, first); err != nil {
 		return lowest, 0, err
@@ -186,8 +186,8 @@ func (tx *Tx) restart(l *lane, first int64, now time.Time) (lowest, n int64, err
 	return lowest, n, nil
 }
 
-// rewind moves the cursor back to before a number. It need not be that of a fresh row: whoever cuts
-// passes over the others.
+// rewind moves the cursor back to just before `number`, which need not be a fresh row: a cut skips
+// others.
 func (l *lane) rewind(number int64, now time.Time) {
 	if number > l.cursor {
 		return
@@ -199,7 +199,7 @@ func (l *lane) rewind(number int64, now time.Time) {
 	l.cursor, l.recoveredTo, l.recoveredAt = number-1, &was, &now
 }
 
-// heldBefore notes that nothing is held any more from a number on.
+// heldBefore removes `number` and everything above it from the range of held rows.
 func (l *lane) heldBefore(number int64) {
 	switch {
 	case l.heldFrom == nil:
@@ -212,12 +212,12 @@ func (l *lane) heldBefore(number int64) {
 	}
 }
 
-// oldestMost is how many of the first held events are looked at for the oldest: nodes' clocks
-// differ a little.
+// oldestMost is how many of the first held events OldestHeld compares. The first is not always the
+// oldest, since nodes' clocks differ a little.
 const oldestMost = 100
 
-// OldestHeld returns the time of the oldest event that the subscription holds; found is false when
-// it holds none.
+// OldestHeld returns the time of the oldest event whose delivery is held; found is false if none
+// is.
 func (r *Reader) OldestHeld(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) (at time.Time, found bool, err error) {
 	l, err := r.lane(ws, s)
 	if err != nil || l.heldFrom == nil {
