@@ -30,7 +30,7 @@ cluster: build
 	./scripts/cluster-packages
 	go run ./scripts/cluster -binary ./sheaf
 
-# What becomes of acknowledged writes and events when the parts of such a cluster are killed, frozen and cut off: some minutes.
+# Whether acknowledged writes and events survive when the parts of such a cluster are killed, frozen and cut off: some minutes.
 cluster-faults:
 	./scripts/cluster-packages
 	CGO_ENABLED=0 SHEAF_PROOF=proof SHEAF_TEST_REQUIRE=1 go test -count=1 -vet=off -timeout=0 -tags cluster -run TestCluster -v ./test/nodes

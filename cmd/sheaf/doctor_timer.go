@@ -23,8 +23,8 @@ const maxLoggedViolations = 20
 // in a bucket each is a request. The next look goes on behind them.
 const maxMediaLooks = 5_000
 
-// doctorTimer looks at the stored data by and by, as `sheaf doctor` does, and keeps what it found
-// for the metrics; nil: never.
+// doctorTimer checks the stored data periodically, as `sheaf doctor` does, and exports the results as
+// metrics. It is nil if the operator has turned the checks off.
 type doctorTimer struct {
 	store *store.Store
 	log   *slog.Logger

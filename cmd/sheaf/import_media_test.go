@@ -165,7 +165,7 @@ func withoutTrash(media []map[string]any) []map[string]any {
 	return media
 }
 
-// sameShares compares all of two shares but what an import makes anew: the address, and how often they were seen.
+// sameShares compares two lists of shares. It ignores what an import resets: the address and the view count.
 func sameShares(t *testing.T, want, got []map[string]any) {
 	t.Helper()
 	if len(want) != 2 || len(got) != 2 {

@@ -104,8 +104,8 @@ func scope(all ...sheaf.Scope) need {
 // owner demands an owner of the workspace.
 func owner(c Caller) error { return c.AuthorizeOwner() }
 
-// member demands somebody who is signed in, in whatever role. A key is told what it is told of
-// everything else about members.
+// member requires a signed-in person, in any role. A key gets the same refusal as from every other
+// method about members.
 func member(c Caller) error {
 	if c.Role != "" {
 		return nil

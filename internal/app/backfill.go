@@ -110,8 +110,8 @@ type pastPlace struct {
 	DocumentID *sheaf.DocumentID `json:"document_id"`
 }
 
-// pastPlaces are where that of which a stored event tells was and is, by what the event says itself; what
-// is above that, as it is now.
+// pastPlaces returns the places of a stored event's record before and after the change. They are read
+// from the event itself. The folders above them are read as they are now.
 func (w *work) pastPlaces(e *sheaf.Event) (*sheaf.Places, error) {
 	var p past
 	_ = json.Unmarshal(e.Body, &p) // as far as it goes

@@ -176,8 +176,8 @@ func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, t
 	return w.changeDocument(before, d, text)
 }
 
-// changeDocument writes d over before, unless they are the same, with its event: what was deleted is
-// told of as created. text is that of d; it is empty where before has, or had, the same.
+// changeDocument replaces `before` by d and emits its event, unless the two are equal. If `before` was
+// deleted, the event is document.created. text is the text of d; it is empty if the text is unchanged.
 func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
 	restored := before.Deleted != nil
 	if sheaf.SameFields(&before, &d) && !restored {

@@ -120,7 +120,7 @@ func mediumKey(ws sheaf.WorkspaceID, m sheaf.Medium) media.Key {
 var errNoMedia = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: time.Hour,
 	Text: "this service stores no media: on PostgreSQL they need a bucket that every node reaches; whoever operates it names one with --media-url"}
 
-// mediaError is what a caller is told of an error of whatever keeps the bytes.
+// mediaError returns the error that a caller gets for an error of the media storage.
 func mediaError(err error) error {
 	if err == nil || !media.Unavailable(err) {
 		return err

@@ -2,19 +2,19 @@ package app
 
 import "sheaf.dev/internal/sheaf"
 
-// Where that of which an event tells was and is, decides on whether the filter of a subscription lets
-// it pass. It is found out when the event is emitted, in the transaction of the change: a moment later
-// the folder may be gone. Nobody looks in a workspace whose subscriptions have no filter.
+// A subscription's filter matches where the event's record is now, or was before the change. The places
+// are read when the event is emitted, in the transaction of the change: a moment later the folder may be
+// gone. If no subscription of the workspace has a filter, they are not read.
 
-// places finds them. It remembers what it has read in this transaction, of which a cascade asks a
-// thousand times.
+// places caches the folders and projects that this transaction has read: a cascade asks for the same
+// ones a thousand times.
 type places struct {
 	folders  map[sheaf.FolderID][]sheaf.FolderID // each with all above it
 	projects map[sheaf.ProjectID]*sheaf.FolderID // where each is
 }
 
-// place notes where that of which the newest event tells was and is. An error is kept for the end of
-// the transaction: to emit is no statement of its own that could fail.
+// place sets the places of the newest event, whose record is payload. emit returns no error, so an error
+// is kept in w.misplaced and fails the transaction at its end.
 func (w *work) place(payload sheaf.Record) {
 	if w.ws.Filters == 0 || w.misplaced != nil {
 		return

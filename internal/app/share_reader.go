@@ -14,7 +14,7 @@ import (
 // share that OpenShare found, and returns what it shows: no other document, project or medium of its
 // workspace is reached by it. What is not shown is NotFound, in the same words whatever the reason is.
 
-// errNotShared is what the reader of a share is told of everything that it does not show.
+// errNotShared answers a reader who asks for anything that the share does not show.
 var errNotShared = sheaf.Missing("page")
 
 // OpenShare returns the share with that token, or NotFound when there is none, or it has expired. It

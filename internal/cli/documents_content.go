@@ -114,7 +114,7 @@ func (d *draft) end(err error) error {
 	return os.Remove(d.file)
 }
 
-// refusalText is what a person is told of an error: of the server's refusal its message.
+// refusalText returns the message of the server's refusal, or the text of any other error.
 func refusalText(err error) string {
 	var refusal *client.Error
 	if errors.As(err, &refusal) {

@@ -52,7 +52,7 @@ func shareText(v client.Share) string {
 		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
-// yesNo is how a person is told of a flag.
+// yesNo formats a flag for people.
 func yesNo(b bool) string {
 	if b {
 		return "yes"

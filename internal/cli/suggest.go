@@ -6,7 +6,7 @@ import (
 	"sheaf.dev/client"
 )
 
-// maxSuggested is how many records a shell is told of at once: more than a person reads.
+// maxSuggested bounds the completions offered to a shell. It is more than a person reads.
 const maxSuggested = 100
 
 // suggested are the kinds of records whose names a shell completes, by the word in the tag of an

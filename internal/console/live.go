@@ -28,8 +28,8 @@ import (
 // opening of its stream is not lost either: the address of the stream carries when the page was
 // made, and catchUp tells it at once of what came since.
 //
-// What a page was told of is remembered as numbers. Events have numbers of their own, in the log,
-// so a change by another node is found by looking. Other kinds have none: the signs are counted.
+// A follower remembers by number what its page knows. Events have numbers in the log, so a change by
+// another node is found by reading the log. Other kinds have no numbers: their signs are counted.
 
 const (
 	// liveLook is how often a page looks for what nobody woke it for, and asks whether its person
@@ -210,8 +210,8 @@ func (v *visit) comeAgain() {
 // follower is one open page.
 type follower struct {
 	v       *visit
-	at      int64  // the last event of the log that it was told of
-	told    counts // the signs that it was told of
+	at      int64  // the number of the last event that was announced to the page
+	told    counts // the signs that were sent to the page
 	control *http.ResponseController
 }
 

@@ -36,7 +36,7 @@ type sink struct {
 	url   string
 	roots *x509.CertPool
 	taken atomic.Int64
-	// came is told of each arrival when it is not nil.
+	// came, unless nil, is called for each arrival.
 	came func(event string, at time.Time)
 }
 

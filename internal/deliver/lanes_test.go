@@ -175,7 +175,7 @@ func (l *lanes) end(id sheaf.SubscriptionID) int {
 	return n
 }
 
-// A lane that is told of while its claim is under way is looked at again.
+// A lane that is woken while its claim is under way is claimed for again.
 func TestLanes_ToldDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
 	l.look([]sheaf.SubscriptionID{"a"})

@@ -152,7 +152,7 @@ func TestPolicy_CountsAcrossRestarts(t *testing.T) {
 	})
 }
 
-// D64b: what recover queues is as good as new.
+// D64b: a recovered delivery runs its whole retry schedule again.
 func TestPolicy_RecoverRunsTheWholeScheduleAgainAndCounts(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))

@@ -137,7 +137,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], nosniff
 	f.lastAt.Store(x.Started.UnixNano())
 	if f.isStopping() {
-		h["Connection"] = []string{"close"} // so that no client sends its next request on it, in vain
+		h["Connection"] = []string{"close"} // so that no client sends its next request on a connection that is about to close
 	}
 	defer x.finish()
 	if !m.Unbounded {
@@ -205,8 +205,8 @@ func (x *Exchange) finish() {
 		Duration: took, ID: x.ID, Key: x.Key, Tool: x.Tool, Refused: x.Refused})
 }
 
-// Unexpected is what a client is told of a fault that no rule foresaw: nothing but the id by which
-// the log has it. It needs no escapes, in JSON or HTML.
+// Unexpected returns the message that a client gets for an internal error. It names only the request
+// id, by which the log has the cause. It needs no escapes in JSON or HTML.
 func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
 }

@@ -188,8 +188,8 @@ func TestBranding_Folders(t *testing.T) {
 	})
 }
 
-// D116, D118: deleting a folder of brandings moves those in it, and below it, to the root level. The
-// folders are told of and the brandings are not.
+// D116, D118: deleting a folder of brandings moves the brandings in it, and below it, to the root level.
+// The folders have events and the brandings have none.
 func TestBranding_DeletingTheirFolder(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

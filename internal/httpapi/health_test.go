@@ -56,7 +56,7 @@ func TestHealth_IsToldToOthers(t *testing.T) {
 		c.PATCH(at(subscriptions, watching), fields{"active": true}).Want(t, 200) // it is already
 		want = append(want, "subscription.reactivated "+failing, "subscription.deactivated "+watching, "subscription.reactivated "+watching)
 		wantSame(t, "in the log", tales(t, c), want)
-		// Each gets what is told of the other, and nobody what was not asked for.
+		// Each subscription receives the other's events, and none receives a type that it did not subscribe to.
 		got := settled(t, c, watching)
 		wantSame(t, "told to the other", eventTypes(got), []string{"subscription.failing", "subscription.deactivated", "subscription.reactivated"})
 		var about []string

@@ -318,7 +318,7 @@ func TestMe(t *testing.T) {
 			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0},"storage":{"used":0,"quota":null}}`
 		vars := []string{"$key", string(k.ID), "$prefix", secret[:10], "$user", string(ws.Owner), "$ws", string(ws.ID)}
 		wantBody(t, c.GET(me).Want(t, 200), body, append(vars, "$used", "null", "$left", "499")...)
-		// When it was last used is written by and by, and no cache hides it.
+		// last_used_at is written periodically, and no cache hides it.
 		a.WriteUsage()
 		wantBody(t, c.GET(me).Want(t, 200), body, append(vars, "$used", `"2026-11-15T10:00:00.000Z"`, "$left", "498")...)
 		ws.SetPlan(sheaf.Free)

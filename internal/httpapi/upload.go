@@ -175,7 +175,7 @@ func (s *Server) appendUpload(x *exchange) (answer, error) {
 	return x.tellUpload(http.StatusNoContent, u), nil
 }
 
-// pieceError is what a client is told of a piece that did not arrive whole: what came before is kept.
+// pieceError returns the error for a piece that did not arrive whole. The bytes that arrived are kept.
 func pieceError(err error) error {
 	var over *http.MaxBytesError
 	var ours *sheaf.Error

@@ -22,8 +22,8 @@ const (
 	every = 5 * time.Second
 	// batch bounds one round.
 	batch = 50
-	// mostPeople bounds who is told of one webhook, those first who belong to the workspace longest:
-	// servers refuse a mail for too many.
+	// mostPeople bounds the recipients of one mail: mail servers refuse more. The longest-standing
+	// members of the workspace come first.
 	mostPeople = 50
 	// firstRest and longestRest bound the pause after a mail that could not be sent; it doubles.
 	firstRest, longestRest = time.Minute, time.Hour
@@ -107,8 +107,8 @@ func (m *Mailer) due(ctx context.Context) (due []store.Notice, err error) {
 	return due, err
 }
 
-// Once sends a batch of what is due. It stops when the server of mail is away: what follows would wait
-// for it in vain.
+// Once sends one batch of due mails. It stops at the first error: if the mail server is unreachable, the
+// remaining mails would fail too.
 func (m *Mailer) Once(ctx context.Context) error {
 	due, err := m.due(ctx)
 	for i := range due {
@@ -206,7 +206,7 @@ func toTell(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err err
 	return people, err
 }
 
-// drop ends a notice that nobody is told of.
+// drop gives up a notice without sending a mail.
 func (m *Mailer) drop(ctx context.Context, n store.Notice, why error) error {
 	m.mails.WithLabelValues(dropped).Inc()
 	m.Log.Warn("gave up a mail about a webhook that fails", "workspace_id", string(n.Workspace), "subscription_id", string(n.Subscription), "error", why)

@@ -191,7 +191,7 @@ func TestMailer_TellsOwnersAndAdmins(t *testing.T) {
 	})
 }
 
-// D134: an endpoint that comes and goes is told of once an hour, and what was mended meanwhile is not told.
+// D134: an endpoint that fails on and off causes at most one mail an hour, and none if it has recovered by then.
 func TestMailer_OnceAnHour(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(5)

@@ -89,8 +89,8 @@ func must(a argument) argument {
 	return a
 }
 
-// schema is what the tool takes, as JSON Schema. Nothing else is taken: a language model that guesses
-// a name is told of it.
+// schema returns the tool's arguments as JSON Schema. It allows no others, so that a language model
+// that guesses a name gets an error.
 func (t *tool) schema() json.RawMessage {
 	properties, required := map[string]any{}, []string{}
 	for _, a := range t.takes {

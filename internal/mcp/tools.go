@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// instructions are what a language model is told of the service as a whole, before any tool.
+// instructions describe the service to a language model before it uses any tool.
 const instructions = `Sheaf keeps documentation: documents in Markdown, grouped in projects; folders (three levels) hold projects.
 Begin with find, or list_projects and list_documents; answers are short, and read_document gives a text part by part.
 Change a text with edit_document: it replaces passages that you copy exactly, and what others wrote elsewhere stays. Take rewrite_document only for a whole new text.

@@ -15,16 +15,16 @@ const (
 	linesFull = 32 << 10
 	// linesMost is how many bytes may wait; lines beyond it are dropped.
 	linesMost = 1 << 20
-	// warnWithin is how long whoever logs a warning waits until it is written.
+	// warnWithin is how long logging a warning blocks until the warning is written.
 	warnWithin = 100 * time.Millisecond
-	// closeWithin is how long the end of the program waits until everything is written.
+	// closeWithin is how long Close blocks until everything is written.
 	closeWithin = time.Second
 )
 
-// Lines is a writer of lines for whom nobody waits for ever: not a request, and not the end of the
-// program. It gathers what is written and writes it from a goroutine of its own. While the reader
-// at the other end takes nothing, up to linesMost bytes wait; what comes then is dropped and
-// counted, and a line says how many were when the reader is back.
+// Lines is a buffered log writer that never blocks a request, or the end of the program, for long. It
+// buffers lines and writes them from its own goroutine. While the reader at the other end does not
+// read, up to linesMost bytes are buffered. Further lines are dropped and counted. When the reader is
+// back, a line reports their number.
 //
 //	Write, add ──► buf ──(32 KiB, or after 100 ms)──► drain ──► w
 //	               │  full: dropped, counted            │ writes without the lock; buf and spare take turns
@@ -37,11 +37,11 @@ type Lines struct {
 	spare   []byte        // what was written last, to be used again in place of buf
 	timer   *time.Timer   // ends the wait of the first line in buf
 	writing bool          // drain is running
-	wrote   chan struct{} // closed, and made anew, when a write has ended
-	// queued and written count all bytes that ever came in and went out: whoever has queued
-	// something waits until written has reached what queued was then.
+	wrote   chan struct{} // closed and replaced when a write has ended
+	// queued and written count all bytes ever buffered and written out. To wait for its lines, a caller
+	// waits until written has reached the value that queued had then.
 	queued, written int64
-	// stalled is set when somebody waited in vain. Until the next write ends nobody else waits.
+	// stalled is set when a flush has timed out. Later flushes return at once until a write ends.
 	stalled   bool
 	dropped   int64                    // lines dropped since a line told how many
 	ever      int64                    // lines dropped since the start
@@ -138,8 +138,8 @@ func (l *Lines) tellDropped() {
 	l.buf = append(l.buf, line...)
 }
 
-// flush begins to write what waits, and returns when it is written, or after limit. Once somebody
-// has waited in vain, nobody does until a write ends.
+// flush starts writing the buffer and blocks until it is written, at most for `limit`. After one flush
+// has timed out, later flushes return at once until a write ends.
 func (l *Lines) flush(limit time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

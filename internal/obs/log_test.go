@@ -195,7 +195,7 @@ func TestLog_NobodyReads(t *testing.T) {
 			whole := strings.Count(got, "alarm") + strings.Count(got, "served request")
 			told := regexp.MustCompile(`dropped lines of the log: nobody read it"(?: |,")lines(?:=|":)(\d+)`).FindStringSubmatch(got)
 			if told == nil || told[1] != fmt.Sprint(n-whole) || whole < 5_000 || whole == n {
-				t.Errorf("of %d lines %d were written, and the reader was told of %q", n, whole, told)
+				t.Errorf("of %d lines %d were written, and the log reports %q", n, whole, told)
 			}
 			shows(t, page, fmt.Sprintf("sheaf_log_lines_dropped_total %d", n-whole))
 			if !strings.Contains(got, "why it ends\n") {

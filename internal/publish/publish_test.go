@@ -182,7 +182,7 @@ func TestPage_OfADocument(t *testing.T) {
 	})
 }
 
-// D111: search engines are told of what is listed, unless a password protects it.
+// D111: a listed share may be indexed by search engines, unless it has a password.
 func TestPage_Listed(t *testing.T) {
 	each(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})

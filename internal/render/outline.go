@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// The bounds of what is told of a page beside its HTML. Headings beyond the most are left out.
+// Bounds of the outline of a page. Headings beyond maxHeadings are left out.
 const (
 	maxHeadings = 300
 	maxWords    = 300 // characters of a heading, and of the opening

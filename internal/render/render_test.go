@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// D83: every construct has its form. The file has a text and what becomes of it, one after the
-// other.
+// D83: every construct has its form. The golden file alternates between a text and the HTML that it is
+// rendered to.
 func TestPage_Golden(t *testing.T) {
 	const path = "testdata/golden.txt"
 	file, err := os.ReadFile(path)

@@ -24,10 +24,10 @@ type Scope struct {
 // Find returns the page that the query asks for, as of the snapshot r of the store, which must be
 // younger than the view.
 //
-// The index is the store as of its cursor, an event of the log. Whatever changed since is told of by
-// the events behind it: of these records nothing is taken from the index, and each is read from the
-// store and looked at. So the page and its total are those of the snapshot, however far the index is
-// behind. Each record of the page is read from the store once more and must have the words.
+// The index shows the store as of its cursor, an event of the log. The events after the cursor name the
+// records that changed since. Find ignores the index for those records and matches each of them as the
+// store has it. So the page and its total are those of the snapshot, however far the index lags. Each
+// record of the page is read from the store once more and must contain the words.
 func (v *View) Find(r *store.Reader, may Scope) (page sheaf.Page[sheaf.Hit], err error) {
 	page.Paging = v.query.Paging
 	changed, err := v.changed(r)

@@ -243,7 +243,7 @@ func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]stru
 	return todo, err
 }
 
-// pass takes in everything that the workspaces have to take in, and what is told of meanwhile.
+// pass indexes every pending change of the workspaces in todo, and of those that change meanwhile.
 func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) error {
 	for ctx.Err() == nil {
 		busy := false
@@ -372,7 +372,7 @@ func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built 
 	return true, err
 }
 
-// leave has the space removed by and by.
+// leave marks the space for removal. removeSome deletes it in pieces.
 func (s *space) leave(tx *engine.Tx) error {
 	if err := s.hold(tx); err != nil {
 		return err

@@ -105,8 +105,9 @@ type Event struct {
 	// Reported says that a client reported the event: its bytes count in the workspace's quota. It is set
 	// only while the event is appended.
 	Reported bool
-	// Places are where that of which it tells was and is, while it is appended: filters go by them. They
-	// are not stored. It is nil where nobody asks, and for what lies in no place.
+	// Places are the places of the event's record before and after the change. Filters match them while
+	// the event is appended; they are not stored. It is nil if no subscription of the workspace has a
+	// filter, and for records that have no place.
 	Places *Places
 }
 

@@ -60,12 +60,12 @@ func once[T comparable](ids []T) []T {
 	return out
 }
 
-// Places are where that of which an event tells was before the change, and is after it. What a
-// document, a share or a file belongs to is in them; all folders above are.
+// Places are where an event's record was before the change and is after it: the project or document
+// that it belongs to, and every folder above.
 type Places struct {
 	Projects  []ProjectID
 	Folders   []FolderID
-	Resources []string // of which it is a part, beside what the event names itself
+	Resources []string // the resources that it is part of, besides the one that the event names
 }
 
 // Passes reports whether the filter lets an event about that resource pass. Without places only the

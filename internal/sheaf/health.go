@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// WarnFailures is after how many failed deliveries in a row a subscription is told of as failing: early
-// enough that somebody can look before MaxFailures deactivate it.
+// WarnFailures is the number of failed deliveries in a row after which subscription.failing is emitted:
+// early enough to act before MaxFailures deactivate the subscription.
 const WarnFailures = 5
 
-// Told returns as what a change of a subscription is told, if it is: that it was turned off or on, or has
-// begun to fail. Each turn has at most one of the last two, so two subscriptions that are told of each
-// other's failures come to an end.
+// Told returns the event type for a change of a subscription, if the change has one: it was deactivated
+// or reactivated, or began to fail. While a subscription stays active it begins to fail at most once.
+// So two subscriptions that receive each other's failures do not notify each other for ever.
 func Told(before, after *Subscription) (EventType, bool) {
 	switch {
 	case before.Active && !after.Active:

@@ -51,8 +51,8 @@ type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Now   func() time.Time // the clock that decides what is old: see clock.go
-	// PurgeTrash removes deleted documents of a workspace for good, up to an end, at most so many
-	// records at once, and returns how many it has dealt with. Who is told of that, the rules say.
+	// PurgeTrash permanently deletes trashed documents of a workspace up to `end`, at most `most` in one
+	// call, and returns the number processed. It is app's PurgeTrash, which also emits the events.
 	PurgeTrash func(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd, most int) (int64, error)
 	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
 	MostTrash int

@@ -28,7 +28,8 @@ func (b *tab) jumpTo(text, name string) {
 	b.keys(kb.Enter)
 }
 
-// jumpOffers types a text into the open or closed jump, and reports whether the choice that is made by itself comes to be called so.
+// jumpOffers types text into the jump, opening it if necessary. It reports whether the choice that is selected by default
+// gets the given name.
 func (b *tab) jumpOffers(text, name string) bool {
 	b.t.Helper()
 	if open, _ := ask[bool](b, "!!document.querySelector('#jump[open]')"); !open {

@@ -42,8 +42,8 @@ func openChat(t *testing.T) (address string, posted <-chan string) {
 	return chat.URL, said
 }
 
-// An agent writes a page from the text of an issue over MCP; n8n is told of it by a webhook, verifies that, and posts the link of
-// a share, which leads to the page. A delivery that somebody forged posts nothing.
+// An agent writes a page from the text of an issue over MCP. A webhook notifies n8n, which verifies the signature and posts the
+// link of a share that shows the page. A forged delivery posts nothing.
 func TestClients_AnAgentWritesAPageAndN8NPostsItsLink(t *testing.T) {
 	s := newSite(t)
 	chat, posted := openChat(t)

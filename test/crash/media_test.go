@@ -275,8 +275,7 @@ func (f *mediaFindings) report(t *testing.T) {
 	}
 }
 
-// sweep does what the program does by and by, as if a day had passed, and returns what is then stored beyond the media
-// that are there.
+// sweep runs the server's media sweep as if a day had passed. It returns the stored files that belong to no medium.
 func (p *mediaProgram) sweep(t *testing.T, live map[string]string) (strays []string) {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Options{Folder: p.Data, DatabaseURL: p.Database})

@@ -123,8 +123,8 @@ var all = []struct {
 	}},
 }
 
-// caughtStale reports whether reading after a kill is noticed in a program as it was: what another program brought over
-// had no checksums.
+// caughtStale reports whether a server with the fault StaleLog refuses to start after a kill and a read by another
+// program, which checkpoints pages without checksums.
 func caughtStale(t *testing.T) bool {
 	h := newHouse(t, shell, proctest.Planted(t, plant.StaleLog))
 	h.server.Kill()

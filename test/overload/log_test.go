@@ -28,7 +28,7 @@ func TestLog_NobodyReadsIt(t *testing.T) {
 	w.fill(t)
 	told := w.readUpTo(t, regexp.MustCompile(`dropped lines of the log: nobody read it" lines=(\d+)`))
 	if missed := w.dropped(t); told != strconv.Itoa(missed) {
-		t.Errorf("the reader was told of %s dropped lines, and the metric says %d", told, missed)
+		t.Errorf("the log reports %s dropped lines, and the metric says %d", told, missed)
 	}
 	w.fill(t)
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {

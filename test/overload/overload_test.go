@@ -144,7 +144,7 @@ func (x target) search() (status int, retry string, err error) {
 	return res.StatusCode, res.Header.Get("Retry-After"), err
 }
 
-// overload measures what is served, asks ten times as much, and looks at what becomes of it.
+// overload measures the rate that is served, sends ten times as much, and measures the outcome.
 func overload(t *testing.T, x target) (f figures) {
 	t.Helper()
 	usual := x.measure(&f)

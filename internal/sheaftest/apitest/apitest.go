@@ -177,7 +177,7 @@ func (a *API) Handlers() (out []*httpapi.Server) {
 // Log returns what was logged so far, a JSON object a line.
 func (a *API) Log() string { return a.log.String() }
 
-// WriteUsage writes now when keys were used, which the program does by and by.
+// WriteUsage writes the last-used times of keys now. The program writes them periodically.
 func (a *API) WriteUsage() {
 	a.t.Helper()
 	ended, cancel := context.WithCancel(context.Background())

@@ -300,7 +300,7 @@ func (c *Cluster) database(port int) string {
 // PatroniURL is the address of a member's Patroni.
 func (c *Cluster) PatroniURL(i int) string { return c.patroni(i, "") }
 
-// RedisURL is what the nodes are told of Redis.
+// RedisURL returns the Redis URL that the nodes are configured with.
 func (c *Cluster) RedisURL() string {
 	return fmt.Sprintf("redis-sentinel://:%s@%s,%s,%s/0?master=sheaf", c.password, c.at(31, 26379), c.at(32, 26379), c.at(33, 26379))
 }

@@ -7,14 +7,14 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A path that leads nowhere is most often one that was put together wrongly. A slip is one way of
-// doing so: mended returns the path without it, or the same.
+// slip is a common mistake in a path that matches no route. mended returns the path without the
+// mistake, or the path unchanged if it does not have the mistake.
 type slip struct {
 	mended func(string) string
 	says   string
 }
 
-// slips are tried in turn, each on what the one before left.
+// slips are tried in this order. Each gets the path as the previous ones left it.
 var slips = []slip{
 	{func(p string) string {
 		for strings.Contains(p, "//") {
@@ -37,7 +37,7 @@ var slips = []slip{
 	{strings.ToLower, "paths are written in lower case"},
 }
 
-// moved replaces the beginning of a path by whole segments.
+// moved replaces the prefix `from` of a path by `to`. It matches whole segments only.
 func moved(p, from, to string) string {
 	if rest, ok := strings.CutPrefix(p+"/", from); ok {
 		return strings.TrimSuffix(to+rest, "/")
@@ -45,7 +45,7 @@ func moved(p, from, to string) string {
 	return p
 }
 
-// twice mends a path in which /api stands twice: the base of a client had it already.
+// twice removes a repeated /api prefix: the client's base URL already had it.
 func twice(p string) string {
 	for _, prefix := range []string{"/api/v1", "/api"} {
 		if rest, ok := strings.CutPrefix(p, prefix+"/api/"); ok {
@@ -55,7 +55,7 @@ func twice(p string) string {
 	return p
 }
 
-// subscriptions takes /api/webhooks for the list, and /api/webhooks/<id> for one.
+// subscriptions reads /api/webhooks as the list of subscriptions, and /api/webhooks/<id> as one of them.
 func subscriptions(p string) string {
 	rest, ok := strings.CutPrefix(p+"/", "/api/webhooks/")
 	first, _, _ := strings.Cut(rest, "/")
@@ -65,7 +65,7 @@ func subscriptions(p string) string {
 	return p
 }
 
-// unversioned mends a path that lacks /v1.
+// unversioned inserts a missing /v1.
 func unversioned(p string) string {
 	if lower := strings.ToLower(p); strings.HasPrefix(lower, "/api/v1/") || strings.HasPrefix(lower, "/api/webhooks/") {
 		return p
@@ -73,18 +73,18 @@ func unversioned(p string) string {
 	return "/api/v1" + strings.TrimPrefix(p, "/api")
 }
 
-// noSuchRoute says that the path leads nowhere, and where it is one slip away from a path that
-// does, which.
+// noSuchRoute returns the 404 for a path that matches no route. If removing common mistakes yields a
+// route, the message names it.
 func (x *exchange) noSuchRoute() error {
-	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.astray(x.Request.URL.Path)}
+	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "no such address: " + x.server.suggestPath(x.Request.URL.Path)}
 }
 
-// astray says what is wrong with a path that leads nowhere. It mends one slip after the other,
-// until the path leads somewhere.
-func (s *Server) astray(asked string) string {
+// suggestPath describes what is wrong with a path that matches no route. It removes one slip after the
+// other until the path matches a route, and names that route.
+func (s *Server) suggestPath(asked string) string {
 	var says []string
 	at := asked
-	if len(at) <= maxAstray {
+	if len(at) <= maxSuggested {
 		for _, slip := range slips {
 			if next := slip.mended(at); next != at {
 				at, says = next, append(says, slip.says)
@@ -97,5 +97,5 @@ func (s *Server) astray(asked string) string {
 	return "check the path against the API reference at /docs; paths are in lower case, without a slash at the end or two in a row"
 }
 
-// maxAstray bounds the paths that are looked at: those of the API are shorter.
-const maxAstray = 256
+// maxSuggested is the longest path in bytes that suggestPath examines. All routes are shorter.
+const maxSuggested = 256
