@@ -155,7 +155,9 @@ func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, in
 				err = errReplaced
 			}
 			c.err = err
+			v.mu.Lock()
 			v.forget(m, c)
+			v.mu.Unlock()
 			close(c.done)
 		}()
 	}
@@ -163,23 +165,24 @@ func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, in
 	return c, false
 }
 
-// leave counts a reader out. The last one ends a check that is under way, and waits for its end.
+// leave counts a reader out. The last one ends a check that is under way, and waits for its end. Nobody can
+// join the check after the last reader was counted out: it would be ended under that reader.
 func (v *Verifier) leave(m mark, c *inspection) {
 	v.mu.Lock()
 	c.readers--
 	last := c.readers == 0
-	v.mu.Unlock()
 	if last {
 		v.forget(m, c)
+	}
+	v.mu.Unlock()
+	if last {
 		c.cancel()
 		<-c.done
 	}
 }
 
-// forget lets nobody join a check any more.
+// forget lets nobody join a check any more. v is locked.
 func (v *Verifier) forget(m mark, c *inspection) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	if v.checks[m] == c {
 		delete(v.checks, m)
 	}
