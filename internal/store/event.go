@@ -229,14 +229,10 @@ const deleteOldest = `
 DELETE FROM events
 WHERE ws = $1 AND number <= $2`
 
-const reportedUpTo = `
-SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
-FROM reported_events
-WHERE ws = $1 AND number <= $2`
-
 const deleteReported = `
 DELETE FROM reported_events
-WHERE ws = $1 AND number <= $2`
+WHERE ws = $1 AND number <= $2
+RETURNING bytes`
 
 const giveBack = `
 UPDATE workspaces
@@ -252,16 +248,17 @@ func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, e
 		return 0, err
 	}
 	end := min(upTo, *first+int64(most)-1)
-	// Nothing else deletes rows of events or of reported_events, so the sum holds.
-	bytes, err := tx.count(reportedUpTo, ws, end)
+	// Only what this transaction deletes is given back: a node that has lost its turn may still be at it.
+	sizes, err := all(&tx.Reader, deleteReported, (*row).Int, ws, end)
 	if err != nil {
 		return 0, err
 	}
+	bytes := int64(0)
+	for _, n := range sizes {
+		bytes += n
+	}
 	if bytes > 0 {
 		if err := tx.exec(giveBack, ws, bytes); err != nil {
-			return 0, err
-		}
-		if err := tx.exec(deleteReported, ws, end); err != nil {
 			return 0, err
 		}
 	}
