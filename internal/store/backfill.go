@@ -7,21 +7,22 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// A backfill sends events of a span of time to a subscription, also those that it got already, or that
-// are from before it was made. Recovery moves the cursor of a lane back, which frees everything behind it;
-// a span has an end, and some of its events have no row. So each row of a backfill gets a due time, as a
-// retry has one, and leaves the cursor's care. They are claimed by their numbers. One transaction looks at
-// a bounded number of events.
+// A backfill sends the events of a time span to a subscription, including events that it already
+// got and events older than the subscription. Recovery would move the lane's cursor back, which
+// releases everything above it; but a span has an end, and some of its events have no row. So each
+// row of a backfill gets a due time, like a retry, and no longer depends on the cursor. Rows are
+// claimed in the order of their numbers. One transaction handles a bounded number of events.
 
-// LogSpan is a part of the log by its numbers.
+// LogSpan is a range of event numbers.
 type LogSpan struct {
-	First, Last int64      // it is empty where Last is less than First
-	Next        *time.Time // when the first event behind it happened that is asked for too; nil: it is all
+	First, Last int64      // empty if Last < First
+	Next        *time.Time // time of the earliest requested event after the span; nil: none is left
 }
 
-// SpanOf returns where the events since a time and before another, nil for the end of the log, can be: at
-// most so many, and those beyond that happened at since itself, so that Next is always later than since.
-// Their own times are still to be looked at, since clocks differ a little.
+// SpanOf returns the log range that may contain events in [since, until) (nil: open end), capped at
+// `most`. The cap does not cut off events that happened exactly at `since`, so that Next is always
+// later than `since`. The caller must still check each event's time, since nodes' clocks differ a
+// little.
 func (r *Reader) SpanOf(ws sheaf.WorkspaceID, since time.Time, until *time.Time, most int64) (LogSpan, error) {
 	first, found, err := r.firstSince(ws, since)
 	if err != nil || !found {
@@ -57,10 +58,11 @@ SELECT MIN(+at)
 FROM events
 WHERE ws = $1 AND number > $2 AND number <= $3 AND +at > $4`
 
-// goOn says where a request goes on behind a span that does not reach the last number. The next event in
-// the log is not always the earliest of the rest, since clocks differ: whatever is earlier stands before
-// high. All events of one change have one time, and a time is all that the next request names: what
-// happened at since itself is taken into this span, or the next would be this one again.
+// goOn sets span.Next for a span that ends before `last`. The next event in the log is not always
+// the earliest of the rest, since clocks differ; any earlier one has a number below high. All
+// events of one change have the same time, and the next request names only a time. So all events at
+// exactly `since` are included in this span; otherwise the next request would return this span
+// again.
 func (r *Reader) goOn(ws sheaf.WorkspaceID, since time.Time, last int64, span *LogSpan) error {
 	at, _, err := one(r, selectAt, (*row).Time, ws, span.Last+1)
 	if err != nil {
@@ -97,8 +99,8 @@ FROM events
 WHERE ws = $1 AND number BETWEEN $2 AND $3
 ORDER BY number`
 
-// EventsIn returns the events of those numbers; without bodies where nobody needs them, which may be
-// large.
+// EventsIn returns the events numbered first to last. Without bodies, which may be large, their
+// Body is empty.
 func (r *Reader) EventsIn(ws sheaf.WorkspaceID, first, last int64, bodies bool) ([]sheaf.Event, error) {
 	if bodies {
 		return all(r, selectSpan, ScanEvent, ws, first, last)
@@ -106,7 +108,7 @@ func (r *Reader) EventsIn(ws sheaf.WorkspaceID, first, last int64, bodies bool) 
 	return all(r, selectHeadsOfSpan, ScanEvent, ws, first, last)
 }
 
-// again is what becomes of a row that is sent again: it runs the whole schedule.
+// again makes a delivery run the whole retry schedule again.
 const again = `
 UPDATE deliveries
 SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at = NULL, retry = 0, due = {due}
@@ -114,7 +116,7 @@ SET state = 0, stopped = NULL, tries = 0, finished_at = NULL, hand = 0, back_at 
 WHERE deliveries.ws = {ws} AND deliveries.sub = {sub} AND deliveries.number = {number}
   AND deliveries.due IS NULL AND deliveries.token IS NULL AND `
 
-// What waits or is sent is left alone: it comes anyway.
+// Deliveries that wait or are being sent are left alone: they will arrive anyway.
 const (
 	stoppedOrHeld = `(deliveries.state IN (2, 3) OR deliveries.state = 0 AND deliveries.number <= {cursor} AND NOT ` + leased + `)`
 	endedOrHeld   = `(deliveries.state <> 0 OR deliveries.number <= {cursor} AND NOT ` + leased + `)`
@@ -134,8 +136,9 @@ WHERE d.ws = {ws} AND d.sub = {sub} AND d.number = {number}`, "", "ws int", "sub
 	insertDue = engine.NewBulkInsert("deliveries", "ws int", "sub int", "number int", "due int")
 )
 
-// Backfill makes the deliveries of events by their numbers due, those that failed or are held, and with
-// delivered also those that arrived and those that the subscription never had. It returns how many.
+// Backfill makes the deliveries of the events `numbers` due that failed or are held. If delivered
+// is set, it includes those that succeeded and those that the subscription never had. It returns
+// how many.
 func (tx *Tx) Backfill(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, numbers []int64, delivered bool, now time.Time) (queued int64, err error) {
 	tx.note.due(ws, s)
 	l, err := tx.lockLane(ws, s)
@@ -161,7 +164,7 @@ func (tx *Tx) Backfill(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, numbers []i
 	return queued + added, err
 }
 
-// insertMissing adds the rows that the lane never had, or has no more.
+// insertMissing adds the rows that the lane never had, or that were deleted.
 func (tx *Tx) insertMissing(l *lane, numbers []int64, now time.Time) (int64, error) {
 	asked := make([][]any, len(numbers))
 	for i, n := range numbers {

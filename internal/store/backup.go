@@ -12,23 +12,24 @@ import (
 	"sheaf.dev/internal/media"
 )
 
-// The forms of a backup: one JSON value a line, compressed, with a footer (backup_footer.go). The first
-// is a BackupHead; then for each table a backupTable and its rows as arrays; the last is a backupEnd.
-// With the bytes of media behind the lines (backup_media.go) it is mediaForm. Form 1, which is still
-// read, was the same as backupForm without the footer.
+// The forms of a backup: one JSON value per line, compressed, with a footer (backup_footer.go). The
+// first line is a BackupHead. Then, for each table, a backupTable and its rows as arrays. The last
+// line is a backupEnd. With the bytes of media after the lines (backup_media.go), the form is
+// mediaForm. Form 1, which can still be read, is backupForm without the footer.
 const (
 	backupForm = 2
 	mediaForm  = 3
 )
 
-// BackupHead is what a backup says of itself.
+// BackupHead is the first line of a backup.
 type BackupHead struct {
 	Form   int   `json:"sheaf_backup"`
-	Schema int64 `json:"schema"` // of the program that wrote it
-	// KeyCheck proves which master key sealed the secrets; the key itself is in no backup.
+	Schema int64 `json:"schema"` // schema of the program that wrote it
+	// KeyCheck identifies the master key that sealed the secrets. No backup contains the key
+	// itself.
 	KeyCheck string `json:"master_key_check"`
-	// Media is how many media have their bytes in it, which its end says. HasMedia tells whether it
-	// has those of all.
+	// Media is the number of media whose bytes the backup has; it is read from the end of the file.
+	// HasMedia reports whether bytes were included at all.
 	Media int64 `json:"-"`
 }
 
@@ -49,30 +50,30 @@ type backupEnd struct {
 	Rows int64 `json:"end_after_rows"`
 }
 
-// backupTables are all tables whose content a copy goes on with, each behind those that it refers
-// to. A copy keeps nobody signed in, and begins its charts anew.
+// backupTables are the tables that are backed up, each after those that it refers to. Sessions and
+// the counts for charts are not: a restored copy starts without them.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "brandings",
 	"projects", "documents", "texts", "versions", "shares", "media", "uploads", "events", "reported_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "old_ids", "notices", "invitations"}
 
-// KeyCheckSetting is the setting by which a database knows its master key.
+// KeyCheckSetting is the setting that identifies the database's master key.
 const KeyCheckSetting = "master_key_check"
 
-// BackupCount is what a backup holds.
+// BackupCount is the number of things in a backup.
 type BackupCount struct {
 	Rows, Media, MediaBytes int64
-	// Lost names media whose bytes are not where they are kept, or are others: they are rows of the
-	// copy as they are of the store, and their bytes are in neither.
+	// Lost names media whose bytes are missing in the media store, or are not the right ones. Their
+	// rows are in the backup, their bytes are not.
 	Lost []string
 }
 
-// Backup writes a consistent copy of everything, as of one moment, while others go on writing. It
-// is the same for both engines and never holds the master key. The bytes of media are those that
-// files keeps; nil leaves them out.
+// Backup writes a consistent copy of everything, as of one moment, while others go on writing. The
+// format is the same for both engines and never contains the master key. The bytes of media are
+// read from files; if it is nil, they are left out.
 //
-// The rows are of one moment, and the bytes are read after it. A medium that somebody deletes
-// meanwhile may have none any more: the backup says so, and a restore deletes it too. So every live
-// medium of a restored copy has its bytes.
+// The rows are from one moment; the bytes are read after it. If a medium is deleted meanwhile, its
+// bytes may be gone: the backup says so, and a restore deletes the medium too. So every live medium
+// of a restored copy has its bytes.
 func (s *Store) Backup(ctx context.Context, out io.Writer, files media.Store) (count BackupCount, err error) {
 	listed, err := newSpool()
 	if err != nil {
@@ -112,7 +113,6 @@ type backupWriter struct {
 	rows int64
 }
 
-// backup writes every table.
 func (r *Reader) backup(w *backupWriter, form int) error {
 	schema, err := r.sql.Schema()
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *Reader) backup(w *backupWriter, form int) error {
 	return nil
 }
 
-// backupTable writes one table: a line that names its columns, and then a line a row.
+// backupTable writes one table: a line with its columns, then one line per row.
 func (r *Reader) backupTable(w *backupWriter, table string) error {
 	columns, err := r.columns(table)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *Reader) backupTable(w *backupWriter, table string) error {
 	})
 }
 
-// rowValues reads a whole row as JSON has it: text, number, null; a blob is base64.
+// rowValues returns a row as JSON values: text, number or null; a blob becomes base64.
 func rowValues(r *row, columns []column) []any {
 	out := make([]any, len(columns))
 	for i, c := range columns {
@@ -175,11 +175,11 @@ func rowValues(r *row, columns []column) []any {
 	return out
 }
 
-// ErrNotEmpty refuses to restore over what is there.
+// ErrNotEmpty is returned for a restore into a store that has data.
 var ErrNotEmpty = errors.New("the store is not empty: a backup is restored into an empty one only, so that nothing is overwritten")
 
-// CheckBackup reads a backup to its last byte, and returns what it says of itself, or an error for
-// a person unless it is whole and this program can restore it. It keeps nothing.
+// CheckBackup reads a backup to its last byte and returns its head. It returns an error, worded for
+// a person, if the file is damaged or this program cannot restore it. It stores nothing.
 func CheckBackup(in io.Reader) (BackupHead, error) {
 	r, err := newBackupReader(in)
 	if err != nil {
@@ -187,7 +187,7 @@ func CheckBackup(in io.Reader) (BackupHead, error) {
 	}
 	_, head, unread := readHead(r)
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return BackupHead{}, err // what a damaged head says is no use
+		return BackupHead{}, err // the head of a damaged file cannot be trusted
 	}
 	if unread == nil {
 		unread = r.complete(head)
@@ -198,8 +198,8 @@ func CheckBackup(in io.Reader) (BackupHead, error) {
 	return head, unread
 }
 
-// PrepareRestore makes the tables that a backup of that schema is restored into, in a store where
-// there are none. Tables that are there must have that schema.
+// PrepareRestore creates the tables of the given schema in a store that has none. If there are
+// tables, they must have that schema.
 func PrepareRestore(ctx context.Context, o Options, schema int64) error {
 	s, err := Open(ctx, o)
 	if err != nil {
@@ -218,10 +218,9 @@ func PrepareRestore(ctx context.Context, o Options, schema int64) error {
 	return fmt.Errorf("the store has schema %d and the backup schema %d: restore it into a folder, or a database, in which nothing was made yet", has.Version, schema)
 }
 
-// Restore fills an empty store with a backup, whole or not at all: the commit comes after the last
-// byte of the file was found right. PrepareRestore has made the tables; Migrate brings them to this
-// program's schema afterwards. Whether the master key is at hand the caller has asked with
-// CheckBackup.
+// Restore fills an empty store with a backup, completely or not at all: it commits only after the
+// last byte of the file was verified. Call PrepareRestore first, and Migrate afterwards. The caller
+// must have checked with CheckBackup that it has the master key.
 func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err error) {
 	r, err := newBackupReader(in)
 	if err != nil {
@@ -248,7 +247,7 @@ func (s *Store) Restore(ctx context.Context, in io.Reader) (rows int64, err erro
 
 var errNoBackup = errors.New("this is not a backup of sheaf")
 
-// readHead reads the first line. The decoder goes on behind it.
+// readHead reads the first line. The decoder that it returns continues after it.
 func readHead(r *backupReader) (*json.Decoder, BackupHead, error) {
 	lines := json.NewDecoder(r)
 	lines.UseNumber()
@@ -266,7 +265,7 @@ func readHead(r *backupReader) (*json.Decoder, BackupHead, error) {
 	return lines, head, nil
 }
 
-// restore inserts the tables, reads on to the end of the file, and deletes the media that were deleted
+// restore inserts the tables, reads to the end of the file, and deletes the media that were deleted
 // while the backup was made.
 func (tx *Tx) restore(r *backupReader, lines *json.Decoder, head BackupHead) (int64, error) {
 	if err := tx.restorable(head); err != nil {
@@ -289,7 +288,8 @@ func (tx *Tx) restore(r *backupReader, lines *json.Decoder, head BackupHead) (in
 	}
 }
 
-// finishRestore sees that the file is whole to its end, which may name media to delete.
+// finishRestore verifies that the file is intact to its end, and deletes the media that the end
+// names.
 func (tx *Tx) finishRestore(r *backupReader, lines *json.Decoder, head BackupHead) error {
 	if err := ended(lines); err != nil {
 		return err
@@ -305,13 +305,13 @@ func (tx *Tx) finishRestore(r *backupReader, lines *json.Decoder, head BackupHea
 	return nil
 }
 
-// Restorable returns nil for an empty store of the backup's schema, and else ErrNotEmpty or why not.
-// Restore asks again.
+// Restorable returns nil if the store is empty and has the backup's schema. Otherwise it returns
+// ErrNotEmpty or another reason. Restore checks again.
 func (s *Store) Restorable(ctx context.Context, head BackupHead) error {
 	return s.Read(ctx, func(r *Reader) error { return r.restorable(head) })
 }
 
-// restorable returns nil for an empty store of the backup's schema.
+// restorable is Restorable in a snapshot.
 func (r *Reader) restorable(head BackupHead) error {
 	schema, err := r.sql.Schema()
 	if err != nil {
@@ -326,7 +326,7 @@ func (r *Reader) restorable(head BackupHead) error {
 			return err
 		}
 		if len(columns) == 0 {
-			continue // this schema has no such table yet
+			continue // this schema does not have the table yet
 		}
 		if n, err := r.count("SELECT COUNT(*) FROM " + table); err != nil || n > 0 {
 			return errors.Join(err, errorIf(n > 0, ErrNotEmpty))
@@ -335,7 +335,7 @@ func (r *Reader) restorable(head BackupHead) error {
 	return nil
 }
 
-// ended returns nil when nothing follows and the file is whole.
+// ended returns nil if no line follows and the file is intact.
 func ended(lines *json.Decoder) error {
 	var more json.RawMessage
 	err := lines.Decode(&more)
@@ -345,7 +345,7 @@ func ended(lines *json.Decoder) error {
 	return torn(err)
 }
 
-// errorIf is the error where yes, else nil.
+// errorIf returns err if yes is true, otherwise nil.
 func errorIf(yes bool, err error) error {
 	if yes {
 		return err
@@ -353,22 +353,23 @@ func errorIf(yes bool, err error) error {
 	return nil
 }
 
-// restorer gathers rows of one table into multi-row inserts.
+// restorer collects rows of one table into multi-row inserts.
 type restorer struct {
 	tx    *Tx
 	table backupTable
 	batch [][]any
-	held  int // bytes of the lines that the batch was read from
+	held  int // bytes of the batch's lines
 	rows  int64
 }
 
-// restoreBatch and restoreBytes bound what is held before it is inserted: a line may be a whole text.
+// restoreBatch and restoreBytes limit the rows held before an insert: a line may contain a whole
+// text.
 const (
 	restoreBatch = 64
 	restoreBytes = 4 << 20
 )
 
-// line reads one line of a backup. It reports whether that was the last.
+// line processes one line of a backup. It reports whether it was the last.
 func (in *restorer) line(line json.RawMessage) (done bool, err error) {
 	if line[0] == '[' {
 		return false, in.row(line)
@@ -390,7 +391,7 @@ func (in *restorer) line(line json.RawMessage) (done bool, err error) {
 	return false, in.check()
 }
 
-// check refuses a table that is none of ours: its name and columns become SQL.
+// check rejects unknown tables and columns, because their names become SQL.
 func (in *restorer) check() error {
 	for _, known := range backupTables {
 		if known == in.table.Table {
@@ -404,7 +405,7 @@ func (in *restorer) check() error {
 	return errDamaged
 }
 
-// row reads a line that is a row of the table under way, and inserts it with others.
+// row parses a line as a row of the current table and adds it to the batch.
 func (in *restorer) row(line json.RawMessage) error {
 	columns := in.table.Columns
 	values := make([]any, len(columns))
@@ -441,7 +442,7 @@ func (in *restorer) row(line json.RawMessage) error {
 	return nil
 }
 
-// flush inserts the rows that have gathered.
+// flush inserts the batch.
 func (in *restorer) flush() error {
 	if len(in.batch) == 0 {
 		return nil

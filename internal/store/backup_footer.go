@@ -14,24 +14,23 @@ import (
 	"io/fs"
 )
 
-// A backup is a gzip file of several members. The first holds the lines; those behind it, if there
-// are any, hold the bytes of media (backup_media.go); the last one, the footer, holds one more line:
-// the SHA-256 of every byte of the file before it. The footer is compared byte for byte with the only
-// one that is right, so that no flipped bit, no cut and no appended byte anywhere in the file goes
-// unnoticed. gzip alone does not notice all of them: its checksum is of the content, and not of its
-// own header and padding.
+// A backup is a gzip file of several members. The first contains the rows as lines. The following
+// ones, if any, contain the bytes of media (backup_media.go). The last one, the footer, is one more
+// line: the SHA-256 of all bytes before it. The footer must match byte for byte, so that any
+// flipped bit, cut or appended byte in the file is noticed. gzip alone would miss some: its
+// checksum covers the content, not its own header and padding.
 
-// footedMark is how a file with a footer begins: gzip's header, whose comment says what the file
-// is. The form before had neither.
+// footedMark is the beginning of a file with a footer: a gzip header whose comment names the
+// format. Files of form 1 have neither.
 var footedMark = []byte("\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff" + backupComment + "\x00")
 
 const backupComment = "sheaf backup 2"
 
-// errDamaged refuses a file that is not what was written.
+// errDamaged is returned for a file that differs from what was written.
 var errDamaged = errors.New("the backup is damaged or torn: it is not, byte for byte, what sheaf backup wrote, and nothing of it was kept; take another copy of it")
 
-// footer returns the second member. It is made by hand, uncompressed, so that it is the same
-// whatever the compressor does.
+// footer returns the last member. It is built by hand and not compressed, so that it does not
+// depend on the compressor's version.
 func footer(sum []byte) []byte {
 	line := fmt.Appendf(nil, "{\"sha256\":\"%x\"}\n", sum)
 	b := []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1} // gzip's header, and that of the last block, which is stored
@@ -47,14 +46,14 @@ var footerLength = len(footer(make([]byte, sha256.Size)))
 // footedWriter writes the members of a backup and ends the file with its footer.
 type footedWriter struct {
 	lines *gzip.Writer // the first member
-	raw   *gzip.Writer // the one under way of those behind it, which are not compressed; nil before
-	chunk []byte       // what is held of it
+	raw   *gzip.Writer // the uncompressed member being written after it; nil before the first
+	chunk []byte       // copy buffer for raw
 	both  io.Writer    // out and sum
 	out   io.Writer
 	sum   hash.Hash
 }
 
-// newFootedWriter begins a backup.
+// newFootedWriter starts a backup file.
 func newFootedWriter(out io.Writer) *footedWriter {
 	sum := sha256.New()
 	both := io.MultiWriter(out, sum)
@@ -63,11 +62,11 @@ func newFootedWriter(out io.Writer) *footedWriter {
 	return &footedWriter{lines: z, both: both, out: out, sum: sum}
 }
 
-// member writes a member behind the lines, which must be closed before. Nothing of it is in the file
-// if from has nothing and ends with an error.
+// member writes a member after the lines, which must be closed first. If `from` fails before its
+// first byte, nothing is written.
 func (w *footedWriter) member(name string, from io.Reader) error {
 	if w.raw == nil {
-		w.raw, _ = gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // the level is one that there is
+		w.raw, _ = gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // no error: the level is valid
 		w.chunk = make([]byte, 256<<10)
 	}
 	w.raw.Reset(w.both)
@@ -79,28 +78,28 @@ func (w *footedWriter) member(name string, from io.Reader) error {
 	return errors.Join(err, w.raw.Close())
 }
 
-// onlyWriter hides what else a writer could do, so that the buffer is used.
+// onlyWriter hides ReadFrom, so that io.CopyBuffer uses the buffer.
 type onlyWriter struct{ io.Writer }
 
-// Close writes the footer. It does not close what it writes to.
+// Close writes the footer. It does not close the underlying writer.
 func (w *footedWriter) Close() error {
 	_, err := w.out.Write(footer(w.sum.Sum(nil)))
 	return err
 }
 
-// footedBody reads what is before the footer. Its io.EOF means that the footer was there, was
-// right, and was the end.
+// footedBody reads everything before the footer. It returns io.EOF only if the footer was correct
+// and the file ended after it.
 type footedBody struct {
 	in  *bufio.Reader
 	sum hash.Hash
 }
 
-// Read returns what is before the footer, and at the end compares the footer with it.
+// Read implements io.Reader. At the end it verifies the footer.
 func (r *footedBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	// What is at hand and is not the footer, whatever may follow.
+	// Peek far enough ahead that the bytes returned cannot belong to the footer.
 	b, err := r.in.Peek(min(len(p), r.in.Size()-footerLength) + footerLength)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
@@ -117,24 +116,24 @@ func (r *footedBody) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// backupReader reads the lines of a backup. Its io.EOF means that the file was whole up to its last
-// byte, what is behind the lines included.
+// backupReader reads the lines of a backup. It returns io.EOF only if the whole file is intact,
+// including the members after the lines.
 type backupReader struct {
-	file *bufio.Reader // what the compressor reads
+	file *bufio.Reader // input of the decompressor
 	z    *gzip.Reader
-	// footed is false for files of the form before, which gzip's checksum alone protects: a bit
-	// that changes nothing of the content goes unnoticed.
+	// footed is false for form 1, which only gzip's checksum protects: a flipped bit that does not
+	// change the content goes unnoticed.
 	footed bool
-	// each is called with the bytes of every medium that is behind the lines; nil passes them over.
+	// each is called with the bytes of every medium after the lines; nil skips them.
 	each func(b mediumBytes, content io.Reader) error
-	// media is what the last member says of them, when the lines have ended; nil where there is none.
+	// media is the content of the last member, set once the lines have ended; nil if there is none.
 	media *backupMedia
 }
 
-// newBackupReader finds out from the first bytes how the backup was written.
+// newBackupReader detects the form of the backup from its first bytes.
 func newBackupReader(in io.Reader) (*backupReader, error) {
 	file := bufio.NewReaderSize(in, 1<<16)
-	mark, _ := file.Peek(len(footedMark)) // the compressor meets the error too
+	mark, _ := file.Peek(len(footedMark)) // gzip.NewReader returns the same error
 	r := &backupReader{file: file, footed: bytes.Equal(mark, footedMark)}
 	if r.footed {
 		r.file = bufio.NewReader(&footedBody{file, sha256.New()})
@@ -147,7 +146,7 @@ func newBackupReader(in io.Reader) (*backupReader, error) {
 	return r, nil
 }
 
-// Read returns the lines of the backup. At their end it reads what is behind them.
+// Read implements io.Reader for the lines. At their end it reads the rest of the file.
 func (r *backupReader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
 	switch {
@@ -165,7 +164,8 @@ func (r *backupReader) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// next begins the next member, or returns io.EOF where there is none and the file is whole.
+// next starts the next member and returns its name, or io.EOF if there is none and the file is
+// intact.
 func (r *backupReader) next() (name string, err error) {
 	err = r.z.Reset(r.file)
 	switch {
@@ -178,8 +178,8 @@ func (r *backupReader) next() (name string, err error) {
 	return r.z.Name, nil
 }
 
-// torn returns the error of a disk that cannot be read; whatever else stops the reading of a backup
-// means that the file is not whole.
+// torn returns an error of the disk as it is. Any other error while reading a backup means that the
+// file is damaged.
 func torn(err error) error {
 	var disk *fs.PathError
 	if errors.As(err, &disk) {

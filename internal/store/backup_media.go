@@ -13,31 +13,30 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Behind its lines a backup has the bytes that live media have, equal ones of a workspace once: each a
-// gzip member of its own, as it is and not compressed, whose name says what it is. The last member
-// says how it went:
+// After its lines a backup has the bytes of live media; equal bytes of one workspace are stored
+// once. Each is an uncompressed gzip member, whose name identifies it. The last member is a
+// summary:
 //
 //	medium <workspace> <hash> <bytes>   the bytes
 //	…
 //	media                               a backupMedia, as one line of JSON
 //
-// So a medium can be taken out of a backup with common tools, and nothing of it is ever in memory but
-// a chunk.
+// So common tools can extract a medium from a backup, and only one chunk at a time is in memory.
 
-// backupMedia is what the last member before the footer says.
+// backupMedia is the content of the last member before the footer.
 type backupMedia struct {
-	Media int64 `json:"media"` // how many members there are with all of their bytes
+	Media int64 `json:"media"` // number of members with all of their bytes
 	Bytes int64 `json:"bytes"`
-	// Deleted names what somebody deleted while the backup was made. A restore deletes it too.
+	// Deleted names media that were deleted while the backup was made. A restore deletes them too.
 	Deleted []string `json:"deleted"`
-	// Lost names what lacked its bytes, or had others, although nobody deleted it. Of others, the
-	// file may have a part.
+	// Lost names media whose bytes were missing, or were not the right ones, although they were not
+	// deleted. If they were not the right ones, the file may contain a part of them.
 	Lost []string `json:"lost"`
 }
 
 const backupMediaName = "media"
 
-// mediumBytes are bytes that live media have.
+// mediumBytes identifies the bytes of one or more live media.
 type mediumBytes struct {
 	key  media.Key
 	size int64
@@ -47,7 +46,7 @@ func (b mediumBytes) memberName() string {
 	return fmt.Sprintf("medium %s %s %d", b.key.Workspace, b.key.Hash(), b.size)
 }
 
-// parseMember reads what memberName wrote.
+// parseMember is the inverse of memberName.
 func parseMember(name string) (b mediumBytes, ok bool) {
 	var workspace, hash string
 	n, err := fmt.Sscanf(name, "medium %s %s %d", &workspace, &hash, &b.size)
@@ -58,7 +57,7 @@ func parseMember(name string) (b mediumBytes, ok bool) {
 	return b, ok && b.memberName() == name
 }
 
-// storedName is how a backupMedia names bytes, and parseStored reads it.
+// storedName returns the name of bytes in a backupMedia. parseStored is its inverse.
 func storedName(k media.Key) string { return k.Workspace + "/" + k.Hash() }
 
 func parseStored(name string) (media.Key, bool) {
@@ -78,7 +77,7 @@ JOIN workspaces w ON w.ws = m.ws
 WHERE m.state = 1
 GROUP BY w.id, m.hash`
 
-// eachStored calls each with the bytes of all live media.
+// eachStored calls each for the bytes of all live media.
 func (r *Reader) eachStored(each func(mediumBytes) error) error {
 	return r.each(storedBytes, func(w *row) error {
 		b := mediumBytes{key: media.Key{Workspace: string(readID[sheaf.WorkspaceID](w)), SHA256: [32]byte(w.Blob())}, size: w.Int()}
@@ -86,8 +85,8 @@ func (r *Reader) eachStored(each func(mediumBytes) error) error {
 	})
 }
 
-// backupMedia writes the bytes that were listed, and how it went. No snapshot is open meanwhile, as it
-// may take hours.
+// backupMedia writes the listed bytes, then the summary. It may take hours, so no snapshot is open
+// meanwhile.
 func (s *Store) backupMedia(ctx context.Context, z *footedWriter, files media.Store, listed *spool, count *BackupCount) error {
 	end := backupMedia{Deleted: []string{}, Lost: []string{}}
 	err := listed.each(func(b mediumBytes) error {
@@ -118,7 +117,7 @@ func (s *Store) backupMedia(ctx context.Context, z *footedWriter, files media.St
 	return z.member(backupMediaName, strings.NewReader(string(line)+"\n"))
 }
 
-// fate is what became of bytes that a backup was to take.
+// fate is the result of backing up one medium's bytes.
 type fate int
 
 const (
@@ -127,9 +126,10 @@ const (
 	lostBytes
 )
 
-// backupMedium writes the bytes of one medium. Where there are none, the rows tell why: a medium that
-// was live before and after the look has lost them; where none is live any more, it was deleted; and
-// where another one has come, it has brought them along.
+// backupMedium writes the bytes of one medium. If they are missing, the rows tell why. If no live
+// medium has them any more, they were deleted. If the same medium was live before and after, they
+// are lost. If another medium with the same bytes was added meanwhile, it has stored them: try
+// again.
 func (s *Store) backupMedium(ctx context.Context, z *footedWriter, files media.Store, b mediumBytes) (fate, sheaf.MediumID, error) {
 	for before := sheaf.MediumID(""); ; {
 		err := copyMedium(ctx, z, files, b)
@@ -145,15 +145,15 @@ func (s *Store) backupMedium(ctx context.Context, z *footedWriter, files media.S
 			return 0, "", asked
 		case !live:
 			return deletedMeanwhile, "", nil
-		case id == before || errors.Is(err, media.ErrDiffers): // which are written once, and then never changed
+		case id == before || errors.Is(err, media.ErrDiffers): // bytes never change once written
 			return lostBytes, id, nil
 		}
 		before = id
 	}
 }
 
-// copyMedium adds a member with the bytes, checked as they pass. Bytes that are others leave one that
-// is too short.
+// copyMedium adds a member with the bytes, and verifies them on the way. If they are not the right
+// ones, the member is cut short.
 func copyMedium(ctx context.Context, z *footedWriter, files media.Store, b mediumBytes) error {
 	content, err := files.Open(ctx, b.key)
 	if err != nil {
@@ -163,7 +163,7 @@ func copyMedium(ctx context.Context, z *footedWriter, files media.Store, b mediu
 	return z.member(b.memberName(), untilDone{ctx, media.Checked(content, b.size, b.key)})
 }
 
-// untilDone reads until the context ends.
+// untilDone is a Reader that fails once ctx has ended.
 type untilDone struct {
 	ctx context.Context
 	io.Reader
@@ -184,7 +184,7 @@ WHERE ws = $1 AND hash = $2 AND state = 1
 ORDER BY number DESC
 LIMIT 1`
 
-// liveWith returns the newest live medium that has these bytes.
+// liveWith returns the newest live medium with these bytes; live is false if there is none.
 func (s *Store) liveWith(ctx context.Context, k media.Key) (id sheaf.MediumID, live bool, err error) {
 	err = s.Read(ctx, func(r *Reader) (err error) {
 		id, live, err = one(r, liveWith, readID[sheaf.MediumID], sheaf.WorkspaceID(k.Workspace), k.SHA256[:])
@@ -193,7 +193,7 @@ func (s *Store) liveWith(ctx context.Context, k media.Key) (id sheaf.MediumID, l
 	return id, live, err
 }
 
-// readMedia reads what is behind the lines, to the end of the file, which is io.EOF.
+// readMedia reads the members after the lines. It returns io.EOF at the end of an intact file.
 func (r *backupReader) readMedia() error {
 	for {
 		name, err := r.next()
@@ -201,7 +201,7 @@ func (r *backupReader) readMedia() error {
 			return err
 		}
 		if r.media != nil {
-			return errDamaged // nothing stands behind the last one
+			return errDamaged // no member may follow the summary
 		}
 		if name == backupMediaName {
 			err = json.NewDecoder(r.z).Decode(&r.media)
@@ -221,7 +221,7 @@ func (r *backupReader) readMedia() error {
 	}
 }
 
-// tornContent tells of a file that is not whole in the words for one.
+// tornContent translates read errors as torn does.
 type tornContent struct{ io.Reader }
 
 // Read implements io.Reader.
@@ -233,13 +233,13 @@ func (r tornContent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complete returns nil when a file that was read to its end has all that its form says.
+// complete returns nil if a file that was read to its end has everything that its form requires.
 func (r *backupReader) complete(head BackupHead) error {
 	return errorIf((r.media != nil) != head.HasMedia(), errDamaged)
 }
 
-// RestoreMedia stores the bytes that a backup has, and then calls restore, which makes the rows that need
-// them. Where either fails it removes what it stored; bytes that were there before stay.
+// RestoreMedia stores the bytes of a backup's media, and then calls restore, which inserts the
+// rows. If either fails, it removes the bytes that it added; bytes that were there before stay.
 func RestoreMedia(ctx context.Context, in io.Reader, files media.Store, restore func() error) (stored int64, err error) {
 	added, err := newSpool()
 	if err != nil {
@@ -258,8 +258,8 @@ func RestoreMedia(ctx context.Context, in io.Reader, files media.Store, restore 
 	return stored, nil
 }
 
-// storeMedia stores the bytes that a backup has, and notes those that were not there before. It returns
-// how many media they are.
+// storeMedia stores the bytes of a backup's media and returns their number. It adds those that were
+// not there before to `added`.
 func storeMedia(ctx context.Context, in io.Reader, files media.Store, added *spool) (stored int64, err error) {
 	r, err := newBackupReader(in)
 	if err != nil {
@@ -268,7 +268,7 @@ func storeMedia(ctx context.Context, in io.Reader, files media.Store, added *spo
 	r.each = func(b mediumBytes, content io.Reader) error {
 		err := restoreMedium(ctx, files, b, content, added)
 		if errors.Is(err, media.ErrDiffers) {
-			return nil // so were those that were to be backed up, and the end of the file does not count them
+			return nil // these bytes were wrong in the original store too; the summary does not count them
 		}
 		stored++
 		return err
@@ -280,7 +280,8 @@ func storeMedia(ctx context.Context, in io.Reader, files media.Store, added *spo
 	return stored, err
 }
 
-// restoreMedium stores one medium, and notes it when it was not there before.
+// restoreMedium stores the bytes of one medium, and adds it to `added` if they were not there
+// before.
 func restoreMedium(ctx context.Context, files media.Store, b mediumBytes, content io.Reader, added *spool) error {
 	before, err := files.Open(ctx, b.key)
 	switch {
@@ -309,8 +310,8 @@ DELETE FROM media
 WHERE ws = $1 AND hash = $2 AND state = 1`
 )
 
-// dropMedia deletes the media of a restored copy that have these bytes, as whoever deleted them in the
-// store did: out of brandings, and out of what the workspace stores. No event tells of it.
+// dropMedia deletes the media of a restored copy that have these bytes. Like the original deletion,
+// it removes them from brandings and from the workspace's storage. It emits no event.
 func (tx *Tx) dropMedia(name string) error {
 	key, ok := parseStored(name)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// spool is a list of bytes of media in a file without a name: there may be millions of them. It is for
-// one goroutine.
+// spool is a list of mediumBytes in an unlinked temporary file: there may be millions. It is not
+// safe for concurrent use.
 type spool struct {
 	file *os.File
 	w    *bufio.Writer
 }
 
-// spoolEntry is how long an entry is: the workspace, the hash and the size.
+// spoolEntry is the length of an entry: workspace, hash and size.
 const spoolEntry = 16 + 32 + 8
 
 func newSpool() (*spool, error) {
@@ -32,15 +32,14 @@ func newSpool() (*spool, error) {
 	return &spool{f, bufio.NewWriter(f)}, nil
 }
 
-// add appends an entry.
 func (s *spool) add(b mediumBytes) error {
-	workspace, _ := sheaf.UUIDBytes(b.key.Workspace) // it is one: the store has it
+	workspace, _ := sheaf.UUIDBytes(b.key.Workspace) // always valid: it comes from the store
 	entry := append(workspace[:], b.key.SHA256[:]...)
 	_, err := s.w.Write(binary.BigEndian.AppendUint64(entry, uint64(b.size)))
 	return err
 }
 
-// each calls fn with every entry, and ends with its first error.
+// each calls fn with every entry, and stops at its first error.
 func (s *spool) each(fn func(mediumBytes) error) error {
 	if err := s.w.Flush(); err != nil {
 		return err
@@ -63,5 +62,5 @@ func (s *spool) each(fn func(mediumBytes) error) error {
 	}
 }
 
-// close gives the file back, which is gone then.
+// close closes the file, which deletes it.
 func (s *spool) close() { _ = s.file.Close() }

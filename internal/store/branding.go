@@ -36,7 +36,7 @@ func (r *Reader) Brandings(ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (sheaf.
 	l.where.And("ws = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	byReference(&l.where, "", f.UpdatedSince)
-	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all brandings in the order that is asked for
+	switch sorted := f.Sort != sheaf.ByOrder; { // use the index of the filter, not that of the sort order
 	case f.Folder.Set && sorted:
 		l.table += r.dialect().By("brandings_in_folder")
 	case f.UpdatedSince != nil && !f.Folder.Set:
@@ -51,11 +51,11 @@ func (r *Reader) Brandings(ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (sheaf.
 	return list(r, l, f.Paging, scanBranding)
 }
 
-// brandingTotal takes the total from a counter where there is one.
+// brandingTotal sets l.total from a counter if there is one for this filter.
 func (r *Reader) brandingTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (err error) {
 	inFolder := sheaf.BrandingFilter{Folder: f.Folder, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f != inFolder || f.Folder.Null: // something else narrows it: the rows are counted
+	case f != inFolder || f.Folder.Null: // another filter is set: count the rows
 	case f.Folder.Set:
 		l.total, err = r.count(`SELECT branding_count FROM folders WHERE ws = $1 AND id = $2`, ws, f.Folder.Value)
 	default:
@@ -73,7 +73,7 @@ SET branding_count = branding_count + {more}
 {rows}
 WHERE folders.ws = {workspace} AND folders.id = {folder}`, "", "workspace int", "folder id", "more int")
 
-// InsertBranding adds a branding; its folder's count rises.
+// InsertBranding adds a branding and raises its folder's count.
 func (tx *Tx) InsertBranding(ws sheaf.WorkspaceID, b sheaf.Branding) error {
 	return tx.InsertBrandings(ws, []*sheaf.Branding{&b})
 }
@@ -95,7 +95,7 @@ func (tx *Tx) InsertBrandings(ws sheaf.WorkspaceID, brandings []*sheaf.Branding)
 	return tx.run(countAllBrandings, counts(ws, filed), nothing)
 }
 
-// UpdateBranding writes a branding's own fields; the folders' counts follow.
+// UpdateBranding writes a branding's own fields and updates the counts of its folders.
 func (tx *Tx) UpdateBranding(ws sheaf.WorkspaceID, before, b sheaf.Branding) error {
 	var set assignments
 	set.to("logo_media_id", b.LogoMediaID)
@@ -138,7 +138,7 @@ func (tx *Tx) countBrandings(ws sheaf.WorkspaceID, folder *sheaf.FolderID, by in
 	return tx.exec(countBrandings, ws, folder, by)
 }
 
-// CountBrandings changes the folder's count by that much.
+// CountBrandings adds `by` to the folder's count.
 func (tx *Tx) CountBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, by int64) error {
 	return tx.countBrandings(ws, &folder, by)
 }
@@ -147,7 +147,7 @@ const deleteBranding = `
 DELETE FROM brandings
 WHERE ws = $1 AND id = $2`
 
-// DeleteBranding removes a branding that nothing uses.
+// DeleteBranding deletes a branding that is not in use.
 func (tx *Tx) DeleteBranding(ws sheaf.WorkspaceID, b sheaf.Branding) error {
 	if err := tx.exec(deleteBranding, ws, b.ID); err != nil {
 		return fmt.Errorf("delete branding %s: %w", b.ID, err)
@@ -160,7 +160,7 @@ UPDATE workspaces
 SET default_branding = $2
 WHERE ws = $1`
 
-// SetDefaultBranding says which branding the workspace takes where none is named; nil: none.
+// SetDefaultBranding sets the branding that the workspace uses if none is named; nil: none.
 func (tx *Tx) SetDefaultBranding(ws sheaf.WorkspaceID, id *sheaf.BrandingID) error {
 	return tx.exec(setDefaultBranding, ws, id)
 }
@@ -172,7 +172,7 @@ WHERE ws = $1 AND folder_id = $2
 ORDER BY sort_order, number
 LIMIT $3`
 
-// FiledBrandings returns the first of the folder's direct brandings, at most that many.
+// FiledBrandings returns up to `most` of the brandings directly in the folder, in their order.
 func (r *Reader) FiledBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, most int64) ([]sheaf.Branding, error) {
 	return all(r, selectFiledBrandings, scanBranding, ws, folder, most)
 }
@@ -182,8 +182,9 @@ UPDATE brandings
 SET folder_id = NULL, revision = revision + 1, updated_at = $3
 WHERE ws = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
 
-// UnfileBrandings moves the folder's direct brandings, up to one that FiledBrandings returned, to the
-// root level, as a change of that time. The folder's count is left as it is: see CountBrandings.
+// UnfileBrandings moves the brandings directly in the folder, up to and including `last`, which
+// FiledBrandings returned, to the root level, with updated_at = at. It does not change the folder's
+// count: see CountBrandings.
 func (tx *Tx) UnfileBrandings(ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, last sheaf.Branding) error {
 	return tx.exec(unfileBrandings, ws, folder, at, last.SortOrder, last.Number)
 }
@@ -195,7 +196,8 @@ WHERE ws = $1 AND logo_media_id = $2
 ORDER BY number
 LIMIT $3`
 
-// BrandingsWithLogo returns the oldest brandings whose logo the medium is, at most `most`.
+// BrandingsWithLogo returns up to `most` brandings that have the medium as their logo, oldest
+// first.
 func (r *Reader) BrandingsWithLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, most int64) ([]sheaf.Branding, error) {
 	return all(r, selectWithLogo, scanBranding, ws, id, most)
 }
@@ -204,7 +206,7 @@ const countWithLogo = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM brandings WHERE ws = $1 AND logo_media_id = $2 LIMIT $3) AS q`
 
-// CountWithLogo counts the brandings whose logo the medium is, as far as most.
+// CountWithLogo counts the brandings that have the medium as their logo, up to `most`.
 func (r *Reader) CountWithLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, most int64) (int64, error) {
 	return r.count(countWithLogo, ws, id, most)
 }
@@ -222,7 +224,7 @@ func (tx *Tx) DropLogo(ws sheaf.WorkspaceID, id sheaf.MediumID, at time.Time, la
 
 var knownBrandings = newKnown("brandings")
 
-// KnownBrandings tells which of the brandings the workspace has.
+// KnownBrandings reports which of the brandings exist in the workspace.
 func (r *Reader) KnownBrandings(ws sheaf.WorkspaceID, ids []sheaf.BrandingID) (map[sheaf.BrandingID]bool, error) {
 	return known(r, knownBrandings, ws, ids)
 }

@@ -10,19 +10,20 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// smallKeys is the file of migration 10. It has the tables as they are from then on; what was in
-// those of before is carried over into them by carryOver.
+// smallKeys is the file of migration 10. It defines the tables from that migration on; carryOver
+// copies the rows of the old tables into them.
 const smallKeys = "00010_small.sql"
 
-// carryOver is migration 10: every key becomes small, and so every row is written anew. All of it
-// is one transaction: whenever it is interrupted, the tables are those of before, and it begins
-// anew at the next start.
+// carryOver is migration 10. It makes every key small, and so rewrites every row. It runs in one
+// transaction: if it is interrupted, the old tables are unchanged, and it starts over at the next
+// start.
 //
 //	projects ──rename──▶ old_projects ──INSERT … SELECT──▶ projects (new, without its indexes)
 //	                          │ drop, when all tables are copied        │ then its indexes, each in one pass
 //
-// Rows are read in the order in which they were stored, which is nearly that of their ids; those of
-// deliveries and attempts in the order of their new keys, in which they are stored from now on.
+// Rows are read in the order in which they were stored, which is nearly that of their ids.
+// Deliveries and attempts are read in the order of their new keys, in which they are stored from
+// then on.
 func carryOver(ctx context.Context, m engine.Migration) error {
 	c := &carrier{ctx: ctx, tx: m, postgres: m.Postgres, log: m.Log}
 	if err := c.setAside(); err != nil {
@@ -47,7 +48,7 @@ func carryOver(ctx context.Context, m engine.Migration) error {
 	return c.analyze()
 }
 
-// carrier carries the rows of one database over.
+// carrier copies the rows of one database.
 type carrier struct {
 	ctx      context.Context
 	tx       engine.Migration
@@ -57,8 +58,8 @@ type carrier struct {
 	done     int64 // rows of them that are copied
 }
 
-// carryFault is the key of a function in a context, by which a test lets the carry-over fail after
-// any of its statements.
+// carryFault is a context key. Its value is a function with which a test makes the migration fail
+// after any statement.
 type carryFault struct{}
 
 // exec runs one statement of the migration.
@@ -73,7 +74,7 @@ func (c *carrier) exec(statement string) error {
 	return nil
 }
 
-// execAll runs statements one after the other, up to the first that fails.
+// execAll runs statements in order, up to the first that fails.
 func (c *carrier) execAll(statements []string) error {
 	for _, s := range statements {
 		if err := c.exec(s); err != nil {
@@ -83,8 +84,8 @@ func (c *carrier) execAll(statements []string) error {
 	return nil
 }
 
-// statements takes a file of SQL apart: what makes indexes, which goes quicker when the rows are
-// there, and all the rest.
+// statements splits an SQL file into statements that create indexes, which run faster once the rows
+// are there, and all others.
 func statements(text string) (rest, indexes []string) {
 	var code []string
 	for line := range strings.Lines(text) {
@@ -105,15 +106,15 @@ func statements(text string) (rest, indexes []string) {
 	return rest, indexes
 }
 
-// oldTables are those that are made anew, each before those that it refers to.
+// oldTables are the tables that are rebuilt, each before those that it refers to.
 var oldTables = []string{"attempts", "deliveries", "deleted_subscriptions", "subscriptions", "idempotency_keys", "minutes",
 	"invitations", "sessions", "events", "documents", "projects", "folders", "api_keys", "members", "users", "workspaces"}
 
-// setAside gives the old tables other names, and takes from their indexes those that the new ones
-// will have.
+// setAside renames the old tables, and renames or drops their indexes, whose names the new tables
+// need.
 func (c *carrier) setAside() error {
 	if !c.postgres {
-		// Room for the pages of the indexes of keys, which are written all over.
+		// Room for the pages of key indexes, which are written in random order.
 		if err := c.exec("PRAGMA cache_size = -65536"); err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (c *carrier) setAside() error {
 			return err
 		}
 		for _, index := range indexes {
-			// SQLite cannot rename one. None of them is needed below.
+			// SQLite cannot rename an index. None of them is needed below.
 			change := "DROP INDEX " + index
 			if c.postgres {
 				change = "ALTER INDEX " + index + " RENAME TO old_" + index
@@ -145,7 +146,7 @@ func (c *carrier) setAside() error {
 	return nil
 }
 
-// indexesOf lists the indexes of a table; on SQLite only those that have a name of ours.
+// indexesOf lists the indexes of a table; on SQLite only those created by a statement of ours.
 func (c *carrier) indexesOf(table string) (names []string, err error) {
 	list := `SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = $1 ORDER BY name`
 	if c.postgres {
@@ -154,7 +155,7 @@ func (c *carrier) indexesOf(table string) (names []string, err error) {
 	return c.tx.Texts(c.ctx, list, table)
 }
 
-// id turns an identifier of 36 characters into its 16 bytes.
+// id returns the expression that converts a 36-character identifier to its 16 bytes.
 func (c *carrier) id(column string) string {
 	if c.postgres {
 		return "CAST(" + column + " AS UUID)"
@@ -162,9 +163,9 @@ func (c *carrier) id(column string) string {
 	return "unhex(replace(" + column + ", '-', ''))"
 }
 
-// carried are the tables that are copied column by column, each behind those that it refers to. A
-// column is followed by what becomes of it: id is an identifier, event that of an event, type a
-// type of events. ws is the workspace's number, in every table.
+// carried are the tables that are copied column by column, each after those that it refers to. A
+// suffix says how a column is converted: id is an identifier, event the id of an event, type an
+// event type. ws is the workspace's number, in every table.
 var carried = []struct{ table, columns, order string }{
 	{"users", "id:id email email_folded name password_hash created_at", ""},
 	{"members", "ws user_id:id role created_at", ""},
@@ -179,24 +180,24 @@ var carried = []struct{ table, columns, order string }{
 	{"events", "ws number id:event type:type resource_id:id at body", ""},
 }
 
-// typeNumbers are the numbers that types of events have since migration 10. This list is a part of
-// the migration: it stays as it is, whatever types come later.
+// typeNumbers lists the event types by number as of migration 10. The list is part of the migration
+// and must not change when types are added.
 var typeNumbers = []string{"document.created", "document.updated", "document.deleted", "project.created", "project.updated",
 	"project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started",
 	"generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "webhook.test"}
 
-// column returns the name of a column and the expression for it over the old row o.
+// column returns the name of a column and its value as an expression over the old row o.
 func (c *carrier) column(spec string) (name, value string) {
 	name, kind, _ := strings.Cut(spec, ":")
 	switch {
 	case name == "ws":
-		// A look-up and no join: a join could begin with the workspaces, and read the rows all over
-		// the file.
+		// A subquery, not a join: a join could start with the workspaces and read the rows in
+		// random order.
 		return name, "(SELECT n.ws FROM carried_workspaces n WHERE n.id = o.workspace_id)"
 	case kind == "id":
 		return name, c.id("o." + name)
 	case kind == "event":
-		return name, c.id("substr(o." + name + ", 5)") // behind evt_
+		return name, c.id("substr(o." + name + ", 5)") // after evt_
 	case kind == "type":
 		var number strings.Builder
 		number.WriteString("CASE o." + name)
@@ -210,8 +211,7 @@ func (c *carrier) column(spec string) (name, value string) {
 
 // copyAll fills the new tables.
 func (c *carrier) copyAll() error {
-	// The numbers come first: of workspaces in the order of their creation, of subscriptions by
-	// workspace.
+	// Assign the numbers first: workspaces in the order of creation, subscriptions by workspace.
 	for _, number := range []string{`
 CREATE TABLE carried_workspaces (
   id TEXT PRIMARY KEY,
@@ -258,7 +258,7 @@ ORDER BY n.ws`); err != nil {
 	return c.copyWebhooks()
 }
 
-// copy fills a table, and says so: this can take a while.
+// copy fills one table and logs it, because it can take a while.
 func (c *carrier) copy(table, statement string) error {
 	n, err := c.tx.Count(c.ctx, "SELECT COUNT(*) FROM old_"+table)
 	if err != nil {
@@ -274,8 +274,8 @@ func (c *carrier) copy(table, statement string) error {
 	return nil
 }
 
-// kept are the old deliveries that are carried over: those of subscriptions and events that are
-// there.
+// kept selects the old deliveries to copy: those whose subscription still exists. withEvent adds
+// that their event does.
 const kept = `
 FROM old_deliveries d
 JOIN carried_subscriptions s ON s.id = d.subscription_id
@@ -283,14 +283,14 @@ JOIN carried_subscriptions s ON s.id = d.subscription_id
 
 const withEvent = `EXISTS (SELECT 1 FROM old_events e WHERE e.workspace_id = d.workspace_id AND e.number = d.event_number)`
 
-// attemptFields are those that an attempt has wherever it is stored.
+// attemptFields are the columns of an attempt in both tables that store attempts.
 const attemptFields = `started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body`
 
 var attemptValues = "a." + strings.ReplaceAll(attemptFields, ", ", ", a.")
 
-// copyWebhooks fills the tables of subscriptions and deliveries, whose form is another. What was
-// waiting for its first attempt has a due time, as a retry has, so that no lane's cursor has to go
-// back for it: that is behind every event that there is.
+// copyWebhooks fills the tables of subscriptions and deliveries, whose form changed. Each lane's
+// cursor starts after the last event, so deliveries that wait for their first attempt get a due
+// time, as retries have.
 func (c *carrier) copyWebhooks() error {
 	for _, t := range []struct{ old, statement string }{
 		{"subscriptions", `
@@ -352,7 +352,7 @@ FROM subscriptions
 HAVING MAX(sub) IS NOT NULL`})
 }
 
-// clearAway removes the old tables, and those that were needed for a while.
+// clearAway drops the old tables and the temporary ones.
 func (c *carrier) clearAway() error {
 	for _, table := range oldTables {
 		if err := c.exec("DROP TABLE old_" + table); err != nil {
@@ -362,8 +362,8 @@ func (c *carrier) clearAway() error {
 	return c.execAll([]string{"DROP TABLE carried_subscriptions", "DROP TABLE carried_workspaces"})
 }
 
-// analyze tells PostgreSQL's planner what is in the tables that it has not seen yet. It would find
-// out by itself, a minute or so later.
+// analyze updates PostgreSQL's planner statistics for the new tables. Autovacuum would do it a
+// minute or so later.
 func (c *carrier) analyze() error {
 	if c.all > 0 {
 		c.log.Info("carried over to small keys", "rows", c.all)

@@ -35,7 +35,7 @@ func (r *Reader) Document(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Docu
 	return d, err
 }
 
-// AnyDocument is Document, and finds deleted ones too.
+// AnyDocument is Document, but also returns deleted documents.
 func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Document, error) {
 	d, found, err := one(r, selectDocument, ScanDocument, ws, id)
 	if err == nil && !found {
@@ -49,14 +49,14 @@ SELECT ` + DocumentColumns + `
 FROM documents
 WHERE ws = $1 AND external_id = $2`
 
-// DocumentWith returns the workspace's document of that external id, also a deleted one; found is
-// false when there is none.
+// DocumentWith returns the workspace's document with that external id, deleted or not; found is
+// false if there is none.
 func (r *Reader) DocumentWith(ws sheaf.WorkspaceID, externalID string) (d sheaf.Document, found bool, err error) {
 	return one(r, selectDocumentWith, ScanDocument, ws, externalID)
 }
 
-// Documents returns a page of the workspace's documents: those that are deleted, or those that are
-// not.
+// Documents returns a page of the workspace's documents: the deleted ones if f.Deleted is set,
+// otherwise the others.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
@@ -74,7 +74,7 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 		l.where.And("project_id = ?", f.Project.Value)
 	}
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
-	switch sorted := f.Sort != sheaf.DocumentsByUpdated || f.Deleted; { // what the filter leaves, and not all documents in the order that is asked for
+	switch sorted := f.Sort != sheaf.DocumentsByUpdated || f.Deleted; { // use the index of the filter, not that of the sort order
 	case f.ExternalID != "":
 		l.table += r.dialect().By("documents_by_external_id")
 	case f.Project.Set && sorted:
@@ -92,11 +92,11 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 	return list(r, l, f.Paging, ScanDocument)
 }
 
-// documentTotal takes the total from a counter where there is one.
+// documentTotal sets l.total from a counter if there is one for this filter.
 func (r *Reader) documentTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (err error) {
 	inProject := sheaf.DocumentFilter{Project: f.Project, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f != inProject || f.Project.Null: // something else narrows it: the rows are counted
+	case f != inProject || f.Project.Null: // another filter is set: count the rows
 	case f.Project.Set:
 		l.total, err = r.count(`SELECT document_count FROM projects WHERE ws = $1 AND id = $2`, ws, f.Project.Value)
 	default:
@@ -124,13 +124,13 @@ WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL
 ORDER BY updated_at DESC, number DESC
 LIMIT $3`
 
-// NewestDocuments returns the project's documents, newest change first.
+// NewestDocuments returns up to `most` of the project's documents, latest change first.
 func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int) ([]sheaf.Document, error) {
 	return all(r, selectNewest, ScanDocument, ws, project, most)
 }
 
-// InsertDocument adds a document, whose first version is by somebody; its project's count rises. Its
-// text, unless that is empty, is added by InsertText.
+// InsertDocument adds a document, with `by` as the author of its first version, and raises its
+// project's count. The caller adds a non-empty text with InsertText.
 func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Author) error {
 	first := sheaf.Version{UserID: &by.User, CreatedAt: d.CreatedAt}
 	if by.Key != "" {
@@ -145,8 +145,8 @@ SET project_id = $3, title = $4, title_folded = $5, description = $6, descriptio
   revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13
 WHERE ws = $1 AND id = $2`
 
-// UpdateDocument writes a document's own fields, but for its version and its
-// text, and whether it is deleted; the projects' counts follow.
+// UpdateDocument writes a document's own fields and whether it is deleted, but not its version and
+// text. It updates the counts of its projects.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata))
@@ -156,7 +156,7 @@ func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) err
 	return tx.followCounts(ws, before, d)
 }
 
-// followCounts keeps the projects' counts of documents.
+// followCounts updates the document counts of the projects that d left or joined.
 func (tx *Tx) followCounts(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	if sameID(before.ProjectID, d.ProjectID) && (before.Deleted == nil) == (d.Deleted == nil) {
 		return nil
@@ -176,7 +176,7 @@ const countLinked = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM documents WHERE ws = $1 AND project_id = $2 LIMIT $3) AS q`
 
-// CountLinked counts the project's documents, deleted ones too, as far as most.
+// CountLinked counts the project's documents, including deleted ones, up to `most`.
 func (r *Reader) CountLinked(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) (int64, error) {
 	return r.count(countLinked, ws, project, most)
 }
@@ -188,8 +188,8 @@ WHERE ws = $1 AND project_id = $2
 ORDER BY updated_at, number
 LIMIT $3`
 
-// LinkedDocuments returns some of the project's documents, at most that many, deleted ones too: those
-// whose last change is the longest ago.
+// LinkedDocuments returns up to `most` of the project's documents, including deleted ones, earliest
+// change first.
 func (r *Reader) LinkedDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) ([]sheaf.Document, error) {
 	return all(r, selectLinked, ScanDocument, ws, project, most)
 }
@@ -201,19 +201,18 @@ SET project_id = NULL,
   updated_at = CASE WHEN deleted_at IS NULL THEN $3 ELSE updated_at END
 WHERE ws = $1 AND project_id = $2 AND (updated_at, number) <= ($4, $5)`
 
-// UnlinkDocuments takes the project's documents, up to one that LinkedDocuments
-// returned, out of the project, deleted ones too. Only those that are not deleted
-// change beyond that, at that time. The project's count is left as it is: see
-// CountDocuments.
+// UnlinkDocuments removes the project's documents, deleted ones included, from the project, up to
+// and including `last`, which LinkedDocuments returned. Documents that are not deleted also get a
+// new revision and updated_at = at. It does not change the project's count: see CountDocuments.
 func (tx *Tx) UnlinkDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, at time.Time, last sheaf.Document) error {
 	return tx.exec(unlinkDocuments, ws, project, at, last.UpdatedAt, last.Number)
 }
 
-// purgedBytes is about how many bytes of texts a transaction removes with documents that go for good.
-// SQLite goes through all pages of a text that is removed, and nobody else writes meanwhile.
+// purgedBytes is roughly the most bytes of text that one transaction purges. To delete a text,
+// SQLite visits all of its pages, and no other transaction can write meanwhile.
 const purgedBytes = 32 << 20
 
-// These remove a document that is deleted, for good, with all that hangs on it.
+// These permanently delete a deleted document, with its versions and texts.
 const (
 	purgeVersions = `
 DELETE FROM versions
@@ -227,19 +226,19 @@ DELETE FROM documents
 WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
 )
 
-// Purged is what went with a document: past versions, and bytes of texts. Whole says that the document
-// went too.
+// Purged is the number of past versions and bytes of text that were deleted. Whole reports that the
+// document itself was deleted too.
 type Purged struct {
 	Versions, Bytes int64
 	Whole           bool
 }
 
-// PurgeDocument removes a deleted document for good, with its texts and its versions. Its media stay,
-// and belong to none. Whoever calls it holds the workspace.
+// PurgeDocument permanently deletes a deleted document, with its texts and versions. Its media
+// stay, linked to no document. The caller must have locked the workspace.
 //
-// Of one whose past versions have more text than goes in a transaction it removes the oldest alone, and
-// is to be called again in the next. Whoever restores the document in between finds its text, and the
-// versions that are left.
+// If its past versions have more text than one transaction should delete, it deletes only the
+// oldest of them, and must be called again in another transaction. A document that is restored in
+// between has its text and the remaining versions.
 func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Purged, err error) {
 	upTo, more, err := tx.oldestVersions(ws, id, purgedBytes)
 	if err != nil {

@@ -19,21 +19,22 @@ func ScanEvent(r *row) sheaf.Event {
 		ResourceID: readID[string](r), At: r.Time(), Body: []byte(r.Text()), Key: r.Int()}
 }
 
-// storedTypes has the types of events in the order of their numbers, which begin at 1. It only ever
-// grows at its end: the numbers are in every log.
+// storedTypes lists the event types in the order of their stored numbers, which begin at 1. Add new
+// types at the end only: every log contains these numbers.
 var storedTypes = []sheaf.EventType{sheaf.DocumentCreated, sheaf.DocumentUpdated, sheaf.DocumentDeleted,
 	sheaf.ProjectCreated, sheaf.ProjectUpdated, sheaf.ProjectDeleted, sheaf.FolderCreated, sheaf.FolderUpdated, sheaf.FolderDeleted,
 	sheaf.MediaUploaded, sheaf.GenerationStarted, sheaf.GenerationCompleted, sheaf.GenerationFailed,
 	sheaf.ShareCreated, sheaf.ShareUpdated, sheaf.ShareDeleted, sheaf.WebhookTest,
 	sheaf.SubscriptionFailing, sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated}
 
-// typeNumber returns the number of a type; 0 of one that does not exist.
+// typeNumber returns the stored number of a type, or 0 if the type does not exist.
 func typeNumber(t sheaf.EventType) int64 { return int64(slices.Index(storedTypes, t) + 1) }
 
-// TypeNumber is what a type of event is in the log, for the doctor, who asks in SQL.
+// TypeNumber returns the stored number of a type, for the doctor's SQL.
 func TypeNumber(t sheaf.EventType) int64 { return typeNumber(t) }
 
-// ReadEventType reads the type of an event; a number that is none becomes a type that is not Known.
+// ReadEventType reads the type of an event. An unknown number becomes a type for which Known is
+// false.
 func ReadEventType(r *row) sheaf.EventType {
 	n := r.Int()
 	if n < 1 || n > int64(len(storedTypes)) {
@@ -48,8 +49,9 @@ const insertReported = `
 INSERT INTO reported_events (ws, number, bytes)
 VALUES ($1, $2, $3)`
 
-// AppendEvents appends events to the log of a workspace that this transaction locked, numbers them,
-// and adds their deliveries. The bytes of reported events are added to w.Kept.
+// AppendEvents numbers the events, appends them to the log of a workspace that this transaction has
+// locked, and adds their deliveries. The bytes of reported events are added to w.Kept. The caller
+// saves w.
 func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -88,8 +90,7 @@ func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, err
 	return mustFind(r, "event", selectEvent, ScanEvent, ws, id)
 }
 
-// Events returns a page of the workspace's log, in commit order. after is the number behind which
-// it begins.
+// Events returns a page of the workspace's events with numbers above `after`, in commit order.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
 	l := listing{columns: EventColumns, table: "events", order: []string{"number"}, total: -1}
 	var err error
@@ -102,7 +103,7 @@ func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) 
 	return list(r, l, f.Paging, ScanEvent)
 }
 
-// eventsWhere is the condition of the events that a filter leaves behind a number.
+// eventsWhere returns the condition for events with numbers above `after` that match the filter.
 func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions, err error) {
 	w.And("ws = ?", ws)
 	if f.Since != nil {
@@ -128,17 +129,16 @@ func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 	return w, nil
 }
 
-// Whoever asks for the events since a time is answered without an index of times, which would be one
-// more page for every write. The times of a log rise with its numbers, which have no gap, but for
-// what the clocks of nodes differ:
+// Events since a given time are found without an index on the time, which would cost one more page
+// per write. Times rise with the numbers, which have no gaps, except that nodes' clocks differ:
 //
 //	times     … all before since …    | before or since | … all since …
 //	numbers                           low              high
 //
-// So the log is bisected for a time that is earlier by as much, which is low, and one that is later
-// by as much, which is high; only what lies between them is looked at one by one.
+// So the log is bisected twice: for since - clockSlack, which gives low, and for since +
+// clockSlack, which gives high. Only the events between low and high are checked one by one.
 //
-// clockSlack is that much: five times what a node may be wrong before it is refused work.
+// clockSlack is five times the clock error at which a node is refused work.
 const clockSlack = 10 * time.Second
 
 const isEarly = `(SELECT e.at FROM events e WHERE e.ws = $1 AND e.number = (b.low + b.high) / 2) < $2`
@@ -163,7 +163,8 @@ WHERE ws = $1 AND number >= $2 AND +at >= $3
 ORDER BY number
 LIMIT 1`
 
-// firstSince returns the number of the first event that is not from before a time, if there is one.
+// firstSince returns the number of the first event whose time is not before `since`; found is false
+// if there is none.
 func (r *Reader) firstSince(ws sheaf.WorkspaceID, since time.Time) (number int64, found bool, err error) {
 	low, found, err := one(r, bisectLog, (*row).Int, ws, since.Add(-clockSlack))
 	if err != nil || !found {
@@ -177,8 +178,9 @@ SELECT COUNT(*)
 FROM events
 WHERE ws = $1 AND number > $2 AND number < $3 AND +at >= $4`
 
-// countSince counts the events since a time behind a number: those that are surely since then by
-// their numbers, and one by one only those that may be from before.
+// countSince counts the events above `after` whose time is not before `since`; last is the log's
+// highest number. Events that are certainly late enough are counted by their numbers, only the
+// others one by one.
 func (r *Reader) countSince(ws sheaf.WorkspaceID, since time.Time, after, last int64) (int64, error) {
 	first, found, err := r.firstSince(ws, since)
 	if err != nil || !found {
@@ -194,7 +196,8 @@ func (r *Reader) countSince(ws sheaf.WorkspaceID, since time.Time, after, last i
 	return n + max(0, last-high+1), err
 }
 
-// EventsAfter returns at most that many of the workspace's events behind a number, in commit order.
+// EventsAfter returns at most `most` of the workspace's events with numbers above `after` that
+// match the filter, in commit order.
 func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
 	where, err := r.eventsWhere(ws, f, after)
 	if err != nil {
@@ -204,16 +207,15 @@ func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
-// logEnds asks for the two numbers by themselves: asked for both at once, SQLite reads the whole
-// log.
+// logEnds has one subquery for each end. If one query asks for both, SQLite reads the whole log.
 const logEnds = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
   COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
 
-// eventTotal needs no counting without filters, as the numbers have no gap above the oldest that is
-// kept, and hardly any for those since a time.
+// eventTotal sets l.total. Without a filter it need not count, because the numbers have no gaps
+// above the oldest event kept. With since, it counts only the few that countSince checks.
 func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
-	if f.Type != "" || f.Resource != "" { // counted as all lists are
+	if f.Type != "" || f.Resource != "" { // list counts the rows
 		return nil
 	}
 	var first, last int64
@@ -239,7 +241,7 @@ UPDATE workspaces
 SET kept = kept - $2
 WHERE ws = $1`
 
-// DeleteEvents deletes up to `most` of the workspace's oldest events, none above the number upTo, and
+// DeleteEvents deletes up to `most` of the workspace's oldest events, none above number `upTo`, and
 // returns how many it deleted. It never leaves a gap. The bytes of reported events leave the
 // workspace's quota.
 func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {

@@ -10,8 +10,8 @@ FROM folders
 WHERE ws = $1
 ORDER BY depth, number`
 
-// EachFolder calls each for the workspace's folders: parents before their children, and those of
-// one parent in the order of their creation.
+// EachFolder calls each for the workspace's folders: parents before children, siblings in the order
+// of creation.
 func (r *Reader) EachFolder(ws sheaf.WorkspaceID, each func(sheaf.Folder) error) error {
 	return r.each(exportFolders, func(w *row) error { return each(ScanFolder(w)) }, ws)
 }
@@ -33,11 +33,11 @@ WHERE ws = $1 AND deleted_at IS NULL AND number > $2
 ORDER BY number
 LIMIT $3`
 
-// exportPage is how many documents are read at once.
+// exportPage is the number of documents read per statement.
 const exportPage = 200
 
-// EachDocument calls each for the workspace's documents, without the deleted, in the order of their
-// creation. No statement is open meanwhile: each may read what belongs to the document.
+// EachDocument calls each for the workspace's documents, except deleted ones, in the order of
+// creation. No statement is open during a call, so each may read more about the document.
 func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) error) error {
 	for last := int64(0); ; {
 		page, err := all(r, exportDocuments, ScanDocument, ws, last, exportPage)
@@ -62,8 +62,8 @@ FROM versions
 WHERE ws = $1 AND document_id = $2
 ORDER BY version DESC`
 
-// EachPastVersion calls each for the versions of a document before the present one, newest first. It
-// holds the text of one at a time.
+// EachPastVersion calls each for the past versions of a document, newest first. Only one text at a
+// time is in memory.
 func (r *Reader) EachPastVersion(ws sheaf.WorkspaceID, id sheaf.DocumentID, each func(sheaf.VersionText) error) error {
 	numbers, err := all(r, pastVersions, (*row).Int, ws, id)
 	if err != nil {
@@ -89,8 +89,8 @@ FROM media
 WHERE ws = $1 AND state = 1
 ORDER BY number`
 
-// EachMedium calls each for the workspace's media in the order of their creation. Those of deleted
-// documents belong to none.
+// EachMedium calls each for the workspace's media in the order of creation. Media of deleted
+// documents are reported without a document.
 func (r *Reader) EachMedium(ws sheaf.WorkspaceID, each func(sheaf.Medium) error) error {
 	return r.each(exportMedia, func(w *row) error {
 		m := ScanMedium(w)

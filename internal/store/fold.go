@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns s as search and sorting by name see it: without regard to case and to how accents
-// are composed. It is made here, so that both engines agree.
+// Fold returns s in the form in which names are searched and sorted: case and the composition of
+// accents do not matter. It is computed here, not in SQL, so that both engines agree.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
@@ -16,8 +16,9 @@ func Fold(s string) string {
 	return norm.NFC.String(strings.Map(capitalCherokee, cases.Fold().String(norm.NFD.String(s))))
 }
 
-// capitalCherokee mends what package cases folds wrongly: in Cherokee, whose small letters are the
-// younger ones, Unicode folds to the capitals, and the package folds each of the two to the other.
+// capitalCherokee corrects package cases for Cherokee. There, Unicode folds small letters to
+// capitals, because the small ones were added later; the package folds each of the two to the
+// other.
 func capitalCherokee(r rune) rune {
 	switch {
 	case 0xAB70 <= r && r <= 0xABBF:

@@ -42,7 +42,7 @@ SELECT ` + FolderColumns + `
 FROM folders
 WHERE ws = $1 AND external_id = $2`
 
-// FolderWith returns the workspace's folder of that external id; found is false when there is none.
+// FolderWith returns the workspace's folder with that external id; found is false if there is none.
 func (r *Reader) FolderWith(ws sheaf.WorkspaceID, externalID string) (f sheaf.Folder, found bool, err error) {
 	return one(r, selectFolderWith, ScanFolder, ws, externalID)
 }
@@ -56,7 +56,7 @@ func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page
 	}
 	byFolder(&l.where, "parent_id", f.Parent)
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
-	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all folders in the order that is asked for
+	switch sorted := f.Sort != sheaf.ByOrder; { // use the index of the filter, not that of the sort order
 	case f.ExternalID != "":
 		l.table += r.dialect().By("folders_by_external_id")
 	case f.Parent.Set && sorted:
@@ -91,7 +91,8 @@ func (r *Reader) Subtree(ws sheaf.WorkspaceID, top sheaf.Folder) ([]sheaf.Folder
 	return tree, nil
 }
 
-// countedAtOnce is how many folders Subfolders asks for in one statement, whose text is always the same.
+// countedAtOnce is the number of folders per statement of Subfolders. It is fixed, so that the text
+// is always the same.
 const countedAtOnce = 50
 
 var countSubfolders = `
@@ -100,7 +101,7 @@ FROM folders
 WHERE ws = $1 AND parent_id IN (` + ordinals(2, countedAtOnce) + `)
 GROUP BY parent_id`
 
-// ordinals lists n parameters of a statement, from that one on.
+// ordinals returns n consecutive parameters, starting with $from.
 func ordinals(from, n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -109,13 +110,14 @@ func ordinals(from, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// Subfolders counts the folders right in each of those folders. One in which none is has no entry.
+// Subfolders counts the folders directly in each of the folders `of`. A folder without any has no
+// entry.
 func (r *Reader) Subfolders(ws sheaf.WorkspaceID, of []sheaf.FolderID) (map[sheaf.FolderID]int64, error) {
 	counts := map[sheaf.FolderID]int64{}
 	for some := range slices.Chunk(of, countedAtOnce) {
 		args := []any{ws}
 		for i := range countedAtOnce {
-			args = append(args, some[min(i, len(some)-1)]) // the last one fills the rest
+			args = append(args, some[min(i, len(some)-1)]) // pad with the last id
 		}
 		err := r.query(countSubfolders, func(w *row) { counts[readID[sheaf.FolderID](w)] = w.Int() }, args...)
 		if err != nil {
@@ -125,7 +127,7 @@ func (r *Reader) Subfolders(ws sheaf.WorkspaceID, of []sheaf.FolderID) (map[shea
 	return counts, nil
 }
 
-// inTree holds for the folder $2 of the workspace $1 and for all below it.
+// inTree is the condition for folder $2 of workspace $1 and all folders below it.
 const inTree = `ws = $1 AND id IN (
   WITH RECURSIVE tree (id) AS (
     SELECT id FROM folders WHERE ws = $1 AND id = $2
@@ -133,8 +135,8 @@ const inTree = `ws = $1 AND id IN (
     SELECT f.id FROM tree JOIN folders f ON f.ws = $1 AND f.parent_id = tree.id)
   SELECT id FROM tree)`
 
-// TreeSize is how much is in a folder and in all below it. Filed are the projects or brandings in
-// them: a tree has those of one type.
+// TreeSize is the number of folders in a tree, the top included, and of the projects or brandings
+// in them (Filed). All folders of a tree have the same entity type.
 type TreeSize struct{ Folders, Filed int64 }
 
 const selectTreeSize = `
@@ -142,7 +144,7 @@ SELECT COUNT(*), CAST(COALESCE(SUM(project_count + branding_count), 0) AS BIGINT
 FROM folders
 WHERE ` + inTree
 
-// TreeSize counts the folder, all below it, and what is in them.
+// TreeSize returns the size of the tree below and including top.
 func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, error) {
 	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.Int(), w.Int()} }, ws, top)
 	return size, err
@@ -155,8 +157,7 @@ WHERE project_count + branding_count > 0 AND ` + inTree + `
 ORDER BY depth DESC, number
 LIMIT $3`
 
-// FiledFolders returns at most that many folders of the tree that have projects
-// or brandings in them.
+// FiledFolders returns up to `most` folders of the tree that contain projects or brandings.
 func (r *Reader) FiledFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
 	return all(r, selectFiledFolders, func(w *row) sheaf.FolderID { return readID[sheaf.FolderID](w) }, ws, top, most)
 }
@@ -168,8 +169,8 @@ WHERE ` + inTree + `
 ORDER BY depth DESC, number
 LIMIT $3`
 
-// LowestFolders returns at most that many folders of the tree, the deepest
-// first: none has a folder in it that comes after it.
+// LowestFolders returns up to `most` folders of the tree, deepest first, so that children come
+// before their parents.
 func (r *Reader) LowestFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.Folder, error) {
 	return all(r, selectLowest, ScanFolder, ws, top, most)
 }
@@ -209,7 +210,7 @@ const deleteFolder = `
 DELETE FROM folders
 WHERE ws = $1 AND id = $2`
 
-// DeleteFolder removes a folder that nothing is in.
+// DeleteFolder deletes an empty folder.
 func (tx *Tx) DeleteFolder(ws sheaf.WorkspaceID, id sheaf.FolderID) error {
 	if err := tx.exec(deleteFolder, ws, id); err != nil {
 		return fmt.Errorf("delete folder %s: %w", id, err)

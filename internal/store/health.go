@@ -8,28 +8,28 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Stamp gives an event that the store itself emits its name and the time at which it is written. Where
-// no outcome can lead to an event it may be nil.
+// Stamp returns the id and time of an event that the store itself emits. It may be nil if no
+// outcome can lead to an event.
 type Stamp func() (sheaf.EventID, time.Time)
 
-// telling is what a transaction that records attempts tells of the subscriptions of one workspace, whose
-// row it holds.
+// telling collects the subscription events of one workspace while attempts are recorded. The
+// transaction has locked the workspace.
 type telling struct {
 	workspace sheaf.Workspace
-	owner     sheaf.UserID // in whose name it is told
+	owner     sheaf.UserID // the user named as the cause of the events
 	tales     []tale
 }
 
-// tale is what became of a subscription.
+// tale is one event about a subscription, before it is appended.
 type tale struct {
 	event        sheaf.EventType
 	subscription sheaf.Subscription
 	lane         *lane
 }
 
-// lockTold holds the workspaces in which something may be told: those with a delivery that failed for
-// good. Every other outcome neither leads to an event nor waits for a workspace. They are held in one
-// order, and before their lanes, as lane.go has it.
+// lockTold locks the workspaces in which an event may be appended: those with a delivery that
+// failed for good. No other outcome leads to an event, so others do not wait for their workspace.
+// The workspaces are locked in one order and before their lanes, as lane.go requires.
 func (tx *Tx) lockTold(outcomes []Outcome) (map[sheaf.WorkspaceID]*telling, error) {
 	var order []sheaf.WorkspaceID
 	for i := range outcomes {
@@ -52,7 +52,8 @@ func (tx *Tx) lockTold(outcomes []Outcome) (map[sheaf.WorkspaceID]*telling, erro
 	return told, nil
 }
 
-// lockTelling holds one workspace; nil where nobody owns it, so that nothing can be told in a name.
+// lockTelling locks one workspace. It returns nil if the workspace has no owner, since an event
+// must name one.
 func (tx *Tx) lockTelling(id sheaf.WorkspaceID) (*telling, error) {
 	w, err := tx.LockWorkspace(id)
 	if err != nil {
@@ -65,8 +66,9 @@ func (tx *Tx) lockTelling(id sheaf.WorkspaceID) (*telling, error) {
 	return &telling{workspace: w, owner: owner}, err
 }
 
-// tell appends what is told to the logs, and asks that people are told by mail. The events are of now, not of when the attempts ended, which may
-// be long ago: the times of a log rise with its numbers (event.go).
+// tell appends the events to the logs and requests the mails about them. The events get the present
+// time, not that of the attempts, which may be long ago: the times of a log rise with its numbers
+// (event.go).
 func (tx *Tx) tell(told map[sheaf.WorkspaceID]*telling, stamp Stamp) error {
 	for _, t := range told {
 		if t == nil || len(t.tales) == 0 {

@@ -8,19 +8,19 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What leaves the store are identifiers of 36 characters and names of types. What is inside is
-// smaller, because it stands in every row and every index:
+// Outside the store, identifiers have 36 characters and types have names. Inside they are smaller,
+// because every row and every index contains them:
 //
 //	outside                        inside
-//	a WorkspaceID                  ws, a number from a counter that never gives one twice
+//	a WorkspaceID                  ws, a number from a counter that never repeats one
 //	a SubscriptionID               sub, likewise, in the tables of its deliveries
 //	every other identifier         its 16 bytes (BLOB, UUID); an EventID without "evt_"
 //	an EventType                   a number (event.go)
 //
-// Arguments of these types are turned by bound, columns are read by readID.
+// bound converts arguments of these types; readID converts columns.
 
-// bound turns the arguments of a statement, in place, into what is stored. An identifier that is
-// none becomes NULL, which nothing equals; a workspace that is none becomes 0, which none has.
+// bound converts the arguments of a statement, in place, to the stored form. An invalid identifier
+// becomes NULL, which equals nothing. An unknown workspace becomes 0, which no workspace has.
 func (r *Reader) bound(args []any) (err error) {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -74,7 +74,7 @@ func (r *Reader) bound(args []any) (err error) {
 	return nil
 }
 
-// idBytes returns the 16 bytes of an identifier, or nil.
+// idBytes returns the 16 bytes of an identifier, or nil if it is invalid.
 func idBytes(id string) any {
 	u, ok := sheaf.UUIDBytes(id)
 	if !ok {
@@ -83,7 +83,7 @@ func idBytes(id string) any {
 	return u[:]
 }
 
-// optBytes is idBytes; nil stays nil, which is NULL.
+// optBytes is idBytes for an optional id; nil stays nil, which is NULL.
 func optBytes[T ~string](id *T) any {
 	if id == nil {
 		return nil
@@ -100,11 +100,11 @@ func optID[T ~string](r *row) *T { return engine.Opt(r, readID[T]) }
 // readEventID reads the identifier of an event.
 func readEventID(r *row) sheaf.EventID { return sheaf.EventPrefix + readID[sheaf.EventID](r) }
 
-// maxNumbers bounds what is kept of the numbers of workspaces; beyond it, it begins anew.
+// maxNumbers is the most workspace numbers that are cached; beyond it the cache is cleared.
 const maxNumbers = 100_000
 
-// numbers keeps which number a workspace has. Since none is ever used again, what was learned from
-// a commit is true for ever.
+// numbers caches the numbers of workspaces. Since no number is reused, an entry from a committed
+// transaction is valid forever.
 type numbers struct {
 	mu   sync.RWMutex // guards byID
 	byID map[sheaf.WorkspaceID]int64
@@ -112,7 +112,7 @@ type numbers struct {
 
 func newNumbers() *numbers { return &numbers{byID: map[sheaf.WorkspaceID]int64{}} }
 
-// of returns the number of a workspace, if it is known.
+// of returns the number of a workspace; false if it is not cached.
 func (n *numbers) of(id sheaf.WorkspaceID) (int64, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -120,7 +120,7 @@ func (n *numbers) of(id sheaf.WorkspaceID) (int64, bool) {
 	return number, known
 }
 
-// learn notes numbers that are committed.
+// learn adds committed numbers.
 func (n *numbers) learn(learned map[sheaf.WorkspaceID]int64) {
 	if len(learned) == 0 {
 		return
@@ -135,8 +135,8 @@ func (n *numbers) learn(learned map[sheaf.WorkspaceID]int64) {
 	}
 }
 
-// number returns the number of a workspace, 0 when there is none. A transaction keeps what it
-// reads to itself until it has committed: it may be the one that made the workspace.
+// number returns the number of a workspace, or 0 if it does not exist. A transaction caches what it
+// reads for itself until it has committed, because it may have created the workspace.
 func (r *Reader) number(id sheaf.WorkspaceID) (int64, error) {
 	if n, known := r.numbers.of(id); known {
 		return n, nil
@@ -159,7 +159,7 @@ func (r *Reader) number(id sheaf.WorkspaceID) (int64, error) {
 	return n, nil
 }
 
-// Number returns the number of a workspace, 0 when there is none, for the doctor, who asks in SQL.
+// Number returns the number of a workspace, or 0 if it does not exist, for the doctor's SQL.
 func (r *Reader) Number(id sheaf.WorkspaceID) (int64, error) { return r.number(id) }
 
 const countOn = `
@@ -168,7 +168,7 @@ VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET last = counters.last + 1
 RETURNING last`
 
-// nextNumber returns a number that was never used; counter is "workspace" or "subscription".
+// nextNumber returns a number that was never used before. counter is "workspace" or "subscription".
 func (tx *Tx) nextNumber(counter string) (int64, error) {
 	n, _, err := one(&tx.Reader, countOn, (*row).Int, counter)
 	return n, err

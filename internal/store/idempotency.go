@@ -7,21 +7,21 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Once names a request that must have one effect however often it is sent.
+// Once identifies a request that takes effect only once, however often it is sent.
 type Once struct {
 	Method, Path, Key string
 	BodyHash          []byte
 }
 
-// Answer is the answer to such a request.
+// Answer is the response to a request with an Idempotency-Key.
 type Answer struct {
 	Status         int
 	Location, ETag string
 	Body           []byte
 }
 
-// answerBytes returns what a kept answer counts in the workspace's quota: every text in its row that
-// a client can make long.
+// answerBytes returns the bytes that a stored answer counts in the workspace's quota: every text in
+// its row whose length a client controls.
 func answerBytes(o Once, a Answer) int64 {
 	return int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
 }
@@ -31,7 +31,7 @@ SELECT CASE WHEN created_at > $5 THEN 1 ELSE 0 END, bytes, body_hash, status, lo
 FROM idempotency_keys
 WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4`
 
-// Remembered returns the answer that the request got after `since`, if there is one. The same key with
+// Remembered returns the answer that the request got after `since`, if any. The same key with
 // another body is a Conflict. If the stored answer is older, found is false, and expired is what it
 // counts in the workspace's quota.
 func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (a Answer, found bool, expired int64, err error) {
@@ -86,11 +86,11 @@ WHERE ws = $1 AND (method, path, key) IN (
   WHERE o.ws = $1)
 RETURNING bytes`
 
-// DeleteAnswers looks at the `most` oldest answers from before a time, and deletes those that belong to
-// the workspace of the oldest one. Their bytes leave that workspace's quota. It returns how many it
-// deleted; 0 means that none are left.
+// DeleteAnswers reads the `most` oldest answers from before `before`, and deletes those of them
+// that belong to the workspace of the oldest one. Their bytes leave that workspace's quota. It
+// returns how many it deleted; 0 means that none are left.
 //
-// A transaction locks one workspace alone, so that no other waits for it.
+// The transaction locks only that one workspace, so that no others wait for it.
 func (tx *Tx) DeleteAnswers(before time.Time, most int) (int64, error) {
 	ws, found, err := one(&tx.Reader, oldestOnce, readID[sheaf.WorkspaceID], before)
 	if err != nil || !found {

@@ -13,7 +13,7 @@ SELECT `+FolderColumns+`
 FROM folders
 WHERE ws = {workspace} AND id = {wanted}`, "", "workspace int", "wanted id")
 
-// FoldersByID returns those of the folders that the workspace has.
+// FoldersByID returns those of the folders that exist in the workspace.
 func (r *Reader) FoldersByID(ws sheaf.WorkspaceID, ids []sheaf.FolderID) (map[sheaf.FolderID]sheaf.Folder, error) {
 	found := map[sheaf.FolderID]sheaf.Folder{}
 	err := r.run(foldersByID, wanted(ws, ids), func(_ int, w *row) {
@@ -23,7 +23,7 @@ func (r *Reader) FoldersByID(ws sheaf.WorkspaceID, ids []sheaf.FolderID) (map[sh
 	return found, err
 }
 
-// wanted is the rows of arguments that ask a workspace for ids, each once.
+// wanted returns rows of arguments (workspace, id), one for each distinct id.
 func wanted[T ~string](ws sheaf.WorkspaceID, ids []T) [][]any {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	rows := make([][]any, len(ids))
@@ -35,7 +35,7 @@ func wanted[T ~string](ws sheaf.WorkspaceID, ids []T) [][]any {
 
 var (
 	knownProjects = newKnown("projects")
-	// A deleted document can be restored, and so is known.
+	// Deleted documents are included: they can be restored.
 	knownDocuments = newKnown("documents")
 	knownShares    = newKnown("shares")
 )
@@ -50,13 +50,12 @@ func known[T ~string](r *Reader, b *engine.Bulk, ws sheaf.WorkspaceID, ids []T) 
 	return found, err
 }
 
-// KnownProjects tells which of the projects the workspace has.
+// KnownProjects reports which of the projects exist in the workspace.
 func (r *Reader) KnownProjects(ws sheaf.WorkspaceID, ids []sheaf.ProjectID) (map[sheaf.ProjectID]bool, error) {
 	return known(r, knownProjects, ws, ids)
 }
 
-// KnownDocuments tells which of the documents the workspace has, deleted ones
-// included.
+// KnownDocuments reports which of the documents exist in the workspace, deleted ones included.
 func (r *Reader) KnownDocuments(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
 	return known(r, knownDocuments, ws, ids)
 }
@@ -66,12 +65,12 @@ SELECT id
 FROM media
 WHERE ws = {workspace} AND id = {wanted} AND state = 1`, "", "workspace int", "wanted id")
 
-// KnownMedia tells which of the media the workspace has.
+// KnownMedia reports which of the media exist in the workspace.
 func (r *Reader) KnownMedia(ws sheaf.WorkspaceID, ids []sheaf.MediumID) (map[sheaf.MediumID]bool, error) {
 	return known(r, knownMedia, ws, ids)
 }
 
-// KnownShares tells which of the shares the workspace has.
+// KnownShares reports which of the shares exist in the workspace.
 func (r *Reader) KnownShares(ws sheaf.WorkspaceID, ids []sheaf.ShareID) (map[sheaf.ShareID]bool, error) {
 	return known(r, knownShares, ws, ids)
 }
@@ -95,7 +94,7 @@ func holders[T ~string](r *Reader, b *engine.Bulk, ws sheaf.WorkspaceID, externa
 	return found, err
 }
 
-// FoldersWith returns which of the external ids folders of the workspace have, and which those are.
+// FoldersWith returns the workspace's folders that have one of the external ids, by external id.
 func (r *Reader) FoldersWith(ws sheaf.WorkspaceID, externalIDs []string) (map[string]sheaf.FolderID, error) {
 	return holders[sheaf.FolderID](r, foldersWith, ws, externalIDs)
 }
@@ -110,11 +109,11 @@ func (r *Reader) DocumentsWith(ws sheaf.WorkspaceID, externalIDs []string) (map[
 	return holders[sheaf.DocumentID](r, documentsWith, ws, externalIDs)
 }
 
-// TakenSubscription is who has an identifier. Unlike those of other records it
-// names one subscription in all workspaces.
+// TakenSubscription is the workspace that uses a subscription id. Unlike other ids, these are
+// unique across all workspaces.
 type TakenSubscription struct {
 	Workspace sheaf.WorkspaceID
-	Leaving   bool // it was deleted, and its deliveries are being removed
+	Leaving   bool // the subscription was deleted, and its deliveries are being deleted
 }
 
 const takenSubscription = `
@@ -128,8 +127,7 @@ FROM deleted_subscriptions d
 JOIN workspaces w ON w.ws = d.ws
 WHERE d.id = $1`
 
-// TakenSubscription tells who has a subscription of that identifier; taken is
-// false when nobody has.
+// TakenSubscription returns which workspace uses the subscription id; taken is false if none does.
 func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscription, taken bool, err error) {
 	return one(r, takenSubscription, func(w *row) TakenSubscription {
 		return TakenSubscription{readID[sheaf.WorkspaceID](w), w.Bool()}
@@ -162,7 +160,7 @@ func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) er
 	return tx.run(countAllProjects, counts(ws, filed), nothing)
 }
 
-// counts is the rows of arguments that raise counters.
+// counts returns rows of arguments (workspace, id, number) that raise counters.
 func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 	for id, n := range by {
 		rows = append(rows, []any{ws, id, n})
@@ -186,7 +184,7 @@ type NewDocument struct {
 	Present sheaf.Version
 }
 
-// presentSince is when the present version was made; nil, for NULL, is with the document.
+// presentSince returns when the present version was made; nil (NULL) if together with the document.
 func (d *NewDocument) presentSince() any {
 	if d.Version == 1 && d.Present.CreatedAt.Equal(d.CreatedAt) {
 		return nil
@@ -221,8 +219,8 @@ type NewVersion struct {
 	sheaf.Version
 }
 
-// InsertVersions adds past versions of documents that are stored. Their texts, unless those are
-// empty, are added by InsertText.
+// InsertVersions adds past versions of stored documents. The caller adds non-empty texts with
+// InsertText.
 func (tx *Tx) InsertVersions(ws sheaf.WorkspaceID, versions []NewVersion) error {
 	rows := make([][]any, len(versions))
 	for i, v := range versions {
@@ -239,11 +237,11 @@ SELECT d.version, COALESCE((SELECT MIN(v.version) FROM versions v WHERE v.ws = d
 FROM documents d
 WHERE d.ws = $1 AND d.id = $2`
 
-// KeptVersions is between which numbers the versions of a document are.
+// KeptVersions is the range of a document's stored version numbers.
 type KeptVersions struct{ Present, Oldest int64 }
 
-// KeptVersions returns which versions of a document, deleted or not, are kept; found is false when
-// the workspace has no such document.
+// KeptVersions returns the range of a document's stored versions, whether or not it is deleted;
+// found is false if the workspace has no such document.
 func (r *Reader) KeptVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID) (kept KeptVersions, found bool, err error) {
 	return one(r, keptVersions, func(w *row) KeptVersions { return KeptVersions{w.Int(), w.Int()} }, ws, id)
 }

@@ -18,8 +18,8 @@ const insertInvitation = `
 INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-// InsertInvitation keeps an invitation, known by the hash of its link, in place of an older one to
-// the same e-mail.
+// InsertInvitation stores an invitation with the hash of its link. It replaces an older one to the
+// same e-mail.
 func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
 	if err := tx.exec(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
 		return err
@@ -47,7 +47,7 @@ SELECT COUNT(*)
 FROM invitations
 WHERE ws = $1 AND expires_at > $2 AND email_folded <> $3`
 
-// OtherInvitations counts the workspace's open invitations to anybody else.
+// OtherInvitations counts the workspace's open invitations to other e-mail addresses.
 func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.Time) (int64, error) {
 	return r.count(countInvitations, ws, now, Fold(email))
 }
@@ -73,12 +73,12 @@ const deleteInvitation = `
 DELETE FROM invitations
 WHERE ws = $1 AND id = $2`
 
-// DeleteInvitation uses or withdraws an invitation, or returns NotFound.
+// DeleteInvitation deletes an invitation that was accepted or withdrawn, or returns NotFound.
 func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) error {
 	return tx.mustChange("invitation", deleteInvitation, ws, id)
 }
 
-// DeleteInvitationsBy withdraws what a member has offered.
+// DeleteInvitationsBy deletes the invitations that a member has sent.
 func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) error {
 	return tx.exec(`DELETE FROM invitations WHERE ws = $1 AND invited_by = $2`, ws, u)
 }

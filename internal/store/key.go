@@ -20,7 +20,7 @@ func scanKey(r *row) sheaf.Key {
 	}
 }
 
-// splitScopes reads the scopes of a key, which are stored as words.
+// splitScopes parses the stored scopes of a key.
 func splitScopes(s string) sheaf.Scopes {
 	var out sheaf.Scopes
 	for name := range strings.SplitSeq(s, ",") {
@@ -53,7 +53,7 @@ const insertKey = `
 INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-// InsertKey adds a key, known by the hash of its secret.
+// InsertKey stores a key with the hash of its secret.
 func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
 	tx.note.Credentials = true
 	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
@@ -64,13 +64,13 @@ func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) e
 	return nil
 }
 
-// LiveKeys counts the keys of the workspace that open something at that time.
+// LiveKeys counts the workspace's keys that are neither revoked nor expired at time now.
 func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 	w := liveKeys(ws, now)
 	return r.count("SELECT COUNT(*) FROM api_keys "+w.SQL(), w.Args...)
 }
 
-// liveKeys is the condition of the keys that work at that time.
+// liveKeys returns the condition for the keys that LiveKeys counts.
 func liveKeys(ws sheaf.WorkspaceID, now time.Time) engine.Conditions {
 	var w engine.Conditions
 	w.And("ws = ?", ws)
@@ -89,13 +89,14 @@ SELECT name
 FROM api_keys
 WHERE ws = $1 AND number = $2 AND revoked_at IS NULL`
 
-// KeyName returns what the workspace's key of that number is called; found is false for one that was revoked or is gone.
+// KeyName returns the name of the workspace's key with that number; found is false if the key was
+// revoked or deleted.
 func (r *Reader) KeyName(ws sheaf.WorkspaceID, number int64) (name string, found bool, err error) {
 	return one(r, selectKeyName, (*row).Text, ws, number)
 }
 
-// KeysKept is for how long a dead key is kept at least: the bound on the keys that a workspace
-// makes within this time counts it.
+// KeysKept is the least time for which a revoked or expired key is stored. The limit on the keys
+// that a workspace creates within this time counts it.
 const KeysKept = time.Hour
 
 const nthNewestKey = `
@@ -105,8 +106,8 @@ WHERE ws = $1
 ORDER BY created_at DESC
 LIMIT 1 OFFSET $2`
 
-// NthNewestKey returns when the nth newest key of the workspace was made, dead ones included, if it
-// has as many.
+// NthNewestKey returns when the workspace's nth newest key was created, revoked and expired ones
+// included; found is false if it has fewer.
 func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, found bool, err error) {
 	return one(r, nthNewestKey, (*row).Time, ws, nth-1)
 }
@@ -120,8 +121,8 @@ DELETE FROM api_keys
 WHERE id IN (SELECT id FROM api_keys WHERE expires_at <= $1 LIMIT $2)`
 )
 
-// DeleteKeysEnded removes at most that many keys that were revoked, and as many that expired,
-// before a time. It returns how many it removed, and at least most where there may be more.
+// DeleteKeysEnded deletes up to `most` keys that were revoked, and up to `most` that expired, at or
+// before `before`. It returns how many it deleted; fewer than `most` means none are left.
 func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
 	revoked, err := tx.changed(revokedKeys, before, most)
 	if err != nil {
@@ -146,7 +147,7 @@ UPDATE api_keys
 SET revoked_at = $3
 WHERE ws = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
-// RevokeKey ends a live key, or returns NotFound.
+// RevokeKey revokes a live key, or returns NotFound.
 func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) error {
 	tx.note.Credentials = true
 	return tx.mustChange("key", revokeKey, ws, id, now)
@@ -157,13 +158,14 @@ UPDATE api_keys
 SET revoked_at = $3
 WHERE ws = $1 AND user_id = $2 AND revoked_at IS NULL`
 
-// RevokeKeysOf ends every key of a user in the workspace.
+// RevokeKeysOf revokes every key of a user in the workspace.
 func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
 	tx.note.Credentials = true
 	return tx.exec(revokeKeysOf, ws, u, now)
 }
 
-// KeyByID returns a key and its workspace, for the operator, who names no workspace, or NotFound.
+// KeyByID returns a key and its workspace, or NotFound. It is for the operator, who does not name
+// the workspace.
 func (r *Reader) KeyByID(id sheaf.KeyID) (ws sheaf.WorkspaceID, k sheaf.Key, err error) {
 	_, found, err := one(r, `SELECT `+keyColumns+`, (SELECT w.id FROM workspaces w WHERE w.ws = api_keys.ws) FROM api_keys WHERE id = $1`, func(w *row) bool {
 		k, ws = scanKey(w), readID[sheaf.WorkspaceID](w)
@@ -187,9 +189,9 @@ type KeyUse struct {
 	At        time.Time
 }
 
-// TouchKeys writes when keys were used, in an order that all nodes share: those which write the
-// same keys at once wait for each other, and not in a circle. It announces nothing: no request
-// depends on it.
+// TouchKeys records when keys were used. It updates them in the order of their ids, so that nodes
+// that update the same keys do not deadlock. It announces nothing, because no request depends on
+// it.
 func (tx *Tx) TouchKeys(uses []KeyUse) error {
 	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b KeyUse) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	for _, u := range inOrder {

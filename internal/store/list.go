@@ -9,19 +9,19 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// listing is a list that a client pages through.
+// listing describes a paged list.
 type listing struct {
 	columns, table string
 	where          engine.Conditions
 	order          []string // columns, the last one unique
-	// parts are conditions of which each row fulfils one, with an index each in that order, of numbers; none where
-	// one index has all rows.
+	// parts are conditions that split the rows: each row meets exactly one, and each part has an
+	// index in the given order, on integer columns only. Empty if one index contains all rows.
 	parts []string
-	total int64 // kept in a counter; -1: count the rows
+	total int64 // number of rows, from a counter; -1: count them
 }
 
-// list reads one page. A page nearer to the end is read from the end, so that the last page costs
-// what the first one does.
+// list reads one page. A page in the second half is read backwards from the end, so that the last
+// page costs as much as the first.
 func list[T any](r *Reader, l listing, p sheaf.Paging, scan func(*row) T) (sheaf.Page[T], error) {
 	page := sheaf.Page[T]{Paging: p, Total: l.total}
 	if l.total < 0 {
@@ -58,11 +58,12 @@ func list[T any](r *Reader, l listing, p sheaf.Paging, scan func(*row) T) (sheaf
 	return page, nil
 }
 
-// farSkip is how many rows of merged parts are skipped by reading them: SQLite reads whole rows to merge them. Behind
-// more, indexes alone are read for where the page begins, which takes a third of the time.
+// farSkip is the longest OFFSET that is used on merged parts, where SQLite reads whole rows to skip
+// them. Beyond it, seek finds the start of the page by reading indexes only, in a third of the
+// time.
 const farSkip = 100
 
-// seek has the page begin with the row that lies behind so many, and none skipped.
+// seek replaces OFFSET by a keyset condition on the row at that offset, and sets skip to 0.
 func (l *listing) seek(r *Reader, desc bool, skip *int64) error {
 	places := *l
 	places.columns = strings.Join(l.order, ", ")
@@ -85,7 +86,7 @@ func (l *listing) seek(r *Reader, desc bool, skip *int64) error {
 	return nil
 }
 
-// text is the statement of a page. Its last two parameters are how many rows, and behind how many.
+// text returns the statement that reads a page. Its last two parameters are LIMIT and OFFSET.
 func (l *listing) text(desc bool) string {
 	direction := ""
 	if desc {
@@ -97,13 +98,14 @@ func (l *listing) text(desc bool) string {
 	return fmt.Sprintf("%s LIMIT $%d OFFSET $%d", union(rows, l.parts, order), n+1, n+2)
 }
 
-// union is the statement that reads the rows in that order, part for part, which the engines merge.
+// union returns a statement that reads the rows in the given order as UNION ALL of the parts, which
+// the engines merge.
 func union(rows string, parts []string, order string) string {
 	if len(parts) == 0 {
 		return rows + order
 	}
 	texts := make([]string, len(parts))
-	for i, part := range parts { // with the order in each: PostgreSQL would sort the whole
+	for i, part := range parts { // each part has the order too, or PostgreSQL would sort all rows
 		texts[i] = fmt.Sprintf("SELECT * FROM (%s AND %s%s) part%d", rows, part, order, i+1)
 	}
 	return strings.Join(texts, " UNION ALL ") + order

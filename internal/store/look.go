@@ -8,24 +8,24 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Listeners learn of commits by notes (OnCommit). A note can be lost: on PostgreSQL when a node dies
-// between a commit and its notice. So the workers also look, and an idle workspace must cost these
-// looks nothing:
+// Listeners learn of commits by notes (OnCommit). A note can be lost: on PostgreSQL, if a node dies
+// between a commit and its notice. So the workers also poll, and polling must cost nothing for an
+// idle workspace:
 //
-//	look           asks                                        finds
-//	GrownSince     the index of event ids, which begin with    every log that grew, by clocks that agree
-//	               their time: reads new events alone
-//	round          the next few workspaces or lanes by their   the rest: a clock that is wrong, a row
-//	               keys, and begins again after the last       that somebody changed by hand
+//	poll           reads                                       finds
+//	GrownSince     new events only, by the index of event ids, every log that grew, if clocks
+//	               which begin with their time                 agree
+//	round          the next few workspaces or lanes by their   the rest: after a wrong clock, or
+//	               keys, and starts over after the last        a row that was changed by hand
 //
-// Neither is asked where every commit is told (ToldOfAll), but for the round.
+// Where every commit is announced (ToldOfAll), only the round is used.
 
-// ToldOfAll reports whether listeners learn of every commit for certain, also of other processes, as
-// they do on SQLite.
+// ToldOfAll reports whether listeners certainly learn of every commit, including those of other
+// processes. This is so on SQLite.
 func (s *Store) ToldOfAll() bool { return s.neighbours == nil }
 
-// grownMost bounds the events that one look reads. It stands in the text, where PostgreSQL's planner
-// sees it.
+// grownMost is the most events that one poll reads. It is a literal in the SQL, where PostgreSQL's
+// planner sees it.
 const grownMost = 100_000
 
 const grownLogs = `
@@ -38,8 +38,8 @@ SELECT w.id, w.last_event, g.events
 FROM (` + grownLogs + `) AS g
 JOIN workspaces w ON w.ws = g.ws`
 
-// GrownSince calls each for every workspace that has an event since a time, with the number of its
-// newest event. It reads at most grownMost events; whole is false when there may be more.
+// GrownSince calls each for every workspace that has an event since `since`, with the number of its
+// newest event. It reads at most grownMost events; whole is false if there may be more.
 func (r *Reader) GrownSince(since time.Time, each func(ws sheaf.WorkspaceID, last int64)) (whole bool, err error) {
 	read := int64(0)
 	err = r.query(grownEnds, func(w *row) {
@@ -49,14 +49,15 @@ func (r *Reader) GrownSince(since time.Time, each func(ws sheaf.WorkspaceID, las
 	return read < grownMost, err
 }
 
-// firstID returns the bytes of the lowest id that is made at a time.
+// firstID returns the bytes of the lowest id that can be made at time t.
 func firstID(t time.Time) []byte {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:], uint64(max(t.UnixMilli(), 0))<<16)
 	return id[:]
 }
 
-// Round is a place in a round over all workspaces, or over all lanes. The zero value is its beginning.
+// Round is a position in a round over all workspaces, or over all lanes. The zero value is the
+// beginning.
 type Round struct{ ws, sub int64 }
 
 const logsAfter = `
@@ -67,7 +68,7 @@ ORDER BY ws
 LIMIT $2`
 
 // LogsAfter calls each for the next `most` workspaces of a round, with the number of their newest
-// event. It returns where the round goes on: at its beginning after the last workspace.
+// event. It returns where the round continues; after the last workspace, at the beginning.
 func (r *Reader) LogsAfter(after Round, most int, each func(ws sheaf.WorkspaceID, last int64)) (next Round, err error) {
 	n := 0
 	err = r.query(logsAfter, func(w *row) {
@@ -81,10 +82,10 @@ func (r *Reader) LogsAfter(after Round, most int, each func(ws sheaf.WorkspaceID
 	return next, err
 }
 
-// Upkeep is what the sweep has to do in one workspace.
+// Upkeep is the work for the sweep in one workspace.
 type Upkeep struct {
 	Workspace sheaf.WorkspaceID
-	Numbers   int64 // how many records it ever made
+	Numbers   int64 // number of records ever created
 	OldLog    bool  // its log begins before the time of UpkeepAfter
 	OldTrash  bool  // it has a document that was deleted before the time of UpkeepAfter
 }
@@ -99,8 +100,8 @@ WHERE w.ws > $1
 ORDER BY w.ws
 LIMIT $2`
 
-// UpkeepAfter returns the next `most` workspaces of a round, and where the round goes on: at its
-// beginning after the last workspace.
+// UpkeepAfter returns the next `most` workspaces of a round, and where the round continues; after
+// the last workspace, at the beginning.
 func (r *Reader) UpkeepAfter(after Round, most int, oldLog, oldTrash time.Time) (found []Upkeep, next Round, err error) {
 	err = r.query(upkeepAfter, func(w *row) {
 		next.ws = w.Int()
@@ -123,16 +124,16 @@ LIMIT 1 OFFSET $3`
 
 	lanesBetween = `SELECT * FROM lanes WHERE (ws, sub) > ($1, $2) AND (ws, sub) <= ($3, $4)`
 
-	// grownLanes are those of the workspaces whose log has grown, and those that were recovered: of
-	// that no event tells.
+	// grownLanes are the lanes of workspaces whose log grew, and the lanes that were recovered,
+	// which appends no event.
 	grownLanes = `
 SELECT l.* FROM (` + grownLogs + `) AS g JOIN lanes l ON l.ws = g.ws
 UNION
 SELECT * FROM lanes WHERE recovered_at >= $2`
 )
 
-// WaitingLanesAfter is WaitingLanes for the next `most` lanes of a round. It returns where the round
-// goes on: at its beginning after the last lane.
+// WaitingLanesAfter is WaitingLanes for the next `most` lanes of a round. It returns where the
+// round continues; after the last lane, at the beginning.
 func (r *Reader) WaitingLanesAfter(after Round, most int) (waiting map[sheaf.SubscriptionID]time.Time, next Round, err error) {
 	next, found, err := one(r, laneAfter, func(w *row) Round { return Round{w.Int(), w.Int()} }, after.ws, after.sub, most-1)
 	if err != nil {
@@ -140,16 +141,16 @@ func (r *Reader) WaitingLanesAfter(after Round, most int) (waiting map[sheaf.Sub
 	}
 	end := next
 	if !found {
-		end = Round{math.MaxInt32, math.MaxInt32} // the columns hold no more
+		end = Round{math.MaxInt32, math.MaxInt32} // the largest values of the columns
 	}
 	waiting = map[sheaf.SubscriptionID]time.Time{}
 	err = r.waitingIn(waiting, lanesBetween, after.ws, after.sub, end.ws, end.sub)
 	return waiting, next, err
 }
 
-// WaitingLanesSince is WaitingLanes for those that may wait since a time: the lanes of workspaces
-// that have an event since then, and those that were recovered since. It reads at most grownMost
-// events; whole is false when there may be more.
+// WaitingLanesSince is WaitingLanes for lanes in which deliveries may wait since `since`: those of
+// workspaces that have an event since then, and those that were recovered since. It reads at most
+// grownMost events; whole is false if there may be more.
 func (r *Reader) WaitingLanesSince(since time.Time) (waiting map[sheaf.SubscriptionID]time.Time, whole bool, err error) {
 	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM events WHERE id >= $1 ORDER BY id LIMIT 100000) AS newest`, firstID(since))
 	if err != nil || n == grownMost {

@@ -9,9 +9,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// The rows of media are here, their bytes elsewhere: by workspace and hash, so that equal files of a
-// workspace are stored once. No transaction reaches both, and so a row goes through states, each of
-// which is committed before the bytes are touched:
+// The rows of media are stored here, their bytes elsewhere, under workspace and hash, so that equal
+// files of a workspace are stored once. No transaction covers both. So a row goes through states,
+// and each is committed before the bytes are touched:
 //
 //	          InsertMedium            PublishMedium
 //	(nothing) ────────────▶ pending ───────────────▶ live
@@ -24,13 +24,14 @@ import (
 //	                       deleting ──────────────▶ (nothing)
 //	                         bytes are removed, then SettleMedium
 //
-// A live row therefore never lacks its bytes, whenever the program is killed; what may be left over
-// are bytes, or a row that is not live. A row that is not live is somebody's until a time: whoever
-// finds it later takes it over. While a row is deleting, no row of the same bytes can be made
-// (RemovingBytes): they might be removed after they were written.
+// So a live row never lacks its bytes, whenever the program is killed. What may be left over are
+// bytes without a row, or a row that is not live. A row that is not live belongs to one process
+// until the time in `until`; after that, any process may take it over. While a row is deleting, no
+// row with the same bytes can be added (RemovingBytes), because they might be removed after they
+// were written.
 //
-// All of it happens under the lock of the workspace's row. Pending and live rows count in its
-// storage, each with all of its bytes, also where they are equal to another's.
+// All of this happens under the lock of the workspace's row. Pending and live rows count in the
+// workspace's storage, each with all of its bytes, even if another row has the same ones.
 
 // The states of a row, as they are stored.
 const (
@@ -73,7 +74,7 @@ func (r *Reader) Media(ws sheaf.WorkspaceID, f sheaf.MediumFilter) (sheaf.Page[s
 		l.where.And("content_type >= ?", f.ContentType)
 		l.where.And("content_type < ?", f.ContentType+"\U0010FFFF")
 	}
-	switch { // what the filter leaves, and not all media in their order
+	switch { // use the index of the filter, not that of the order
 	case f.Document.Set:
 		l.table += r.dialect().By("media_of_document")
 	case f.ContentType != "":
@@ -89,8 +90,7 @@ WHERE ws = $1 AND state = 1 AND number > $2
 ORDER BY number
 LIMIT $3`
 
-// MediaAfter returns at most that many media of the workspace behind a number, in the order of their
-// creation.
+// MediaAfter returns up to `most` media of the workspace with numbers above `number`, lowest first.
 func (r *Reader) MediaAfter(ws sheaf.WorkspaceID, number int64, most int) ([]sheaf.Medium, error) {
 	return all(r, mediaAfter, ScanMedium, ws, number, most)
 }
@@ -99,8 +99,9 @@ const insertMedium = `
 INSERT INTO media (ws, state, until, ` + MediumColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
-// InsertMedium adds a medium whose bytes are about to be written: until then nobody takes it for
-// abandoned. Nobody sees it before PublishMedium. Its Number and CreatedAt are given there.
+// InsertMedium adds a medium whose bytes are about to be written. Before `until` no other process
+// treats it as abandoned. It is invisible until PublishMedium, which also sets its Number and
+// CreatedAt.
 func (tx *Tx) InsertMedium(ws sheaf.WorkspaceID, m sheaf.Medium, until time.Time) error {
 	return tx.insertMedium(ws, mediumPending, &until, m)
 }
@@ -114,8 +115,8 @@ func (tx *Tx) insertMedium(ws sheaf.WorkspaceID, state int, until *time.Time, m 
 	return nil
 }
 
-// mediumHash turns the hash of a record into that of a row. What is no hash is nil, which no column
-// takes.
+// mediumHash converts a record's hash to the stored form. An invalid hash becomes nil, which the
+// column rejects.
 func mediumHash(shown string) any {
 	hash, err := hex.DecodeString(shown)
 	if err != nil || len(hash) != 32 {
@@ -129,7 +130,7 @@ SELECT ` + MediumColumns + `
 FROM media
 WHERE ws = $1 AND id = $2 AND state = 0`
 
-// PendingMedium returns a medium whose bytes are being written; found is false when it was taken for
+// PendingMedium returns a medium whose bytes are being written; found is false if it was treated as
 // abandoned.
 func (r *Reader) PendingMedium(ws sheaf.WorkspaceID, id sheaf.MediumID) (m sheaf.Medium, found bool, err error) {
 	return one(r, selectPending, ScanMedium, ws, id)
@@ -140,13 +141,13 @@ UPDATE media
 SET state = 1, until = NULL, document_id = $3, number = $4, created_at = $5, content_type = $6, width = $7, height = $8
 WHERE ws = $1 AND id = $2 AND state = 0`
 
-// PublishMedium makes a medium live, whose bytes are stored. It must be pending.
+// PublishMedium makes a pending medium live. Its bytes must be stored.
 func (tx *Tx) PublishMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
 	return tx.mustChange("medium", publishMedium, ws, m.ID, m.DocumentID, m.Number, m.CreatedAt, m.ContentType, m.Width, m.Height)
 }
 
-// ReplacePending puts a live medium, whose bytes are stored, in the place of a pending one of another
-// identifier.
+// ReplacePending deletes a pending medium and adds the live medium m, with another id, in its
+// place. The bytes must be stored.
 func (tx *Tx) ReplacePending(ws sheaf.WorkspaceID, pending sheaf.MediumID, m sheaf.Medium) error {
 	if err := tx.mustChange("medium", dropMedium, ws, pending, mediumPending); err != nil {
 		return err
@@ -159,7 +160,7 @@ UPDATE media
 SET filename = $3, document_id = $4, revision = $5
 WHERE ws = $1 AND id = $2 AND state = 1`
 
-// UpdateMedium writes what may change of a medium: its name, and its document.
+// UpdateMedium writes a medium's filename, document and revision.
 func (tx *Tx) UpdateMedium(ws sheaf.WorkspaceID, m sheaf.Medium) error {
 	return tx.mustChange("medium", updateMedium, ws, m.ID, m.Filename, m.DocumentID, m.Revision)
 }
@@ -169,7 +170,7 @@ UPDATE media
 SET document_id = NULL, revision = revision + 1
 WHERE ws = $1 AND document_id = $2`
 
-// unlinkMedia takes the media of a document, which goes for good, out of it.
+// unlinkMedia removes the media of a purged document from it.
 func (tx *Tx) unlinkMedia(ws sheaf.WorkspaceID, id sheaf.DocumentID) error {
 	return tx.exec(unlinkMedia, ws, &id)
 }
@@ -188,9 +189,9 @@ SET state = 2, until = $3, document_id = NULL
 WHERE ws = $1 AND id = $2`
 )
 
-// RemoveMedium takes a pending or live medium away. It reports whether its bytes are to be removed now,
-// by the caller, until a time: then SettleMedium follows. Where another row has the same bytes they
-// stay, and nothing follows. Its bytes leave the workspace's storage here.
+// RemoveMedium removes a pending or live medium, and subtracts its bytes from the workspace's
+// storage. If it returns true, the caller must remove the bytes before `until` and then call
+// SettleMedium. If another row has the same bytes, they stay, and it returns false.
 func (tx *Tx) RemoveMedium(w *sheaf.Workspace, m sheaf.Medium, until time.Time) (bytes bool, err error) {
 	w.Storage -= m.Bytes
 	n, err := tx.count(othersOfBytes, w.ID, mediumHash(m.SHA256), m.ID)
@@ -203,12 +204,12 @@ func (tx *Tx) RemoveMedium(w *sheaf.Workspace, m sheaf.Medium, until time.Time) 
 	return true, tx.exec(beginRemoval, w.ID, m.ID, until)
 }
 
-// SettleMedium removes the row of a medium whose bytes were removed.
+// SettleMedium deletes the row of a medium whose bytes were removed.
 func (tx *Tx) SettleMedium(ws sheaf.WorkspaceID, id sheaf.MediumID) error {
 	return tx.exec(dropMedium, ws, id, mediumDeleting)
 }
 
-// Removal is a row whose bytes are being removed, by somebody who has until a time to do it.
+// Removal is a row whose bytes are being removed, by a process that has until Until to do it.
 type Removal struct {
 	Workspace sheaf.WorkspaceID
 	Medium    sheaf.Medium
@@ -220,8 +221,8 @@ SELECT ` + MediumColumns + `, until
 FROM media
 WHERE ws = $1 AND hash = $2 AND state = 2`
 
-// RemovingBytes returns whether the bytes of that hash are being removed: none may be written
-// meanwhile.
+// RemovingBytes returns the removal of the bytes with that hash that is under way; found is false
+// if there is none. Meanwhile these bytes must not be written.
 func (r *Reader) RemovingBytes(ws sheaf.WorkspaceID, hash string) (rm Removal, found bool, err error) {
 	return one(r, removingBytes, func(w *row) Removal {
 		return Removal{Workspace: ws, Medium: ScanMedium(w), Until: w.Time()}
@@ -237,23 +238,23 @@ WHERE m.state <> 1 AND m.until <= $1
 ORDER BY m.until
 LIMIT $2`
 
-// Unsettled is a row that is not live, and that nobody is at any more.
+// Unsettled is a row that is not live and whose time is over.
 type Unsettled struct {
 	Workspace sheaf.WorkspaceID
-	Pending   bool // its bytes were to be written; else they were to be removed
+	Pending   bool // its bytes were being written; otherwise they were being removed
 	ID        sheaf.MediumID
 }
 
-// UnsettledMedia returns at most that many rows that are not live, and that whoever was at them has
-// left: uploads that ended with their process, and removals that failed. What an upload in pieces is
-// about to be is the upload's for as long as there is one.
+// UnsettledMedia returns up to `most` rows that are not live and whose time is over: uploads whose
+// process died, and removals that failed. The pending row of a resumable upload is left out while
+// that upload exists.
 func (r *Reader) UnsettledMedia(now time.Time, most int) ([]Unsettled, error) {
 	return all(r, unsettledMedia, func(w *row) Unsettled {
 		return Unsettled{Workspace: readID[sheaf.WorkspaceID](w), Pending: w.Int() == mediumPending, ID: readID[sheaf.MediumID](w)}
 	}, now, most)
 }
 
-// AbandonMedia says that nobody is at any row that is not live.
+// AbandonMedia ends the time of every row that is not live, so that it can be taken over at once.
 func (tx *Tx) AbandonMedia(now time.Time) error {
 	return tx.exec(`UPDATE media SET until = $1 WHERE state <> 1 AND until > $1`, now)
 }
@@ -264,8 +265,8 @@ SET until = $4
 WHERE ws = $1 AND id = $2 AND state = 2 AND until <= $3
 RETURNING ` + MediumColumns
 
-// TakeRemoval takes over a removal that whoever was at it has left, until a time; found is false when
-// somebody is at it, or it is done.
+// TakeRemoval takes over, until `until`, a removal whose time is over; found is false if another
+// process is still at it, or it is done.
 func (tx *Tx) TakeRemoval(ws sheaf.WorkspaceID, id sheaf.MediumID, now, until time.Time) (m sheaf.Medium, found bool, err error) {
 	return one(&tx.Reader, takeOverRemoval, ScanMedium, ws, id, now, until)
 }
@@ -275,8 +276,8 @@ UPDATE media
 SET until = $4
 WHERE ws = $1 AND id = $2 AND state = 2 AND until = $3`
 
-// ReleaseRemoval says that whoever has the removal is not at it any more, unless somebody else has
-// taken it over.
+// ReleaseRemoval gives up a removal, so that others may take it over at once. It does nothing if
+// another process has already done so.
 func (tx *Tx) ReleaseRemoval(r Removal, now time.Time) error {
 	return tx.exec(releaseRemoval, r.Workspace, r.Medium.ID, r.Until, now)
 }
@@ -287,12 +288,12 @@ FROM media
 WHERE ws = $1 AND id = $2 AND state = 0 AND until <= $3
   AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.ws = media.ws AND u.id = media.id)`
 
-// AbandonedMedium returns a pending medium whose time is over; found is false when it is none.
+// AbandonedMedium returns a pending medium whose time is over; found is false if it is not one.
 func (r *Reader) AbandonedMedium(ws sheaf.WorkspaceID, id sheaf.MediumID, now time.Time) (m sheaf.Medium, found bool, err error) {
 	return one(r, expiredPending, ScanMedium, ws, id, now)
 }
 
-// HasBytes reports whether any row has the bytes of that hash, in whatever state.
+// HasBytes reports whether any row, in whatever state, has the bytes with that hash.
 func (r *Reader) HasBytes(ws sheaf.WorkspaceID, hash string) (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM media WHERE ws = $1 AND hash = $2`, ws, mediumHash(hash))
 	return n > 0, err
@@ -308,8 +309,8 @@ func (s *Store) HasMedia(ctx context.Context) (has bool, err error) {
 	return has, err
 }
 
-// InsertRemoval adds a row for bytes that no row has, so that they can be removed as any others are:
-// the caller does it until a time, and then SettleMedium follows.
+// InsertRemoval adds a row for bytes that have none, so that they can be removed like any others.
+// The caller must remove them before `until` and then call SettleMedium.
 func (tx *Tx) InsertRemoval(ws sheaf.WorkspaceID, m sheaf.Medium, until time.Time) error {
 	return tx.insertMedium(ws, mediumDeleting, &until, m)
 }

@@ -10,7 +10,7 @@ const insertMember = `
 INSERT INTO members (ws, user_id, role, created_at)
 VALUES ($1, $2, $3, $4)`
 
-// InsertMember makes the user a member; who already is one gets ErrDuplicate.
+// InsertMember makes the user a member. It returns ErrDuplicate if the user already is one.
 func (tx *Tx) InsertMember(m sheaf.Membership) error {
 	if err := tx.exec(insertMember, m.Workspace.ID, m.User.ID, m.Role, m.Since); err != nil {
 		return fmt.Errorf("insert member %s: %w", m.User.ID, err)
@@ -23,7 +23,7 @@ SELECT role
 FROM members
 WHERE ws = $1 AND user_id = $2`
 
-// Role returns what the user is in the workspace, or NotFound.
+// Role returns the user's role in the workspace, or NotFound.
 func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
 	return mustFind(r, "member", selectMembership, func(w *row) sheaf.Role { return sheaf.Role(w.Text()) }, ws, u)
 }
@@ -41,8 +41,7 @@ JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1
 ORDER BY m.created_at, u.id`
 
-// Members returns who belongs to the workspace, the longest first. The workspace itself is left
-// out.
+// Members returns the workspace's members, longest membership first, without the Workspace field.
 func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 	return all(r, selectMembers, func(w *row) sheaf.Membership {
 		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
@@ -58,7 +57,7 @@ JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1
 ORDER BY w.created_at, w.id`
 
-// Memberships returns the workspaces of the user, the oldest first. The user is left out.
+// Memberships returns the user's workspaces, oldest first, without the User field.
 func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
 		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
@@ -75,7 +74,7 @@ UPDATE members
 SET role = $3
 WHERE ws = $1 AND user_id = $2`
 
-// SetRole changes what a member may do, or returns NotFound.
+// SetRole changes a member's role, or returns NotFound.
 func (tx *Tx) SetRole(ws sheaf.WorkspaceID, u sheaf.UserID, role sheaf.Role) error {
 	return tx.mustChange("member", updateRole, ws, u, role)
 }

@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// minute is the number under which a minute is kept.
+// minute returns the number under which a minute is stored.
 func minute(t time.Time) int64 { return t.Unix() / 60 }
 
 const addMinute = `
@@ -24,7 +24,8 @@ SET requests = minutes.requests + excluded.requests, rate_limited = minutes.rate
   took_1000 = minutes.took_1000 + excluded.took_1000, took_3000 = minutes.took_3000 + excluded.took_3000,
   took_more = minutes.took_more + excluded.took_more`
 
-// AddMinute adds counts to those of a minute, of this node and others. It announces nothing.
+// AddMinute adds m to the stored counts of its minute, which other nodes add to as well. It
+// announces nothing.
 func (tx *Tx) AddMinute(ws sheaf.WorkspaceID, m sheaf.Minute) error {
 	args := []any{ws, minute(m.At), m.Requests, m.RateLimited, m.Delivered, m.Retried, m.Failed, m.TookSum.Microseconds(), m.TookMax.Microseconds()}
 	for _, n := range m.Took {
@@ -43,7 +44,7 @@ FROM minutes
 WHERE ws = $1 AND minute >= $2
 ORDER BY minute`
 
-// Minutes returns the workspace's minutes since then in which something happened, oldest first.
+// Minutes returns the workspace's minutes since `since` that have any counts, oldest first.
 func (r *Reader) Minutes(ws sheaf.WorkspaceID, since time.Time) ([]sheaf.Minute, error) {
 	return all(r, selectMinutes, scanMinute, ws, minute(since))
 }
@@ -63,7 +64,7 @@ const oldMinutes = `
 DELETE FROM minutes
 WHERE (ws, minute) IN (SELECT ws, minute FROM minutes WHERE minute < $1 LIMIT $2)`
 
-// DeleteMinutes removes at most that many minutes from before a time and returns how many.
+// DeleteMinutes deletes up to `most` minutes from before `before` and returns how many.
 func (tx *Tx) DeleteMinutes(before time.Time, most int) (int64, error) {
 	return tx.changed(oldMinutes, minute(before), most)
 }

@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// tellEvery bounds how often a node tells what others act on.
+	// tellEvery is the least time between two notices about changes that other nodes act on.
 	tellEvery = 5 * time.Millisecond
-	// showEvery bounds how often a node tells what only shows on pages.
+	// showEvery is the least time between two notices about changes that only update pages.
 	showEvery = time.Second
 	// tellRest is the pause after a notice that could not be sent.
 	tellRest = 500 * time.Millisecond
-	// tellMost is how many workspaces a notice names at most, and how many lanes; instead of more
-	// it says "all". PostgreSQL allows 8,000 bytes, and each is 23.
+	// tellMost is the most workspaces, and the most lanes, that a notice names; with more it says
+	// "all". PostgreSQL allows 8,000 bytes per notice, and each id takes 23.
 	tellMost = 150
 )
 
-// neighbours tells other nodes of this one's commits.
+// neighbours notifies other nodes of this node's commits.
 type neighbours struct {
 	node    string
-	changed *untold // what others act on
-	shown   *untold // what only shows on pages
+	changed *untold // changes that other nodes act on
+	shown   *untold // changes that only update pages
 }
 
 func newNeighbours() *neighbours {
 	return &neighbours{node: rand.Text(), changed: newUntold(), shown: newUntold()}
 }
 
-// untold gathers what the next notice will say.
+// untold collects the changes for the next notice.
 type untold struct {
-	some chan struct{} // has room for one
+	some chan struct{} // has a value while there is something to send; capacity 1
 	mu   sync.Mutex    // guards note
 	note Note
 }
 
 func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
 
-// add gathers what a commit changed, and wakes whoever tells.
+// add merges what a commit changed, and wakes the sender.
 func (u *untold) add(n Note) {
 	n.Changed = nil // notices do not name them
 	u.mu.Lock()
@@ -57,7 +57,7 @@ func (u *untold) add(n Note) {
 	}
 }
 
-// empty returns what was gathered, and begins anew.
+// empty returns the collected changes and clears them.
 func (u *untold) empty() Note {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,7 +66,7 @@ func (u *untold) empty() Note {
 	return n
 }
 
-// tell notes a commit that concerns other nodes; it returns at once.
+// tell queues a commit's changes for other nodes and returns at once.
 func (n *neighbours) tell(note Note) {
 	if note.urgent() {
 		n.changed.add(note)
@@ -75,9 +75,10 @@ func (n *neighbours) tell(note Note) {
 	}
 }
 
-// A notice is four words, separated by spaces: the node that tells, a letter for each kind of
-// change, the workspaces, and the lanes whose deliveries may be due. Each of the last two is "all",
-// "-" for none, or identifiers in base64 with commas between: "NODE ed AZCwoA… all".
+// notice returns the text sent to other nodes: four words, separated by spaces. They are the
+// sending node, a letter for each kind of change, the workspaces, and the lanes whose deliveries
+// may be due. Each of the last two is "all", "-" for none, or ids in base64, separated by commas:
+// "NODE ed AZCwoA… all".
 func (n *neighbours) notice(note Note) string {
 	kinds := []byte{}
 	for i, is := range note.kinds() {
@@ -89,7 +90,7 @@ func (n *neighbours) notice(note Note) string {
 		shortIDs(note.AnyLane, note.Lanes)}, " ")
 }
 
-// shortIDs writes identifiers as a notice has them.
+// shortIDs formats ids as a word of a notice.
 func shortIDs[T ~string](all bool, ids []T) string {
 	switch {
 	case all || len(ids) > tellMost:
@@ -105,7 +106,7 @@ func shortIDs[T ~string](all bool, ids []T) string {
 	return strings.Join(words, ",")
 }
 
-// longIDs reads what shortIDs wrote; what it does not understand is all.
+// longIDs parses what shortIDs wrote. A word that it cannot parse means all.
 func longIDs[T ~string](word string) (all bool, ids []T) {
 	if word == "-" {
 		return false, nil
@@ -120,17 +121,17 @@ func longIDs[T ~string](word string) (all bool, ids []T) {
 	return false, ids
 }
 
-// noticeKinds has a letter for each of kinds.
+// noticeKinds has one letter for each element of kinds.
 const noticeKinds = "edscr"
 
 func (n *Note) kinds() [len(noticeKinds)]*bool {
 	return [...]*bool{&n.Events, &n.Deliveries, &n.Subscriptions, &n.Credentials, &n.Recorded}
 }
 
-// read returns what another node told; false when it was this one.
+// read parses a notice. It returns false if this node sent it.
 func (n *neighbours) read(notice string) (Note, bool) {
 	words := strings.Split(notice, " ")
-	if len(words) != 4 { // by a program of another time
+	if len(words) != 4 { // sent by another version of the program
 		return everything, true
 	}
 	var note Note
@@ -146,8 +147,8 @@ func (n *neighbours) read(notice string) (Note, bool) {
 	return note, words[0] != n.node
 }
 
-// Watch tells other nodes of commits here, and reports to the listeners what other nodes commit,
-// until ctx ends.
+// Watch notifies other nodes of commits here, and calls the listeners for commits of other nodes.
+// It blocks until ctx ends.
 func (s *Store) Watch(ctx context.Context) error {
 	var telling sync.WaitGroup
 	if s.neighbours != nil {
@@ -163,8 +164,8 @@ func (s *Store) Watch(ctx context.Context) error {
 	return nil
 }
 
-// tellOthers sends a notice whenever there is something to tell, at most once in every. One that
-// could not be sent goes with the next.
+// tellOthers sends a notice whenever there are changes, at most one per `every`. A notice that
+// could not be sent is merged into the next.
 func (s *Store) tellOthers(ctx context.Context, u *untold, every time.Duration) {
 	rest := time.NewTicker(every)
 	defer rest.Stop()

@@ -8,28 +8,29 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Notice is that people are to be told by mail of a subscription that fails. Each subscription has one at
-// most: what is newer takes the place of what was not sent yet.
+// Notice is a pending mail about a failing subscription. Each subscription has at most one: a newer
+// notice replaces one that was not sent yet.
 type Notice struct {
 	Workspace    sheaf.WorkspaceID
 	Subscription sheaf.SubscriptionID
-	Event        int64     // the number of the event that tells of it
-	At           time.Time // when that was
-	Tries        int64     // how often it could not be sent
+	Event        int64     // number of the event that caused the notice
+	At           time.Time // when that event happened
+	Tries        int64     // failed attempts to send it
 	ws, sub      int64
 }
 
 const (
-	// noticesApart is the least time between two mails that a subscription begins to fail, and between
-	// two that it was turned off: an endpoint that comes and goes does not fill mailboxes. Somebody, or
-	// a program, may turn it on again at once.
+	// noticesApart is the least time between two mails that a subscription begins to fail, and
+	// between two that it was turned off. It keeps an unstable endpoint from filling mailboxes,
+	// even if a person or a program turns the subscription on again at once.
 	noticesApart = time.Hour
-	// A workspace gets at most lettersAtOnce mails at once, and one more each letterEvery.
+	// A workspace gets at most lettersAtOnce mails in a burst, and then one every letterEvery.
 	lettersAtOnce = 4
 	letterEvery   = 15 * time.Minute
 )
 
-// upsertNotice makes a notice due, not before noticesApart after the time in column `last`.
+// upsertNotice returns the statement that makes a notice due, at the earliest noticesApart after
+// the time in column `last`.
 func upsertNotice(last string) string {
 	return `
 INSERT INTO notices (ws, sub, event, at, due, tries, told_at)
@@ -44,7 +45,7 @@ var (
 	notifyOff     = upsertNotice("off_at")
 )
 
-// notify asks that people are told of what became of a subscription, in the transaction that decides it.
+// notify requests a mail about the subscription, in the transaction that changes its state.
 func (tx *Tx) notify(l *lane, t sheaf.EventType, number int64, at time.Time) error {
 	sql := notifyFailing
 	if t == sheaf.SubscriptionDeactivated {
@@ -65,8 +66,7 @@ WHERE n.due IS NOT NULL AND n.due <= $1
 ORDER BY n.due
 LIMIT $2`
 
-// NoticesDue returns at most that many notices of all workspaces that are to be sent now, the longest due
-// first.
+// NoticesDue returns up to `most` due notices of all workspaces, longest due first.
 func (r *Reader) NoticesDue(now time.Time, most int) ([]Notice, error) {
 	return all(r, selectNotices, func(w *row) Notice {
 		return Notice{Workspace: readID[sheaf.WorkspaceID](w), Subscription: readID[sheaf.SubscriptionID](w), Event: w.Int(), At: w.Time(), Tries: w.Int(),
@@ -79,7 +79,7 @@ UPDATE notices
 SET due = NULL
 WHERE ws = $1 AND sub = $2 AND event = $3`
 
-// SettleNotice ends a notice of which nobody is told, unless a newer one has taken its place.
+// SettleNotice ends a notice without a mail, unless a newer one has replaced it.
 func (tx *Tx) SettleNotice(n Notice) error { return tx.exec(settleNotice, n.ws, n.sub, n.Event) }
 
 const (
@@ -91,15 +91,16 @@ WHERE ws = $1 AND sub = $2`
 UPDATE notices
 SET off_at = $3
 WHERE ws = $1 AND sub = $2`
-	// letters_until is when the workspace will have been sent no more than one mail each letterEvery.
+	// letters_until is the time until which the mails sent so far use up the rate of one per
+	// letterEvery.
 	countLetter = `
 UPDATE workspaces
 SET letters_until = CASE WHEN letters_until > $2 THEN letters_until ELSE $2 END + $3
 WHERE ws = $1`
 )
 
-// ToldNotice notes that people were told by mail that a subscription fails, or that it was turned off,
-// and ends the notice, unless a newer one has taken its place.
+// ToldNotice records that a mail was sent, that the subscription fails or (off) that it was turned
+// off. It ends the notice unless a newer one has replaced it.
 func (tx *Tx) ToldNotice(n Notice, now time.Time, off bool) error {
 	told := toldFailing
 	if off {
@@ -109,7 +110,7 @@ func (tx *Tx) ToldNotice(n Notice, now time.Time, off bool) error {
 		tx.exec(countLetter, n.ws, now, letterEvery.Milliseconds()))
 }
 
-// NextLetter returns from when on the workspace may be sent a mail.
+// NextLetter returns the earliest time at which the workspace may be sent another mail.
 func (r *Reader) NextLetter(ws sheaf.WorkspaceID) (time.Time, error) {
 	until, _, err := one(r, `SELECT letters_until FROM workspaces WHERE ws = $1`, (*row).Time, ws)
 	return until.Add(-(lettersAtOnce - 1) * letterEvery), err
@@ -120,7 +121,7 @@ UPDATE notices
 SET due = $4
 WHERE ws = $1 AND sub = $2 AND event = $3`
 
-// DelayNotice lets a notice be due later.
+// DelayNotice postpones a notice to `due` without counting a failure.
 func (tx *Tx) DelayNotice(n Notice, due time.Time) error {
 	return tx.exec(delayNotice, n.ws, n.sub, n.Event, due)
 }
@@ -130,7 +131,7 @@ UPDATE notices
 SET tries = tries + 1, due = $4
 WHERE ws = $1 AND sub = $2 AND event = $3`
 
-// PostponeNotice lets a notice that could not be sent be due later.
+// PostponeNotice postpones a notice that could not be sent to `due`, and counts the failure.
 func (tx *Tx) PostponeNotice(n Notice, due time.Time) error {
 	return tx.exec(postponeNotice, n.ws, n.sub, n.Event, due)
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The forms in which the body of a text is stored. A number stays what it is: it is in the rows.
+// The forms in which the body of a text is stored. The numbers are in the rows and must not change.
 const (
-	plainForm = 0 // as it is
-	zstdForm  = 1 // a frame of Zstandard
+	plainForm = 0 // uncompressed
+	zstdForm  = 1 // one Zstandard frame
 )
 
-// packFrom is from how many bytes on a text is worth packing.
+// packFrom is the smallest length in bytes at which a text is compressed.
 const packFrom = 256
 
-// packer and unpacker are safe for concurrent use. An encoder at once is enough for each processor,
-// and a frame says how long it is unpacked, so that nothing grows beyond what was stored.
+// packer and unpacker are safe for concurrent use, with at most one coder per processor. A frame
+// states its uncompressed length, so unpacking never allocates more than was stored.
 var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 var unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
 
-// pack returns the form and the bytes in which a text takes the least room.
+// pack returns the smallest form of a text and its bytes.
 func pack(content string) (form int64, body []byte) {
 	if len(content) >= packFrom {
 		if packed := packer.EncodeAll([]byte(content), nil); len(packed) < len(content) {
@@ -30,7 +30,7 @@ func pack(content string) (form int64, body []byte) {
 	return plainForm, []byte(content)
 }
 
-// unpack returns the text of a body, which has that many bytes.
+// unpack returns the text of a body; bytes is its uncompressed length.
 func unpack(form int64, body []byte, bytes int64) (string, error) {
 	switch form {
 	case plainForm:

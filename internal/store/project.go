@@ -41,7 +41,8 @@ SELECT ` + ProjectColumns + `
 FROM projects
 WHERE ws = $1 AND external_id = $2`
 
-// ProjectWith returns the workspace's project of that external id; found is false when there is none.
+// ProjectWith returns the workspace's project with that external id; found is false if there is
+// none.
 func (r *Reader) ProjectWith(ws sheaf.WorkspaceID, externalID string) (p sheaf.Project, found bool, err error) {
 	return one(r, selectProjectWith, ScanProject, ws, externalID)
 }
@@ -52,7 +53,7 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 	l.where.And("ws = ?", ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
-	switch sorted := f.Sort != sheaf.ByOrder; { // what the filter leaves, and not all projects in the order that is asked for
+	switch sorted := f.Sort != sheaf.ByOrder; { // use the index of the filter, not that of the sort order
 	case f.ExternalID != "":
 		l.table += r.dialect().By("projects_by_external_id")
 	case f.Folder.Null && sorted:
@@ -75,11 +76,11 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 	return list(r, l, f.Paging, ScanProject)
 }
 
-// projectTotal takes the total from a counter where there is one.
+// projectTotal sets l.total from a counter if there is one for this filter.
 func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (err error) {
 	inFolder := sheaf.ProjectFilter{Folder: f.Folder, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f != inFolder || f.Folder.Null: // something else narrows it: the rows are counted
+	case f != inFolder || f.Folder.Null: // another filter is set: count the rows
 	case f.Folder.Set:
 		l.total, err = r.count(`SELECT project_count FROM folders WHERE ws = $1 AND id = $2`, ws, f.Folder.Value)
 	default:
@@ -88,7 +89,7 @@ func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectF
 	return err
 }
 
-// byFolder adds the filter of a parent: an id, null for the root level, or none.
+// byFolder adds the condition on the parent: an id, null for the root level, or no condition.
 func byFolder(w *engine.Conditions, column string, parent sheaf.Opt[sheaf.FolderID]) {
 	switch {
 	case parent.Null:
@@ -98,7 +99,7 @@ func byFolder(w *engine.Conditions, column string, parent sheaf.Opt[sheaf.Folder
 	}
 }
 
-// byReference adds the filters of an external id, and of the earliest last change.
+// byReference adds the conditions on the external id, and on the earliest updated_at.
 func byReference(w *engine.Conditions, externalID string, since *time.Time) {
 	if externalID != "" {
 		w.And("external_id = ?", externalID)
@@ -108,7 +109,7 @@ func byReference(w *engine.Conditions, externalID string, since *time.Time) {
 	}
 }
 
-// readMetadata reads metadata; NULL is none.
+// readMetadata reads metadata; NULL becomes "".
 func readMetadata(r *row) sheaf.Metadata {
 	if m := r.OptText(); m != nil {
 		return sheaf.Metadata(*m)
@@ -116,7 +117,7 @@ func readMetadata(r *row) sheaf.Metadata {
 	return ""
 }
 
-// storedMetadata is what readMetadata reads.
+// storedMetadata is the inverse of readMetadata.
 func storedMetadata(m sheaf.Metadata) any {
 	if m == "" {
 		return nil
@@ -124,19 +125,20 @@ func storedMetadata(m sheaf.Metadata) any {
 	return string(m)
 }
 
-// projectParts are the parts of all projects that have an index each in that order; none where all have one:
+// projectParts returns the conditions that split all projects into parts with one index each in the
+// given order (see listing.parts); nil if one index has all of them.
 //
 //	index                 which projects, and in which order
-//	projects_at_root      those of the root level: by sort_order, number
-//	projects_filed        the others, whatever their folder is: by sort_order, number
-//	projects_by_creation  those with a sort_order: by number
+//	projects_at_root      those at the root level: by sort_order, number
+//	projects_filed        the others, in whatever folder: by sort_order, number
+//	projects_by_creation  those with a sort_order other than 0: by number
 //
-// A project at the root level without a sort_order, as most are, is in the first alone: by sort_order among its like,
-// and by creation as well, since there its sort_order is the same for all. An index more would cost each creation
-// a twentieth.
+// Most projects are at the root level and have sort_order 0. They are only in the first index,
+// which lists them by creation too, since their sort_order is the same. One more index would make
+// each creation 5 % slower.
 func projectParts(s sheaf.ProjectSort) []string {
 	switch s {
-	case sheaf.ByName, sheaf.ByUpdated: // which have an index of all
+	case sheaf.ByName, sheaf.ByUpdated: // one index has all projects
 		return nil
 	case sheaf.ByCreated:
 		return []string{"folder_id IS NULL AND sort_order = 0", "folder_id IS NOT NULL AND sort_order = 0", "sort_order <> 0"}
@@ -144,7 +146,7 @@ func projectParts(s sheaf.ProjectSort) []string {
 	return []string{"folder_id IS NULL", "folder_id IS NOT NULL"}
 }
 
-// projectOrder is the order of projects and of folders.
+// projectOrder returns the sort columns of projects, folders and brandings.
 func projectOrder(s sheaf.ProjectSort) []string {
 	switch s {
 	case sheaf.ByName:
@@ -157,12 +159,12 @@ func projectOrder(s sheaf.ProjectSort) []string {
 	return []string{"sort_order", "number"}
 }
 
-// InsertProject adds a project; its folder's count rises.
+// InsertProject adds a project and raises its folder's count.
 func (tx *Tx) InsertProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 	return tx.InsertProjects(ws, []*sheaf.Project{&p})
 }
 
-// UpdateProject writes a project's own fields; the folders' counts follow.
+// UpdateProject writes a project's own fields and updates the counts of its folders.
 func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error {
 	var set assignments
 	set.to("description", p.Description)
@@ -218,7 +220,7 @@ const deleteProject = `
 DELETE FROM projects
 WHERE ws = $1 AND id = $2`
 
-// DeleteProject removes a project from which the documents were unlinked.
+// DeleteProject deletes a project whose documents were unlinked before.
 func (tx *Tx) DeleteProject(ws sheaf.WorkspaceID, p sheaf.Project) error {
 	if err := tx.exec(deleteProject, ws, p.ID); err != nil {
 		return fmt.Errorf("delete project %s: %w", p.ID, err)
@@ -233,7 +235,7 @@ WHERE ws = $1 AND folder_id = $2
 ORDER BY sort_order, number
 LIMIT $3`
 
-// FiledProjects returns the first of the folder's direct projects, at most that many.
+// FiledProjects returns up to `most` of the projects directly in the folder, in their order.
 func (r *Reader) FiledProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, most int64) ([]sheaf.Project, error) {
 	return all(r, selectFiled, ScanProject, ws, folder, most)
 }
@@ -243,14 +245,14 @@ UPDATE projects
 SET folder_id = NULL, revision = revision + 1, updated_at = $3
 WHERE ws = $1 AND folder_id = $2 AND (sort_order, number) <= ($4, $5)`
 
-// UnfileProjects moves the folder's direct projects, up to one that FiledProjects
-// returned, to the root level, as a change of that time. The folder's count is
-// left as it is: see CountProjects.
+// UnfileProjects moves the projects directly in the folder, up to and including `last`, which
+// FiledProjects returned, to the root level, with updated_at = at. It does not change the folder's
+// count: see CountProjects.
 func (tx *Tx) UnfileProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, last sheaf.Project) error {
 	return tx.exec(unfileProjects, ws, folder, at, last.SortOrder, last.Number)
 }
 
-// CountProjects changes the folder's count by that much.
+// CountProjects adds `by` to the folder's count.
 func (tx *Tx) CountProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, by int64) error {
 	return tx.countProjects(ws, &folder, by)
 }
@@ -267,7 +269,7 @@ func (tx *Tx) countDocuments(ws sheaf.WorkspaceID, project *sheaf.ProjectID, by 
 	return tx.exec(countDocuments, ws, project, by)
 }
 
-// CountDocuments changes the project's count by that much.
+// CountDocuments adds `by` to the project's count.
 func (tx *Tx) CountDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, by int64) error {
 	return tx.countDocuments(ws, &project, by)
 }

@@ -6,18 +6,18 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Queue is what is still to happen with the deliveries of all workspaces. Each number is counted as
-// far as CountQueue was asked to.
+// Queue counts the unfinished deliveries of all workspaces. Each count stops at the limit given to
+// CountQueue.
 type Queue struct {
-	Waiting int64 // for their first attempt or a retry
-	Due     int64 // of those, by now
+	Waiting int64 // waiting for their first attempt or a retry
+	Due     int64 // those of Waiting that are due
 	Sending int64
 	Held    int64
-	// Oldest is since when the delivery has been due that waits longest; nil when none is.
+	// Oldest is the due time of the delivery that has been due longest; nil if none is due.
 	Oldest *time.Time
 }
 
-// Each is counted by the index that has nothing else, or lane by lane.
+// Each count uses an index that contains only the rows to count, or goes lane by lane.
 const (
 	countDue = `
 SELECT COUNT(*), COALESCE(SUM(CASE WHEN due <= $2 THEN 1 ELSE 0 END), 0)
@@ -37,8 +37,8 @@ FROM (
   SELECT 1 FROM deliveries WHERE ws = $1 AND sub = $2 AND number > $3 AND ` + fresh + ` AND NOT ` + leased + ` LIMIT $4) AS q`
 )
 
-// CountQueue counts what is queued at that time, each state up to most: however much waits, it
-// reads no more. The oldest is exact.
+// CountQueue counts the unfinished deliveries at time now, each state up to `most`. It reads no
+// more than that, however many wait. Oldest is exact.
 func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	err = r.query(countDue, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	return q, err
 }
 
-// countLane adds the fresh rows of a lane.
+// countLane adds the fresh rows of a lane, and its held ones, to q.
 func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
 	if l.active && q.Waiting < most {
 		n, err := r.count(countBehind, l.ws, l.sub, l.cursor, most-q.Waiting)
@@ -87,8 +87,7 @@ func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
 const databaseClock = `
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
 
-// Clock returns the time of the database's machine; has is false with SQLite, whose machine is
-// this.
+// Clock returns the time of the database server. has is false on SQLite, which has no server.
 func (r *Reader) Clock() (now time.Time, has bool, err error) {
 	if !r.dialect().Postgres {
 		return now, false, nil
@@ -96,8 +95,8 @@ func (r *Reader) Clock() (now time.Time, has bool, err error) {
 	return one(r, databaseClock, (*row).Time)
 }
 
-// dueLanes walks over the index of what has a due time, from one subscription to the next, without
-// reading the deliveries between.
+// dueLanes skips through the index on due times from one subscription to the next, without reading
+// the deliveries between.
 const dueLanes = `
 WITH RECURSIVE lane_list (sub) AS (
   SELECT MIN(sub)
@@ -113,8 +112,8 @@ SELECT s.id,
 FROM lane_list
 JOIN subscriptions s ON s.sub = lane_list.sub`
 
-// DueLanes returns the subscriptions that have deliveries with a due time, and when the first of
-// them is due: retries, what was asked for by hand, and what was given back.
+// DueLanes returns the subscriptions that have deliveries with a due time, each with its earliest.
+// Such deliveries are retries, those asked for by hand, and those given back.
 func (r *Reader) DueLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	out := map[sheaf.SubscriptionID]time.Time{}
 	err := r.query(dueLanes, func(w *row) {
@@ -129,8 +128,9 @@ func (r *Reader) DueLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	return out, err
 }
 
-// freshLanes returns the statement for since when the first delivery behind the cursor waits, of each
-// active one of the given lanes. Materialized, PostgreSQL looks into each lane once, and for one row.
+// freshLanes returns the statement that finds, for each active lane of `lanes`, since when its
+// first fresh delivery above the cursor has been waiting. MATERIALIZED makes PostgreSQL read one
+// row per lane.
 func freshLanes(lanes string) string {
 	return `
 WITH q AS MATERIALIZED (
@@ -148,8 +148,8 @@ FROM q
 WHERE q.number IS NOT NULL`
 }
 
-// WaitingLanes returns the subscriptions that deliveries are waiting for, and when the first of
-// them is due. It looks at every lane.
+// WaitingLanes returns the subscriptions that have waiting deliveries, each with its earliest due
+// time. It reads every lane.
 func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	out, err := r.DueLanes()
 	if err != nil {
@@ -158,7 +158,8 @@ func (r *Reader) WaitingLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 	return out, r.waitingIn(out, `SELECT * FROM lanes`)
 }
 
-// waitingIn adds to out since when the first fresh delivery of each of the given lanes waits.
+// waitingIn adds to out, for each of the lanes, since when its first fresh delivery has been
+// waiting.
 func (r *Reader) waitingIn(out map[sheaf.SubscriptionID]time.Time, lanes string, args ...any) error {
 	return r.query(freshLanes(lanes), func(w *row) {
 		id, at := readID[sheaf.SubscriptionID](w), w.OptTime()

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// What was claimed and not attempted is given back: by the node itself when it stops or has no
-// room, and by any node when the lease is over, because the one that had it has died.
+// Claims that were not attempted are given back: by the node itself if it stops or has no room, or
+// by any node once the lease has expired, because its node has died.
 
 const (
 	// dueAgain gives fresh rows of a range a due time.
@@ -19,8 +19,8 @@ UPDATE deliveries
 SET due = $5
 WHERE ws = $1 AND sub = $2 AND number BETWEEN $3 AND $4 AND ` + fresh
 
-	// releaseRow is for a row that has a token: what it was, or held where its lane is inactive and
-	// nobody asked for it by hand.
+	// releaseRow gives back a row that has a token: it is due again. holdRow is for an inactive
+	// lane, if no client asked for the delivery by hand: the row becomes held.
 	releaseRow = `
 UPDATE deliveries
 SET token = NULL, until = NULL, due = $5
@@ -32,8 +32,8 @@ SET token = NULL, until = NULL, state = 3, stopped = 1
 WHERE ws = $1 AND sub = $2 AND number = $3 AND token = $4`
 )
 
-// releaseCut gives fresh rows of a lease back to a lane that this transaction holds: they are due
-// now, or stay fresh, and so are held, where it is inactive.
+// releaseCut gives the fresh rows from lo to hi back to a lane that this transaction has locked.
+// They become due now. If the lane is inactive, they stay fresh and so are held.
 func (tx *Tx) releaseCut(l *lane, lo, hi int64, now time.Time) error {
 	if l.active {
 		return tx.exec(dueAgain, l.ws, l.sub, lo, hi, now)
@@ -72,13 +72,13 @@ JOIN workspaces w ON w.ws = d.ws
 WHERE d.until < $1 AND d.until IS NOT NULL
 ORDER BY d.until
 LIMIT $2`
-	// expiredMost bounds the leases, and the rows, of one transaction.
+	// expiredMost is the most leases, and the most rows, that one transaction gives back.
 	expiredMost = 1000
 )
 
-// ReleaseExpired gives back what was claimed until before a time, so far as one transaction should:
-// its node has died. The attempt that it may have made is made again. It returns how many leases it
-// ended; when it is 0 there are no more.
+// ReleaseExpired gives back claims whose lease ended before `before`, because their node has died.
+// The attempts that it may have made are made again. One transaction handles at most expiredMost
+// leases and as many rows. It returns how many it found; 0 means that none are left.
 func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
 	type expired struct {
 		ws      sheaf.WorkspaceID
@@ -123,7 +123,7 @@ func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
 			}
 			continue
 		}
-		// It may have been recorded to its end, or released, meanwhile.
+		// The lease may meanwhile have been fully recorded, or released.
 		n, err := tx.changed(`DELETE FROM leases WHERE ws = $1 AND sub = $2 AND token = $3`, l.ws, l.sub, x.token)
 		if err == nil && n > 0 {
 			err = tx.releaseCut(l, x.lo, x.hi, now)
@@ -165,7 +165,8 @@ func (tx *Tx) Release(claims []Claim, now time.Time) error {
 	return nil
 }
 
-// releaseClaim gives back one row of a lease, if that is still ours and the row was not recorded.
+// releaseClaim gives back one row of a lease, if the lease is still ours and the row was not
+// recorded.
 func (tx *Tx) releaseClaim(l *lane, c *Claim, now time.Time) error {
 	leases, err := tx.lockLeases([]leaseKey{{c.ws, c.sub, c.Token}})
 	if err != nil || leases[leaseKey{c.ws, c.sub, c.Token}] == nil {
@@ -175,8 +176,8 @@ func (tx *Tx) releaseClaim(l *lane, c *Claim, now time.Time) error {
 	if err != nil || !found || !d.fresh() || d.attempts != c.Attempts {
 		return err
 	}
-	// Where the lane is inactive the row says itself that it is held: the lease, which may go on,
-	// would say that it is sent.
+	// If the lane is inactive, mark the row itself as held: as long as the lease exists, a fresh
+	// row in it would count as being sent.
 	if !l.active {
 		if err := tx.exec(`UPDATE deliveries SET state = 3, stopped = 1 WHERE ws = $1 AND sub = $2 AND number = $3`, c.ws, c.sub, c.number); err != nil {
 			return err
@@ -191,5 +192,5 @@ func (tx *Tx) releaseClaim(l *lane, c *Claim, now time.Time) error {
 const countExpired = `
 SELECT (SELECT COUNT(*) FROM leases WHERE until < $1) + (SELECT COUNT(*) FROM deliveries WHERE until < $1 AND until IS NOT NULL)`
 
-// Expired counts the leases until before a time that never came back.
+// Expired counts the leases and leased rows that ended before `before` and were not given back.
 func (r *Reader) Expired(before time.Time) (int64, error) { return r.count(countExpired, before) }

@@ -7,7 +7,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// lastOld reads the log from its beginning, so far as it is old.
+// lastOld returns the statement that finds the first event not older than $2. It reads the log from
+// its beginning.
 func lastOld(by string) string {
 	return `
 SELECT number
@@ -17,8 +18,8 @@ ORDER BY number
 LIMIT 1`
 }
 
-// LastOld returns the number up to which all events of the workspace are from before a time: an
-// event whose clock was ahead keeps those behind it.
+// LastOld returns the highest number up to which all events of the workspace are from before
+// `before`. An event that a fast clock dated too late therefore keeps all events after it.
 func (r *Reader) LastOld(ws sheaf.WorkspaceID, before time.Time) (int64, error) {
 	first, found, err := one(r, lastOld(r.dialect().By("events_in_order")), (*row).Int, ws, before)
 	if err != nil || found {
@@ -40,9 +41,9 @@ WHERE ws = $1 AND sub = $2 AND number <= $3 AND state IN (1, 2) AND due IS NULL 
 ORDER BY number
 LIMIT $4`
 
-// DeleteDeliveries removes at most that many deliveries of the workspace that are done, of events
-// up to a number, with their attempts, and returns how many it removed. Whoever recovers or
-// redelivers one meanwhile waits for the workspace.
+// DeleteDeliveries deletes up to `most` finished deliveries of events up to number `upTo`, with
+// their attempts, and returns how many. It locks the workspace, so recovery and redelivery wait
+// meanwhile.
 func (tx *Tx) DeleteDeliveries(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
 	if _, err := tx.LockWorkspace(ws); err != nil {
 		return 0, err
@@ -73,7 +74,7 @@ JOIN subscriptions s ON s.ws = l.ws AND s.sub = l.sub
 WHERE l.ws = $1 AND l.held_from <= $2
 ORDER BY s.id`
 
-// DeleteHeld removes at most that many of the workspace's held deliveries of events up to a number,
+// DeleteHeld deletes up to `most` of the workspace's held deliveries of events up to number `upTo`,
 // and returns how many.
 func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, most int) (int64, error) {
 	if _, err := tx.LockWorkspace(ws); err != nil {
@@ -103,7 +104,7 @@ func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, most int) (int64, err
 		if removed += len(held); removed == most {
 			return int64(removed), nil
 		}
-		// All that was held up to there is gone.
+		// No delivery up to upTo is held any more.
 		next := upTo + 1
 		if l.heldFrom = &next; l.heldTo != nil && next > *l.heldTo {
 			l.heldFrom, l.heldTo = nil, nil
@@ -121,8 +122,8 @@ FROM lanes l
 JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
 WHERE l.ws = $1 AND d.number <= $2 AND (d.state IN (0, 3) OR d.due IS NOT NULL OR d.token IS NOT NULL)`
 
-// NeededEvent returns the number of the oldest event of the workspace that is still to be
-// delivered, as far as that is not above a number; else one above it.
+// NeededEvent returns the number of the workspace's oldest event, up to `upTo`, that still has a
+// delivery to send or held. If there is none, it returns upTo + 1.
 func (r *Reader) NeededEvent(ws sheaf.WorkspaceID, upTo int64) (int64, error) {
 	needed, _, err := one(r, firstNeeded, (*row).OptInt, ws, upTo)
 	if needed == nil {
@@ -131,8 +132,8 @@ func (r *Reader) NeededEvent(ws sheaf.WorkspaceID, upTo int64) (int64, error) {
 	return *needed, err
 }
 
-// removeDeliveries removes a delivery before its attempts: an attempt that is being recorded holds
-// the delivery, and is there to be removed after it.
+// removeDeliveries deletes each delivery before its attempts. A transaction that is recording an
+// attempt has locked the delivery; once it ends, its attempt is deleted too.
 func (tx *Tx) removeDeliveries(ws, sub int64, numbers []int64) error {
 	for _, number := range numbers {
 		for _, sql := range []string{
@@ -160,8 +161,8 @@ FROM deliveries
 WHERE ws = $1 AND sub = $2
 LIMIT $3`
 
-// DeleteOrphans removes at most that many deliveries of subscriptions that were deleted, and
-// returns how many it removed; it has found them all when they are fewer than asked for.
+// DeleteOrphans deletes up to `most` deliveries of deleted subscriptions. It returns the number
+// processed; fewer than `most` means none are left.
 func (tx *Tx) DeleteOrphans(most int) (int64, error) {
 	type gone struct{ ws, sub int64 }
 	g, found, err := one(&tx.Reader, firstDeleted, func(r *row) gone { return gone{r.Int(), r.Int()} })
@@ -176,13 +177,13 @@ func (tx *Tx) DeleteOrphans(most int) (int64, error) {
 		return 0, err
 	}
 	if len(numbers) < most {
-		// This subscription is done, and there may be another.
+		// This subscription is done, but there may be another: report `most`.
 		return int64(most), tx.exec(`DELETE FROM deleted_subscriptions WHERE sub = $1`, g.sub)
 	}
 	return int64(len(numbers)), nil
 }
 
-// The statements remove at most $2 rows of one sort that no rule needs.
+// Each statement deletes at most $2 rows of one kind.
 const (
 	expiredSessions = `
 DELETE FROM sessions
@@ -195,27 +196,27 @@ DELETE FROM sign_in_failures
 WHERE name IN (SELECT name FROM sign_in_failures WHERE failed_at <= $1 LIMIT $2)`
 )
 
-// DeleteSessionsEnded removes at most that many sessions and returns how many.
+// DeleteSessionsEnded deletes up to `most` expired sessions and returns how many.
 func (tx *Tx) DeleteSessionsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredSessions, now, most)
 }
 
-// DeleteInvitationsEnded removes at most that many invitations and returns how many.
+// DeleteInvitationsEnded deletes up to `most` expired invitations and returns how many.
 func (tx *Tx) DeleteInvitationsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredInvitations, now, most)
 }
 
-// DeleteFailures removes at most that many names under which nobody failed to sign in since, and
-// returns how many.
+// DeleteFailures deletes up to `most` sign-in failure counts whose last failure was at or before
+// `before`, and returns how many.
 func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 	return tx.changed(oldFailures, before, most)
 }
 
-// TrashEnd is a place in the order in which the documents of a workspace were deleted: it names those
-// up to it.
+// TrashEnd is a position in the order in which a workspace's documents were deleted. It stands for
+// all deleted documents up to and including it.
 type TrashEnd struct{ deletedAt, number int64 }
 
-// TrashBefore names the documents that were deleted up to a time.
+// TrashBefore returns the TrashEnd of all documents deleted at or before t.
 func TrashBefore(t time.Time) TrashEnd { return TrashEnd{t.UnixMilli(), math.MaxInt64} }
 
 const selectTrashEnd = `
@@ -225,9 +226,9 @@ WHERE ws = $1 AND deleted_at IS NOT NULL
 ORDER BY deleted_at DESC, number DESC
 LIMIT 1 OFFSET $2`
 
-// TrashBeyond names the workspace's deleted documents but for so many, those that were deleted last;
-// found is false when there are no others. It reads as many as are kept, so it is asked once, and not
-// while somebody waits.
+// TrashBeyond returns the TrashEnd of all deleted documents except the `keep` most recently
+// deleted; found is false if there are no others. It reads `keep` rows, so call it once, and not
+// while a client waits.
 func (r *Reader) TrashBeyond(ws sheaf.WorkspaceID, keep int) (end TrashEnd, found bool, err error) {
 	return one(r, selectTrashEnd, func(w *row) TrashEnd { return TrashEnd{w.Int(), w.Int()} }, ws, keep)
 }
@@ -239,26 +240,26 @@ WHERE ws = $1 AND deleted_at IS NOT NULL AND (deleted_at, number) <= ($2, $3)
 ORDER BY deleted_at, number
 LIMIT $4`
 
-// purgedVersions is after how many versions, the present ones included, a transaction removes no further
-// document.
+// purgedVersions is the number of versions, present ones included, after which a transaction
+// deletes no further document.
 const purgedVersions = 200
 
-// DeleteTrash removes deleted documents of a workspace that this transaction holds, up to an end, those
-// that were deleted longest ago first, at most that many and fewer where they have much text. It
-// returns how many of so many it has dealt with: fewer than asked for when no more are there. One that
-// was restored meanwhile stays, and so does one that was deleted again: its place is another.
+// DeleteTrash permanently deletes up to `most` trashed documents at or before `end`, oldest
+// deletion first; fewer if they have many versions or much text. The transaction must have locked
+// w. It returns the number processed; fewer than `most` means none are left. A document that was
+// restored stays, even if it was deleted again later than `end`.
 //
-// It calls first before it removes a document, for what hangs on it; with later, the document stays and
-// so do those behind it, until the next time. The counters are the caller's to save.
+// Before it deletes a document, it calls `first` to delete what depends on it. If `first` returns
+// later, this document and all after it stay until the next call. The caller saves w.
 func (tx *Tx) DeleteTrash(w *sheaf.Workspace, end TrashEnd, most int, first func(sheaf.DocumentID) (later bool, err error)) (int64, error) {
 	ids, err := all(&tx.Reader, longestDeleted, readID[sheaf.DocumentID], w.ID, end.deletedAt, end.number, most)
 	if err != nil {
 		return 0, err
 	}
-	var versions, bytes int64 // that were removed
+	var versions, bytes int64 // deleted so far
 	for _, id := range ids {
 		if versions >= purgedVersions || bytes >= purgedBytes {
-			return int64(most), nil // there are others
+			return int64(most), nil // more are left
 		}
 		later, err := first(id)
 		if err != nil {

@@ -8,7 +8,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Open returns the secrets that sign at that time, the newest first, and the custom headers.
+// Open decrypts and returns the secrets that sign at time now, newest first, and the custom
+// headers.
 func (s Sealed) Open(box *seal.Box, id sheaf.SubscriptionID, now time.Time) ([]string, []sheaf.Header, error) {
 	secret, err := box.OpenSecret(string(id), s.Secret)
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// The methods below lead from a Reader and a Tx to the engine. They are the store's alone: if the
-// engine's own were embedded, everybody who is given a Tx could write SQL.
+// The methods below pass statements of a Reader or a Tx to the engine. They are unexported: if the
+// engine's methods were embedded, every caller with a Tx could run SQL.
 //
-// Each turns its arguments into what is stored (bound, in id.go): a caller passes a
-// sheaf.WorkspaceID, and the statement gets the number of the workspace.
+// Each converts its arguments to the stored form (bound, in id.go): a caller passes a
+// sheaf.WorkspaceID, and the statement gets the workspace's number.
 
 // row is one row of a result, whose columns are read from left to right.
 type row = engine.Row
@@ -24,7 +24,7 @@ func (r *Reader) query(sql string, each func(*row), args ...any) error {
 	return r.sql.Query(sql, each, args...)
 }
 
-// each is query for what may fail: the first error of each ends it.
+// each is query for a callback that may fail: its first error stops the query and is returned.
 func (r *Reader) each(sql string, each func(*row) error, args ...any) error {
 	if err := r.bound(args); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (r *Reader) count(sql string, args ...any) (int64, error) {
 	return n, err
 }
 
-// run runs b for the rows of arguments and calls scan for every row that it returns, with the index
-// of the row of arguments that it belongs to.
+// run runs b for the rows of arguments. It calls scan for every result row, with the index of the
+// row of arguments that it belongs to.
 func (r *Reader) run(b *engine.Bulk, rows [][]any, scan func(i int, w *row)) error {
 	if err := r.boundAll(rows); err != nil {
 		return err
@@ -56,10 +56,10 @@ func (r *Reader) boundAll(rows [][]any) error {
 	return nil
 }
 
-// nothing is the scan of a bulk that returns no rows.
+// nothing is the scan function for a bulk without result rows.
 var nothing = engine.Nothing
 
-// one reads a single row; found is false when there is none.
+// one reads a single row; found is false if there is none.
 func one[T any](r *Reader, sql string, scan func(*row) T, args ...any) (v T, found bool, err error) {
 	if err := r.bound(args); err != nil {
 		return v, false, err
@@ -67,7 +67,7 @@ func one[T any](r *Reader, sql string, scan func(*row) T, args ...any) (v T, fou
 	return engine.One(r.sql, sql, scan, args...)
 }
 
-// mustFind is one for a row that must be there: none is NotFound, in the words of the noun.
+// mustFind is one for a row that must exist: otherwise it returns NotFound, naming the noun.
 func mustFind[T any](r *Reader, noun, sql string, scan func(*row) T, args ...any) (T, error) {
 	v, found, err := one(r, sql, scan, args...)
 	if err == nil && !found {
@@ -89,7 +89,7 @@ func (tx *Tx) exec(sql string, args ...any) error {
 	return err
 }
 
-// changed is exec, and returns how many rows it changed.
+// changed is exec, and returns the number of rows changed.
 func (tx *Tx) changed(sql string, args ...any) (int64, error) {
 	if err := tx.bound(args); err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (tx *Tx) changed(sql string, args ...any) (int64, error) {
 	return tx.sql.Changed(sql, args...)
 }
 
-// mustChange is exec for a row that must be there: none is NotFound, in the words of the noun.
+// mustChange is exec for a row that must exist: otherwise it returns NotFound, naming the noun.
 func (tx *Tx) mustChange(noun, sql string, args ...any) error {
 	n, err := tx.changed(sql, args...)
 	if err == nil && n == 0 {
@@ -106,7 +106,7 @@ func (tx *Tx) mustChange(noun, sql string, args ...any) error {
 	return err
 }
 
-// insertMany runs the INSERT b for rows that may be thousands.
+// insertMany runs the INSERT b for many rows, possibly thousands.
 func (tx *Tx) insertMany(b *engine.Bulk, rows [][]any) error {
 	if err := tx.boundAll(rows); err != nil {
 		return err
@@ -114,6 +114,6 @@ func (tx *Tx) insertMany(b *engine.Bulk, rows [][]any) error {
 	return tx.sql.InsertMany(b, rows)
 }
 
-// SQL lets fn ask the snapshot whatever it likes. It is for the doctor, whose questions belong to
-// no noun: nobody else may know the engine, and so nobody else can write fn.
+// SQL runs fn with the engine's Reader. It is for the doctor, whose queries span all tables. No
+// other package imports the engine's types, so no other can write fn.
 func (r *Reader) SQL(fn func(*engine.Reader) error) error { return fn(r.sql) }

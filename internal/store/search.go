@@ -10,17 +10,17 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What the index of search reads: the log that it follows, and the records that it tells of.
+// What the search index reads: the event log, and the records that its events name.
 
-// Findable is a project, a folder or a document as search sees it.
+// Findable is a project, a folder or a document, with the fields that search indexes.
 type Findable struct {
 	Type        sheaf.SearchType
 	ID          string
-	Title       string // the name of a project or a folder
+	Title       string // for a project or a folder, its name
 	Description string
 	Content     string
-	Project     *sheaf.ProjectID // of a document
-	Folder      *sheaf.FolderID  // of a project; of a folder the parent
+	Project     *sheaf.ProjectID // of a document; nil otherwise
+	Folder      *sheaf.FolderID  // of a project, or the parent of a folder; nil otherwise
 	UpdatedAt   time.Time
 }
 
@@ -58,8 +58,8 @@ func scanFindable(t sheaf.SearchType, w *row) (f Findable, err error) {
 	return f, err
 }
 
-// Findables returns those of the records that the workspace has, without deleted documents, in no
-// certain order. Each may have a megabyte of content.
+// Findables returns those of the records that exist and are not deleted, in no particular order.
+// Each may have a megabyte of content.
 func (r *Reader) Findables(ws sheaf.WorkspaceID, t sheaf.SearchType, ids []string) ([]Findable, error) {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
@@ -77,7 +77,7 @@ func (r *Reader) Findables(ws sheaf.WorkspaceID, t sheaf.SearchType, ids []strin
 	return found, nil
 }
 
-// Numbered is a record by its number, which orders those of a workspace by their creation.
+// Numbered is a record's id and number. Numbers rise in the order of creation within a workspace.
 type Numbered struct {
 	ID     string
 	Number int64
@@ -93,18 +93,18 @@ func newNumbered(table, live string) string {
 	return "SELECT id, number FROM " + table + " WHERE ws = $1 AND number > $2" + live + " ORDER BY number LIMIT $3"
 }
 
-// NumberedAfter returns the first records behind a number, in the order of their numbers, without
+// NumberedAfter returns up to `most` records with numbers above `after`, lowest first, without
 // deleted documents.
 func (r *Reader) NumberedAfter(ws sheaf.WorkspaceID, t sheaf.SearchType, after int64, most int) ([]Numbered, error) {
 	return all(r, numbered[t], func(w *row) Numbered { return Numbered{readID[string](w), w.Int()} }, ws, after, most)
 }
 
-// Change is an event as search sees it.
+// Change is the part of an event that search needs.
 type Change struct {
 	Number int64
 	Event  sheaf.EventID
 	At     time.Time
-	Type   sheaf.SearchType // empty: it is about something that search does not find
+	Type   sheaf.SearchType // empty: the event's record is not searchable
 	ID     string
 }
 
@@ -115,7 +115,7 @@ WHERE ws = $1 AND number > $2
 ORDER BY number
 LIMIT $3`
 
-// ChangesAfter returns the first events behind a number, without what they carry.
+// ChangesAfter returns up to `most` events with numbers above `after`, without their bodies.
 func (r *Reader) ChangesAfter(ws sheaf.WorkspaceID, after int64, most int) ([]Change, error) {
 	return all(r, selectChanges, scanChange, ws, after, most)
 }
@@ -132,10 +132,10 @@ func scanChange(w *row) Change {
 	return c
 }
 
-// Log is how far the log of a workspace reaches.
+// Log is the range of a workspace's event numbers.
 type Log struct {
-	First int64 // the oldest event that is kept; 0: none is
-	Last  int64 // the newest that there ever was; 0: there was none
+	First int64 // the oldest event still stored; 0: none
+	Last  int64 // the newest event ever appended; 0: none
 }
 
 const selectLog = `
@@ -143,7 +143,8 @@ SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 0), last_event
 FROM workspaces
 WHERE ws = $1`
 
-// Log returns how far the workspace's log reaches; found is false when there is no such workspace.
+// Log returns the range of the workspace's event numbers; found is false if the workspace does not
+// exist.
 func (r *Reader) Log(ws sheaf.WorkspaceID) (l Log, found bool, err error) {
 	return one(r, selectLog, func(w *row) Log { return Log{w.Int(), w.Int()} }, ws)
 }
@@ -153,12 +154,12 @@ SELECT id
 FROM events
 WHERE ws = $1 AND number = $2`
 
-// EventAt returns the event of that number; found is false when it is not kept.
+// EventAt returns the id of the event with that number; found is false if it is no longer stored.
 func (r *Reader) EventAt(ws sheaf.WorkspaceID, number int64) (id sheaf.EventID, found bool, err error) {
 	return one(r, eventAt, readEventID, ws, number)
 }
 
-// EachLog calls each for every workspace, with the number of its newest event.
+// EachLog calls each for every workspace with the number of its newest event.
 func (r *Reader) EachLog(each func(ws sheaf.WorkspaceID, last int64)) error {
 	return r.query(`SELECT id, last_event FROM workspaces`, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int()) })
 }
@@ -168,8 +169,8 @@ SELECT w.id, w.last_event, e.id
 FROM workspaces w
 LEFT JOIN events e ON e.ws = w.ws AND e.number = w.last_event`
 
-// EachLogEnd calls each for every workspace, with the number of its newest event and its id, nil when
-// it is not kept.
+// EachLogEnd calls each for every workspace with the number and the id of its newest event. The id
+// is nil if the event is no longer stored.
 func (r *Reader) EachLogEnd(each func(ws sheaf.WorkspaceID, last int64, event *sheaf.EventID)) error {
 	return r.query(selectLogEnds, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int(), engine.Opt(w, readEventID)) })
 }
@@ -184,8 +185,8 @@ SELECT id
 FROM projects
 WHERE ws = $1 AND folder_id IN (SELECT id FROM folders WHERE ` + inTree + `)`
 
-// Below returns the folder and all folders below it, and the projects in any of them; none when
-// the workspace has no such folder.
+// Below returns the ids of the folder and all folders below it, and of the projects in them. All
+// are empty if the workspace has no such folder.
 func (r *Reader) Below(ws sheaf.WorkspaceID, top sheaf.FolderID) (folders, projects [][16]byte, err error) {
 	if folders, err = all(r, foldersBelow, (*row).ID, ws, top); err != nil {
 		return nil, nil, err
@@ -201,7 +202,7 @@ WHERE ws = {workspace} AND id = {wanted}`
 
 var foldersOfProjects = engine.NewBulk(projectFolder, "", "workspace int", "wanted id")
 
-// FoldersOf returns the folders of the projects; those at the root level have none.
+// FoldersOf returns the folder of each project. Projects at the root level have no entry.
 func (r *Reader) FoldersOf(ws sheaf.WorkspaceID, projects []sheaf.ProjectID) (map[sheaf.ProjectID]sheaf.FolderID, error) {
 	rows := make([][]any, len(projects))
 	for i, id := range projects {
@@ -216,7 +217,7 @@ func (r *Reader) FoldersOf(ws sheaf.WorkspaceID, projects []sheaf.ProjectID) (ma
 	return folders, err
 }
 
-// reindexSetting says since when every index of search is to be made anew.
+// reindexSetting counts the requests to rebuild all search indexes.
 const reindexSetting = "search_reindex"
 
 const askReindex = `
@@ -225,8 +226,8 @@ VALUES ($1, '1')
 ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT)
 RETURNING value`
 
-// AskReindex has every index of search made anew that is older than this call, and returns the
-// number by which that is known.
+// AskReindex requests that every search index older than this call is rebuilt. It returns the
+// number of the request, which ReindexAsked returns too.
 func (tx *Tx) AskReindex() (int64, error) {
 	value, _, err := one(&tx.Reader, askReindex, (*row).Text, reindexSetting)
 	if err != nil {
@@ -236,7 +237,7 @@ func (tx *Tx) AskReindex() (int64, error) {
 	return strconv.ParseInt(value, 10, 64)
 }
 
-// ReindexAsked returns how often it was asked that every index be made anew.
+// ReindexAsked returns how often AskReindex was called.
 func (r *Reader) ReindexAsked() (int64, error) {
 	value, found, err := r.Setting(reindexSetting)
 	if err != nil || !found {

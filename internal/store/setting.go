@@ -1,6 +1,6 @@
 package store
 
-// Setting returns a value that the program keeps for itself; found is false when there is none.
+// Setting returns an internal setting of the program; found is false if it is not set.
 func (r *Reader) Setting(name string) (value string, found bool, err error) {
 	return one(r, `SELECT value FROM settings WHERE name = $1`, (*row).Text, name)
 }
@@ -16,13 +16,13 @@ VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE
 SET value = excluded.value`
 
-// ReplaceSetting writes the value in place of the one that there is.
+// ReplaceSetting sets the value, whether or not it was set before.
 func (tx *Tx) ReplaceSetting(name, value string) error {
 	_, err := tx.changed(replaceSetting, name, value)
 	return err
 }
 
-// KeepSetting writes the value unless there is one, and reports whether it did.
+// KeepSetting sets the value unless it is already set, and reports whether it did.
 func (tx *Tx) KeepSetting(name, value string) (bool, error) {
 	n, err := tx.changed(insertSetting, name, value)
 	return n > 0, err

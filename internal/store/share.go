@@ -24,10 +24,11 @@ func ScanShare(r *row) sheaf.Share {
 	}
 }
 
-// shareables has the kinds of what is shared in the order of their numbers, which begin at 1.
+// shareables lists the kinds of shared records in the order of their stored numbers, which begin at
+// 1.
 var shareables = []sheaf.Shareable{sheaf.ShareOfDocument, sheaf.ShareOfProject}
 
-// readShareable reads the kind of what is shared; a number that is none becomes a kind that does not
+// readShareable reads the kind of a shared record. An unknown number becomes a kind that does not
 // exist.
 func readShareable(r *row) sheaf.Shareable {
 	n := r.Int()
@@ -37,10 +38,10 @@ func readShareable(r *row) sheaf.Shareable {
 	return shareables[n-1]
 }
 
-// shareableNumber is what readShareable reads.
+// shareableNumber is the inverse of readShareable.
 func shareableNumber(s sheaf.Shareable) int64 { return int64(slices.Index(shareables, s) + 1) }
 
-// readPasswordHash reads the hash of a share's password; NULL is none.
+// readPasswordHash reads the hash of a share's password; NULL becomes "".
 func readPasswordHash(r *row) string {
 	if hash := r.OptText(); hash != nil {
 		return *hash
@@ -48,7 +49,7 @@ func readPasswordHash(r *row) string {
 	return ""
 }
 
-// storedPasswordHash is what readPasswordHash reads.
+// storedPasswordHash is the inverse of readPasswordHash.
 func storedPasswordHash(hash string) any {
 	if hash == "" {
 		return nil
@@ -86,7 +87,7 @@ WHERE ws = $1 AND resource_id = $2 AND resource_type = $3
 ORDER BY number
 LIMIT $4`
 
-// SharesOf returns the shares of a document or a project, oldest first, at most that many.
+// SharesOf returns up to `most` shares of a document or a project, oldest first.
 func (r *Reader) SharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) ([]sheaf.Share, error) {
 	return all(r, selectSharesOf, ScanShare, ws, idBytes(id), shareableNumber(kind), most)
 }
@@ -98,7 +99,7 @@ WHERE ws = $1 AND branding_id = $2
 ORDER BY number
 LIMIT $3`
 
-// SharesWith returns the shares that name a branding, oldest first, at most that many.
+// SharesWith returns up to `most` shares that use a branding, oldest first.
 func (r *Reader) SharesWith(ws sheaf.WorkspaceID, id sheaf.BrandingID, most int64) ([]sheaf.Share, error) {
 	return all(r, selectSharesWith, ScanShare, ws, id, most)
 }
@@ -107,7 +108,7 @@ const countSharesWith = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM shares WHERE ws = $1 AND branding_id = $2 LIMIT $3) AS q`
 
-// CountSharesWith counts the shares that name a branding, as far as most.
+// CountSharesWith counts the shares that use a branding, up to `most`.
 func (r *Reader) CountSharesWith(ws sheaf.WorkspaceID, id sheaf.BrandingID, most int64) (int64, error) {
 	return r.count(countSharesWith, ws, id, most)
 }
@@ -116,7 +117,7 @@ const countSharesOf = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 LIMIT $4) AS q`
 
-// CountSharesOf counts the shares of a document or a project, as far as most.
+// CountSharesOf counts the shares of a document or a project, up to `most`.
 func (r *Reader) CountSharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) (int64, error) {
 	return r.count(countSharesOf, ws, idBytes(id), shareableNumber(kind), most)
 }
@@ -126,7 +127,7 @@ SELECT id
 FROM documents
 WHERE ws = {workspace} AND id = {wanted} AND project_id = {project} AND deleted_at IS NULL`, "", "workspace int", "wanted id", "project id")
 
-// DocumentsIn tells which of the documents are in the project, and not deleted.
+// DocumentsIn reports which of the documents are in the project and not deleted.
 func (r *Reader) DocumentsIn(ws sheaf.WorkspaceID, project sheaf.ProjectID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
 	rows := wanted(ws, ids)
 	for i := range rows {
@@ -137,7 +138,7 @@ func (r *Reader) DocumentsIn(ws sheaf.WorkspaceID, project sheaf.ProjectID, ids 
 	return found, err
 }
 
-// The documents of a project before and behind a number, nearest first.
+// The document of a project just before, and just after, number $3.
 const (
 	documentBefore = `
 WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL AND number < $3
@@ -149,8 +150,8 @@ ORDER BY number
 LIMIT 1`
 )
 
-// DocumentsBeside returns the documents of the project that were made before and after the one with
-// that number; nil for none. It looks at every document of the project.
+// DocumentsBeside returns the project's documents created just before and just after the one with
+// that number; nil if there is none. It may read every document of the project.
 func (r *Reader) DocumentsBeside(ws sheaf.WorkspaceID, project sheaf.ProjectID, number int64) (before, behind *sheaf.Document, err error) {
 	from := "SELECT " + DocumentColumns + " FROM documents" + r.dialect().By("documents_in_project")
 	for _, next := range []struct {
@@ -168,8 +169,8 @@ func (r *Reader) DocumentsBeside(ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 	return before, behind, nil
 }
 
-// The documents of a project among those of the workspace that were made shortly before and after a
-// number, nearest first. So many are looked at and no more.
+// The document of a project just before, and just after, number $3, among the nearest $4 documents
+// of the workspace.
 const (
 	documentNearBefore = `
 SELECT id
@@ -193,9 +194,9 @@ ORDER BY number
 LIMIT 1`
 )
 
-// DocumentsNear is DocumentsBeside for a project that is too large to look at every document: it looks
-// at so many documents of the workspace before and after the number, and finds none where others lie
-// between.
+// DocumentsNear is DocumentsBeside for a project that is too large to read completely. It reads
+// only the nearest `among` documents of the workspace on either side of the number; it finds none
+// if all of those belong to other projects.
 func (r *Reader) DocumentsNear(ws sheaf.WorkspaceID, project sheaf.ProjectID, number, among int64) (before, behind *sheaf.Document, err error) {
 	for _, next := range []struct {
 		query string
@@ -241,7 +242,7 @@ UPDATE shares
 SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8
 WHERE ws = $1 AND id = $2`
 
-// UpdateShare writes what of a share can change, but for how often it was seen.
+// UpdateShare writes the fields of a share that can change, except its views.
 func (tx *Tx) UpdateShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 	tx.note.Shares = true
 	err := tx.exec(updateShare, ws, s.ID, storedPasswordHash(s.PasswordHash), s.ExpiresAt, s.BrandingID, s.Listed, s.Revision, s.UpdatedAt)
@@ -268,7 +269,8 @@ const deleteSharesOf = `
 DELETE FROM shares
 WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 AND number <= $4`
 
-// DeleteSharesOf removes the shares of what a share shows, up to that one, which SharesOf returned.
+// DeleteSharesOf deletes the shares of the record that `last` shares, up to and including `last`,
+// which SharesOf returned.
 func (tx *Tx) DeleteSharesOf(ws sheaf.WorkspaceID, last sheaf.Share) error {
 	tx.note.Shares = true
 	err := tx.exec(deleteSharesOf, ws, idBytes(last.ResourceID), shareableNumber(last.ResourceType), last.Number)
@@ -285,16 +287,16 @@ FROM shares s
 JOIN workspaces w ON w.ws = s.ws
 WHERE s.token = $1`
 
-// shared returns the share with that token, or NotFound. It alone is found without naming its
-// workspace: whoever has the address has nothing else.
+// shared returns the share with that token, or NotFound. It takes no workspace, because a visitor
+// has only the address.
 func (r *Reader) shared(token string) (sheaf.Shared, error) {
 	return mustFind(r, "share", selectShared, func(w *row) sheaf.Shared {
 		return sheaf.Shared{Share: ScanShare(w), Workspace: readID[sheaf.WorkspaceID](w), Version: w.Int()}
 	}, token)
 }
 
-// Shared returns the share with that token as of the newest commit, or NotFound. It looks neither at
-// its expiry nor at what it shows, and how often it was seen may be older.
+// Shared returns the share with that token as of the newest commit, or NotFound. It checks neither
+// its expiry nor whether the shared record exists. Its view count may be older.
 func (s *Store) Shared(ctx context.Context, token string) (sheaf.Shared, error) {
 	load := func() (out sheaf.Shared, version int64, err error) {
 		err = s.engine.ReadOne(ctx, s.reading(func(r *Reader) error {
@@ -312,12 +314,12 @@ func (s *Store) Shared(ctx context.Context, token string) (sheaf.Shared, error) 
 	return out, err
 }
 
-// ShareViews is how often a share was seen since that was last written.
+// ShareViews is the number of views of a share that are not stored yet.
 type ShareViews struct {
 	Workspace sheaf.WorkspaceID
 	Share     sheaf.ShareID
 	Count     int64
-	At        time.Time // the last one
+	At        time.Time // time of the last view
 }
 
 const addViews = `
@@ -325,9 +327,9 @@ UPDATE shares
 SET views = views + $3, last_viewed_at = CASE WHEN last_viewed_at > $4 THEN last_viewed_at ELSE $4 END
 WHERE ws = $1 AND id = $2`
 
-// AddViews counts views, in an order that all nodes share: those which write the same shares at once
-// wait for each other, and not in a circle. A share that is gone is not counted. It announces nothing:
-// no page depends on it.
+// AddViews adds views. It updates shares in the order of their ids, so that nodes that update the
+// same shares do not deadlock. A deleted share is skipped. It announces nothing, because no page
+// depends on it.
 func (tx *Tx) AddViews(views []ShareViews) error {
 	inOrder := slices.SortedFunc(slices.Values(views), func(a, b ShareViews) int { return strings.Compare(string(a.Share), string(b.Share)) })
 	for _, v := range inOrder {

@@ -6,24 +6,24 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What only SQLite has: a file whose pages carry checksums, a log beside it, and one writer.
+// What only SQLite has: a file whose pages have checksums, a write-ahead log beside it, and one
+// writer.
 
 // FileName is the SQLite file in the data folder.
 const FileName = engine.FileName
 
-// GroupCommit is what one commit of SQLite's writer was.
+// GroupCommit describes one commit of SQLite's writer.
 type GroupCommit = engine.GroupCommit
 
-// OnGroup has listen called after every group of SQLite's writer; PostgreSQL has none. Groups are
-// measured from then on. listen must return at once.
+// OnGroup calls listen after every group commit of SQLite's writer, from now on. listen must return
+// at once. On PostgreSQL it does nothing.
 func (s *Store) OnGroup(listen func(GroupCommit)) {
 	if e, ok := s.engine.(*engine.SQLite); ok {
 		e.OnGroup(listen)
 	}
 }
 
-// LogBytes returns the size of SQLite's log beside the file; false with PostgreSQL, which has its
-// own.
+// LogBytes returns the size of SQLite's write-ahead log; false on PostgreSQL.
 func (s *Store) LogBytes() (int64, bool) {
 	e, ok := s.engine.(*engine.SQLite)
 	if !ok {
@@ -32,12 +32,12 @@ func (s *Store) LogBytes() (int64, bool) {
 	return e.LogBytes(), true
 }
 
-// freePages counts the bytes of the pages that are in the file and hold nothing.
+// freePages is the total size of the unused pages in the file.
 const freePages = `
 SELECT f.freelist_count * p.page_size
 FROM pragma_freelist_count f, pragma_page_size p`
 
-// SpareBytes returns how much can be written into SQLite's file without making it longer.
+// SpareBytes returns how many bytes can be written into SQLite's file before it grows.
 func (s *Store) SpareBytes(ctx context.Context) (n int64, err error) {
 	err = s.Read(ctx, func(r *Reader) error {
 		n, err = r.count(freePages)
@@ -46,19 +46,19 @@ func (s *Store) SpareBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// OpenTrusting opens an SQLite file without looking at its checksums, to find out with the doctor
-// whether it is sound, and then to Restamp it. Nothing may be served from it, and no other store of
-// this process may have it open.
+// OpenTrusting opens an SQLite file without verifying its checksums, so that the doctor can check
+// its content before Restamp. Nothing may be served from it, and no other Store of this process may
+// have it open.
 func OpenTrusting(ctx context.Context, o Options) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.OpenTrusting(ctx, o) })
 }
 
-// Unsound returns how many pages of the SQLite file have no checksum, or another than they should,
-// and how many there are.
+// Unsound returns how many pages of the SQLite file have a missing or wrong checksum, and the total
+// number of pages.
 func (s *Store) Unsound() (unsound, pages int64, err error) {
 	return s.engine.(*engine.SQLite).Unsound()
 }
 
-// Restamp gives every page of the SQLite file its checksum, whatever it holds, and returns how many
-// had none, or another.
+// Restamp writes the checksum of every page of the SQLite file, whatever its content, and returns
+// how many were missing or wrong.
 func (s *Store) Restamp() (int64, error) { return s.engine.(*engine.SQLite).Restamp() }

@@ -1,9 +1,9 @@
-// Package store keeps everything that Sheaf remembers, one file a noun. It is the only room that
-// knows SQL, with two below it: engine, which is SQLite and PostgreSQL under one seam, and doctor,
-// which says what must be true of all that is stored.
+// Package store keeps all of Sheaf's data, one file per noun. Its subpackages engine and doctor
+// also contain SQL: engine hides SQLite and PostgreSQL behind one interface, and doctor checks what
+// must be true of all stored data. Package search has SQL for its own tables.
 //
-// It enforces no rule of the product: callers decide inside one transaction and act in the same. It
-// announces nothing before its commit.
+// It enforces no rule of the product: callers decide and act in one transaction. It announces
+// nothing before the commit.
 package store
 
 import (
@@ -24,16 +24,15 @@ type Store struct {
 	engine engine.Engine
 	log    *slog.Logger
 	reads  *engine.Slots
-	writes *engine.Slots // nil: they do not hold connections
-	turns  *engine.Slots // one heavy series of writes a workspace
-	heavy  chan struct{} // who writes much, one at a time; nil: nobody waits for it
+	writes *engine.Slots // nil: writes hold no connections (SQLite)
+	turns  *engine.Slots // at most one multi-transaction cascade per workspace
+	heavy  chan struct{} // one place for heavy writes of all workspaces; nil on PostgreSQL
 
-	// credentials has what keys stand for and the versions of workspaces, on SQLite; neighbours
-	// tells the other nodes, on PostgreSQL. The one that is not needed is nil.
+	// credentials caches what each API key stands for, and the versions of workspaces. It is nil on
+	// PostgreSQL. neighbours tells other nodes of this one's commits. It is nil on SQLite.
 	credentials *engine.Freshness[sheaf.KeyHash, sheaf.WorkspaceID, sheaf.Credential]
 	neighbours  *neighbours
-	// shares has what the tokens of shares lead to, as credentials has what keys stand for; nil where
-	// that is nil.
+	// shares caches the share that each token leads to. It is nil on PostgreSQL.
 	shares  *engine.Freshness[string, sheaf.WorkspaceID, sheaf.Shared]
 	numbers *numbers
 
@@ -41,30 +40,32 @@ type Store struct {
 	listeners []func(Note)
 }
 
-// Note says what a commit changed. Others are told after it, never before.
+// Note describes what a commit changed. Listeners and other nodes get it after the commit, never
+// before.
 type Note struct {
-	Events        bool // the log of some workspace grew
+	Events        bool // events were appended to some workspace's log
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
-	Shares        bool // a share changed; nobody is told
-	Recorded      bool // attempts were recorded; nothing becomes due by it
-	// Workspaces are those whose log, deliveries or subscriptions changed: only who shows one of
-	// them has to look.
+	Shares        bool // a share changed; only the cache in this process uses it
+	Recorded      bool // attempts were recorded, which makes nothing due
+	// Workspaces are those whose log, deliveries or subscriptions changed. A page that shows none
+	// of them need not reload.
 	Workspaces sheaf.WorkspaceSet
-	// Lanes are the subscriptions whose deliveries may be due; AnyLane says that others may be too.
+	// Lanes are the subscriptions whose deliveries may be due. If AnyLane is set, others may be
+	// too.
 	Lanes   []sheaf.SubscriptionID
 	AnyLane bool
-	// Changed are the subscriptions whose address, secret or state changed: what was read of them
-	// before is not to be sent any more.
+	// Changed are the subscriptions whose address, secret or state changed. Claims that were read
+	// with the earlier values must not be sent.
 	Changed []sheaf.SubscriptionID
 }
 
-// everything is the note about the commit of another process.
+// everything is the Note for commits of other processes whose content is unknown.
 var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true,
 	Workspaces: sheaf.WorkspaceSet{All: true}, AnyLane: true}
 
-// due notes that a delivery of the subscription may be due.
+// due adds that a delivery of the subscription `lane` may be due.
 func (n *Note) due(ws sheaf.WorkspaceID, lane sheaf.SubscriptionID) {
 	n.Deliveries = true
 	n.Workspaces.Add(ws)
@@ -73,7 +74,7 @@ func (n *Note) due(ws sheaf.WorkspaceID, lane sheaf.SubscriptionID) {
 	}
 }
 
-// add makes n tell what m tells, too.
+// add merges m into n.
 func (n *Note) add(m Note) {
 	n.Events = n.Events || m.Events
 	n.Deliveries = n.Deliveries || m.Deliveries
@@ -93,27 +94,27 @@ func (n *Note) add(m Note) {
 
 func (n *Note) empty() bool { return !n.urgent() && !n.Recorded }
 
-// urgent reports whether other nodes act on it; the rest only shows on pages.
+// urgent reports whether other nodes act on the note. Otherwise it only updates pages.
 func (n *Note) urgent() bool { return n.Events || n.Deliveries || n.Subscriptions || n.Credentials }
 
 // Options say which database to open.
 type Options struct {
-	Folder      string // of the SQLite file; used when DatabaseURL is empty
+	Folder      string // folder of the SQLite file; used if DatabaseURL is empty
 	DatabaseURL string // postgres://…
 	DirectURL   string // the same PostgreSQL without the pooler of DatabaseURL; empty: there is none
 	Log         *slog.Logger
-	// Turn is how long a call waits for its workspace's earlier ones before it is refused; 0 is
-	// engine.ReadTurn and engine.WriteTurn.
+	// Turn is how long a call waits for earlier calls of its workspace before it is refused; 0
+	// means engine.ReadTurn and engine.WriteTurn.
 	Turn time.Duration
 }
 
-// Open connects to the database and, unless it is foreign, damaged or newer than this program,
-// returns it. It does not migrate: see Migrate.
+// Open connects to the database. It returns an error if the database belongs to another program, is
+// damaged, or is newer than this program. It does not migrate: see Migrate.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) { return engine.Open(ctx, o) })
 }
 
-// open opens the store on the engine that the function returns.
+// open opens the store on the engine that the parameter open returns.
 func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -142,7 +143,8 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	return s, nil
 }
 
-// committing gathers what a commit changes; what it returns tells of it, after the commit.
+// committing collects what a commit will change. The function that it returns must be called after
+// the commit, and announces the changes.
 func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	var note Note
 	touched, learned := map[sheaf.WorkspaceID]int64{}, map[sheaf.WorkspaceID]int64{}
@@ -169,7 +171,6 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 	}
 }
 
-// both calls one function after the other.
 func both(first, second func(bool)) func(bool) {
 	return func(committed bool) {
 		first(committed)
@@ -187,14 +188,15 @@ func (s *Store) elsewhere() {
 // Close waits for the transactions under way and closes the database.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Read runs fn in one snapshot: what it reads belongs together. fn must not keep the Reader.
+// Read runs fn in one snapshot: everything that it reads is from the same moment. fn must not keep
+// the Reader.
 func (s *Store) Read(ctx context.Context, fn func(*Reader) error) error {
 	return s.engine.Read(ctx, s.reading(fn))
 }
 
-// ReadLong is Read for what takes as long as it takes, such as a backup: on a connection of its
-// own, which the end of ctx interrupts. On SQLite a Read that lasts for half a minute is ended,
-// since the log grows meanwhile.
+// ReadLong is Read without a time limit, for work such as a backup. It uses a connection of its
+// own, and stops if ctx ends. (On SQLite, Read is stopped after half a minute, because the
+// write-ahead log cannot be truncated meanwhile.)
 func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 	snapshot, done, err := s.Snapshots(ctx)
 	if err != nil {
@@ -204,23 +206,25 @@ func (s *Store) ReadLong(ctx context.Context, fn func(*Reader) error) error {
 	return snapshot(fn)
 }
 
-// Snapshots is ReadLong for several snapshots, each with one call, on one connection, which done
-// closes.
+// Snapshots is ReadLong for several snapshots on one connection. Each call of snapshot reads a new
+// one; done closes the connection.
 func (s *Store) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	one, done, err := s.engine.Snapshots(ctx)
 	return func(fn func(*Reader) error) error { return one(s.reading(fn)) }, done, err
 }
 
-// Write runs fn in one transaction and returns nil only when its commit is durable; an error from
-// fn rolls back and is returned as it is. fn may run more than once, so it touches the Tx and its
-// own locals alone: no network, no channel, no log. It does not nest.
+// Write runs fn in one transaction and returns nil only once the commit is durable. If fn returns
+// an error, the transaction is rolled back and the error is returned unchanged. fn may run more
+// than once, so it must touch only the Tx and its own locals: no network, no channel, no log. Write
+// does not nest.
 //
 // Once fn has begun, the end of ctx does not stop it: Write returns when the outcome is known.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.engine.Write(ctx, s.writing(fn))
 }
 
-// ReadIn is Read for a workspace, which holds some of the connections at most.
+// ReadIn is Read on behalf of a workspace. A workspace can hold only part of the connections: if
+// all of these are in use, ReadIn waits for one, and in the end returns Unavailable.
 func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reader) error) error {
 	leave, err := s.reads.Acquire(ctx, string(ws))
 	if err != nil {
@@ -230,12 +234,12 @@ func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reade
 	return s.engine.Read(ctx, s.reading(fn))
 }
 
-// WriteIn is Write for a workspace, which holds some of the connections at most.
+// WriteIn is Write on behalf of a workspace, under the same limit as ReadIn.
 func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
 	return s.writeIn(ctx, ws, s.engine.Write, fn)
 }
 
-// writeIn is WriteIn by the engine's Write or WriteLong.
+// writeIn is WriteIn with `write`, which is the engine's Write or WriteLong.
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
 		return s.engine.WriteIn(ctx, string(ws), s.writing(fn))
@@ -248,15 +252,14 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 	return write(ctx, s.writing(fn))
 }
 
-// TurnOfHeavy waits until no other series of heavy writes of the workspace is under way; the
-// function that it returns ends this one.
+// TurnOfHeavy waits until no other multi-transaction cascade of the workspace is running. The
+// caller must call leave when its own has ended.
 func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	return s.turns.Acquire(ctx, string(ws))
 }
 
-// WriteHeavyIn is WriteIn for what writes thousands of rows. SQLite has one writer: of all
-// workspaces one heavy write at a time waits for it, so that the writes of others come between any
-// two of them.
+// WriteHeavyIn is WriteIn for thousands of rows. SQLite has one writer, so only one heavy write of
+// all workspaces waits for it at a time. Ordinary writes therefore run between any two heavy ones.
 func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
 	if s.heavy == nil {
 		return s.writeIn(ctx, ws, s.engine.WriteLong, fn)
@@ -273,7 +276,7 @@ func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(
 }
 
 // Credential returns what the key with that hash stands for, as of the newest commit, or
-// Unauthorized. It does not look at the key's expiry.
+// Unauthorized. It does not check the key's expiry.
 func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Credential, error) {
 	load := func() (c sheaf.Credential, version int64, err error) {
 		err = s.engine.ReadOne(ctx, s.reading(func(r *Reader) error {
@@ -291,21 +294,20 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 	return c, err
 }
 
-// Alone runs fn, a chore that one node is enough for, unless another node is at it now; then it
+// Alone runs fn on one node at a time. If another node is running the chore of that name, Alone
 // returns nil at once.
 func (s *Store) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
 	return s.engine.Alone(ctx, chore, fn)
 }
 
-// OnCommit adds a listener, which is called after each commit that changed what a Note tells. It
-// must return at once.
+// OnCommit adds a listener, which is called after each commit with a non-empty Note. It must return
+// at once.
 func (s *Store) OnCommit(listen func(Note)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(s.listeners, listen)
 }
 
-// announce calls the listeners.
 func (s *Store) announce(n Note) {
 	if n.empty() {
 		return
@@ -317,13 +319,13 @@ func (s *Store) announce(n Note) {
 	}
 }
 
-// Reader reads in one snapshot. Every method that reads a workspace's rows takes the workspace: no
-// row is read without it.
+// Reader reads in one snapshot. Every method that reads a workspace's rows takes the workspace as a
+// parameter, so that no row is read without naming it.
 type Reader struct {
 	sql     *engine.Reader
-	numbers *numbers                    // of workspaces, shared by all
-	learned map[sheaf.WorkspaceID]int64 // numbers that a transaction read
-	writes  bool                        // it belongs to a transaction
+	numbers *numbers                    // numbers of workspaces, shared by all Readers
+	learned map[sheaf.WorkspaceID]int64 // numbers that this transaction read
+	writes  bool                        // the Reader belongs to a transaction
 }
 
 // Tx is a Reader that also writes.
@@ -331,10 +333,10 @@ type Tx struct {
 	Reader
 	sql     *engine.Tx
 	note    Note
-	touched map[sheaf.WorkspaceID]int64 // the version each will have
+	touched map[sheaf.WorkspaceID]int64 // new version of each changed workspace
 }
 
-// reading and writing give the closures of callers what the engine gives ours.
+// reading and writing adapt a caller's closure to the engine's Reader and Tx.
 func (s *Store) reading(fn func(*Reader) error) func(*engine.Reader) error {
 	return func(r *engine.Reader) error { return fn(&Reader{sql: r, numbers: s.numbers}) }
 }
@@ -347,7 +349,7 @@ func (s *Store) writing(fn func(*Tx) error) func(*engine.Tx) error {
 	}
 }
 
-// The errors of a constraint, for the callers that can say what they mean.
+// The errors of a violated constraint. Callers translate them for the client.
 var (
 	ErrDuplicate = engine.ErrDuplicate
 	ErrReference = engine.ErrReference

@@ -12,7 +12,7 @@ import (
 const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_count, s.created_at, s.updated_at, s.deactivated_at,
   s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since, s.filter, s.filter_since`
 
-// withLane is where a subscription is read: whether it is active is in its lane.
+// withLane joins a subscription with its lane, which stores whether the subscription is active.
 const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
 
 // scanSubscription reads a row of subscriptionColumns.
@@ -26,7 +26,7 @@ func scanSubscription(r *row) sheaf.Subscription {
 	}
 }
 
-// splitEvents reads the types that a subscription wants, which are stored as one text.
+// splitEvents parses the stored list of event types.
 func splitEvents(s string) []sheaf.EventType {
 	var out []sheaf.EventType
 	for _, name := range SplitNames(s) {
@@ -35,7 +35,7 @@ func splitEvents(s string) []sheaf.EventType {
 	return out
 }
 
-// SplitNames reads a list of names as a column has it.
+// SplitNames parses a stored comma-separated list.
 func SplitNames(s string) []string {
 	if s == "" {
 		return []string{}
@@ -43,7 +43,7 @@ func SplitNames(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// joinEvents is what splitEvents reads.
+// joinEvents is the inverse of splitEvents.
 func joinEvents(types []sheaf.EventType) string {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -57,8 +57,8 @@ SELECT ` + subscriptionColumns + `
 FROM ` + withLane + `
 WHERE s.ws = $1 AND s.id = $2`
 
-// Subscription returns the workspace's subscription, or NotFound. It counts what is held, and so is
-// not for a transaction: LockSubscription is.
+// Subscription returns the workspace's subscription, or NotFound. It counts the held deliveries, so
+// it must not be called in a transaction; use LockSubscription there.
 func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
 	s, err := r.subscription(ws, id, "")
 	if err == nil {
@@ -72,13 +72,14 @@ func (r *Reader) UncountedSubscription(ws sheaf.WorkspaceID, id sheaf.Subscripti
 	return r.subscription(ws, id, "")
 }
 
-// subscription is Subscription without the held count; lock is what holds it.
+// subscription is Subscription without the held count. lock is empty or the clause that locks the
+// row.
 func (r *Reader) subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, lock string) (sheaf.Subscription, error) {
 	return mustFind(r, "subscription", selectSubscription+lock, scanSubscription, ws, id)
 }
 
-// HeldCount counts the deliveries that the subscription holds. It reads each of them, and so is not
-// for a transaction.
+// HeldCount counts the subscription's held deliveries. It reads each of them, so it must not be
+// called in a transaction.
 func (r *Reader) HeldCount(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (int64, error) {
 	l, err := r.lane(ws, id)
 	if err != nil {
@@ -105,8 +106,8 @@ SELECT COUNT(*)
 FROM ` + withLane + `
 WHERE s.ws = $1 AND (l.active = 1 AND s.failure_count > 0 OR s.deactivation_reason = $2)`
 
-// TroubledSubscriptions counts the workspace's subscriptions that fail, or were deactivated because they
-// did.
+// TroubledSubscriptions counts the workspace's active subscriptions that are failing, and those
+// that were deactivated because of failures.
 func (r *Reader) TroubledSubscriptions(ws sheaf.WorkspaceID) (int64, error) {
 	return r.count(countTroubled, ws, sheaf.ByFailures)
 }
@@ -117,10 +118,10 @@ func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription,
 	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1 ORDER BY s.number`, scanSubscription, ws)
 }
 
-// Sealed is what of a subscription only its key opens.
+// Sealed is the encrypted part of a subscription.
 type Sealed struct {
 	Secret         []byte
-	OldSecret      []byte     // signs too until OldSecretUntil
+	OldSecret      []byte     // also signs, until OldSecretUntil
 	OldSecretUntil *time.Time // nil: there is no old secret
 	Headers        []byte     // nil: none
 }
@@ -138,7 +139,7 @@ SELECT ` + SealedColumns + `
 FROM subscriptions
 WHERE ws = $1 AND id = $2`
 
-// SealedOf returns what is sealed of the workspace's subscription, or NotFound.
+// SealedOf returns the encrypted part of the workspace's subscription, or NotFound.
 func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed, error) {
 	return mustFind(r, "subscription", selectSealed, ScanSealed, ws, id)
 }
@@ -148,8 +149,8 @@ INSERT INTO subscriptions (sub, ws, id, name, url, events, failure_count, create
   deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers, filter, filter_since)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 
-// InsertSubscription adds a subscription with its sealed secret and headers. No delivery that was
-// made before is for it.
+// InsertSubscription adds a subscription with its sealed secret and headers. It gets no deliveries
+// of earlier events.
 func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sealed Sealed) error {
 	tx.subscriptionsChanged(ws)
 	sub, err := tx.nextNumber("subscription")
@@ -186,8 +187,9 @@ SET name = $3, url = $4, events = $5, failure_count = $6, updated_at = $7, deact
   deactivation_reason = $9, last_error = $10, header_names = $11, revision = $12, events_since = $13, filter = $14, filter_since = $15
 WHERE ws = $1 AND id = $2`
 
-// UpdateSubscription writes all but what is sealed. Where it becomes active or inactive, so does
-// its lane: what waits is held, what is held stays so until somebody asks for recovery.
+// UpdateSubscription writes everything except the sealed part. If the subscription is deactivated,
+// its waiting deliveries become held. If it is reactivated, held deliveries stay held until a
+// client asks for recovery.
 func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.note.Changed = append(tx.note.Changed, s.ID)
 	l, err := tx.lockLane(ws, s.ID)
@@ -200,7 +202,8 @@ func (tx *Tx) UpdateSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) err
 	return tx.saveSubscription(ws, s)
 }
 
-// saveSubscription writes what an attempt or a person may change.
+// saveSubscription writes the fields that an attempt or a client may change, except those of the
+// lane.
 func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error {
 	tx.subscriptionsChanged(ws)
 	err := tx.exec(updateSubscription, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.UpdatedAt,
@@ -212,8 +215,8 @@ func (tx *Tx) saveSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription) error
 	return nil
 }
 
-// subscriptionsChanged notes that pages which show the workspace's subscriptions have to look
-// again.
+// subscriptionsChanged adds to the commit's Note that pages showing the workspace's subscriptions
+// must reload them.
 func (tx *Tx) subscriptionsChanged(ws sheaf.WorkspaceID) {
 	tx.note.Subscriptions = true
 	tx.note.Workspaces.Add(ws)
@@ -224,14 +227,14 @@ UPDATE subscriptions
 SET secret = $3, old_secret = $4, old_secret_until = $5, headers = $6
 WHERE ws = $1 AND id = $2`
 
-// SealAnew replaces what is sealed of a subscription.
+// SealAnew replaces the sealed part of a subscription.
 func (tx *Tx) SealAnew(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, s Sealed) error {
 	tx.note.Changed = append(tx.note.Changed, id)
 	return tx.exec(updateSealed, ws, id, s.Secret, optBlob(s.OldSecret), s.OldSecretUntil, optBlob(s.Headers))
 }
 
-// DeleteSubscription removes a subscription with its lane and all leases of it. Its deliveries are
-// gone for readers and senders at once; their rows follow in small batches.
+// DeleteSubscription deletes a subscription with its lane, leases and notices. Readers and senders
+// no longer see its deliveries; DeleteOrphans deletes their rows later, in small batches.
 func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, now time.Time) error {
 	tx.subscriptionsChanged(ws)
 	tx.note.Changed = append(tx.note.Changed, id)
@@ -247,7 +250,8 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 	return tx.exec(`INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES ($1, $2, $3, $4)`, id, l.sub, l.ws, now)
 }
 
-// LockSubscription is Subscription without the held count, and holds it until the transaction ends.
+// LockSubscription is Subscription without the held count, and locks the subscription until the
+// transaction ends.
 func (tx *Tx) LockSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
 	return tx.subscription(ws, id, tx.dialect().ForUpdate())
 }

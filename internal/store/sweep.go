@@ -19,16 +19,16 @@ const (
 	trashSetting      = "trash_since"
 )
 
-// SweepClock is what the chores of the clock remember of it.
+// SweepClock is the stored state by which the sweep judges whether the clock can be trusted.
 type SweepClock struct {
-	// Trusted is the latest time that the clock was believed to show.
+	// Trusted is the latest time at which the clock was trusted.
 	Trusted time.Time
-	// Ran is for how long servers have run since with a clock that was not believed, and that
-	// nobody set meanwhile.
+	// Ran is how long servers have since run with a clock that was not trusted, and that was not
+	// set meanwhile.
 	Ran time.Duration
 }
 
-// SweepClock returns what was stored last; found is false when nothing was.
+// SweepClock returns the stored state; found is false if there is none.
 func (r *Reader) SweepClock() (c SweepClock, found bool, err error) {
 	text, found, err := r.Setting(sweepClockSetting)
 	if err != nil || !found {
@@ -41,7 +41,7 @@ func (r *Reader) SweepClock() (c SweepClock, found bool, err error) {
 	return SweepClock{time.UnixMilli(trusted).UTC(), time.Duration(ran) * time.Millisecond}, true, nil
 }
 
-// SetSweepClock stores it. Both are kept to the millisecond.
+// SetSweepClock stores the state. Both fields are rounded down to the millisecond.
 func (tx *Tx) SetSweepClock(c SweepClock) error {
 	return tx.exec(setSetting, sweepClockSetting, fmt.Sprint(c.Trusted.UnixMilli(), c.Ran.Milliseconds()))
 }
@@ -50,14 +50,16 @@ const newestEvent = `
 SELECT MAX(newest)
 FROM (SELECT (SELECT MAX(e.at) FROM events e WHERE e.ws = w.ws) AS newest FROM workspaces w) AS logs`
 
-// NewestEvent returns the time of the newest event of all workspaces, by its own saying, or nil.
+// NewestEvent returns the time of the newest event of all workspaces, as recorded in the event, or
+// nil.
 func (r *Reader) NewestEvent() (*time.Time, error) {
 	at, _, err := one(r, newestEvent, (*row).OptTime)
 	return at, err
 }
 
-// NoteSwept stores that events and finished deliveries from before a time may have been removed for
-// their age: the doctor misses none of them. It belongs into the transaction that removes them.
+// NoteSwept records that events and finished deliveries from before `before` may have been deleted
+// for their age, so that the doctor does not report them as missing. Call it in the transaction
+// that deletes them.
 func (tx *Tx) NoteSwept(before time.Time) error {
 	swept, err := tx.Swept()
 	if err != nil || swept != nil && !swept.Before(before) {
@@ -69,16 +71,16 @@ func (tx *Tx) NoteSwept(before time.Time) error {
 // Swept returns the time that NoteSwept stored, or nil.
 func (r *Reader) Swept() (*time.Time, error) { return r.timeSetting(sweptSetting) }
 
-// TrashSince returns since when deleted documents are removed for their age: what was deleted before
-// counts as deleted then. It is nil as long as nobody has noted it.
+// TrashSince returns when the removal of old deleted documents was introduced, or nil if that is
+// not recorded yet. Documents deleted before then count as deleted then.
 func (r *Reader) TrashSince() (*time.Time, error) { return r.timeSetting(trashSetting) }
 
-// SetTrashSince notes it.
+// SetTrashSince records the time that TrashSince returns.
 func (tx *Tx) SetTrashSince(t time.Time) error {
 	return tx.exec(setSetting, trashSetting, fmt.Sprint(t.UnixMilli()))
 }
 
-// timeSetting reads a setting that is a time in milliseconds; nil where there is none.
+// timeSetting returns a setting that is stored as milliseconds, or nil if there is none.
 func (r *Reader) timeSetting(name string) (*time.Time, error) {
 	text, found, err := r.Setting(name)
 	if err != nil || !found {

@@ -8,12 +8,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Text is the text of a document as it is stored. Hashing and packing take processor time, so it is
-// made before the transaction begins that keeps it. The zero value is the empty text, which has no
-// row.
+// Text is the text of a document in its stored form. Hashing and compressing take processor time,
+// so make it before the transaction begins. The zero value is the empty text, which has no row.
 type Text struct {
 	hash  [sha256.Size]byte
-	bytes int64 // unpacked
+	bytes int64 // uncompressed length
 	form  int64
 	body  []byte
 }
@@ -28,10 +27,10 @@ func NewText(content string) Text {
 	return t
 }
 
-// Bytes is how long the text is.
+// Bytes returns the uncompressed length of the text.
 func (t *Text) Bytes() int64 { return t.bytes }
 
-// SHA256 is its hash as records show it.
+// SHA256 returns the hash in hexadecimal, as records show it.
 func (t *Text) SHA256() string {
 	if t.bytes == 0 {
 		return sheaf.EmptySHA256
@@ -39,7 +38,7 @@ func (t *Text) SHA256() string {
 	return hex.EncodeToString(t.hash[:])
 }
 
-// textHash turns the hash of a record into that of a row: nil, for NULL, is the empty text.
+// textHash converts a record's hash to the stored form; nil (NULL) for the empty text.
 func textHash(shown string) any {
 	if shown == sheaf.EmptySHA256 || shown == "" {
 		return nil
@@ -51,7 +50,7 @@ func textHash(shown string) any {
 	return hash
 }
 
-// readHash reads the hash of a row as records show it.
+// readHash is the inverse of textHash.
 func readHash(r *row) string {
 	if hash := r.OptBlob(); hash != nil {
 		return hex.EncodeToString(hash)
@@ -110,8 +109,8 @@ INSERT INTO texts (ws, document_id, hash, form, bytes, body)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (document_id, ws, hash) DO NOTHING`
 
-// InsertText keeps a text of a document that is stored, and returns by how many bytes the
-// workspace's texts grow: by none where the document has, or had, this text already.
+// InsertText stores a text of an existing document. It returns by how many bytes the workspace's
+// storage grows: 0 if the document already has this text in some version.
 func (tx *Tx) InsertText(ws sheaf.WorkspaceID, id sheaf.DocumentID, t Text) (grown int64, err error) {
 	if t.bytes == 0 {
 		return 0, nil
@@ -123,7 +122,7 @@ func (tx *Tx) InsertText(ws sheaf.WorkspaceID, id sheaf.DocumentID, t Text) (gro
 	return n * t.bytes, nil
 }
 
-// HasText reports whether the text is one that the document has, or had.
+// HasText reports whether some version of the document has this text.
 func (r *Reader) HasText(ws sheaf.WorkspaceID, id sheaf.DocumentID, t Text) (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM texts WHERE ws = $1 AND document_id = $2 AND hash = $3`, ws, id, t.hash[:])
 	return n > 0, err

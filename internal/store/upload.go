@@ -19,7 +19,7 @@ SELECT ` + uploadColumns + `
 FROM uploads
 WHERE ws = $1 AND id = $2`
 
-// Upload returns the workspace's upload; found is false when there is none.
+// Upload returns the workspace's upload; found is false if there is none.
 func (r *Reader) Upload(ws sheaf.WorkspaceID, id sheaf.MediumID) (u sheaf.Upload, found bool, err error) {
 	return one(r, selectUpload, scanUpload, ws, id)
 }
@@ -29,7 +29,7 @@ SELECT COUNT(*)
 FROM uploads
 WHERE ws = $1 AND owner = $2`
 
-// CountUploads returns how many uploads somebody has begun and not finished.
+// CountUploads counts the unfinished uploads of `owner`.
 func (r *Reader) CountUploads(ws sheaf.WorkspaceID, owner sheaf.KeyID) (int64, error) {
 	return r.count(countUploads, ws, owner)
 }
@@ -39,8 +39,8 @@ SELECT CAST(COALESCE(SUM(reserved), 0) AS BIGINT)
 FROM uploads
 WHERE ws = $1`
 
-// ReservedByUploads returns what the unfinished uploads of a workspace reserve together. Their number is
-// bounded for each key, and so is what it reads.
+// ReservedByUploads returns the total that the workspace's unfinished uploads reserve. It reads all
+// of them; their number is limited per key.
 func (r *Reader) ReservedByUploads(ws sheaf.WorkspaceID) (int64, error) {
 	return r.count(reservedByUploads, ws)
 }
@@ -49,7 +49,7 @@ const insertUpload = `
 INSERT INTO uploads (ws, ` + uploadColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-// InsertUpload adds an upload, which counts what it reserves in the workspace's storage.
+// InsertUpload adds an upload and adds the bytes that it reserves to the workspace's storage.
 func (tx *Tx) InsertUpload(w *sheaf.Workspace, u sheaf.Upload) error {
 	w.Storage += u.Reserved
 	err := tx.exec(insertUpload, w.ID, u.ID, u.Owner, u.Filename, u.DocumentID, u.Length, u.Offset, u.State, u.Reserved, u.Expires)
@@ -64,8 +64,8 @@ UPDATE uploads
 SET received = $4, state = $5, expires_at = $6
 WHERE ws = $1 AND id = $2 AND received = $3`
 
-// AdvanceUpload keeps how far an upload has come from an offset. It reports whether that is where it
-// was: of two who went on from the same place, one is told no.
+// AdvanceUpload stores the progress of an upload that was at offset `from`. It reports whether the
+// upload was still there: if two requests continue from the same offset, only one succeeds.
 func (tx *Tx) AdvanceUpload(ws sheaf.WorkspaceID, from int64, u sheaf.Upload) (bool, error) {
 	n, err := tx.changed(advanceUpload, ws, u.ID, from, u.Offset, u.State, u.Expires)
 	return n > 0, err
@@ -76,13 +76,14 @@ UPDATE uploads
 SET reserved = $3
 WHERE ws = $1 AND id = $2`
 
-// ReserveUpload changes what an upload reserves in the workspace's storage.
+// ReserveUpload changes the bytes that an upload reserves in the workspace's storage.
 func (tx *Tx) ReserveUpload(w *sheaf.Workspace, u sheaf.Upload, reserved int64) error {
 	w.Storage += reserved - u.Reserved
 	return tx.exec(reserveUpload, w.ID, u.ID, reserved)
 }
 
-// DeleteUpload removes an upload, and what it reserves. Its bytes are the caller's to remove.
+// DeleteUpload deletes an upload and releases the bytes that it reserves. The caller removes its
+// content.
 func (tx *Tx) DeleteUpload(w *sheaf.Workspace, u sheaf.Upload) error {
 	w.Storage -= u.Reserved
 	return tx.exec(`DELETE FROM uploads WHERE ws = $1 AND id = $2`, w.ID, u.ID)
@@ -96,13 +97,13 @@ WHERE u.expires_at <= $1
 ORDER BY u.expires_at
 LIMIT $2`
 
-// OldUpload is an upload that nobody went on with.
+// OldUpload is an expired upload.
 type OldUpload struct {
 	Workspace sheaf.WorkspaceID
 	ID        sheaf.MediumID
 }
 
-// ExpiredUploads returns at most that many uploads whose time is over, the oldest first.
+// ExpiredUploads returns up to `most` expired uploads, oldest first.
 func (r *Reader) ExpiredUploads(now time.Time, most int) ([]OldUpload, error) {
 	return all(r, expiredUploads, func(w *row) OldUpload {
 		return OldUpload{readID[sheaf.WorkspaceID](w), readID[sheaf.MediumID](w)}

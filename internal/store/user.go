@@ -17,7 +17,7 @@ const insertUser = `
 INSERT INTO users (id, email, email_folded, name, password_hash, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)`
 
-// InsertUser adds a user; an e-mail that another has, in any case, is ErrDuplicate.
+// InsertUser adds a user. It returns ErrDuplicate if another user has the e-mail, ignoring case.
 func (tx *Tx) InsertUser(u sheaf.User) error {
 	err := tx.exec(insertUser, u.ID, u.Email, foldOpt(u.Email), u.Name, u.PasswordHash, u.CreatedAt)
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *Reader) User(id sheaf.UserID) (sheaf.User, error) {
 	return r.user(`SELECT `+userColumns+` FROM users WHERE id = $1`, id)
 }
 
-// UserByEmail returns the user with that e-mail in any case, or NotFound.
+// UserByEmail returns the user with that e-mail, ignoring case, or NotFound.
 func (r *Reader) UserByEmail(email string) (sheaf.User, error) {
 	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, Fold(email))
 }
@@ -50,7 +50,7 @@ UPDATE users
 SET email = $2, email_folded = $3, name = $4, password_hash = $5
 WHERE id = $1`
 
-// UpdateUser writes the user's fields; an e-mail that another has is ErrDuplicate.
+// UpdateUser writes the user's fields. It returns ErrDuplicate if another user has the e-mail.
 func (tx *Tx) UpdateUser(u sheaf.User) error {
 	err := tx.exec(updateUser, u.ID, u.Email, foldOpt(u.Email), u.Name, u.PasswordHash)
 	if err != nil {
@@ -59,7 +59,7 @@ func (tx *Tx) UpdateUser(u sheaf.User) error {
 	return nil
 }
 
-// AnyPassword reports whether some user can sign in.
+// AnyPassword reports whether any user has a password and so can sign in.
 func (r *Reader) AnyPassword() (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM users WHERE password_hash <> ''`)
 	return n > 0, err
@@ -81,7 +81,7 @@ const insertSetupLink = `
 INSERT INTO setup_links (hash, created_at, expires_at)
 VALUES ($1, $2, $3)`
 
-// InsertSetupLink keeps the hash of a one-time link.
+// InsertSetupLink stores the hash of a one-time link.
 func (tx *Tx) InsertSetupLink(hash []byte, now, expires time.Time) error {
 	return tx.exec(insertSetupLink, hash, now, expires)
 }
@@ -92,5 +92,5 @@ func (r *Reader) SetupLink(hash []byte, now time.Time) (bool, error) {
 	return n > 0, err
 }
 
-// UseSetupLinks consumes every link, the used one and older ones.
+// UseSetupLinks deletes all setup links, the used one and older ones.
 func (tx *Tx) UseSetupLinks() error { return tx.exec(`DELETE FROM setup_links`) }

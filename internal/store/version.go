@@ -8,9 +8,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// The present version of a document is in its own row, so that a document that is never changed has
-// no other. A change moves it into a row of versions before it writes the next. The numbers of what
-// is kept have no gap: what is removed are always the oldest.
+// The present version of a document is in the document's own row, so a document that never changes
+// needs no other row. A change first copies it into a row of versions, then writes the new one. The
+// numbers of the stored versions have no gaps, because always the oldest are deleted.
 
 const versionColumns = `version, title, content_bytes, content_hash, user_id, key_id, created_at`
 
@@ -19,7 +19,7 @@ func scanVersion(r *row) sheaf.Version {
 		UserID: optID[sheaf.UserID](r), KeyID: optID[sheaf.KeyID](r), CreatedAt: r.Time()}
 }
 
-// presentVersion has the columns of versionColumns, of a document's own row.
+// presentVersion is versionColumns for the document's own row.
 const presentVersion = `version, title, content_bytes, content_hash, version_user, version_key, COALESCE(version_at, created_at)`
 
 const keepVersion = `
@@ -35,9 +35,9 @@ SET project_id = $3, title = $4, title_folded = $5, description = $6, descriptio
   content_bytes = $15, content_hash = $16, external_id = $17, url = $18, metadata = $19
 WHERE ws = $1 AND id = $2`
 
-// AddVersion is UpdateDocument for a change that makes a version: it keeps the one before and, if it
-// is new to the document, the text. A version beyond the most that are kept goes. It returns by how
-// many bytes the workspace's texts grow, which may be less than none.
+// AddVersion is UpdateDocument for a change that makes a new version. It stores the previous
+// version, and the text if it is new to the document. Beyond sheaf.MaxVersions the oldest version
+// is deleted. It returns by how many bytes the workspace's texts grow, which may be negative.
 func (tx *Tx) AddVersion(ws sheaf.WorkspaceID, before, d sheaf.Document, by sheaf.Author, t Text) (grown int64, err error) {
 	if err := tx.exec(keepVersion, ws, d.ID); err != nil {
 		return 0, fmt.Errorf("keep version %d of document %s: %w", before.Version, d.ID, err)
@@ -70,8 +70,8 @@ const dropVersions = `
 DELETE FROM versions
 WHERE ws = $1 AND document_id = $2 AND version <= $3`
 
-// DropVersions removes the document's past versions up to a number, with the texts that no other has.
-// It returns how many versions went, and how many bytes of texts.
+// DropVersions deletes the document's past versions up to number `upTo`, with the texts that no
+// other version has. It returns the number of versions and of bytes of text deleted.
 func (tx *Tx) DropVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID, upTo int64) (versions, freed int64, err error) {
 	err = tx.query(dropTexts, func(r *row) { freed += r.Int() }, ws, id, upTo)
 	if err != nil {
@@ -86,7 +86,7 @@ SELECT ` + presentVersion + `
 FROM documents
 WHERE ws = $1 AND id = $2 AND deleted_at IS NULL`
 
-// presentOf returns the document's present version, or NotFound when there is no document or it is
+// presentOf returns the document's present version, or NotFound if there is no document or it is
 // deleted.
 func (r *Reader) presentOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Version, error) {
 	v, found, err := one(r, selectPresent, scanVersion, ws, id)
@@ -103,8 +103,7 @@ WHERE ws = $1 AND document_id = $2 AND version >= $3
 ORDER BY version
 LIMIT $4`
 
-// Versions returns a page of the document's versions in the order of their numbers. The last of all
-// is the present one.
+// Versions returns a page of the document's versions by number. The highest is the present one.
 func (r *Reader) Versions(ws sheaf.WorkspaceID, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
 	page := sheaf.Page[sheaf.Version]{Paging: p}
 	present, err := r.presentOf(ws, id)
@@ -120,7 +119,7 @@ func (r *Reader) Versions(ws sheaf.WorkspaceID, id sheaf.DocumentID, p sheaf.Pag
 	if take <= 0 {
 		return page, nil
 	}
-	// No number between the oldest and the present one is missing.
+	// The numbers have no gaps.
 	first := present.Number - past + int64(p.Offset)
 	if p.Desc {
 		first = present.Number - int64(p.Offset) - take + 1
@@ -178,13 +177,14 @@ func (r *Reader) Version(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64
 	return v, unpacked
 }
 
-// OldVersion is a document of which some versions are older than they are kept.
+// OldVersion identifies a document that has versions past their retention time.
 type OldVersion struct {
 	Workspace sheaf.WorkspaceID
 	Document  sheaf.DocumentID
 }
 
-// The number is sheaf.KeptVersions, written out so that the index documents_of_many_versions serves.
+// 100 is sheaf.KeptVersions, written as a literal so that the index documents_of_many_versions can
+// be used.
 const oldVersions = `
 SELECT w.id, d.id
 FROM documents d
@@ -195,8 +195,8 @@ WHERE d.version > 100
       AND v.version = (SELECT MIN(o.version) FROM versions o WHERE o.ws = d.ws AND o.document_id = d.id))
 LIMIT $2`
 
-// OldVersions returns at most that many documents whose oldest version, beyond the newest that are
-// always kept, is from before a time.
+// OldVersions returns up to `most` documents whose oldest version is from before `before`, and is
+// not among the newest sheaf.KeptVersions, which are always kept.
 func (r *Reader) OldVersions(before time.Time, most int) ([]OldVersion, error) {
 	return all(r, oldVersions, func(w *row) OldVersion {
 		return OldVersion{readID[sheaf.WorkspaceID](w), readID[sheaf.DocumentID](w)}
@@ -209,8 +209,8 @@ FROM versions
 WHERE ws = $1 AND document_id = $2
 ORDER BY version`
 
-// oldestVersions returns up to which number the oldest past versions of a document have so many bytes
-// of text together, or a little more, and whether there are others.
+// oldestVersions returns the number up to which the oldest past versions of a document have just
+// reached `bytes` bytes of text, and whether there are further ones.
 func (r *Reader) oldestVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID, bytes int64) (upTo int64, more bool, err error) {
 	err = r.query(versionBytes, func(w *row) {
 		number, size := w.Int(), w.Int()
@@ -221,8 +221,8 @@ func (r *Reader) oldestVersions(ws sheaf.WorkspaceID, id sheaf.DocumentID, bytes
 	return upTo, more, err
 }
 
-// PastBytes returns how many bytes of text the document's past versions have together, be it deleted.
-// Texts that several of them have are counted for each.
+// PastBytes returns the total bytes of text of the document's past versions, even if it is deleted.
+// A text that several versions share counts for each.
 func (r *Reader) PastBytes(ws sheaf.WorkspaceID, id sheaf.DocumentID) (int64, error) {
 	return r.count(`SELECT CAST(COALESCE(SUM(content_bytes), 0) AS BIGINT) FROM versions WHERE ws = $1 AND document_id = $2`, ws, id)
 }
@@ -232,9 +232,9 @@ SELECT MIN(version), MIN(CASE WHEN created_at >= $3 THEN version END), MAX(versi
 FROM versions
 WHERE ws = $1 AND document_id = $2`
 
-// DeleteVersions removes at most that many versions of a document, the oldest, that are from before a
-// time and beyond the newest that are always kept, and returns how many. One whose clock was ahead
-// keeps those behind it.
+// DeleteVersions deletes up to `most` of a document's oldest versions, and returns how many. They
+// must be from before `before` and not among the newest sheaf.KeptVersions. A version that a fast
+// clock dated too late keeps all newer ones.
 func (tx *Tx) DeleteVersions(o OldVersion, before time.Time, most int64) (int64, error) {
 	w, err := tx.LockWorkspace(o.Workspace)
 	if err != nil {
@@ -245,7 +245,7 @@ func (tx *Tx) DeleteVersions(o OldVersion, before time.Time, most int64) (int64,
 	if err != nil || s.oldest == nil {
 		return 0, err
 	}
-	upTo := *s.newest + 1 - sheaf.KeptVersions // the present one is the next
+	upTo := *s.newest + 1 - sheaf.KeptVersions // the present version is newest + 1
 	if s.kept != nil {
 		upTo = min(upTo, *s.kept-1)
 	}

@@ -19,7 +19,7 @@ func scanWorkspace(r *row) sheaf.Workspace {
 	}
 }
 
-// readDefault reads which branding is the default one; NULL is none.
+// readDefault reads the id of the default branding; NULL becomes "".
 func readDefault(r *row) sheaf.BrandingID {
 	if id := optID[sheaf.BrandingID](r); id != nil {
 		return *id
@@ -27,7 +27,7 @@ func readDefault(r *row) sheaf.BrandingID {
 	return ""
 }
 
-// readNewest reads the newest time that was given; 0 is that none was.
+// readNewest reads the newest timestamp given to a record; 0 becomes the zero time.
 func readNewest(r *row) time.Time {
 	if ms := r.Int(); ms != 0 {
 		return time.UnixMilli(ms).UTC()
@@ -35,7 +35,7 @@ func readNewest(r *row) time.Time {
 	return time.Time{}
 }
 
-// storedNewest is what readNewest reads.
+// storedNewest is the inverse of readNewest.
 func storedNewest(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -57,14 +57,14 @@ func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, e
 	return mustFind(r, "workspace", sql, scanWorkspace, id)
 }
 
-// LockWorkspace returns the workspace and holds it until the transaction ends: whatever else
-// changes something in it waits. That serialises limits, folder moves and the numbers of events.
-// Changes of the counters are kept by SaveWorkspace.
+// LockWorkspace returns the workspace and locks it until the transaction ends: all other changes in
+// the workspace wait. This serialises limits, folder moves and event numbers. SaveWorkspace stores
+// changes of the counters.
 func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
 	return tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
 }
 
-// NextVersion is the version of a workspace after one, at that time.
+// NextVersion returns the workspace version that follows `version` at time now.
 func NextVersion(version int64, now time.Time) int64 { return max(version+1, now.UnixMicro()) }
 
 const updateWorkspace = `
@@ -73,8 +73,8 @@ SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = 
   newest_at = $9, newest_shared = $10, brandings = $11, shares = $12, filters = $13, kept = $14
 WHERE ws = $1`
 
-// SaveWorkspace keeps the counters of a workspace that this transaction locked. Its default branding
-// is kept by SetDefaultBranding.
+// SaveWorkspace stores the counters of a workspace that this transaction has locked. The default
+// branding is stored by SetDefaultBranding.
 func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 	if tx.touched == nil {
 		tx.touched = map[sheaf.WorkspaceID]int64{}
@@ -113,7 +113,7 @@ UPDATE workspaces
 SET name = $2
 WHERE ws = $1`
 
-// RenameWorkspace changes the name of a workspace that exists.
+// RenameWorkspace changes the name of a workspace, which must exist.
 func (tx *Tx) RenameWorkspace(id sheaf.WorkspaceID, name string) error {
 	tx.note.Credentials = true // GET /api/v1/me shows it
 	return tx.exec(renameWorkspace, id, name)
