@@ -7,29 +7,29 @@ import (
 	"sync"
 )
 
-// Bulk is a statement that is run for many rows of arguments. In its text {name} stands for a row's
-// value.
+// Bulk is a statement that is run for many rows of arguments. In its text, {name} stands for a
+// row's value.
 //
-// SQLite, which is in this process, runs it once for each row. To PostgreSQL, which is a round trip
-// away, a few rows go as that many statements sent together, and more of them as one array a
-// column: a SELECT becomes a LATERAL of the rows, what says {rows} is joined with them there. Such
-// a statement is planned each time, for as large as its tables are by then.
+// SQLite, which is in this process, runs it once per row. PostgreSQL is a round trip away: a few
+// rows are sent as separate statements in one batch, more rows as one statement with an array per
+// column. In that form a SELECT becomes a LATERAL join with the rows, and {rows} is replaced by the
+// rows to join. Such a statement is planned each time, for the present size of its tables.
 type Bulk struct {
-	into   string   // of an INSERT, what comes before its rows
+	into   string   // of an INSERT, the text before its rows
 	SQLite string   // the text for one row, on SQLite
-	one    string   // for one row, on PostgreSQL
-	set    string   // for an array of each column
-	kinds  []string // of the columns, as PostgreSQL names them
+	one    string   // the text for one row, on PostgreSQL
+	set    string   // the text for one array per column, on PostgreSQL
+	kinds  []string // PostgreSQL types of the columns
 }
 
-// bulkFrom is how many rows are more than a few: from there on, planning one statement costs
-// PostgreSQL less than a statement a row.
+// bulkFrom is the number of rows from which PostgreSQL takes less time to plan one statement than
+// to run one statement per row.
 const bulkFrom = 8
 
-// NewBulk makes a bulk of a text. The columns name its arguments: "name int" is a number, "name id"
-// an identifier, "name bytes" bytes, "name" a text. Beside {name}, the text may have three marks: {lock} is where
-// PostgreSQL locks the rows of a SELECT, {row} where the columns of an UPDATE's RETURNING begin,
-// and {rows} where the rows of arguments are joined.
+// NewBulk returns the Bulk of a text. The columns name its arguments and their types: "name int" is
+// a number, "name id" an identifier, "name bytes" bytes, "name" a text. Besides {name}, the text
+// may have three marks. {lock} is where PostgreSQL locks the rows of a SELECT. {row} is where the
+// columns of an UPDATE's RETURNING begin. {rows} is where the rows of arguments are joined.
 func NewBulk(text, lock string, columns ...string) *Bulk {
 	b := &Bulk{kinds: make([]string, len(columns))}
 	names, arrays := make([]string, len(columns)), make([]string, len(columns))
@@ -54,7 +54,7 @@ func NewBulk(text, lock string, columns ...string) *Bulk {
 	return b
 }
 
-// NewBulkInsert makes the bulk of an INSERT into these columns of a table.
+// NewBulkInsert returns the Bulk of an INSERT into these columns of a table.
 func NewBulkInsert(table string, columns ...string) *Bulk {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
@@ -63,14 +63,15 @@ func NewBulkInsert(table string, columns ...string) *Bulk {
 	}
 	into, list := "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")\n", strings.Join(values, ", ")
 	b := NewBulk(into+"SELECT "+list+"\n{rows}", "", columns...)
-	// To SQLite a SELECT may be many rows, and those it must be able to undo.
+	// SQLite prepares to undo an INSERT … SELECT, since it may insert several rows. VALUES avoids
+	// that.
 	b.SQLite = NewBulk(into+"VALUES ("+list+")", "", columns...).SQLite
 	b.into = into
 	return b
 }
 
-// InsertMany runs the INSERT b for rows that may be thousands, as those of a cascade are: to SQLite
-// many of them in a statement.
+// InsertMany runs the INSERT b for many rows, possibly thousands. On SQLite one statement inserts
+// many.
 func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 	if tx.dialect.Postgres || len(rows) == 1 {
 		return tx.Run(b, rows, Nothing)
@@ -78,8 +79,8 @@ func (tx *Tx) InsertMany(b *Bulk, rows [][]any) error {
 	return tx.InsertRows(b.into, len(b.kinds), rows)
 }
 
-// Run runs b for the rows and calls scan for every row that it returns, with the index of the row
-// of arguments that it belongs to.
+// Run runs b for the rows. It calls scan for every result row, with the index of the row of
+// arguments that it belongs to.
 func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	switch c := r.conn.(type) {
 	case *postgresConn:
@@ -101,10 +102,10 @@ func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	return nil
 }
 
-// Nothing is the scan of a bulk that returns no rows.
+// Nothing is the scan function for a bulk without result rows.
 func Nothing(int, *Row) {}
 
-// arrays turns the rows into one array a column.
+// arrays returns one array per column of the rows.
 func (b *Bulk) arrays(rows [][]any) []any {
 	out := make([]any, len(b.kinds))
 	for i, kind := range b.kinds {
@@ -120,7 +121,7 @@ func (b *Bulk) arrays(rows [][]any) []any {
 	return out
 }
 
-// valuesOf is column i of the rows; NULL is nil.
+// valuesOf returns column i of the rows; NULL becomes nil.
 func valuesOf[T any](rows [][]any, i int) []*T {
 	values := make([]T, len(rows))
 	out := make([]*T, len(rows))
@@ -133,8 +134,8 @@ func valuesOf[T any](rows [][]any, i int) []*T {
 	return out
 }
 
-// InsertRows inserts rows of equal width with few statements. Their numbers are fixed, so that the
-// texts, which stay prepared, are few.
+// InsertRows inserts rows of equal width in batches of 64, 8 or 1, so that few statement texts are
+// prepared.
 func (tx *Tx) InsertRows(into string, width int, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1
@@ -151,10 +152,10 @@ func (tx *Tx) InsertRows(into string, width int, rows [][]any) error {
 	return nil
 }
 
-// tupleTexts keeps what tuples returned: there are three lengths of few widths.
+// tupleTexts caches the results of tuples: three lengths of few widths.
 var tupleTexts sync.Map
 
-// tuples returns "($1,$2),($3,$4)".
+// tuples returns n tuples of `width` parameters, such as "($1,$2),($3,$4)".
 func tuples(n, width int) string {
 	key := [2]int{n, width}
 	if text, ok := tupleTexts.Load(key); ok {
@@ -165,7 +166,7 @@ func tuples(n, width int) string {
 	return text
 }
 
-// newTuples makes the text that tuples keeps.
+// newTuples builds the text that tuples caches.
 func newTuples(n, width int) string {
 	var b strings.Builder
 	for i := range n * width {

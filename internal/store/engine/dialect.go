@@ -1,12 +1,12 @@
 package engine
 
-// Dialect is all that the engines disagree on, each with its reason.
+// Dialect contains everything in which the engines' SQL differs, each with its reason.
 type Dialect struct {
 	Postgres bool
 }
 
-// ForUpdate locks the rows that are read. SQLite has one writer, so whatever a transaction reads is
-// locked already.
+// ForUpdate returns the clause that locks the rows read. SQLite has one writer, so its transactions
+// need no row locks.
 func (d Dialect) ForUpdate() string {
 	if d.Postgres {
 		return " FOR UPDATE"
@@ -14,8 +14,8 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
-// Contains is true when the text in column has the text of the parameter in it. The standard's
-// POSITION is not in SQLite, and LIKE would need escapes.
+// Contains returns the condition that the text in column contains the parameter. SQLite lacks the
+// standard's POSITION, and LIKE would need escapes.
 func (d Dialect) Contains(column string) string {
 	if d.Postgres {
 		return "strpos(" + column + ", ?) > 0"
@@ -23,8 +23,8 @@ func (d Dialect) Contains(column string) string {
 	return "instr(" + column + ", ?) > 0"
 }
 
-// By names the index that SQLite is to use, whose planner does not look at what is bound.
-// PostgreSQL's does.
+// By returns the clause that makes SQLite use the index: its planner ignores bound values.
+// PostgreSQL's planner considers them.
 func (d Dialect) By(index string) string {
 	if d.Postgres {
 		return ""
@@ -32,8 +32,8 @@ func (d Dialect) By(index string) string {
 	return " INDEXED BY " + index + " "
 }
 
-// SkipLocked locks the rows of a table that are read, and passes over those that another node has
-// locked. SQLite has one writer.
+// SkipLocked returns the clause that locks the rows of `table` and skips those that another node
+// has locked. SQLite has one writer, and needs none.
 func (d Dialect) SkipLocked(table string) string {
 	if d.Postgres {
 		return " FOR UPDATE OF " + table + " SKIP LOCKED"
@@ -41,8 +41,8 @@ func (d Dialect) SkipLocked(table string) string {
 	return ""
 }
 
-// TableColumns lists the columns of the table $1 and whether each is bytes, in an order that both
-// engines share: that of their names.
+// TableColumns returns the query for the columns of table $1, and whether each is bytes. They are
+// sorted by name, so that both engines agree.
 func (d Dialect) TableColumns() string {
 	if d.Postgres {
 		return `

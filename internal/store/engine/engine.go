@@ -1,9 +1,9 @@
-// Package engine is what the store stands on: SQLite and PostgreSQL under one seam. It knows how
-// transactions, groups, checksums, migrations and connections work, and no noun of the product:
-// which tables there are, and what a row means, is the store's.
+// Package engine hides SQLite and PostgreSQL behind one interface. It implements transactions,
+// group commits, checksums, migrations and connections. It has no noun of the product: the store
+// defines the tables and what a row means.
 //
-// A caller gets a Reader or a Tx inside a closure, asks it with the same SQL text on both engines
-// (seam.go), and whatever the two disagree on stands in dialect.go.
+// A caller gets a Reader or a Tx inside a closure and uses the same SQL text on both engines
+// (seam.go). Whatever differs between the two is in dialect.go.
 package engine
 
 import (
@@ -20,66 +20,63 @@ type Engine interface {
 	Read(ctx context.Context, fn func(*Reader) error) error
 	// ReadOne is Read for a single statement, which needs no snapshot.
 	ReadOne(ctx context.Context, fn func(*Reader) error) error
-	// Write runs fn in one transaction, which is durable when it returns nil. fn may run more than
+	// Write runs fn in one transaction and returns nil once it is durable. fn may run more than
 	// once. Once it has begun, the end of ctx does not stop it.
 	Write(ctx context.Context, fn func(*Tx) error) error
-	// WriteIn is Write for a tenant: where writes wait for each other, tenants take turns. Write is for
-	// the service's own work, which belongs to no tenant or to many.
+	// WriteIn is Write on behalf of a tenant: where writes wait for each other, tenants take turns.
+	// Write is for the service's own work, which belongs to no tenant or to many.
 	WriteIn(ctx context.Context, tenant string, fn func(*Tx) error) error
-	// WriteLong is Write for what takes as long as it takes, as a restore does or a cascade.
+	// WriteLong is Write without the usual time limit, for a restore or a cascade.
 	WriteLong(ctx context.Context, fn func(*Tx) error) error
-	// Snapshots returns a way to read snapshots, each with one call, on a connection of its own,
-	// which the end of ctx interrupts, and what ends it.
+	// Snapshots opens a connection of its own, which is interrupted if ctx ends. Each call of
+	// snapshot reads one snapshot; done closes the connection.
 	Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error)
-	// Alone runs fn unless another node runs the chore of that name.
+	// Alone runs fn unless another node is running the chore of that name; then it returns nil.
 	Alone(ctx context.Context, chore string, fn func(context.Context) error) error
-	// Notify tells the other nodes something; where there are none it does nothing.
+	// Notify sends a notice to the other nodes; without other nodes it does nothing.
 	Notify(ctx context.Context, notice string) error
-	// Listen reports what other nodes tell until ctx ends; missed is called whenever something may
-	// not have been heard.
+	// Listen calls heard for each notice of other nodes until ctx ends. It calls missed whenever
+	// notices may have been lost.
 	Listen(ctx context.Context, heard func(notice string), missed func())
 	// Schema returns the state of the tables.
 	Schema(ctx context.Context) (Schema, error)
-	// Connections is how many transactions it runs beside each other.
+	// Connections returns the most transactions that run at the same time.
 	Connections() (reads, writes int)
-	// Close waits for the transactions under way.
+	// Close waits for the transactions under way and closes the database.
 	Close() error
 }
 
-// Options say which database to open, and who is told of its commits.
+// Options are the database to open, and the functions to call about its commits.
 type Options struct {
-	Folder      string // of the SQLite file; used when DatabaseURL is empty
+	Folder      string // folder of the SQLite file; used if DatabaseURL is empty
 	DatabaseURL string // postgres://…
-	// DirectURL is the address of the same PostgreSQL without the pooler that DatabaseURL leads
-	// through; empty: there is none, or it keeps sessions.
+	// DirectURL is the address of the same PostgreSQL without the pooler of DatabaseURL. Empty:
+	// there is no pooler, or it keeps sessions.
 	DirectURL string
 	Log       *slog.Logger
 
-	// File is the SQLite file in the folder; empty is FileName.
+	// File is the name of the SQLite file in the folder; empty means FileName.
 	File string
-	// Connections is how many transactions run beside each other; 0 leaves that
-	// to the engine.
+	// Connections is the most transactions that run at the same time; 0 lets the engine decide.
 	Connections int
-	// Derived says that all of it can be made again from elsewhere: on SQLite a
-	// power cut may take the last commits back, which then need no fsync, though
-	// never leave half of one.
+	// Derived says that all data can be rebuilt from elsewhere. On SQLite commits then need no
+	// fsync: a power cut may lose the last ones, but never leaves half of one.
 	Derived bool
 
-	// Migrations has a folder of them for each engine, sqlite and postgres.
+	// Migrations has one folder of migrations per engine, sqlite and postgres.
 	Migrations fs.FS
-	// Run has the migrations that are more than the statements of their files, by the files' names.
-	// Each is one transaction.
+	// Run has functions, by file name, for migrations that need more than the statements of their
+	// file. Each runs in one transaction.
 	Run map[string]func(context.Context, Migration) error
 
-	// Committing is called before each COMMIT, with the notes of all transactions that it makes
-	// durable; the function that it returns is called after it, before anybody is answered. Both
-	// must return at once.
+	// Committing is called before each COMMIT, with the notes of all its transactions. settle is
+	// called after it, before any caller gets its answer. Both must return at once.
 	Committing func(notes []any) (settle func(committed bool))
 	// Elsewhere is called when another process has committed something to the SQLite file.
 	Elsewhere func()
 }
 
-// withDefaults fills in who need not be told.
+// withDefaults fills in the fields that are not set.
 func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -96,8 +93,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open connects to the database and, unless it is foreign or damaged, returns it. It does not
-// migrate: see Migrate.
+// Open connects to the database. It returns an error if the database belongs to another program or
+// is damaged. It does not migrate: see Migrate.
 func Open(ctx context.Context, o Options) (Engine, error) {
 	o = o.withDefaults()
 	if o.DatabaseURL == "" {
@@ -114,8 +111,8 @@ func Open(ctx context.Context, o Options) (Engine, error) {
 	return e, nil
 }
 
-// safely turns a panic in fn into an error, so that it fails alone. The error has the stack:
-// whoever logs it is on another goroutine by then.
+// safely turns a panic in fn into an error, so that only this transaction fails. The error contains
+// the stack, because it is logged on another goroutine.
 func safely(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,18 +14,17 @@ import (
 	"sheaf.dev/internal/store/engine/checksum"
 )
 
-// The errors of a constraint, for the callers that can say what they mean.
+// The errors of a violated constraint. Callers translate them for the client.
 var (
 	ErrDuplicate = errors.New("a row with this key exists")
 	ErrReference = errors.New("a referenced row does not exist, or is still referenced")
 )
 
-// ErrRerun is returned by the closure of a Write on PostgreSQL that has found out too late which locks
-// it needs: the transaction is rolled back, and the closure runs again.
+// ErrRerun is returned by the closure of a Write on PostgreSQL that finds out too late which locks
+// it needs. The transaction is rolled back, and the closure runs again.
 var ErrRerun = errors.New("the transaction runs again")
 
-// ErrDamaged is in the error of a read or write that met a page of the SQLite file which is not as it
-// was written.
+// ErrDamaged is wrapped by the error of a read or write that met a damaged page of the SQLite file.
 var ErrDamaged = errors.New("the file is damaged")
 
 // sqliteError translates a driver's error by its code.
@@ -78,8 +77,8 @@ func postgresError(err error) error {
 	return err
 }
 
-// connectionError translates what did not come from the server: a connection that could not be
-// made, or broke, is Unavailable.
+// connectionError translates errors that did not come from the server: a connection that failed or
+// broke is Unavailable.
 func connectionError(err error) error {
 	var known *sheaf.Error
 	var network net.Error
@@ -94,8 +93,8 @@ func connectionError(err error) error {
 	return err
 }
 
-// rerun reports whether PostgreSQL undid the transaction for reasons of its own, or its closure asked
-// for it, so that running it again whole is right.
+// rerun reports whether the transaction should run again: PostgreSQL aborted it because of a
+// deadlock or a serialization failure, or its closure returned ErrRerun.
 func rerun(err error) bool {
 	var pg *pgconn.PgError
 	return errors.Is(err, ErrRerun) || errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")

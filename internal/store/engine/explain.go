@@ -2,23 +2,23 @@ package engine
 
 import "strings"
 
-// Plan is how the engine would answer a statement.
+// Plan is a statement and the engine's query plan for it.
 type Plan struct {
 	SQL  string
-	Rows [][]any // its arguments: one row, or those of a bulk
-	Plan string  // as the engine words it, a step a line
+	Rows [][]any // its arguments: one row, or all rows of a bulk
+	Plan string  // in the engine's words, one step per line
 }
 
-// Explain runs fn and returns the plan of every statement that it asked: of the text that was sent
-// and not of a copy, and of a bulk on PostgreSQL that of one row. It is for whoever looks for the
-// cause of a slow request, and for the tests that there is none.
+// Explain runs fn and returns the plan of every statement that it ran, for the exact text that was
+// sent. For a bulk on PostgreSQL it is the plan for one row. It is for finding the cause of a slow
+// request, and for tests of query plans.
 func (r *Reader) Explain(fn func(*Reader) error) ([]Plan, error) {
 	c := newExplaining(r)
 	err := fn(&Reader{conn: c, dialect: r.dialect})
 	return c.plans, err
 }
 
-// Explain is a Reader's for what also writes.
+// Explain is Reader.Explain for a transaction that also writes.
 func (tx *Tx) Explain(fn func(*Tx) error) ([]Plan, error) {
 	c := newExplaining(&tx.Reader)
 	explained := &Tx{Reader: Reader{conn: c, dialect: tx.dialect}}
@@ -27,14 +27,14 @@ func (tx *Tx) Explain(fn func(*Tx) error) ([]Plan, error) {
 	return c.plans, err
 }
 
-// explaining is a connection that asks for the plan of a statement before it.
+// explaining is a connection that asks for the plan of each statement before it runs it.
 type explaining struct {
 	conn
 	prefix string
 	plans  []Plan
 }
 
-// newExplaining makes a connection over that of r.
+// newExplaining wraps the connection of r.
 func newExplaining(r *Reader) *explaining {
 	c := &explaining{conn: r.conn, prefix: "EXPLAIN QUERY PLAN "}
 	if r.dialect.Postgres {
@@ -43,7 +43,7 @@ func newExplaining(r *Reader) *explaining {
 	return c
 }
 
-// query asks for the plan of the statement, keeps it, and then asks the statement itself.
+// query stores the plan of the statement, then runs it.
 func (c *explaining) query(sql string, args []any, each func(*Row) error) error {
 	if err := c.explain(sql, args); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *explaining) query(sql string, args []any, each func(*Row) error) error 
 	return c.conn.query(sql, args, each)
 }
 
-// exec is query for what writes.
+// exec is query for statements that write.
 func (c *explaining) exec(sql string, args []any) (int64, error) {
 	if err := c.explain(sql, args); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (c *explaining) exec(sql string, args []any) (int64, error) {
 	return c.conn.exec(sql, args)
 }
 
-// run asks for the plan of a bulk's first row, and then runs the bulk as PostgreSQL does.
+// run stores the plan for a bulk's first row, then runs the bulk as PostgreSQL does.
 func (c *explaining) run(p *postgresConn, b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	if len(rows) == 0 {
 		return nil
@@ -71,11 +71,11 @@ func (c *explaining) run(p *postgresConn, b *Bulk, rows [][]any, scan func(i int
 	return p.run(b, rows, scan)
 }
 
-// explain asks for the plan of a statement and keeps it.
+// explain stores the plan of a statement.
 func (c *explaining) explain(sql string, args []any) error {
 	var steps []string
 	err := c.conn.query(c.prefix+sql, args, func(r *Row) error {
-		if r.stmt != nil { // of SQLite's columns the last is the text
+		if r.stmt != nil { // on SQLite the text is the fourth column
 			r.at = 3
 		}
 		steps = append(steps, r.Text())

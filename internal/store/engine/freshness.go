@@ -5,41 +5,41 @@ import (
 	"sync"
 )
 
-// maxValues bounds how many values a Freshness keeps; beyond it, it starts anew.
+// maxValues is the most values that a Freshness keeps; beyond it, it is cleared.
 const maxValues = 10_000
 
-// Freshness keeps in memory, for SQLite, what every request needs: a value V by its key K (for the
-// store, what an API key stands for), and the version of the space S that the value belongs to (the
-// version of its workspace). It is never stale, because it hears of every commit of this process
-// before it happens and after it did:
+// Freshness is a cache, for SQLite, of what every request needs: a value V by its key K (in the
+// store, what an API key stands for), and the version of the space S of the value (the version of
+// its workspace). It is never stale, because it is called before and after every commit of this
+// process:
 //
 //	writer     Unsettle(6) ......... COMMIT ......... settle(true)
-//	version    5 |          0: not known                | 6
-//	values     as they are |   none are kept            | read anew
+//	version    5 |          0: unknown                  | 6
+//	values     as they are |   none are kept            | loaded again
 //
-// While a commit is under way nobody can say whether a reader sees what was before it or after it.
-// So the version that changes is not known meanwhile, which means "read the database and keep
-// nothing"; and what somebody read before a commit is not kept after it, which generation tells. A
-// commit that failed, or one of another process, makes it forget everything.
+// While a commit is under way, a reader may see the state before it or after it. So a version that
+// is changing is unknown meanwhile, which means: read the database and keep nothing. A value that
+// was loaded before a commit is not kept after it; generation detects that. A failed commit, or a
+// commit of another process, clears the cache.
 type Freshness[K, S comparable, V any] struct {
 	spaceOf func(V) S
 
 	mu       sync.RWMutex // guards all below
 	values   map[K]V
-	versions map[S]int64 // 0: a commit that changes it is under way
-	// generation rises whenever something was forgotten: who began to read before that keeps
-	// nothing.
+	versions map[S]int64 // 0: a commit that changes the version is under way
+	// generation rises whenever something is dropped. A value whose loading began before that is
+	// not kept.
 	generation int64
 	changing   bool // a commit that changes values is under way
 }
 
-// NewFreshness makes an empty one; spaceOf says which space a value belongs to.
+// NewFreshness returns an empty cache; spaceOf returns the space of a value.
 func NewFreshness[K, S comparable, V any](spaceOf func(V) S) *Freshness[K, S, V] {
 	return &Freshness[K, S, V]{values: map[K]V{}, versions: map[S]int64{}, spaceOf: spaceOf}
 }
 
-// Value returns what is known under the key, or loads it, with the version of its space; 0 is a
-// version that is not known at the moment.
+// Value returns the value of the key, from the cache or by load, and the version of its space.
+// Version 0 means that it is unknown at the moment.
 func (f *Freshness[K, S, V]) Value(key K, load func() (V, int64, error)) (V, int64, error) {
 	f.mu.RLock()
 	v, ok := f.values[key]
@@ -56,8 +56,8 @@ func (f *Freshness[K, S, V]) Value(key K, load func() (V, int64, error)) (V, int
 	return v, f.keep(key, v, version, generation), nil
 }
 
-// keep remembers v unless something changed since it was loaded, and returns the version of its
-// space. A version that is known already is newer than the loaded one, or the same.
+// keep stores v unless something changed since it was loaded, and returns the version of its space.
+// A version in the cache is at least as new as the loaded one.
 func (f *Freshness[K, S, V]) keep(key K, v V, version, generation int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +65,7 @@ func (f *Freshness[K, S, V]) keep(key K, v V, version, generation int64) int64 {
 		return 0
 	}
 	if len(f.values) >= maxValues {
-		// The versions go too, and the loaded one may be older than they were.
+		// The versions are dropped too, and the loaded one may be older than they were.
 		f.reset()
 		return 0
 	}
@@ -77,8 +77,8 @@ func (f *Freshness[K, S, V]) keep(key K, v V, version, generation int64) int64 {
 	return f.versions[space]
 }
 
-// Unsettle is called before COMMIT; the function that it returns, after it, with whether it went
-// well. touched has the versions that spaces will have; values says that some value changes.
+// Unsettle must be called before COMMIT, and settle after it, with whether it succeeded. touched
+// has the new versions of spaces; values reports that some value changes.
 func (f *Freshness[K, S, V]) Unsettle(touched map[S]int64, values bool) (settle func(committed bool)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,14 +104,14 @@ func (f *Freshness[K, S, V]) Unsettle(touched map[S]int64, values bool) (settle 
 	}
 }
 
-// Forget drops everything: another process has committed something, nobody knows what.
+// Forget clears the cache: another process has committed unknown changes.
 func (f *Freshness[K, S, V]) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reset()
 }
 
-// reset forgets everything but the marks of what is just changing.
+// reset clears the cache, except for the marks of versions that are changing.
 func (f *Freshness[K, S, V]) reset() {
 	f.generation++
 	clear(f.values)

@@ -23,11 +23,11 @@ import (
 
 // Schema is the state of a database's tables.
 type Schema struct {
-	Version int64 // the newest migration that was applied; 0: an empty database
-	Oldest  int64 // the oldest program schema that may serve it
+	Version int64 // the newest applied migration; 0: an empty database
+	Oldest  int64 // the oldest schema whose program may serve this one
 }
 
-// Serves returns an error, for a person, unless a program of that schema can serve it.
+// Serves returns an error, worded for a person, if a program of schema `program` cannot serve it.
 func (s Schema) Serves(program int64) error {
 	if s.Version < program {
 		return fmt.Errorf("the database has schema %d and this program needs %d: run sheaf migrate", s.Version, program)
@@ -35,7 +35,7 @@ func (s Schema) Serves(program int64) error {
 	return s.TooNew(program)
 }
 
-// TooNew returns an error, for a person, when a program of that schema may not go on beside it.
+// TooNew returns an error, worded for a person, if a program of schema `program` is too old for it.
 func (s Schema) TooNew(program int64) error {
 	if s.Oldest <= program {
 		return nil
@@ -43,14 +43,14 @@ func (s Schema) TooNew(program int64) error {
 	return fmt.Errorf("the database has schema %d, which needs a newer program than this one (schema %d): upgrade sheaf", s.Version, program)
 }
 
-// newestSchema reads the table in which each migration says what it is.
+// newestSchema reads the table in which each migration records its version.
 const newestSchema = `
 SELECT version, oldest
 FROM schema_compat
 ORDER BY version DESC
 LIMIT 1`
 
-// Schema returns the state of the tables, which must be there.
+// Schema returns the state of the tables, which must exist.
 func (r *Reader) Schema() (Schema, error) {
 	s, _, err := One(r, newestSchema, func(w *Row) Schema { return Schema{w.Int(), w.Int()} })
 	return s, err
@@ -66,7 +66,8 @@ func (e *Postgres) Schema(ctx context.Context) (Schema, error) {
 	return readSchema(ctx, e, "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_compat' AND schemaname = current_schema()")
 }
 
-// readSchema returns the state of the tables; isThere counts the table that says it.
+// readSchema returns the state of the tables, or the zero value if there are none; isThere counts
+// the table that stores it.
 func readSchema(ctx context.Context, e Engine, isThere string) (s Schema, err error) {
 	err = e.Read(ctx, func(r *Reader) error {
 		n, err := r.Count(isThere)
@@ -79,9 +80,9 @@ func readSchema(ctx context.Context, e Engine, isThere string) (s Schema, err er
 	return s, err
 }
 
-// Migrate brings the tables to a schema. It runs under a lock: of several that start together one
-// migrates and the others wait. A database that is newer is left alone, and refused unless it names
-// a program of that schema as one that may go on beside it.
+// Migrate brings the tables to `schema`, under a lock: if several processes start together, one
+// migrates and the others wait. A newer database is not changed. It is refused unless it allows a
+// program of that schema to keep running on it.
 func Migrate(ctx context.Context, o Options, schema int64) error {
 	o = o.withDefaults()
 	if o.DatabaseURL != "" {
@@ -90,7 +91,7 @@ func Migrate(ctx context.Context, o Options, schema int64) error {
 	return migrateSQLite(ctx, o, schema)
 }
 
-// migrateSQLite migrates the file, which it makes when there is none.
+// migrateSQLite migrates the file, and creates it if there is none.
 func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	unlock, err := lockFile(ctx, filepath.Join(o.Folder, "migrate.lock"))
 	if err != nil {
@@ -114,10 +115,10 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	return apply(ctx, db, o, schema, goose.DialectSQLite3, "sqlite")
 }
 
-// migratePostgres migrates the database under a lock of its own.
+// migratePostgres migrates the database under an advisory lock.
 func migratePostgres(ctx context.Context, o Options, schema int64) error {
 	address, flag := o.sessionURL()
-	config, err := parsePostgres(address, flag) // takes out what only the pool understands
+	config, err := parsePostgres(address, flag) // removes the parameters that only the pool understands
 	if err != nil {
 		return err
 	}
@@ -136,9 +137,10 @@ func migratePostgres(ctx context.Context, o Options, schema int64) error {
 	return apply(ctx, db, o, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
 }
 
-// Migration is one that is more than the statements of its file, inside its transaction.
+// Migration is a migration that needs more than the statements of its file. Its methods run in its
+// transaction.
 type Migration struct {
-	Text     string // the file's
+	Text     string // content of the file
 	Postgres bool
 	Log      *slog.Logger
 	tx       *sql.Tx
@@ -173,12 +175,13 @@ func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts 
 	return texts, rows.Err()
 }
 
-// waitForWriter changes nothing. A transaction of SQLite that reads first and then writes fails at
-// once when anybody, a checkpoint too, was at the log in between; one that begins with a write
-// waits for its turn.
+// waitForWriter changes no row. An SQLite transaction that reads first and then writes fails at
+// once if another connection, even a checkpoint, used the write-ahead log in between. One that
+// begins with a write waits for its turn.
 const waitForWriter = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
 
-// runnable has goose call the functions of Options.Run in place of the statements of their files.
+// runnable makes goose call the functions of Options.Run instead of running the statements of their
+// files.
 func (o Options) runnable(files fs.FS, postgres bool) (options []goose.ProviderOption, err error) {
 	for name, run := range o.Run {
 		text, err := fs.ReadFile(files, name)
@@ -202,7 +205,7 @@ func (o Options) runnable(files fs.FS, postgres bool) (options []goose.ProviderO
 	return options, nil
 }
 
-// apply runs the migrations of a folder that the database lacks, each in one transaction.
+// apply runs the migrations that the database lacks, each in one transaction.
 func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(o.Migrations, folder)
 	if err != nil {
@@ -228,7 +231,7 @@ func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goo
 		done, err := upByOne(ctx, p, o.Log)
 		failpoint.Pass(failpoint.InMigration)
 		if errors.Is(err, goose.ErrNoNextVersion) {
-			return compatible(ctx, db, schema) // another that started together has done the rest
+			return compatible(ctx, db, schema) // another process has done the rest
 		}
 		if err != nil {
 			return fmt.Errorf("migrate from schema %d to %d: %w", current, schema, err)
@@ -238,12 +241,12 @@ func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goo
 	return nil
 }
 
-// migrationTries is how often a migration begins that others force to give way.
+// migrationTries is the most attempts at a migration that PostgreSQL aborts.
 const migrationTries = 5
 
-// upByOne runs the next migration. PostgreSQL ends one of two transactions that wait for each
-// other, and autovacuum, which shortens the catalogue's tables, can be the other one: then nothing
-// of the migration has happened, and it begins anew.
+// upByOne runs the next migration. PostgreSQL aborts one of two transactions in a deadlock, and
+// autovacuum can be the other one when it truncates catalogue tables. Then nothing of the migration
+// has happened, and it runs again.
 func upByOne(ctx context.Context, p *goose.Provider, log *slog.Logger) (done *goose.MigrationResult, err error) {
 	for try := 1; ; try++ {
 		done, err = p.UpByOne(ctx)
@@ -254,7 +257,7 @@ func upByOne(ctx context.Context, p *goose.Provider, log *slog.Logger) (done *go
 	}
 }
 
-// compatible returns an error unless a program of that schema may serve the schema.
+// compatible returns an error unless a program of that schema can serve the database.
 func compatible(ctx context.Context, db *sql.DB, program int64) error {
 	var s Schema
 	if err := db.QueryRowContext(ctx, newestSchema).Scan(&s.Version, &s.Oldest); err != nil {
@@ -263,11 +266,11 @@ func compatible(ctx context.Context, db *sql.DB, program int64) error {
 	return s.Serves(program)
 }
 
-// lockLook is how often it is looked whether another process has let go of the lock: the kernel
-// would wait whatever becomes of ctx.
+// lockLook is the interval between two tries to get the lock. Blocking in the kernel would ignore
+// ctx.
 const lockLook = 50 * time.Millisecond
 
-// lockFile waits for an exclusive lock on path, until ctx ends.
+// lockFile waits for an exclusive lock on path. It fails if ctx ends first.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// WriteTimeout bounds a whole transaction; no client's leaving does.
+	// WriteTimeout is the limit of a whole transaction. A client that disconnects does not end it.
 	WriteTimeout = 30 * time.Second
-	// longTimeout bounds a restore.
+	// longTimeout is the limit of a restore or a cascade.
 	longTimeout = 24 * time.Hour
-	// firstTimeout bounds the first statement on a connection, which waits for nobody's lock:
-	// longer than that, and its server does not answer any more. Where connecting may take longer,
-	// so may that.
+	// firstTimeout is the limit of the first statement on a connection, which waits for no lock: if
+	// it takes longer, the server is not responding. If the connect timeout is longer, that
+	// applies.
 	firstTimeout = 5 * time.Second
-	// silentTimeout is how long one waits for a connection and its first answer while the server
-	// says nothing to anybody else either: the answer 503 is promised within 2 seconds. Where
-	// connecting may take longer, so may that.
+	// silentTimeout is how long a call waits for a connection and its first answer while the server
+	// answers no other call either. It is below 2 seconds, within which the answer 503 is promised.
+	// If the connect timeout is longer, that applies.
 	silentTimeout = 1500 * time.Millisecond
-	// connectTimeout bounds the way to one host, unless the URL says otherwise; pingTimeout bounds
-	// the question to an idle connection.
+	// connectTimeout is the limit of connecting to one host, unless the URL sets another;
+	// pingTimeout is that of a ping on an idle connection.
 	connectTimeout = 3 * time.Second
 	pingTimeout    = 2 * time.Second
-	// maxReruns bounds how often a transaction that PostgreSQL undid is tried; between two tries it
-	// pauses, from about firstPause up to longestPause.
+	// maxReruns is how often a transaction that PostgreSQL aborts is tried. The pause between two
+	// tries grows from about firstPause to longestPause.
 	maxReruns    = 10
 	firstPause   = 2 * time.Millisecond
 	longestPause = 200 * time.Millisecond
@@ -45,17 +45,17 @@ const (
 // Postgres is one PostgreSQL database, which any number of nodes share.
 type Postgres struct {
 	pool     *pgxpool.Pool
-	sessions *pgxpool.Pool // for what belongs to a session; the pool itself where that keeps them
-	size     int32         // how many connections the pool may have
-	first    time.Duration // bounds the first statement on a connection
-	silent   time.Duration // bounds the wait for a server that says nothing to anybody
-	heard    atomic.Int64  // when the server last said something, in nanoseconds since 1970
-	options  Options       // who is told
-	// pause waits that long, or until ctx ends. Tests replace it.
+	sessions *pgxpool.Pool // for statements that need a session; the same as pool if that keeps sessions
+	size     int32         // the most connections of the pool
+	first    time.Duration // limit of the first statement on a connection
+	silent   time.Duration // limit of the wait for a server that answers no call
+	heard    atomic.Int64  // when the server last answered, in nanoseconds since 1970
+	options  Options       // has the functions to call about commits
+	// pause waits for d, or until ctx ends. Tests replace it.
 	pause func(ctx context.Context, d time.Duration)
 }
 
-// openPostgres connects, with the timeouts of a service whose database may be cut off or frozen.
+// openPostgres connects, with timeouts that allow for a database that is unreachable or frozen.
 func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	config, err := parsePostgres(o.DatabaseURL, "--database-url")
 	if err != nil {
@@ -85,7 +85,7 @@ func openPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	return e, nil
 }
 
-// parsePostgres reads the address that a flag names.
+// parsePostgres parses the address; flag is the option that it came from.
 func parsePostgres(url, flag string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -94,9 +94,9 @@ func parsePostgres(url, flag string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// connect returns a pool that has reached its server.
+// connect returns a pool that has reached the server.
 func (e *Postgres) connect(ctx context.Context, config *pgxpool.Config, url, flag string) (*pgxpool.Pool, error) {
-	// A host that is frozen or cut off refuses nothing: only time tells.
+	// A frozen or unreachable host refuses nothing: only a timeout detects it.
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
@@ -121,7 +121,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// unreachable says where PostgreSQL was looked for, without the password.
+// unreachable returns an error that names the host, without the password.
 func unreachable(url, flag string, err error) error {
 	where := "the address given"
 	if c, parseErr := pgconn.ParseConfig(url); parseErr == nil {
@@ -152,10 +152,11 @@ func (e *Postgres) Read(ctx context.Context, fn func(*Reader) error) error {
 	})
 }
 
-// on runs fn on a connection of the pool, after begin. Until there is one, the end of wait stops
-// it; from then on, that of ctx. A connection that proves dead at the first statement, as all do
-// after a restart of the server, is replaced: nothing was done on it. Without begin, fn is one
-// statement that only reads. While the server says nothing, nobody waits for long.
+// on runs fn on a connection of the pool, after the statement begin. The end of `wait` stops it
+// while it waits for a connection; after that, the end of ctx does. If the connection proves dead
+// at the first statement, as all do after a restart of the server, it is replaced: nothing was done
+// on it. If begin is empty, fn must be one statement that only reads. While the server answers
+// nothing, calls give up early (errSilent).
 func (e *Postgres) on(wait, ctx context.Context, begin string, fn func(*postgresConn) error) error {
 	begun := time.Now()
 	for dead := int32(0); ; dead++ {
@@ -191,7 +192,7 @@ func (e *Postgres) use(ctx context.Context, c *pgxpool.Conn, begun time.Time, be
 	}
 	if err != nil {
 		if first.Err() != nil && ctx.Err() == nil {
-			e.pool.Reset() // the others lead to the same server
+			e.pool.Reset() // the other connections lead to the same server
 		}
 		return conn.c.IsClosed(), orSilent(first, err)
 	}
@@ -208,7 +209,8 @@ func (e *Postgres) Write(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, WriteTimeout, fn)
 }
 
-// WriteIn implements Engine: transactions wait for a connection, which Slots share out.
+// WriteIn implements Engine. It does not queue by tenant: transactions wait for a connection, which
+// Slots distributes.
 func (e *Postgres) WriteIn(ctx context.Context, _ string, fn func(*Tx) error) error {
 	return e.Write(ctx, fn)
 }
@@ -218,8 +220,8 @@ func (e *Postgres) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, longTimeout, fn)
 }
 
-// writeWithin runs fn in a transaction that lasts for the limit at most, and again when PostgreSQL
-// undid it for reasons of its own.
+// writeWithin runs fn in a transaction that lasts at most `limit`. It runs fn again if PostgreSQL
+// aborted the transaction for a reason of its own.
 func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	for n := 1; ; n++ {
 		err := e.once(ctx, limit, fn)
@@ -230,21 +232,20 @@ func (e *Postgres) writeWithin(ctx context.Context, limit time.Duration, fn func
 			return sheaf.UnavailableError(err)
 		}
 		if e.pause(ctx, pauseAfter(n, rand.Float64())); ctx.Err() != nil {
-			return sheaf.UnavailableError(err) // nothing is under way: whoever left need not be waited for
+			return sheaf.UnavailableError(err) // no transaction is under way, so the caller may leave
 		}
 	}
 }
 
-// pauseAfter is how long a transaction that PostgreSQL undid n times waits: at random, so that
-// those which met do not meet again, and the longer the more often it happened. chance is from 0 to
-// 1.
+// pauseAfter returns the pause after a transaction was aborted n times. It is random, so that
+// transactions that collided do not collide again, and grows with n. chance is from 0 to 1.
 func pauseAfter(n int, chance float64) time.Duration {
 	longest := min(firstPause<<(n-1), longestPause)
 	return longest/2 + time.Duration(chance*float64(longest/2))
 }
 
-// once runs fn in one transaction. From its first statement to the answer of COMMIT no client's
-// leaving can cancel it.
+// once runs fn in one transaction. From its first statement until COMMIT is answered, a client that
+// disconnects cannot cancel it.
 func (e *Postgres) once(ctx context.Context, limit time.Duration, fn func(*Tx) error) error {
 	wait, cancel := context.WithTimeout(ctx, WriteTimeout)
 	defer cancel()
@@ -273,11 +274,11 @@ func (e *Postgres) ReadOne(ctx context.Context, fn func(*Reader) error) error {
 	return e.on(ctx, ctx, "", func(c *postgresConn) error { return fn(&Reader{conn: c, dialect: onPostgres}) })
 }
 
-// postgresConn is a connection of pgx' native API.
+// postgresConn implements conn with pgx's native API.
 type postgresConn struct {
 	ctx  context.Context
 	c    *pgx.Conn
-	hear func() // is told that the server has said something
+	hear func() // called when the server has answered
 }
 
 // query implements conn.
@@ -307,9 +308,10 @@ func (c *postgresConn) exec(sql string, args []any) (int64, error) {
 	return tag.RowsAffected(), postgresError(err)
 }
 
-// commit returns nil only when the server said without a warning that the transaction is committed:
-// it answers ROLLBACK to the COMMIT of a failed one, and a warning when somebody cancelled the wait
-// for a synchronous standby, which may then lack it. That is unknown, as is a lost connection.
+// commit returns nil only if the server confirmed the commit without a warning. The server answers
+// ROLLBACK to the COMMIT of a failed transaction. It sends a warning if the wait for a synchronous
+// standby was cancelled; then the standby may lack the transaction. In that case, and if the
+// connection is lost, the outcome is unknown.
 func (c *postgresConn) commit() error {
 	data := c.c.PgConn().CustomData()
 	delete(data, warned)
@@ -326,10 +328,10 @@ func (c *postgresConn) commit() error {
 	return nil
 }
 
-// warned is where a connection keeps the last warning of its server.
+// warned is the key under which a connection stores its server's last warning.
 const warned = "sheaf.warned"
 
-// noteWarning keeps a warning of the server, for commit to find.
+// noteWarning stores a warning of the server, for commit.
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warned] = n.Message
@@ -345,7 +347,7 @@ func plainAll(args []any) []any {
 	return out
 }
 
-// isClosed reports whether the connection went away under the statement.
+// isClosed reports whether the connection was lost during the statement.
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bulkMost bounds the rows of one statement, and so the memory that it takes on both sides.
+// bulkMost is the most rows of one statement. It limits the memory used by client and server.
 const bulkMost = 4096
 
 // run runs b for the rows, in as few round trips as possible.
@@ -21,8 +21,8 @@ func (c *postgresConn) run(b *Bulk, rows [][]any, scan func(i int, w *Row)) erro
 	return nil
 }
 
-// runPart runs b for rows that fit into one statement: each by itself where they are few, else as
-// one array a column.
+// runPart runs b for rows that fit into one statement: few rows one by one, more as one array per
+// column.
 func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 	if len(rows) < bulkFrom {
 		return c.runEach(b, rows, scan)
@@ -35,7 +35,7 @@ func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) 
 	return scanAll(found, func(r *Row) { scan(int(r.Int())-1, r) })
 }
 
-// runEach sends a statement for each row, all of them together.
+// runEach sends one statement per row, all in one batch.
 func (c *postgresConn) runEach(b *Bulk, rows [][]any, scan func(i int, w *Row)) (err error) {
 	var batch pgx.Batch
 	for _, args := range rows {

@@ -16,33 +16,33 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Some of what is asked of PostgreSQL belongs to a session: LISTEN, the locks of chores and
-// migrations, statements that are prepared once and then only named. A pooler in transaction mode,
-// such as pgbouncer, gives the connection to somebody else after each transaction:
+// Some features of PostgreSQL need a session: LISTEN, the locks of chores and migrations, and
+// prepared statements. A pooler in transaction mode, such as pgbouncer, gives the connection to
+// another client after each transaction:
 //
 //	transactions   DatabaseURL ── pooler ──┐
 //	                                       PostgreSQL
 //	sessions       DirectURL ──────────────┘
 //
-// Where there is a DirectURL, transactions name no statement, and whatever belongs to a session
-// goes there. Without one, DatabaseURL must keep sessions, which the start makes sure of: behind
-// such a pooler a lock would stay with a connection that somebody else has got, and statements
-// would not be known, now and then.
+// With a DirectURL, transactions use no prepared statements, and everything that needs a session
+// uses the DirectURL. Without one, DatabaseURL must keep sessions, which is checked at the start.
+// Otherwise a lock would stay with a connection that another client has got, and prepared
+// statements would sometimes be missing.
 
 const (
-	// throughPooler sends the text of each statement with its arguments. What it returns is asked
-	// once, so that rows come in the binary format.
+	// throughPooler sends the text of each statement with its arguments. The result columns are
+	// described once and cached, so that rows come in the binary format.
 	throughPooler = pgx.QueryExecModeCacheDescribe
-	// sessionConns bounds the connections of the direct way that wait in a pool: one for each chore
-	// that may run at a time. Listening and long snapshots open their own.
+	// sessionConns is the size of the pool of direct connections: one for each chore that may run
+	// at the same time. Listen and Snapshots open their own.
 	sessionConns = 4
-	// sessionTries is how often a pooler may give the connection away.
+	// sessionTries is how often keepsSession checks whether a pooler gives the connection away.
 	sessionTries = 5
-	// sessionTimeout bounds a question of which no answer tells something too.
+	// sessionTimeout is the limit of a check for which no answer is a result too.
 	sessionTimeout = 5 * time.Second
 )
 
-// sessionURL is the address that keeps sessions, and its flag.
+// sessionURL returns the address that must keep sessions, and its flag.
 func (o Options) sessionURL() (url, flag string) {
 	if o.DirectURL != "" {
 		return o.DirectURL, "--database-direct-url"
@@ -50,7 +50,7 @@ func (o Options) sessionURL() (url, flag string) {
 	return o.DatabaseURL, "--database-url"
 }
 
-// openSessions connects to what keeps sessions, and makes sure that it does.
+// openSessions connects to the address that must keep sessions, and checks that it does.
 func (e *Postgres) openSessions(ctx context.Context) (err error) {
 	e.sessions = e.pool
 	url, flag := e.options.sessionURL()
@@ -86,10 +86,10 @@ func needSession(ctx context.Context, db *sql.DB, flag string) error {
 	return c.Raw(func(driver any) error { return keepsSession(ctx, driver.(*stdlib.Conn).Conn(), flag) })
 }
 
-// keepsSession returns an error, for a person, when something on the way to PostgreSQL gives the
-// connection away between two transactions. A pooler shows by the number of the server's process,
-// which it cannot know when a client connects. Whether it pools sessions shows by whether that
-// number changes when somebody else takes the process for a transaction.
+// keepsSession returns an error, worded for a person, if a pooler gives the connection away between
+// two transactions. A pooler is detected by the server's process id: it cannot know that id when a
+// client connects. Whether it keeps sessions is detected by whether the id changes when another
+// connection takes the process for a transaction.
 func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 	process, err := serverProcess(ctx, c)
 	if err != nil {
@@ -98,12 +98,12 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 	if process == c.PgConn().PID() {
 		return nil
 	}
-	// Who allows more time to connect has a server that may be slow to answer too.
+	// A longer connect timeout means that the server may be slow to answer, too.
 	ctx, cancel := context.WithTimeout(ctx, max(sessionTimeout, c.Config().ConnectTimeout))
 	defer cancel()
 	other, err := pgx.ConnectConfig(ctx, c.Config())
 	if err != nil {
-		return nil // it has no second connection for us, and so none to give away
+		return nil // the pooler has no second connection, so it cannot give ours away
 	}
 	defer other.Close(context.WithoutCancel(ctx))
 	for range sessionTries {
@@ -111,7 +111,7 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 			return nil // likewise
 		}
 		now, err := serverProcess(ctx, c)
-		if err != nil || now != process { // no answer: the other one has got the only process
+		if err != nil || now != process { // no answer: the other connection has the only process
 			return gaveAway(flag)
 		}
 		if _, err := other.Exec(ctx, "ROLLBACK"); err != nil {
@@ -121,14 +121,14 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 	return nil
 }
 
-// serverProcess asks for the number of the process behind a connection, without preparing the
-// question.
+// serverProcess returns the id of the server process behind a connection, without a prepared
+// statement.
 func serverProcess(ctx context.Context, c *pgx.Conn) (pid uint32, err error) {
 	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
 	return pid, err
 }
 
-// gaveAway says which setting to change.
+// gaveAway returns an error that says which setting to change.
 func gaveAway(flag string) error {
 	if flag == "--database-direct-url" {
 		return errors.New("--database-direct-url leads through a pooler in transaction mode: give the address of PostgreSQL itself")
@@ -137,8 +137,9 @@ func gaveAway(flag string) error {
 		"by --database-direct-url too, or let the pooler keep sessions (pgbouncer: pool_mode = session)")
 }
 
-// sameDatabase returns an error, for a person, unless a lock that is taken through the pool is held
-// for the direct connection too: else nodes would not hear of each other, and chores not be alone.
+// sameDatabase returns an error, worded for a person, unless the pool and the direct connection
+// lead to the same database: a lock taken by one must be held for the other. Otherwise nodes would
+// not hear of each other, and several would run the same chore.
 func (e *Postgres) sameDatabase(ctx context.Context, direct *pgxpool.Conn) error {
 	var random [8]byte
 	_, _ = rand.Read(random[:])

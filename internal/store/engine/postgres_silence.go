@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// A server that is frozen or cut off, and a pooler whose cluster has no leader, refuse nothing: only
-// time tells. But a server with much to do is slow too, and whoever waits for their turn there is
-// not to be refused for that. So it is noted when the server last said something to anybody: who
-// waits while nothing is heard gives up after silentTimeout; who waits while others are answered
-// waits on.
+// A frozen or unreachable server, or a pooler whose cluster has no leader, refuses nothing: only a
+// timeout detects it. But a busy server is slow too, and calls that wait for their turn must not be
+// refused. So we record when the server last answered any call. A call that waits while nothing is
+// answered gives up after silentTimeout; a call that waits while others are answered keeps waiting.
 
-// errSilent is in the error of whoever gave up.
+// errSilent is wrapped by the error of a call that gave up.
 var errSilent = errors.New("PostgreSQL says nothing to anybody")
 
-// hear notes that the server has said something.
+// hear records that the server has answered.
 func (e *Postgres) hear() { e.heard.Store(time.Now().UnixNano()) }
 
-// attend returns a context that ends when nothing was heard for as long as one waits for that since
-// begun, or, where there is a limit, when that has passed from now on. done must be called.
+// attend returns a context that ends once the server has answered no call for e.silent since begun.
+// If limit is not 0, it also ends after `limit`. done must be called.
 func (e *Postgres) attend(ctx context.Context, begun time.Time, limit time.Duration) (attended context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{engine: e, begun: begun, cancel: cancel}
@@ -32,11 +31,11 @@ func (e *Postgres) attend(ctx context.Context, begun time.Time, limit time.Durat
 	return ctx, w.stop
 }
 
-// watch is one wait for the server.
+// watch supervises one wait for the server.
 type watch struct {
 	engine *Postgres
 	begun  time.Time
-	end    time.Time // zero: only silence ends it
+	end    time.Time // zero: no limit
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex // guards what follows
@@ -44,7 +43,7 @@ type watch struct {
 	stopped bool
 }
 
-// look ends the wait, or comes again when it may be over.
+// look ends the wait if it is over; otherwise it sets the timer for its next check.
 func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +62,7 @@ func (w *watch) look() {
 	}
 }
 
-// left is how long the wait may still last, if nothing is heard meanwhile.
+// left returns how long the wait may still last if the server answers nothing meanwhile.
 func (w *watch) left() time.Duration {
 	since := w.begun
 	if heard := time.Unix(0, w.engine.heard.Load()); heard.After(since) {
@@ -87,7 +86,7 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// orSilent adds to an error why the wait ended.
+// orSilent wraps err with errSilent if that is why the wait ended.
 func orSilent(attended context.Context, err error) error {
 	if cause := context.Cause(attended); err != nil && errors.Is(cause, errSilent) {
 		return fmt.Errorf("%w: %w", cause, err)

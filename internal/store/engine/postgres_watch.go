@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// channel is what nodes tell each other on: where to look again, never what is there.
+	// channel is the NOTIFY channel of all nodes. Notices say where to look, never what is there.
 	channel = "sheaf_changed"
-	// listenRest is the pause before a lost connection is opened again. What is missed meanwhile
-	// the polls find.
+	// listenRest is the pause before a lost connection is opened again. Polling finds what is
+	// missed meanwhile.
 	listenRest = 500 * time.Millisecond
-	// silence is after how long without news the server is asked whether it is still there: one
-	// that is frozen or cut off closes no connection.
+	// silence is the time without a notice after which the server is pinged: a frozen or
+	// unreachable server closes no connection.
 	silence = 5 * time.Second
 )
 
-// Notify implements Engine. NOTIFY takes a lock of the whole database at its commit, so it is never
-// in a write's transaction.
+// Notify implements Engine. It is never part of a write's transaction, because NOTIFY locks the
+// whole database at its commit.
 func (e *Postgres) Notify(ctx context.Context, notice string) error {
 	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, notice)
 	return err
@@ -37,12 +37,12 @@ func (e *Postgres) Listen(ctx context.Context, heard func(notice string), missed
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenRest):
-			missed() // whatever was told meanwhile
+			missed() // notices sent meanwhile are lost
 		}
 	}
 }
 
-// listen reports what other nodes tell, on a connection of its own.
+// listen calls heard for each notice, on a connection of its own, until the connection fails.
 func (e *Postgres) listen(ctx context.Context, heard func(notice string), missed func()) error {
 	c, err := pgx.ConnectConfig(ctx, e.sessions.Config().ConnConfig)
 	if err != nil {
@@ -64,7 +64,7 @@ func (e *Postgres) listen(ctx context.Context, heard func(notice string), missed
 	}
 }
 
-// next waits for a notification, and returns nil when there was none but the server is still there.
+// next waits for a notification. It returns nil if there was none but the server still answers.
 func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	wait, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
@@ -77,8 +77,8 @@ func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 	return nil, c.Ping(ping)
 }
 
-// Alone runs fn if no other node runs the chore of that name now. Should the connection that holds
-// the lock die, another node may begin beside it: chores are such that this does no harm.
+// Alone implements Engine. If the connection that holds the lock dies, another node may start the
+// chore beside it: chores are written so that this does no harm.
 func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {
 	c, err := e.sessions.Acquire(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Cont
 	return fn(ctx)
 }
 
-// lockKey is the number under which PostgreSQL locks a chore.
+// lockKey returns the advisory lock's key of a chore.
 func lockKey(chore string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("sheaf chore " + chore))

@@ -14,18 +14,18 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// conn is a connection inside a transaction: the seam under which each engine has its native
-// driver. Parameters are $1, $2, … and bound by ordinal.
+// conn is a connection inside a transaction, implemented with the native driver of each engine.
+// Parameters are $1, $2, … and bound by ordinal.
 type conn interface {
 	// query calls each for every row; the row is valid during the call.
 	query(sql string, args []any, each func(*Row) error) error
-	// exec returns how many rows it changed.
+	// exec returns the number of rows changed.
 	exec(sql string, args []any) (int64, error)
 }
 
-// Row reads the columns of a result from left to right. Only texts, whole numbers, bytes and
-// identifiers exist, which are 16 bytes (BLOB on SQLite, UUID on PostgreSQL), so that both engines
-// are read the same way.
+// Row reads the columns of a result from left to right. Values are texts, integers, bytes, or
+// identifiers of 16 bytes (BLOB on SQLite, UUID on PostgreSQL), so that both engines are read the
+// same way.
 type Row struct {
 	stmt *sqlite.Stmt // SQLite
 	raw  [][]byte     // PostgreSQL, in its binary format
@@ -33,7 +33,7 @@ type Row struct {
 	at   int
 }
 
-// Skip passes over a column, and returns its index.
+// Skip skips a column and returns its index.
 func (r *Row) Skip() int {
 	r.at++
 	return r.at - 1
@@ -47,7 +47,7 @@ func (r *Row) Null() bool {
 	return r.raw[r.at] == nil
 }
 
-// IsInt reports whether the next column is a number, where text and numbers are read alike.
+// IsInt reports whether the next column is an integer, for callers that do not know the type.
 func (r *Row) IsInt() bool {
 	if r.stmt != nil {
 		return r.stmt.ColumnType(r.at) == sqlite.TypeInteger
@@ -103,8 +103,8 @@ func (r *Row) Blob() []byte {
 	return append([]byte(nil), r.raw[i]...)
 }
 
-// Into reads a text or bytes into buf, which grows where it must, and returns
-// what it read. It is for those who read very many rows and keep none.
+// Into reads a text or bytes into buf, which grows if necessary, and returns the result. It is for
+// callers that read very many rows and keep none.
 func (r *Row) Into(buf []byte) []byte {
 	i := r.Skip()
 	if r.stmt == nil {
@@ -164,7 +164,7 @@ func Opt[T any](r *Row, read func(*Row) T) *T {
 	return &v
 }
 
-// plain returns v as one of nil, string, int64 and []byte, which is all that is ever bound.
+// plain converts v to nil, string, int64 or []byte, the only types that are bound.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, string, int64, []byte:
@@ -192,7 +192,7 @@ func plain(v any) any {
 	return plainByKind(reflect.ValueOf(v))
 }
 
-// plainByKind is plain for types of our own, such as an enumeration of strings, and for pointers to
+// plainByKind is plain for named types, such as an enumeration of strings, and for pointers to
 // them.
 func plainByKind(v reflect.Value) any {
 	switch v.Kind() {
@@ -209,13 +209,13 @@ func plainByKind(v reflect.Value) any {
 	panic(fmt.Sprintf("store: a %s cannot be bound", v.Type()))
 }
 
-// Reader reads in one snapshot. It is valid inside the closure that got it.
+// Reader reads in one snapshot. It is valid only inside the closure that got it.
 type Reader struct {
 	conn    conn
 	dialect Dialect
 }
 
-// Dialect returns what the engine of this snapshot does differently.
+// Dialect returns the SQL dialect of the engine.
 func (r *Reader) Dialect() Dialect { return r.dialect }
 
 // Query calls each for every row; the row is valid during the call.
@@ -226,12 +226,12 @@ func (r *Reader) Query(sql string, each func(*Row), args ...any) error {
 	})
 }
 
-// Each is Query for what may fail: the first error of each ends it and is returned.
+// Each is Query for a callback that may fail: its first error stops the query and is returned.
 func (r *Reader) Each(sql string, args []any, each func(*Row) error) error {
 	return r.conn.query(sql, args, each)
 }
 
-// Count reads a single number; no row is 0.
+// Count reads a single number, or 0 if there is no row.
 func (r *Reader) Count(sql string, args ...any) (int64, error) {
 	n, _, err := One(r, sql, (*Row).Int, args...)
 	return n, err
@@ -259,8 +259,7 @@ func All[T any](r *Reader, sql string, scan func(*Row) T, args ...any) ([]T, err
 // Tx is a Reader that also writes.
 type Tx struct {
 	Reader
-	// Note is what this transaction tells of itself. The engine does not look at it:
-	// Options.Committing gets it.
+	// Note is passed to Options.Committing. The engine does not use it.
 	Note any
 }
 
@@ -270,10 +269,10 @@ func (tx *Tx) Exec(sql string, args ...any) error {
 	return err
 }
 
-// Changed is Exec, and returns how many rows it changed.
+// Changed is Exec, and returns the number of rows changed.
 func (tx *Tx) Changed(sql string, args ...any) (int64, error) { return tx.conn.exec(sql, args) }
 
-// Conditions are the parts of a WHERE, joined by AND.
+// Conditions builds a WHERE clause of conditions joined by AND.
 type Conditions struct {
 	parts []string
 	Args  []any
@@ -288,5 +287,5 @@ func (c *Conditions) And(cond string, args ...any) {
 	c.parts = append(c.parts, cond)
 }
 
-// SQL returns the WHERE.
+// SQL returns the WHERE clause.
 func (c *Conditions) SQL() string { return "WHERE " + strings.Join(c.parts, " AND ") }

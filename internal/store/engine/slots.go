@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// ReadTurn and WriteTurn bound how long a call waits for its own workspace's earlier ones. A
-	// write waits as long for the writer of SQLite.
+	// ReadTurn and WriteTurn are how long a call waits for earlier calls of its own workspace. A
+	// write waits as long for SQLite's writer.
 	ReadTurn  = 10 * time.Second
 	WriteTurn = WriteTimeout
-	// burst is how many calls of a workspace may wait in any case. Who would come behind more than
-	// these, and would hardly get a place in time, is refused at once: it would be refused in the
-	// end, and is better told now.
+	// burst is the number of calls of a workspace that may always wait. A call behind more than
+	// these is refused at once if it would hardly get a place in time: it would be refused in the
+	// end anyway.
 	burst = 64
-	// quickHold is a time for which a place may be held without telling anything of the next call:
-	// see learn.
+	// quickHold limits what one call counts in the average: at most this, or four times the average
+	// if that is more. See learn.
 	quickHold = 100 * time.Millisecond
-	// readWait bounds how long a read waits for a connection.
+	// readWait is the longest time that a read waits for a connection.
 	readWait = 10 * time.Second
 )
 
-// Slots bounds how many connections one workspace may hold at once, so that its long transactions,
-// or those that wait for its locked row, leave some for the others:
+// Slots limits the connections that one workspace can hold at once. So its long transactions, or
+// those that wait for its locked row, leave some for the others:
 //
 //	              workspace A                 workspace B
 //	wait          a5 a6 a7 ...                                    each workspace waits for its own
@@ -33,33 +33,34 @@ const (
 //	              \____ most ____/
 //	                            connections of the engine
 //
-// A place is no connection: it is the permission to ask for one.
+// A place is not a connection: it is the permission to ask for one.
 type Slots struct {
-	most int           // places of each workspace
-	wait time.Duration // whoever has waited so long for a place is refused
-	mu   sync.Mutex    // guards by, and of every slot users and held
+	most int           // places per workspace
+	wait time.Duration // a call that has waited this long is refused
+	mu   sync.Mutex    // guards by, and users and held of every slot
 	by   map[string]*slot
 }
 
-// slot is one workspace's share. It is forgotten when nobody uses it.
+// slot is the places of one workspace. It is dropped when no call uses it.
 type slot struct {
-	places chan struct{} // as many values as places are held
-	users  int           // calls that hold a place, and calls that wait for one
-	held   time.Duration // how long a place is held, on average of late
+	places chan struct{} // has one value for each place held
+	users  int           // calls that hold or wait for a place
+	held   time.Duration // moving average of how long a place is held
 }
 
-// NewSlots makes so many places for each workspace; whoever has waited for that long is refused.
+// NewSlots returns Slots with `most` places per workspace. A call that waits longer than `wait` is
+// refused.
 func NewSlots(most int, wait time.Duration) *Slots {
 	return &Slots{most: max(1, most), wait: wait, by: map[string]*slot{}}
 }
 
-// errBusy has no cause, so that the log does not get a line for each: a crowd would fill it.
+// errBusy has no cause, so that it is not logged: a crowd of refused calls would fill the log.
 var errBusy = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "this workspace has more requests under way than can be served, nothing was done: repeat the request after the seconds that Retry-After names"}
 
-// Acquire waits for a place of the workspace, in the order of coming; the function that it returns
-// gives the place back. It refuses with Unavailable whoever has waited for too long, and at once
-// whoever would do so behind more than a burst.
+// Acquire waits for a place of the workspace, first come, first served. The caller must call leave
+// to give it back. It returns Unavailable if the wait takes too long; or at once if more than
+// `burst` calls wait and the wait would take too long.
 func (s *Slots) Acquire(ctx context.Context, ws string) (leave func(), err error) {
 	own, ok := s.join(ws)
 	if !ok {
@@ -76,7 +77,7 @@ func (s *Slots) Acquire(ctx context.Context, ws string) (leave func(), err error
 	}, nil
 }
 
-// join counts a call in, and returns false when the call had better not wait.
+// join counts a call, or returns false if the call should not wait.
 func (s *Slots) join(ws string) (own *slot, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (s *Slots) join(ws string) (own *slot, ok bool) {
 		own = &slot{places: make(chan struct{}, s.most)}
 		s.by[ws] = own
 	}
-	// The estimate of the wait may be wrong by a fifth.
+	// The estimate of the wait may be off by a fifth.
 	before := own.users - s.most
 	if before >= burst && own.held*time.Duration(before)/time.Duration(s.most) > s.wait*4/5 {
 		return nil, false
@@ -94,7 +95,7 @@ func (s *Slots) join(ws string) (own *slot, ok bool) {
 	return own, true
 }
 
-// await waits for a place for so long at most.
+// await waits for a place for at most `most`.
 func (own *slot) await(ctx context.Context, most time.Duration) error {
 	select {
 	case own.places <- struct{}{}:
@@ -113,7 +114,7 @@ func (own *slot) await(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// leave counts a call out that held a place for that long; 0 had none.
+// leave uncounts a call that held a place for `held`; 0 if it got none.
 func (s *Slots) leave(ws string, own *slot, held time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +126,8 @@ func (s *Slots) leave(ws string, own *slot, held time.Duration) {
 	}
 }
 
-// learn adds to the average how long a place was held. One that a disk delayed for seconds says
-// little of the next, so that it takes many of them to raise the average.
+// learn adds `held` to the moving average. Its effect is limited: one call that a disk delayed for
+// seconds says little about the next, so it takes many of them to raise the average.
 func (own *slot) learn(held time.Duration) {
 	held = min(held, max(quickHold, 4*own.held))
 	own.held += (held - own.held) / 8

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// Snapshots returns a way to read snapshots that takes no connection from anybody, and that the end
-// of ctx interrupts even in the middle of a query. So does a log that has grown too much meanwhile.
+// Snapshots implements Engine. It takes no connection from the pool. The end of ctx interrupts it,
+// even in the middle of a query. So does a write-ahead log that grows too large meanwhile.
 func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	c, err := openConn(e.path, true)
 	if err != nil {
@@ -25,7 +25,7 @@ func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) err
 		}
 		defer c.c.SetInterrupt(ctx.Done())
 		err := fn(&Reader{conn: c})
-		c.c.SetInterrupt(nil) // or the end would be interrupted too
+		c.c.SetInterrupt(nil) // otherwise ROLLBACK would be interrupted too
 		_, ended := c.exec("ROLLBACK", nil)
 		return interrupted(ctx, errors.Join(err, ended))
 	}, func() { cancel(nil); c.close() }, nil
@@ -34,7 +34,7 @@ func (e *SQLite) Snapshots(ctx context.Context) (snapshot func(func(*Reader) err
 // Snapshots implements Engine.
 func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error) {
 	config := e.sessions.Config().ConnConfig.Copy()
-	// The default would close the connection, and wait 15 s for the server's part in that.
+	// By default pgx would close the connection, and wait 15 s for the server.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: firstTimeout}
 	}
@@ -52,7 +52,8 @@ func (e *Postgres) Snapshots(ctx context.Context) (snapshot func(func(*Reader) e
 	}, func() { c.Close(context.WithoutCancel(ctx)) }, nil
 }
 
-// interrupted returns why ctx has ended, if that is why there is an error.
+// interrupted returns the reason why ctx ended if there is an error and ctx has ended; otherwise
+// err.
 func interrupted(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:

@@ -23,35 +23,35 @@ const (
 	FileName = "sheaf.db"
 	// applicationID marks a file as ours: "SHEA" in its header.
 	applicationID = 0x53484541
-	// checksumForm is the user_version of a file with checksums: it contradicts the header's count
-	// of reserved bytes when one of them is damaged.
+	// checksumForm is the user_version of a file with checksums. The header's count of reserved
+	// bytes says the same; if one of the two is damaged, they contradict each other.
 	checksumForm = 1
 	// busyTimeout is how long a transaction waits for another process, such as the command line
 	// beside a server.
 	busyTimeout = 10 * time.Second
-	// watchEvery bounds how late a commit of another process is noticed.
+	// watchEvery is the longest delay until a commit of another process is noticed.
 	watchEvery = 200 * time.Millisecond
 )
 
-// SQLite is one SQLite file: one writer with group commit, and a pool of readers that never wait
-// for it.
+// SQLite is one SQLite file, with one writer that commits in groups, and a pool of readers that
+// never wait for it.
 type SQLite struct {
 	path        string
 	log         *slog.Logger
 	writer      *writer
 	checkpoints *checkpointer
 	readers     *freeReaders
-	all         []*sqliteConn // the readers, also while they read
-	snapshots   snapshots     // on connections of their own
-	size        int           // how many readers there are
-	trusts      func()        // ends the trust in whatever the file has: see OpenTrusting
+	all         []*sqliteConn // all readers, including those in use
+	snapshots   snapshots     // snapshots under way, on connections of their own
+	size        int           // number of readers
+	trusts      func()        // ends OpenTrusting: checksums are verified again
 	closing     sync.Once
-	closed      chan struct{} // closed at the beginning of Close
+	closed      chan struct{} // closed when Close begins
 	watched     chan struct{} // closed when watchReads has ended
 }
 
-// openSQLite opens the file with all of its connections: the writer's, the one that brings the log
-// over, and the readers'.
+// openSQLite opens the file with all of its connections: the writer's, the checkpointer's and the
+// readers'.
 func openSQLite(o Options) (*SQLite, error) {
 	path := filepath.Join(o.Folder, o.File)
 	if err := checkFile(path, o.Log); err != nil {
@@ -99,8 +99,8 @@ func openSQLite(o Options) (*SQLite, error) {
 	return e, nil
 }
 
-// checkFile refuses a file that is not ours before anything writes to it, and takes over one of
-// ours that another program wrote as a whole.
+// checkFile rejects a file that is not ours before anything writes to it. It adopts a file of ours
+// that another program rewrote as a whole.
 func checkFile(path string, log *slog.Logger) error {
 	if err := checksum.Register(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func checkFile(path string, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("the database file cannot be read: %w", err)
 	}
-	if info.Size() < checksum.SmallestPage { // SQLite would take it for an empty one
+	if info.Size() < checksum.SmallestPage { // SQLite would treat it as empty
 		return damaged(path, errors.New("it is too short"))
 	}
 	if file := checksum.Of(path); !file.IsTrusted() && file.IsUnstamped(applicationID) {
@@ -139,8 +139,8 @@ func checkFile(path string, log *slog.Logger) error {
 	return checkWhole(c, path)
 }
 
-// checkWhole looks for damage, after SQLite has taken back what a first start that died half-way
-// had begun: then nothing is left.
+// checkWhole looks for damage. By now SQLite has rolled back what a first start that died had
+// begun; then the file is empty.
 func checkWhole(c *sqlite.Conn, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -167,8 +167,8 @@ func readInt(c *sqlite.Conn, sql string) (n int64, err error) {
 	return n, err
 }
 
-// createFile makes the file, unless it is there, its owner's alone: it holds secrets. SQLite gives
-// the log and the index beside it the same mode.
+// createFile creates the file if it does not exist, readable only by its owner, because it contains
+// secrets. SQLite gives the files beside it the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -177,8 +177,8 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// checkForm refuses a file whose two statements on its checksums differ: with either of them
-// damaged, every page would go unchecked.
+// checkForm rejects a file whose two marks for checksums differ. If one of them is damaged, no page
+// would be verified.
 func checkForm(c *sqlite.Conn, path string) error {
 	form, err := readInt(c, "PRAGMA user_version")
 	if err != nil {
@@ -194,8 +194,8 @@ func checkForm(c *sqlite.Conn, path string) error {
 	return nil
 }
 
-// claimFile makes the file and marks it as ours before anything else is in it: a first start that
-// dies half-way must not leave what looks like the file of another program.
+// claimFile creates the file and marks it as ours before anything else is in it. So a first start
+// that dies does not leave a file that looks like another program's.
 func claimFile(path string, pageSize int) error {
 	if err := createFile(path); err != nil {
 		return err
@@ -223,8 +223,8 @@ func claimFile(path string, pageSize int) error {
 	return nil
 }
 
-// checkSize refuses a file that ends within a page, as a copy does that was cut short: SQLite would
-// read zeroes. With a log beside it, that may end it.
+// checkSize rejects a file that ends within a page, such as a truncated copy: SQLite would read
+// zeroes. If there is a write-ahead log, the rest may be in it.
 func checkSize(c *sqlite.Conn, path string, size int64) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return nil
@@ -239,7 +239,8 @@ func checkSize(c *sqlite.Conn, path string, size int64) error {
 	return nil
 }
 
-// checkPages looks for damage where that takes no noticeable time; larger files are the doctor's.
+// checkPages checks the structure of files up to 16 MiB, which takes no noticeable time. The doctor
+// checks larger ones.
 func checkPages(c *sqlite.Conn, path string, size int64) error {
 	if size > 16<<20 {
 		return nil
@@ -247,8 +248,8 @@ func checkPages(c *sqlite.Conn, path string, size int64) error {
 	return checkIntegrity(c, path, "PRAGMA quick_check(1)")
 }
 
-// damaged is the refusal of a file. It says what to do where a page is not as we wrote it: nobody
-// but a person knows whether that was another program.
+// damaged returns the error for a rejected file. If a checksum is wrong, it says what to do in
+// either case: only a person knows whether another program wrote the page.
 func damaged(path string, err error) error {
 	if page := checksum.Of(path).Refused(); page != 0 {
 		return fmt.Errorf("page %d of %s is not as sheaf wrote it (%w): if another program, such as sqlite3, wrote to the file while no server ran, run sheaf repair; "+
@@ -257,15 +258,16 @@ func damaged(path string, err error) error {
 	return fmt.Errorf("%s is damaged or not a database (%w): restore it from a backup, or move it away to start empty", path, err)
 }
 
-// ErrInUse is returned for a file that another program holds for longer than anybody waits. It says
-// nothing of what is in the file.
+// ErrInUse is wrapped by the error for a file that another program has locked for too long. It says
+// nothing about the file's content.
 var ErrInUse = errors.New("another program holds it")
 
 func isBusy(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy }
 
-// openLogged opens a connection, and gives the file a log unless it has one. When two programs open a
-// new file at once, SQLite refuses one of them without waiting, because each may hold what the other
-// needs: that one lets go of everything and tries again, for as long as a transaction would wait.
+// openLogged opens a connection, and turns on the write-ahead log if it is off. If two programs
+// open a new file at the same time, SQLite refuses one of them without waiting, because each may
+// hold a lock that the other needs. That one closes the file and tries again, for as long as a
+// transaction would wait.
 func openLogged(path string) (*sqlite.Conn, error) {
 	const pause = 10 * time.Millisecond
 	for tries := busyTimeout / pause; ; tries-- {
@@ -273,11 +275,11 @@ func openLogged(path string) (*sqlite.Conn, error) {
 		if !isBusy(err) || tries == 0 {
 			return c, err
 		}
-		time.Sleep(pause) // the other one tells nobody when it is done
+		time.Sleep(pause) // there is no signal when the other program is done
 	}
 }
 
-// openConn opens one connection. A reader cannot write.
+// openConn opens one connection. If reader is set, it cannot write.
 func openConn(path string, reader bool) (*sqliteConn, error) {
 	c, err := openLogged(path)
 	if isBusy(err) {
@@ -288,7 +290,7 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	}
 	c.SetInterrupt(nil)
 	c.SetBusyTimeout(busyTimeout)
-	// FULL: at NORMAL a power cut loses commits that were acknowledged.
+	// FULL, because at NORMAL a power cut loses acknowledged commits.
 	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
 	if reader {
@@ -303,8 +305,8 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	return &sqliteConn{c: c, statements: map[*sqlite.Stmt]statement{}}, nil
 }
 
-// connect opens one connection of the store that the options describe. What is derived needs no
-// fsync, and little cache: it is read through rather than again.
+// connect opens one connection with the options. Derived data needs no fsync, and little cache,
+// because it is scanned rather than read again.
 func connect(o Options, path string, reader bool) (*sqliteConn, error) {
 	c, err := openConn(path, reader)
 	if err != nil || !o.Derived {
@@ -319,8 +321,8 @@ func connect(o Options, path string, reader bool) (*sqliteConn, error) {
 	return c, nil
 }
 
-// pageSize is that of a file which is made. Rows of what is derived are whole texts, which are read
-// through: a larger page wastes less room behind them, and is one read instead of two.
+// pageSize returns the page size of a new file. Rows of derived data are whole texts, which are
+// scanned: a larger page wastes less space after them, and needs one read instead of two.
 func (o Options) pageSize() int {
 	if o.Derived {
 		return 8192
@@ -333,7 +335,7 @@ func (e *SQLite) Connections() (reads, writes int) { return e.size, 1 }
 
 // Read implements Engine.
 func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
-	// Of two cases that are ready, select takes any: a caller who has left would get a reader.
+	// If both cases are ready, select chooses at random: a caller that has left could get a reader.
 	if err := ctx.Err(); err != nil {
 		return sheaf.UnavailableError(err)
 	}
@@ -349,7 +351,7 @@ func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
 	defer func() {
 		stop()
 		if why := c.leash.ended(); why != nil {
-			c.leashed() // or the end would be interrupted too
+			c.leashed() // otherwise ROLLBACK would be interrupted too
 			if err != nil {
 				err = why
 			}
@@ -361,11 +363,10 @@ func (e *SQLite) Read(ctx context.Context, fn func(*Reader) error) (err error) {
 
 var errReaders = errors.New("no reader was free for too long")
 
-// freeReaders are the connections that nobody reads on. The one that was put back last is taken
-// first: what it has read is still in its cache, and where few read at once the others' caches stay
-// empty.
+// freeReaders are the idle read connections. The one returned last is used first, because its cache
+// is warm. With few concurrent reads, the caches of the others stay empty.
 type freeReaders struct {
-	some  chan struct{} // has a token for each; whoever has taken one calls last
+	some  chan struct{} // one token per idle connection; a caller takes a token, then calls last
 	mu    sync.Mutex    // guards stack
 	stack []*sqliteConn
 }
@@ -387,12 +388,12 @@ func (f *freeReaders) last() *sqliteConn {
 	return c
 }
 
-// reader waits for a free connection, and not for ever.
+// reader waits up to readWait for an idle connection.
 func (e *SQLite) reader(ctx context.Context) (*sqliteConn, error) {
 	select {
 	case <-e.readers.some:
 		return e.readers.last(), nil
-	case <-e.closed: // nobody puts a reader back any more
+	case <-e.closed: // no reader will become free any more
 		return nil, errClosed
 	default:
 	}
@@ -426,13 +427,14 @@ func (e *SQLite) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writer.do(ctx, "", fn)
 }
 
-// Notify implements Engine: there is no other node.
+// Notify implements Engine. It does nothing: there is no other node.
 func (e *SQLite) Notify(context.Context, string) error { return nil }
 
-// Listen implements Engine: the writer itself notices other processes.
+// Listen implements Engine. It only waits for ctx: the writer itself notices commits of other
+// processes.
 func (e *SQLite) Listen(ctx context.Context, _ func(string), _ func()) { <-ctx.Done() }
 
-// Alone runs fn: the folder's lock keeps other servers away.
+// Alone implements Engine. It always runs fn: the folder's lock keeps other servers away.
 func (e *SQLite) Alone(ctx context.Context, _ string, fn func(context.Context) error) error {
 	return fn(ctx)
 }
@@ -445,13 +447,13 @@ func (e *SQLite) Close() error {
 		<-e.watched
 		err = e.writer.close()
 		e.closeReaders(e.size)
-		err = errors.Join(err, e.checkpoints.close()) // last: nobody reads the log any more
+		err = errors.Join(err, e.checkpoints.close()) // last: no connection reads the log any more
 		e.trusts()
 	})
 	return err
 }
 
-// closeReaders closes so many readers, and waits for those that read.
+// closeReaders closes n readers, and waits for those in use.
 func (e *SQLite) closeReaders(n int) {
 	for range n {
 		<-e.readers.some

@@ -9,41 +9,42 @@ import (
 )
 
 const (
-	// checkpointEvery is how many pages of the log are brought into the file at once, beside the
-	// writer. Of a page that was written several times only the last is brought over.
+	// checkpointEvery is the number of log pages at which a checkpoint runs, beside the writer. If
+	// a page was written several times, only its last version is copied to the file.
 	checkpointEvery = 8000
-	// checkpointLast is from how many pages on the writer itself brings over what is left after
-	// each commit. Then it begins the log anew, which nobody else can make it do: the log stays
-	// about as long as that.
+	// checkpointLast is the number of pages from which the writer itself checkpoints the rest after
+	// each commit. Then it restarts the log from its beginning, which only the writer can do. So
+	// the log does not grow much beyond that.
 	checkpointLast = 2 * checkpointEvery
-	// checkpointLook is after how many writes it looks at the log: each is a dozen pages and more.
+	// checkpointLook is the number of writes between two checks of the log: each writes a dozen
+	// pages or more.
 	checkpointLook = 64
-	// checkpointRest is the pause after one that failed.
+	// checkpointRest is the pause after a failed checkpoint.
 	checkpointRest = time.Second
-	// checkpointTick is how often it does what no write asks for.
+	// checkpointTick is the interval of the work that no write triggers.
 	checkpointTick = time.Second
-	// emptyWait bounds how long it waits, and lets the writer wait, for those who still read the
-	// log that it empties; stopWait does at a stop, when nobody else waits.
+	// emptyWait is how long emptying the log waits, and blocks the writer, for connections that
+	// still read the log. stopWait is the same at a stop, when no other call waits.
 	emptyWait = 20 * time.Millisecond
 	stopWait  = time.Second
 )
 
-// checkpointer brings what the log holds into the file while the writer goes on writing. A group
-// that is spread over many workspaces writes hundreds of pages, so that done by the writer, as
-// SQLite does it by itself, it took a fifth of its time and two more fsyncs for every other group.
+// checkpointer copies the write-ahead log into the file while the writer goes on. A group of writes
+// to many workspaces writes hundreds of pages. When the writer did the checkpoints, as is SQLite's
+// default, they took a fifth of its time, and two more fsyncs for every other group.
 type checkpointer struct {
 	conn *sqliteConn
-	hold *checksum.Hold // keeps other programs from bringing the log over
+	hold *checksum.Hold // keeps other programs from running a checkpoint
 	log  *slog.Logger
-	// writes counts the writes since it was last told to look. Only the writer's goroutine uses it.
+	// writes counts the writes since the last signal to wake. Only the writer's goroutine uses it.
 	writes   int
-	wake     chan struct{} // it is to look at the log; has room for one signal
-	emptying chan struct{} // the log is to be emptied; has room for one signal
-	stop     chan struct{} // closed at the end
+	wake     chan struct{} // asks for a check of the log; capacity 1
+	emptying chan struct{} // asks to empty the log; capacity 1
+	stop     chan struct{} // closed by close
 	done     chan struct{} // closed when run has ended
 }
 
-// newCheckpointer begins to bring the log over, on a connection of its own, until close.
+// newCheckpointer starts a checkpointer on the connection c, which runs until close.
 func newCheckpointer(c *sqliteConn, h *checksum.Hold, log *slog.Logger) *checkpointer {
 	c.c.SetBusyTimeout(emptyWait)
 	p := &checkpointer{conn: c, hold: h, log: log, wake: make(chan struct{}, 1), emptying: make(chan struct{}, 1),
@@ -52,7 +53,7 @@ func newCheckpointer(c *sqliteConn, h *checksum.Hold, log *slog.Logger) *checkpo
 	return p
 }
 
-// committed counts writes, has it look at the log, and never waits.
+// committed counts writes and asks for a check of the log once there are enough. It never blocks.
 func (p *checkpointer) committed(writes int) {
 	if p.writes += writes; p.writes < checkpointLook {
 		return
@@ -61,10 +62,10 @@ func (p *checkpointer) committed(writes int) {
 	signal(p.wake)
 }
 
-// wantEmpty has it empty the log, and never waits.
+// wantEmpty asks to empty the log. It never blocks.
 func (p *checkpointer) wantEmpty() { signal(p.emptying) }
 
-// signal sends unless a signal is there already: it never waits.
+// signal sends a value unless one is pending. It never blocks.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -72,12 +73,12 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// run does what it is asked for, one thing after the other.
+// run handles the signals, one at a time.
 func (p *checkpointer) run() {
 	defer close(p.done)
 	tick := time.NewTicker(checkpointTick)
 	defer tick.Stop()
-	full := false // it was to be emptied, and somebody still read it
+	full := false // the log could not be emptied, because it was being read
 	for {
 		var err error
 		select {
@@ -93,16 +94,16 @@ func (p *checkpointer) run() {
 			return
 		}
 		if err != nil {
-			// Nothing is lost by it: the log has everything.
+			// No data is lost: the log has everything.
 			p.log.Warn("could not bring the log of the database into its file", "error", err)
 			p.rest()
 		}
 	}
 }
 
-// empty brings all of the log into the file and cuts it off. Otherwise, if we were killed, another
-// program would bring over what was written without our checksums. It returns true while somebody
-// still reads the log. Where another process holds the file, this is its work.
+// empty copies all of the log into the file and truncates it. Otherwise, if we were killed, another
+// program would copy it without our checksums. full is true if some connection still reads the log.
+// If another process holds the file, it does this work.
 func (p *checkpointer) empty() (full bool, err error) {
 	if !p.hold.Has() {
 		return false, nil
@@ -111,7 +112,7 @@ func (p *checkpointer) empty() (full bool, err error) {
 	return busy || err != nil, err
 }
 
-// rest pauses after a failure, unless it is to stop.
+// rest pauses after a failure, unless the checkpointer is stopped.
 func (p *checkpointer) rest() {
 	select {
 	case <-time.After(checkpointRest):
@@ -119,7 +120,7 @@ func (p *checkpointer) rest() {
 	}
 }
 
-// look brings the log over when enough has gathered in it.
+// look runs a checkpoint if the log has at least checkpointEvery pages to copy.
 func (p *checkpointer) look() error {
 	waiting, err := p.checkpoint("PRAGMA wal_checkpoint(NOOP)")
 	if err == nil && waiting >= checkpointEvery {
@@ -128,7 +129,7 @@ func (p *checkpointer) look() error {
 	return err
 }
 
-// checkpoint returns how many pages of the log are not in the file then.
+// checkpoint runs the PRAGMA and returns how many pages of the log are not yet in the file.
 func (p *checkpointer) checkpoint(sql string) (waiting int64, err error) {
 	waiting, _, err = One(&Reader{conn: p.conn}, sql, func(r *Row) int64 {
 		_, pages, there := r.Int(), r.Int(), r.Int()
@@ -137,7 +138,7 @@ func (p *checkpointer) checkpoint(sql string) (waiting int64, err error) {
 	return waiting, err
 }
 
-// close leaves an empty log, even if another program keeps the file open.
+// close stops the checkpointer and empties the log, even if another program keeps the file open.
 func (p *checkpointer) close() error {
 	close(p.stop)
 	<-p.done

@@ -7,32 +7,32 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// sqliteConn is a connection of SQLite's native API.
+// sqliteConn implements conn with SQLite's native API.
 type sqliteConn struct {
 	c          *sqlite.Conn
 	statements map[*sqlite.Stmt]statement
 	changed    bool  // something was written since the writer last cleared it
-	rows       int   // about how many rows the transaction has written; cleared by the writer
-	bytes      int   // that were bound to statements that write, as rows
-	leash      leash // of a reader
+	rows       int   // approximate number of rows that the transaction has written; cleared by the writer
+	bytes      int   // bytes bound to statements that write; cleared by the writer
+	leash      leash // interrupts a reader's query
 }
 
-// statement is what is known of a prepared one.
+// statement is what we know about a prepared statement.
 type statement struct {
-	ordinals []int // by position
+	ordinals []int // ordinals of the parameters, by position
 	effect   effect
 }
 
-// effect is what a statement may do to the file.
+// effect is how a statement may change the file.
 type effect int
 
 const (
-	reads  effect = iota // nothing, or it begins or ends a transaction
-	counts               // it changes rows, which SQLite counts
-	alters               // it changes the schema, which SQLite does not count
+	reads  effect = iota // changes nothing, or begins or ends a transaction
+	counts               // changes rows, which SQLite counts
+	alters               // changes the schema, which SQLite does not count
 )
 
-// effectOf returns a statement's effect by its words.
+// effectOf derives a statement's effect from its keywords.
 func effectOf(sql string) effect {
 	switch word, _, _ := strings.Cut(strings.Join(strings.Fields(sql), " "), " "); word {
 	case "SELECT", "PRAGMA", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE":
@@ -57,7 +57,7 @@ func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error 
 		return sqliteError(err)
 	}
 	defer stmt.Reset()
-	var r *Row // one for all rows, and none for a statement without
+	var r *Row // shared by all rows; not allocated if there are none
 	for {
 		more, err := stmt.Step()
 		if err != nil {
@@ -74,8 +74,8 @@ func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error 
 		if r == nil {
 			r = &Row{stmt: stmt}
 			if does != reads {
-				// RETURNING: everything is written before the first row comes, and counted after the
-				// last. each may fail or panic in between.
+				// RETURNING: everything is written before the first row arrives, but counted only
+				// after the last. each may fail or panic in between.
 				c.wrote(1)
 			}
 		}
@@ -86,8 +86,8 @@ func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error 
 	}
 }
 
-// wrote counts n rows as written. It is not called for a statement that failed: SQLite has undone
-// what that one wrote.
+// wrote counts n rows as written. It is not called for a failed statement, because SQLite has
+// undone it.
 func (c *sqliteConn) wrote(n int) {
 	if n > 0 {
 		c.changed = true
@@ -101,8 +101,8 @@ func (c *sqliteConn) exec(sql string, args []any) (int64, error) {
 	return int64(c.c.Changes()), err
 }
 
-// prepare returns the statement with its arguments bound, and its effect. The driver keeps prepared
-// statements by their text; what is known of each is kept beside it.
+// prepare returns the statement with its arguments bound, and its effect. The driver caches
+// prepared statements by text; c.statements caches what we know about each.
 func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, does effect, err error) {
 	stmt, err = c.c.Prepare(sql)
 	if err != nil {
@@ -122,8 +122,8 @@ func (c *sqliteConn) prepare(sql string, args []any) (stmt *sqlite.Stmt, does ef
 	return stmt, s.effect, nil
 }
 
-// readOrdinals maps positions to ordinals: to SQLite "$2" is a name, numbered by where it first
-// stands, not by its digit.
+// readOrdinals maps positions to ordinals. For SQLite "$2" is a name, numbered by its first
+// occurrence and not by its digit.
 func readOrdinals(stmt *sqlite.Stmt) []int {
 	out := make([]int, stmt.BindParamCount())
 	for i := range out {
@@ -136,7 +136,7 @@ func readOrdinals(stmt *sqlite.Stmt) []int {
 	return out
 }
 
-// bind binds one argument, which is as plain returns it, and returns how long its text or bytes are.
+// bind binds one argument, which plain has converted, and returns the length of its text or bytes.
 func bind(stmt *sqlite.Stmt, at int, v any) int {
 	switch v := v.(type) {
 	case nil:

@@ -2,20 +2,19 @@ package engine
 
 import "time"
 
-// GroupCommit is what one commit of SQLite's writer was.
+// GroupCommit describes one commit of SQLite's writer.
 type GroupCommit struct {
-	Members int           // writes that shared it
-	Waited  time.Duration // of the first, until its turn came
-	Took    time.Duration // of the whole group, from then until the answers
-	Commit  time.Duration // of COMMIT alone
+	Members int           // writes that shared the commit
+	Waited  time.Duration // how long the first write waited for its turn
+	Took    time.Duration // how long the whole group took, from then until the answers
+	Commit  time.Duration // how long COMMIT alone took
 }
 
-// OnGroup has listen called after every group of the writer. Groups are measured from then on.
-// listen must return at once: the writer waits for it.
+// OnGroup calls listen after every group of the writer, from now on. listen must return at once,
+// because the writer waits for it.
 func (e *SQLite) OnGroup(listen func(GroupCommit)) { e.writer.observe.Store(&listen) }
 
-// clock returns the time while somebody listens, and zero otherwise: nobody pays for what nobody
-// looks at.
+// clock returns the time if there is a listener, and otherwise the zero time, to save the call.
 func (w *writer) clock() time.Time {
 	if w.observe.Load() == nil {
 		return time.Time{}
@@ -23,7 +22,7 @@ func (w *writer) clock() time.Time {
 	return time.Now()
 }
 
-// tell reports a group that began at that time.
+// tell calls the listener for a group that began at `began`.
 func (w *writer) tell(members []*job, began time.Time) {
 	listen, asked := w.observe.Load(), members[0].asked
 	if listen == nil || began.IsZero() || asked.IsZero() {

@@ -8,66 +8,67 @@ import (
 )
 
 const (
-	// A write costs one, and one more for each rowsOfAWrite rows and each bytesOfAWrite bytes that it
-	// writes. What others wait for is the writer's time, and that follows the rows and the pages.
+	// A write costs one, plus one for each rowsOfAWrite rows and each bytesOfAWrite bytes that it
+	// writes. Other writes wait for the writer's time, which depends on rows and pages.
 	bytesOfAWrite = 4096
 	// heavyCost is the cost of a heavy write: about 300 rows or 250 KiB, some milliseconds.
 	heavyCost = 64
-	// groupCost bounds what the writes of a group cost together, unless one alone costs more.
+	// groupCost is the most that the writes of a group cost together, unless a single one costs
+	// more.
 	groupCost = 512
-	// maxLines bounds how many tenants without a waiting write the queue remembers.
+	// maxLines is the most tenants without a waiting write that the queue remembers.
 	maxLines = 10_000
 )
 
-// queue is what waits for SQLite's writer: a line for each tenant, served in turns. Turns go by cost:
-// the tenant whose writes have cost least is next.
+// queue contains the jobs that wait for SQLite's writer: one line per tenant, served in turns.
+// Turns depend on cost: the tenant whose writes have cost least is next.
 //
 //	tenant  at     waits
 //	A       2,310  batch batch batch ...     12 connections: it has used 2,310
 //	B       140    create                    next; then C, B, C, ... until one of them has used 2,310
 //	C       142    create
 //
-// A tenant without waiting writes saves nothing up: when it comes again, it begins where the tenants
-// are that are being served. So its first write waits for the job under way, and for no other.
+// A tenant without waiting writes accumulates no credit: when it returns, it starts at the cost of
+// the tenants being served. So its first write waits only for the job under way.
 //
-// What a write costs is known after it has run. Until then it is taken for what its tenant's last
-// writes did cost. A group begins with a heavy write or has none, so that light ones do not wait for
-// it before their COMMIT.
+// The cost of a write is known after it has run. Until then it is estimated from its tenant's last
+// writes. Only the first write of a group can be heavy, so that light ones do not wait for a heavy
+// one before their COMMIT.
 //
-// The line "" is the service's own: deliveries, sweeps, sessions. It works for all tenants, so each of
-// its writes costs one and none is heavy.
+// The line "" is the service's own: deliveries, sweeps, sessions. It works for all tenants, so each
+// of its writes costs one and none is heavy.
 type queue struct {
-	some chan struct{} // a job came, or the end; has room for one signal
+	some chan struct{} // signals a new job, or the end; capacity 1
 
 	mu     sync.Mutex // guards all below
 	by     map[string]*line
 	turns  turns // the lines with waiting jobs
-	now    int64 // where the line stood that was served last
-	came   int64 // how many jobs ever came
+	now    int64 // cost (at) of the line that was served last
+	came   int64 // number of jobs ever added
 	closed bool
 }
 
-// line is the waiting jobs of one tenant.
+// line contains the waiting jobs of one tenant.
 type line struct {
 	tenant   string
 	jobs     []*job
-	at       int64 // what its writes have cost so far
-	expected int64 // what its next one will cost
-	index    int   // in queue.turns; -1: it has no waiting jobs
+	at       int64 // total cost of its writes so far
+	expected int64 // estimated cost of its next write
+	index    int   // index in queue.turns; -1: no waiting jobs
 }
 
 func newQueue() *queue {
 	return &queue{some: make(chan struct{}, 1), by: map[string]*line{}}
 }
 
-// put adds a job, and returns false when the queue is closed.
+// put adds a job. It returns false if the queue is closed.
 func (q *queue) put(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return false
 	}
-	if len(q.turns) == 0 { // nobody waits: nobody owes anything
+	if len(q.turns) == 0 { // no job waits: costs start at zero again
 		clear(q.by)
 		q.now = 0
 	}
@@ -94,8 +95,8 @@ func (q *queue) put(j *job) bool {
 	return true
 }
 
-// next takes the job whose turn it is, if its line is expected to cost less than most. waits reports
-// whether any job waits that was not taken.
+// next removes and returns the job whose turn it is, if its expected cost is below `most`;
+// otherwise nil. waits reports whether any job is left.
 func (q *queue) next(most int64) (j *job, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,7 +114,7 @@ func (q *queue) next(most int64) (j *job, waits bool) {
 	return j, len(q.turns) > 0
 }
 
-// charge counts what a job did cost for its tenant.
+// charge adds the actual cost of a job to its tenant.
 func (q *queue) charge(j *job, cost int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,7 +129,7 @@ func (q *queue) charge(j *job, cost int64) {
 	}
 }
 
-// withdraw removes a job that its caller no longer wants.
+// withdraw removes a job whose caller has left.
 func (q *queue) withdraw(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,7 +139,7 @@ func (q *queue) withdraw(j *job) {
 	}
 }
 
-// settle moves a line whose jobs have changed to its place among the turns. q is locked.
+// settle restores the position of a line whose jobs have changed. q must be locked.
 func (q *queue) settle(l *line) {
 	if len(l.jobs) == 0 {
 		heap.Remove(&q.turns, l.index)
@@ -147,7 +148,7 @@ func (q *queue) settle(l *line) {
 	}
 }
 
-// close lets no more jobs in.
+// close makes put refuse further jobs.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,14 +156,14 @@ func (q *queue) close() {
 	signal(q.some)
 }
 
-// over reports whether the queue is closed and nothing waits.
+// over reports whether the queue is closed and empty.
 func (q *queue) over() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed && len(q.turns) == 0
 }
 
-// waiting returns how many jobs wait.
+// waiting returns the number of waiting jobs.
 func (q *queue) waiting() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -172,8 +173,8 @@ func (q *queue) waiting() (n int) {
 	return n
 }
 
-// turns is a heap of lines: first the one whose writes have cost least, of equals the one whose job
-// came first. It implements heap.Interface.
+// turns is a heap of lines, lowest cost first; among equals, the one whose first job came first. It
+// implements heap.Interface.
 type turns []*line
 
 func (t turns) Len() int { return len(t) }

@@ -14,14 +14,14 @@ import (
 	"sheaf.dev/internal/store/engine/checksum"
 )
 
-// Another program that writes to the file while no server runs leaves pages without our checksum,
-// or with that of what the page was before. The second look the same as damage, so a person has to
-// say who it was: `sheaf repair`. Where not even the first page has one, the whole file was written
-// anew (VACUUM, VACUUM INTO), which damage never looks like: that is taken over by itself.
+// If another program writes to the file while no server runs, its pages have no checksum of ours,
+// or that of the page's earlier content. The latter cannot be told from damage, so a person has to
+// decide: `sheaf repair`. If not even the first page has a checksum, the whole file was rewritten
+// (VACUUM, VACUUM INTO). Damage never looks like that, so such a file is adopted automatically.
 
-// OpenTrusting opens an SQLite file without looking at its checksums, to find out whether it is
-// sound, and then to Restamp it. Nothing may be served from it, and no other store of this process
-// may have it open.
+// OpenTrusting opens an SQLite file without verifying its checksums, so that its content can be
+// checked before Restamp. Nothing may be served from it, and no other store of this process may
+// have it open.
 func OpenTrusting(ctx context.Context, o Options) (*SQLite, error) {
 	file := checksum.Of(filepath.Join(o.Folder, FileName))
 	carries, err := file.Carries()
@@ -44,22 +44,22 @@ func OpenTrusting(ctx context.Context, o Options) (*SQLite, error) {
 	return e, nil
 }
 
-// Unsound returns how many pages of the file have no checksum, or another than they should, and how
-// many there are.
+// Unsound returns how many pages of the file have a missing or wrong checksum, and the total number
+// of pages.
 func (e *SQLite) Unsound() (unsound, pages int64, err error) {
 	return e.checkpoints.hold.Unsound(busyTimeout)
 }
 
-// Restamp gives every page of the file its checksum, whatever it holds, and returns how many had
-// none, or another.
+// Restamp writes the checksum of every page of the file, whatever its content, and returns how many
+// were missing or wrong.
 func (e *SQLite) Restamp() (int64, error) {
 	n, _, err := e.checkpoints.hold.Restamp(busyTimeout)
 	return n, err
 }
 
-// adoptFile takes over a file that another program wrote as a whole. It is refused unless SQLite
-// finds it sound, and unless each page is without a checksum or has the right one, as after an
-// adoption that was interrupted.
+// adoptFile adopts a file that another program rewrote as a whole. SQLite must find it sound. Each
+// page must have either no checksum or the right one, as after an interrupted adoption; otherwise
+// the file is rejected.
 func adoptFile(path string, log *slog.Logger) error {
 	done, err := checksum.Of(path).Trust()
 	if err != nil {
@@ -89,7 +89,7 @@ func adoptFile(path string, log *slog.Logger) error {
 	return err
 }
 
-// checkIntegrity refuses a file in which SQLite finds something wrong.
+// checkIntegrity rejects a file in which SQLite finds an error.
 func checkIntegrity(c *sqlite.Conn, path, pragma string) error {
 	verdict := "ok"
 	err := sqlitex.ExecuteTransient(c, pragma, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
@@ -100,7 +100,7 @@ func checkIntegrity(c *sqlite.Conn, path, pragma string) error {
 		return damaged(path, err)
 	}
 	if verdict != "ok" {
-		return damaged(path, errors.New(strings.ReplaceAll(verdict, "\n", " "))) // it may have several lines
+		return damaged(path, errors.New(strings.ReplaceAll(verdict, "\n", " "))) // the verdict may have several lines
 	}
 	return nil
 }

@@ -10,51 +10,53 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// While a transaction reads the log of SQLite, the log is not begun anew: it grows by whatever others
-// write. So reads are ended when it has grown too much:
+// While a transaction reads SQLite's write-ahead log, the log cannot restart from its beginning,
+// and every write makes it grow. So reads are interrupted if it has grown too much:
 //
-//	log larger than          what is ended
+//	log larger than          what is interrupted
 //	logBound                 reads of requests that are older than youngRead
 //	snapshotBounds times it  snapshots too: a backup, an export, a check of the doctor
 //	and than the file
 //
-// A transaction of another program cannot be ended. It is logged, and the operator has to end it.
+// A transaction of another program cannot be interrupted. It is logged, and the operator has to end
+// it.
 const (
-	// watchTick is how often reads and the log are looked at.
+	// watchTick is the interval at which reads and the log are checked.
 	watchTick = time.Second
-	// readLimit is how many ticks a read may last. What is meant to last longer uses Snapshots.
+	// readLimit is the most ticks that a read may last. Longer reads use Snapshots.
 	readLimit = 30
-	// logBound is the size from which on the log is too large: twice what the writer lets it have
-	// beside readers that end.
+	// logBound is the size from which the log is too large: twice the size at which the writer
+	// restarts it if no read prevents that.
 	logBound = 2 * checkpointLast * 4096
-	// youngRead is how many ticks old a read may be while the log is too large.
+	// youngRead is the most ticks that a read may last while the log is too large.
 	youngRead = 2
-	// snapshotBounds times logBound, a GiB, is the size of the log up to which snapshots may last in any
-	// case. Beside a larger file, the log may grow to the file's size: its backup takes longer.
+	// snapshotBounds times logBound, 1 GiB, is the size of the log up to which snapshots are never
+	// interrupted. If the file is larger, the limit is the file's size, because its backup takes
+	// longer.
 	snapshotBounds = 8
 )
 
-// errLongRead is what a client is told whose read was ended.
+// errLongRead is returned for a read that was interrupted at readLimit.
 var errLongRead = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "the request read for longer than 30 seconds and was ended: ask for less at once, or repeat it when the service has less to do"}
 
-// errGrownLog is what a client is told whose read was ended because the log has grown.
+// errGrownLog is returned for a read that was interrupted because the log has grown.
 var errGrownLog = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Text: "the request read for seconds while very much was written, and was ended: ask for less at once, or repeat it when the service has less to do"}
 
-// errGrownBySnapshot is why a snapshot was ended.
+// errGrownBySnapshot is returned for a snapshot that was interrupted because the log has grown.
 var errGrownBySnapshot = errors.New("it was ended, because the log of the database has grown larger than 1 GiB and than the database itself meanwhile: repeat it when less is written")
 
-// leash ends the read of one connection that lasts too long, or whose caller has left.
+// leash interrupts the read of one connection if it lasts too long, or if its caller has left.
 type leash struct {
 	mu     sync.Mutex    // guards all below
-	age    int           // ticks since the read began, from 1 on; 0: there is none
-	reads  int           // how many have begun: a caller who left pulls at its own alone
-	pulled error         // why the read is ended; nil: it is not
-	pull   chan struct{} // closed: SQLite interrupts whatever the connection does
+	age    int           // ticks since the read began, starting at 1; 0: no read
+	reads  int           // reads begun so far: a caller that has left interrupts only its own
+	pulled error         // why the read was interrupted; nil: it was not
+	pull   chan struct{} // once closed, SQLite interrupts the connection's query
 }
 
-// leashed readies a connection for its first read, or for another one after it was interrupted.
+// leashed prepares a connection for its first read, or for the next one after an interruption.
 func (c *sqliteConn) leashed() {
 	c.leash.mu.Lock()
 	defer c.leash.mu.Unlock()
@@ -62,7 +64,7 @@ func (c *sqliteConn) leashed() {
 	c.c.SetInterrupt(c.leash.pull)
 }
 
-// begin marks the begin of a read, which the end of ctx interrupts; stop ends that watch.
+// begin marks the beginning of a read, which is interrupted if ctx ends before stop is called.
 func (l *leash) begin(ctx context.Context) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +83,7 @@ func (l *leash) begin(ctx context.Context) (stop func() bool) {
 	})
 }
 
-// end interrupts the read that is under way. l is locked.
+// end interrupts the read under way. l must be locked.
 func (l *leash) end(why error) {
 	if l.pulled == nil {
 		l.pulled = why
@@ -89,7 +91,7 @@ func (l *leash) end(why error) {
 	}
 }
 
-// ended marks the end of the read, and returns why it was interrupted; nil: it was not.
+// ended marks the end of the read, and returns why it was interrupted; nil if it was not.
 func (l *leash) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +99,7 @@ func (l *leash) ended() error {
 	return l.pulled
 }
 
-// tick lets the read grow older, and interrupts it at its limit.
+// tick adds one to the read's age, and interrupts it at readLimit.
 func (l *leash) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +111,7 @@ func (l *leash) tick() {
 	}
 }
 
-// older interrupts the read that is under way if it is older than that many ticks.
+// older interrupts the read under way if its age is more than `ticks`.
 func (l *leash) older(ticks int, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +126,7 @@ type snapshots struct {
 	all map[*sqliteConn]context.CancelCauseFunc
 }
 
-// begin notes that a snapshot is read on the connection; the function that it returns, that it is over.
+// begin registers a snapshot on the connection; over removes it.
 func (s *snapshots) begin(c *sqliteConn, end context.CancelCauseFunc) (over func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +150,7 @@ func (s *snapshots) end(why error) {
 	}
 }
 
-// watchReads ends reads that last too long, or that keep a log from being begun anew that has grown,
+// watchReads interrupts reads that last too long, or that keep a large log from restarting. It runs
 // until the engine is closed.
 func (e *SQLite) watchReads() {
 	defer close(e.watched)
@@ -164,16 +166,17 @@ func (e *SQLite) watchReads() {
 	}
 }
 
-// ageReads lets every read that is under way grow older by a tick.
+// ageReads adds one tick to the age of every read under way.
 func (e *SQLite) ageReads() {
 	for _, c := range e.all {
 		c.leash.tick()
 	}
 }
 
-// lookAtLog ends the reads because of which the log has passed the bound, and has the log cut off as
-// soon as nobody reads it any more. It warns when the log has passed the bound, and again whenever it
-// has doubled. It takes and returns the size that the last warning named.
+// lookAtLog interrupts the reads because of which the log is larger than `bound`, and asks to
+// truncate the log once no connection reads it. It warns when the log exceeds the bound, and again
+// each time that it has doubled. warned is the size in the last warning; lookAtLog returns its new
+// value.
 func (e *SQLite) lookAtLog(warned, bound int64) int64 {
 	size := e.LogBytes()
 	if size > bound {
@@ -197,10 +200,10 @@ func (e *SQLite) lookAtLog(warned, bound int64) int64 {
 	return warned
 }
 
-// LogBytes returns the size of the log beside the file, 0 when there is none.
+// LogBytes returns the size of the write-ahead log, or 0 if there is none.
 func (e *SQLite) LogBytes() int64 { return sizeOf(e.path + "-wal") }
 
-// sizeOf returns the size of a file, 0 when there is none.
+// sizeOf returns the size of a file, or 0 if it cannot be read.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -14,78 +14,80 @@ import (
 )
 
 const (
-	// maxGroup and groupSpan bound a group, and so how long its first member waits for the last: a job
-	// that comes after maxGroup members, or after groupSpan, is in the next one. See groupCost, too.
+	// maxGroup and groupSpan limit a group, and so how long its first member waits for the last. A
+	// job that comes after maxGroup members, or after groupSpan, is in the next group. See also
+	// groupCost.
 	maxGroup  = 256
 	groupSpan = 100 * time.Millisecond
-	// rowsOfAWrite is how many rows a usual write changes: a record, its event, a delivery and the
-	// counters. A chunk of a cascade counts as as many writes as its rows would be.
+	// rowsOfAWrite is the number of rows that a usual write changes: a record, its event, a
+	// delivery and the counters. A chunk of a cascade counts as several writes, by its rows.
 	rowsOfAWrite = 5
 )
 
-// ErrQueue is why a write was refused that waited too long for its turn.
+// ErrQueue is the cause of the refusal of a write that waited too long for its turn.
 var ErrQueue = errors.New("the writer has had no room for too long")
 
 var errClosed = errors.New("the store is closed")
 
-// writer is the only one that writes to the file. An fsync costs more than a write, so concurrent
-// writes share one: a job that comes while a commit is under way joins a later group, which is one
-// transaction. Tenants take turns (queue).
+// writer is the only goroutine that writes to the file. An fsync costs more than a write, so
+// concurrent writes share one: a job that comes while a commit is under way joins a later group,
+// which is one transaction. Tenants take turns (queue).
 //
 //	callers      do(A)   do(B)   do(C)                  do(D) waits in the queue
 //	               \       |       /                       |
 //	writer       BEGIN   A B C   COMMIT (one fsync)     BEGIN   D ...
 //	                               |
-//	answers                        A, B and C are told, all after the commit
+//	answers                        A, B and C are answered, all after the commit
 //
-// Nobody is answered before COMMIT has returned. Until its closure has begun, a caller who leaves
-// withdraws it; after that the outcome is waited for.
+// No caller is answered before COMMIT has returned. If a caller leaves before its closure has
+// begun, the job is withdrawn; after that, the caller waits for the outcome.
 //
-// What a member that fails does to the others:
+// What happens to the other members if one fails:
 //
 //	it fails                                 then
-//	before it changed anything (nearly all)  nothing is to be undone, the group goes on
+//	before it changed anything (nearly all)  nothing must be undone, the group goes on
 //	after it changed something               the transaction is rolled back, and its members run
 //	or SQLite rolls everything back          again in a new one (again), each in a savepoint, so
-//	under it, as when the disk is full       that a further one undoes itself alone
-//	at COMMIT                                everybody gets the error
+//	under it, as when the disk is full       that if another fails, only that one is undone
+//	at COMMIT                                every member gets the error
 //
-// An error is an answer too: a 409 names the record that is in the way, a replay the record that was
-// made. So a member runs again, or gets the error of COMMIT, whatever it returned, if it may have read
-// what was rolled back. Only an error of a member that ran before any other had changed something
-// stands (job.final).
+// An error is an answer too: a 409 names the conflicting record, a replay the record that was
+// created. So if a member may have read what was rolled back, it runs again, or gets the error of
+// COMMIT, whatever it returned. Only an error of a member that ran before any other had changed
+// something is final (job.final).
 //
-// Savepoints for all members always would cost a sixth of the writer's time.
+// Savepoints for all members in every group would cost a sixth of the writer's time.
 type writer struct {
 	conn        *sqliteConn
-	options     Options       // whom to tell of commits
-	checkpoints *checkpointer // counts what the log gets
-	queue       *queue        // the jobs that wait
-	span        time.Duration // of a group: groupSpan, except in tests
+	options     Options       // has the functions to call about commits
+	checkpoints *checkpointer // is told of the writes to the log
+	queue       *queue        // the waiting jobs
+	span        time.Duration // longest duration of a group: groupSpan, except in tests
 	done        chan struct{} // closed when run has ended
 
-	// version is what PRAGMA data_version said last: it changes when another process commits. blind
-	// says that it could not be read.
+	// version is the last value of PRAGMA data_version, which changes when another process commits.
+	// blind is set if it could not be read.
 	version int64
 	blind   bool
 
-	observe    atomic.Pointer[func(GroupCommit)] // who listens to groups; nil: nobody
-	committing time.Duration                     // how long the last COMMIT took
+	observe    atomic.Pointer[func(GroupCommit)] // listener for groups; nil: none
+	committing time.Duration                     // duration of the last COMMIT
 }
 
 // job is one call of Write.
 type job struct {
-	tenant string // whose it is; empty: the service's own
+	tenant string // tenant of the write; empty: the service itself
 	fn     func(*Tx) error
-	asked  time.Time // when; zero while nobody listens to groups
-	line   *line     // where it waits or waited
-	number int64     // in the order of coming
-	// decided is set once: by the writer, which begins the job, or by its caller, who withdraws it.
+	asked  time.Time // when it was queued; zero if groups have no listener
+	line   *line     // the line in which it waits or waited
+	number int64     // position in the order of arrival
+	// decided is set once: by the writer when it begins the job, or by the caller when it withdraws
+	// it.
 	decided atomic.Bool
-	tx      *Tx           // of the closure's last run, for its Note; nil when that failed
+	tx      *Tx           // Tx of the closure's last run, for its Note; nil if that failed
 	err     error         // the outcome, which the caller reads after done
-	final   bool          // err stands whatever becomes of the transaction
-	done    chan struct{} // gets one value when the outcome is final; has room for it, so that the writer never waits
+	final   bool          // err is the answer, whatever happens to the transaction
+	done    chan struct{} // gets one value once err is the outcome; capacity 1, so that the writer never blocks
 }
 
 // newWriter starts the writer, which runs until close.
@@ -96,9 +98,9 @@ func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 	return w
 }
 
-// do runs fn, which the tenant asks for, when its turn has come. Until fn has begun, it is withdrawn
-// when ctx ends or after WriteTimeout; from then on its outcome is waited for. No request's context
-// reaches a statement: in SQLite a cancelled one rolls back the whole group.
+// do runs fn, on behalf of the tenant, when its turn has come. Before fn has begun, it is withdrawn
+// if ctx ends, or after WriteTimeout; once it has begun, do waits for the outcome. No request's
+// context reaches a statement, because in SQLite cancelling one rolls back the whole group.
 func (w *writer) do(ctx context.Context, tenant string, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
@@ -122,18 +124,18 @@ func (w *writer) do(ctx context.Context, tenant string, fn func(*Tx) error) erro
 	return j.err
 }
 
-// decide reports whether this call is the first to decide on the job: it is begun or withdrawn, never
-// both.
+// decide reports whether this call is the first to decide on the job. A job is begun or withdrawn,
+// never both.
 func (j *job) decide() bool { return j.decided.CompareAndSwap(false, true) }
 
-// close lets no more jobs in, and returns when those that wait have run.
+// close refuses further jobs, and returns once the waiting ones have run.
 func (w *writer) close() error {
 	w.queue.close()
 	<-w.done
 	return w.conn.close()
 }
 
-// run runs groups, and looks around between them.
+// run runs groups until the queue is closed, and calls lookAround between them.
 func (w *writer) run() {
 	defer close(w.done)
 	tick := time.NewTicker(watchEvery)
@@ -161,9 +163,9 @@ func (w *writer) run() {
 	}
 }
 
-// lookAround notices the commits of other processes, such as the command line: on this connection
-// data_version changes with theirs alone. Where it cannot be read, somebody may have committed: a
-// key that was revoked must not go on working.
+// lookAround notices the commits of other processes, such as the command line. On this connection,
+// data_version changes only with commits of others. If it cannot be read, another process may have
+// committed, so everything cached is dropped: a revoked key must not keep working.
 func (w *writer) lookAround() {
 	now, _, err := One(&Reader{conn: w.conn}, "PRAGMA data_version", (*Row).Int)
 	if err != nil {
@@ -185,12 +187,13 @@ func (w *writer) lookAround() {
 	w.version = now
 }
 
-// runGroup runs first and every job that is waiting, and answers them all.
+// runGroup runs `first` and the jobs that are waiting as one group, and answers them all.
 func (w *writer) runGroup(first *job) {
 	began := w.clock()
 	members, err := w.attempt(first)
 	for errors.Is(err, errUndone) {
-		// After the second attempt, each further one has one more member whose error is final.
+		// After the second attempt, each further one has one more member whose error is final, so
+		// the loop ends.
 		members, err = w.again(members)
 	}
 	w.tell(members, began)
@@ -202,7 +205,7 @@ func (w *writer) runGroup(first *job) {
 	}
 }
 
-// errUndone says that the transaction was rolled back under a member.
+// errUndone means that the transaction was rolled back during a member.
 var errUndone = errors.New("the transaction was rolled back by the engine")
 
 // begin begins a transaction.
@@ -212,9 +215,8 @@ func (w *writer) begin() error {
 	return err
 }
 
-// attempt is the usual way of a group: one transaction without savepoints, which takes in the jobs
-// that come until none waits, the next one is heavy, or the group is full. It returns all who were in
-// it.
+// attempt runs a group in the usual way: one transaction without savepoints. It adds jobs until
+// none waits, the next one is heavy, or the group is full. It returns all members.
 func (w *writer) attempt(first *job) ([]*job, error) {
 	until := time.Now().Add(w.span)
 	if err := w.begin(); err != nil {
@@ -225,9 +227,9 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	if !w.runPlain(first) {
 		return members, errUndone
 	}
-	// Clients that were just answered are about to ask again. They are let run for as long as this
-	// brings somebody, so that they are in this group: the larger it is, the fewer pages and fsyncs
-	// each member costs.
+	// Clients that were just answered are about to send their next request. Yield to them as long
+	// as that brings new jobs, so that they join this group: the larger it is, the fewer pages and
+	// fsyncs each member costs.
 	for came := 0; len(members) < maxGroup && w.cost() < groupCost && time.Now().Before(until); {
 		j, waits := w.queue.next(heavyCost)
 		switch {
@@ -236,7 +238,7 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 		case j == nil:
 			came = len(members)
 			runtime.Gosched()
-		case j.decide(): // else it was withdrawn
+		case j.decide(): // otherwise it was withdrawn
 			members = append(members, j)
 			if !w.runPlain(j) {
 				return members, errUndone
@@ -246,7 +248,7 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	return members, w.commit(members)
 }
 
-// cost returns what the transaction has cost so far.
+// cost returns the cost of the transaction so far.
 func (w *writer) cost() int64 {
 	return int64(w.conn.rows/rowsOfAWrite + w.conn.bytes/bytesOfAWrite)
 }
@@ -264,8 +266,7 @@ func (w *writer) again(members []*job) ([]*job, error) {
 	return members, w.commit(members)
 }
 
-// runPlain runs one job without a savepoint. It returns false when the transaction no longer
-// stands.
+// runPlain runs one job without a savepoint. It returns false if the transaction was rolled back.
 func (w *writer) runPlain(j *job) bool {
 	w.conn.changed = false
 	before := w.cost()
@@ -274,14 +275,14 @@ func (w *writer) runPlain(j *job) bool {
 		w.queue.charge(j, 1+w.cost()-before)
 		return true
 	}
-	// All members run again because of this one, at its tenant's cost.
+	// All members run again because of this one. Its tenant is charged for it.
 	w.queue.charge(j, 1+w.cost())
 	w.rollback()
 	return false
 }
 
-// runGuarded is runPlain in a savepoint, to which a job that fails is rolled back. Where it returns
-// false, the job's error is final.
+// runGuarded is runPlain in a savepoint, to which a failed job is rolled back. If it returns false,
+// the job's error is final.
 func (w *writer) runGuarded(j *job) bool {
 	_, err := w.conn.exec("SAVEPOINT member", nil)
 	if err == nil {
@@ -303,10 +304,10 @@ func (w *writer) runGuarded(j *job) bool {
 	return true
 }
 
-// call runs the job's closure, and returns false when SQLite rolled everything back under it. A job
-// that failed keeps no Tx: what it noted is dropped.
+// call runs the job's closure. It returns false if SQLite rolled back the whole transaction
+// meanwhile. A failed job keeps no Tx, so that its Note is dropped.
 func (w *writer) call(j *job) bool {
-	first := w.conn.rows == 0 // no member has changed anything yet: it reads what is committed
+	first := w.conn.rows == 0 // no member has changed anything yet, so it reads only committed data
 	j.tx = &Tx{Reader: Reader{conn: w.conn}}
 	j.err = safely(j.fn, j.tx)
 	stands := !w.conn.c.AutocommitEnabled()
@@ -320,14 +321,14 @@ func (w *writer) call(j *job) bool {
 	return stands
 }
 
-// rollback ends the transaction, unless SQLite has done so.
+// rollback rolls the transaction back, unless SQLite has done so.
 func (w *writer) rollback() {
 	if !w.conn.c.AutocommitEnabled() {
 		w.conn.exec("ROLLBACK", nil)
 	}
 }
 
-// commit makes the group durable. Options.Committing hears of it before and after.
+// commit commits the group. It calls Options.Committing before, and the returned function after it.
 func (w *writer) commit(members []*job) error {
 	var notes []any
 	for _, j := range members {
@@ -344,8 +345,8 @@ func (w *writer) commit(members []*job) error {
 	if err != nil {
 		w.rollback()
 		settle(false)
-		// %v hides which error it was: a broken constraint would look like the fault of each
-		// member.
+		// %v hides which error it was: otherwise a violated constraint would look like the fault of
+		// each member.
 		return sheaf.UnavailableError(fmt.Errorf("commit: %v", err))
 	}
 	settle(true)
