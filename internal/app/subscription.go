@@ -146,7 +146,14 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 // or port drops the headers unless new ones are sent with it.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
 	fault := checkChange(in.Empty(), "name, url, events, active, headers, filter", a.checkSubscription(in))
-	s, err := write(ctx, a, c, scope(sheaf.WebhooksWrite), fault, func(w *work) (sheaf.Subscription, error) {
+	if err := firstError(scope(sheaf.WebhooksWrite)(c), c.Refusal, fault); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	held, err := a.heldCount(ctx, c, id)
+	if err != nil {
+		return sheaf.Subscription{}, err
+	}
+	s, err := write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Subscription, error) {
 		before, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -156,14 +163,19 @@ func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 		}
 		return w.changeSubscription(before, in)
 	})
-	if err == nil {
-		s.HeldCount, err = a.heldCount(ctx, c, id)
+	if err == nil && in.Active.Set {
+		// The change is committed: if the new count cannot be read, the answer has the old one.
+		if now, err := a.heldCount(context.WithoutCancel(ctx), c, id); err == nil {
+			held = now
+		}
 	}
+	s.HeldCount = held
 	return s, err
 }
 
-// heldCount counts what a subscription holds, beside the transaction that changes it: that of a million
-// deliveries takes a second, and nobody's writes are to wait for it. One that is not there holds none.
+// heldCount counts what a subscription holds, outside the transaction that changes it: counting a
+// million deliveries takes a second, and other writes must not wait for it. A missing subscription
+// holds none.
 func (a *App) heldCount(ctx context.Context, c Caller, id sheaf.SubscriptionID) (int64, error) {
 	n, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (int64, error) {
 		return r.HeldCount(c.Workspace, id)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/store"
 )
 
 // D64, D17: the record in its order, wrapped alone and bare in the list; the secret is shown once.
@@ -455,4 +457,42 @@ func database(t *testing.T, a *apitest.API) (out []byte) {
 		out = append(out, dump...)
 	}
 	return out
+}
+
+// A PATCH that is answered with an error has changed nothing, also if the caller leaves right after the commit.
+func TestSubscription_PatchSaysWhatHappened(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		made, err := a.App.CreateSubscription(t.Context(), ownerOf(ws), sheaf.SubscriptionChange{Name: sheaf.Some("hook"),
+			URL: sheaf.Some("https://hook.example/"), Events: sheaf.Some([]string{"project.created"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var leave atomic.Pointer[context.CancelFunc]
+		a.Store.OnCommit(func(store.Note) {
+			if l := leave.Load(); l != nil {
+				(*l)()
+			}
+		})
+		// Another node's note of an earlier commit may end the context before the write: then it is tried again.
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			leave.Store(&cancel)
+			_, failed := a.App.UpdateSubscription(ctx, ownerOf(ws), made.ID, sheaf.SubscriptionChange{Active: sheaf.Some(false)}, sheaf.Match{})
+			cancel()
+			now, err := a.App.Subscription(t.Context(), ownerOf(ws), made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed == nil {
+				if now.Active {
+					t.Error("it is still active")
+				}
+				return
+			}
+			if !now.Active {
+				t.Fatalf("it was turned off, and the caller got %v", failed)
+			}
+		}
+	})
 }
