@@ -49,14 +49,14 @@ func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 // mayInvite returns Conflict where nobody, or not this person, can be invited.
 func (w *work) mayInvite(email string) error {
 	if w.ws.Personal {
-		return conflict("this workspace is personal and takes no second member: invite them to another one")
+		return sheaf.Conflictf("this workspace is personal and takes no second member: invite them to another one")
 	}
 	open, err := w.OtherInvitations(w.ws.ID, email, w.now)
 	if err != nil {
 		return err
 	}
 	if open >= maxInvitations {
-		return conflict("%d invitations to this workspace are open, and there can be no more: withdraw one, or wait until one is used or has expired", open)
+		return sheaf.Conflictf("%d invitations to this workspace are open, and there can be no more: withdraw one, or wait until one is used or has expired", open)
 	}
 	return w.notAMember(email)
 }
@@ -72,16 +72,9 @@ func (w *work) notAMember(email string) error {
 	}
 	member, err := w.IsMember(w.ws.ID, u.ID)
 	if member {
-		return conflict("%s is a member already: change their role instead", sheaf.Clip(email))
+		return sheaf.Conflictf("%s is a member already: change their role instead", sheaf.Clip(email))
 	}
 	return err
-}
-
-// conflict makes a Conflict of a sentence.
-func conflict(format string, args ...any) error {
-	e := sheaf.Invalidf(format, args...)
-	e.Kind = sheaf.Conflict
-	return e
 }
 
 // Withdraw ends an open invitation, or returns NotFound.

@@ -83,8 +83,7 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	}
 	owners, err := w.Owners(w.ws.ID)
 	if err == nil && owners < 2 {
-		err = &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeValidation,
-			Text: "a workspace needs an owner, and this is its last: make somebody else an owner first"}
+		err = sheaf.Conflictf("a workspace needs an owner, and this is its last: make somebody else an owner first")
 	}
 	return err
 }

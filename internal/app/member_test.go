@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,10 +40,15 @@ func invited(t *testing.T, a *App, owner Caller, email string, role sheaf.Role) 
 	return caller(t, a, s.Token)
 }
 
+// wantKind fails the test unless err is of that kind. VALIDATION_ERROR is the code of Invalid alone.
 func wantKind(t *testing.T, what string, err error, want sheaf.Kind) {
 	t.Helper()
 	if err == nil || sheaf.KindOf(err) != want {
 		t.Errorf("%s: got %v, want kind %d", what, err, want)
+	}
+	var refusal *sheaf.Error
+	if errors.As(err, &refusal) && (refusal.Code == sheaf.CodeValidation) != (want == sheaf.Invalid) {
+		t.Errorf("%s: kind %d has the code %s", what, want, refusal.Code)
 	}
 }
 

@@ -94,8 +94,7 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 			return err
 		}
 		if finished {
-			return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeValidation,
-				Text: "the set-up is finished, somebody has a password: change one with sheaf user set-password EMAIL"}
+			return sheaf.Conflictf("the set-up is finished, somebody has a password: change one with sheaf user set-password EMAIL")
 		}
 		if _, err := setupUser(&tx.Reader); err != nil {
 			return err
