@@ -176,5 +176,9 @@ func TestImport_RefusesVersionsThatBelongNowhere(t *testing.T) {
 		})
 	}
 	in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version":4,`, "", 1))).fails(t, "line 2: ", "version is required")
+	// The next change counts on from it: a number that overflows is refused, that of a past version too.
+	for _, large := range []string{"9223372036854775807", "9007199254740992"} {
+		in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version":4,`, `"version":`+large+`,`, 1))).fails(t, "line 2: ", "version", "9007199254740991")
+	}
 	in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version_created_at":"2026`, `"version_created_at":"2126`, 1))).fails(t, "line 2: ", "future")
 }

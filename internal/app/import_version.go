@@ -48,8 +48,8 @@ func (o Operator) checkVersion(v *ImportVersion) error {
 	switch {
 	case v == nil:
 		return nil
-	case v.Number < 1:
-		return sheaf.Invalidf("version must be 1 or more: correct it")
+	case v.Number < 1 || v.Number > sheaf.MaxNumber:
+		return sheaf.Invalidf("version must be 1 to %d: correct it", int64(sheaf.MaxNumber))
 	case v.CreatedAt != nil && v.CreatedAt.After(o.app.now().Add(futureSlack)):
 		return sheaf.Invalidf("the time of version %d is in the future: correct it, or this machine's clock", v.Number)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -150,12 +149,12 @@ func referenceTo[T ~string](f *strict.Fields, name string) sheaf.Opt[T] {
 func (out *line) read(f *strict.Fields) {
 	switch out.kind {
 	case kindHead:
-		if is := f.Int("form", math.MinInt64, math.MaxInt64); is.Value != form {
+		if is := f.Int("form", 0, sheaf.MaxNumber); is.Value != form {
 			f.Refuse(fmt.Errorf("form is %d, and this program reads form %d: use the program that wrote it", is.Value, form))
 		}
 		return
 	case kindEnd:
-		out.records = f.Int("records", 0, math.MaxInt64)
+		out.records = f.Int("records", 0, sheaf.MaxNumber)
 		return
 	}
 	switch out.kind {

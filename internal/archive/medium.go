@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"math"
 	"os"
 
 	"sheaf.dev/internal/app"
@@ -36,7 +35,7 @@ func mediumFields(m *sheaf.Medium) sheaf.RecordFunc {
 
 // readMedium reads the line of a medium.
 func readMedium(f *strict.Fields) *app.ImportMedium {
-	size := f.Int("bytes", 1, math.MaxInt64)
+	size := f.Int("bytes", 1, sheaf.MaxNumber)
 	if !size.Given() {
 		f.Refuse(errors.New("bytes is required: give it"))
 	}

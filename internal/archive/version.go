@@ -3,7 +3,6 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -49,7 +48,7 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 // readPresent reads what a document's line tells of its present version: nil where it is of a program
 // that knew none.
 func readPresent(f *strict.Fields) *app.ImportVersion {
-	number := f.Int("version", 1, math.MaxInt64)
+	number := f.Int("version", 1, sheaf.MaxNumber)
 	v := app.ImportVersion{Number: number.Value, UserID: referenceTo[sheaf.UserID](f, "version_user_id").Pointer(),
 		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer()}
 	if !number.Given() {
@@ -64,7 +63,7 @@ func readPresent(f *strict.Fields) *app.ImportVersion {
 // readVersion reads the line of a past version.
 func readVersion(f *strict.Fields) app.ImportRecord {
 	required(f, "document_id")
-	number, created := f.Int("version", 1, math.MaxInt64), f.Time("created_at")
+	number, created := f.Int("version", 1, sheaf.MaxNumber), f.Time("created_at")
 	if !number.Given() || !created.Given() {
 		f.Refuse(errors.New("version and created_at are required: give them"))
 	}

@@ -8,6 +8,10 @@ import (
 
 // The bounds of texts, in Unicode code points.
 const (
+	// MaxNumber bounds the numbers that a file of records brings. Readers of JSON keep it exactly, and
+	// counting on from it does not overflow.
+	MaxNumber = 1<<53 - 1
+
 	MaxName        = 200
 	MaxDescription = 2000
 	MaxIcon        = 100
