@@ -52,6 +52,9 @@ func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.D
 	if err := checkNewDocument(in); err != nil {
 		return d, err
 	}
+	if err := w.mayShow(nil, d, in.Content); err != nil {
+		return d, err
+	}
 	if err := w.documentIsOnly(d); err != nil {
 		return d, err
 	}
@@ -173,6 +176,9 @@ func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, t
 		d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
 	}
 	d.Deleted = nil
+	if err := w.mayShow(&before, d, in.Content); err != nil {
+		return before, err
+	}
 	return w.changeDocument(before, d, text)
 }
 
@@ -257,6 +263,9 @@ func (w *work) restoreDocument(id sheaf.DocumentID, match sheaf.Match) (sheaf.Do
 	}
 	d := before
 	d.Deleted = nil
+	if err := w.mayShow(&before, d, sheaf.Opt[string]{}); err != nil {
+		return before, err
+	}
 	return w.changeDocument(before, d, store.Text{})
 }
 

@@ -108,6 +108,9 @@ func (a *App) RestoreVersion(ctx context.Context, c Caller, id sheaf.DocumentID,
 		}
 		d := before
 		d.Title, d.ContentBytes, d.ContentSHA256 = v.Title, v.ContentBytes, v.ContentSHA256
+		if err := w.mayShow(&before, d, sheaf.Opt[string]{}); err != nil {
+			return before, err
+		}
 		return w.changeDocument(before, d, store.Text{})
 	})
 }

@@ -166,6 +166,61 @@ func TestShare_ReadsNothingByADetour(t *testing.T) {
 	})
 }
 
+// D110, D121: who may write documents and not read them, or their media, shows neither in the shares of others.
+func TestShare_WritingShowsNothingByADetour(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		picture := upload(c, picture(t, 4, 3), "?filename=p.png").Want(t, 201).Text(t, "id")
+		other := upload(c, []byte("secret"), "?filename=s.txt").Want(t, 201).Text(t, "id")
+		shared, private := create(t, c, projects, fields{"name": "shared"}), create(t, c, projects, fields{"name": "private"})
+		open := create(t, c, documents, fields{"title": "open", "project_id": shared, "content": "![x](media:" + picture + ")"})
+		hidden := create(t, c, documents, fields{"title": "hidden", "project_id": private, "content": "a secret", "external_id": "hidden"})
+		gone := create(t, c, documents, fields{"title": "gone", "project_id": shared, "content": "a secret"})
+		c.DELETE(at(documents, gone)).Want(t, 204)
+		create(t, c, shares, shareOf("project", shared))
+		blind, half := ws.Client(ws.Key(sheaf.DocumentsWrite)), ws.Client(ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead))
+		into, named := fields{"project_id": shared}, "[x](media:"+other+")"
+		one := func(o fields) fields { return fields{"operations": []fields{o}} }
+		before := everything(t, c)
+		for _, k := range []struct {
+			c     *apitest.Client
+			lacks string
+		}{{blind, "documents:read"}, {half, "media:read"}} {
+			// A document that the key did not write.
+			k.c.PATCH(at(documents, hidden), into).WantError(t, 403, "FORBIDDEN", k.lacks, "share")
+			k.c.PATCH(at(documents, hidden), fields{"project_id": shared, "content": "mine"}).WantError(t, 403, "FORBIDDEN", k.lacks)
+			k.c.Do("PUT", documents+"?external_id=hidden", into).WantError(t, 403, "FORBIDDEN", k.lacks)
+			k.c.POST(at(documents, gone)+"/restore", nil).WantError(t, 403, "FORBIDDEN", k.lacks)
+			for _, o := range []fields{
+				{"action": "move", "resource_type": "document", "resource_id": hidden, "body": into},
+				{"action": "update", "resource_type": "document", "resource_id": hidden, "body": into},
+				{"action": "restore", "resource_type": "document", "resource_id": gone},
+			} {
+				k.c.POST("/api/v1/batch", one(o)).WantError(t, 403, "FORBIDDEN", k.lacks, "operations[0]")
+			}
+			// A medium that the share does not show yet, however its address is written.
+			for _, text := range []string{named, strings.Replace(named, ":", "&#58;", 1), strings.Replace(named, ":", "&#38;colon;", 1),
+				strings.Replace(named, "media:", `MEDIA\:`, 1), "[x]: media:" + strings.ToUpper(other)} {
+				k.c.POST(documents, fields{"title": "n", "project_id": shared, "content": text}).WantError(t, 403, "FORBIDDEN", "media:read")
+				k.c.PATCH(at(documents, open), fields{"content": text}).WantError(t, 403, "FORBIDDEN", "media:read")
+			}
+			k.c.Do("PUT", documents+"?external_id=new", fields{"title": "n", "project_id": shared, "content": named}).WantError(t, 403, "FORBIDDEN", "media:read")
+		}
+		wantJSON(t, "after the refusals", everything(t, c), before)
+		// What shows nothing new is as free as before.
+		create(t, blind, documents, fields{"title": "n", "project_id": shared, "content": "social media: mine"})
+		create(t, blind, documents, fields{"title": "n", "project_id": private, "content": named})
+		blind.PATCH(at(documents, open), fields{"content": "still ![x](media:" + picture + ")"}).Want(t, 200)
+		blind.PATCH(at(documents, hidden), fields{"project_id": nil}).Want(t, 200)
+		// An old text is one that the key did not send.
+		blind.POST(at(documents, open)+"/versions/1/restore", nil).WantError(t, 403, "FORBIDDEN", "documents:read")
+		all := ws.Client(ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead, sheaf.MediaRead))
+		all.PATCH(at(documents, hidden), into).Want(t, 200)
+		all.PATCH(at(documents, open), fields{"content": named}).Want(t, 200)
+	})
+}
+
 // D113: the free plan makes and changes none, and keeps what it has.
 func TestShare_OnTheFreePlan(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -113,6 +113,16 @@ func (r *Reader) CountSharesWith(ws sheaf.WorkspaceID, id sheaf.BrandingID, most
 	return r.count(countSharesWith, ws, id, most)
 }
 
+const isShared = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 AND (expires_at IS NULL OR expires_at > $4) LIMIT 1) AS q`
+
+// IsShared reports whether a document or a project has a share that has not expired at now.
+func (r *Reader) IsShared(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, now time.Time) (bool, error) {
+	n, err := r.count(isShared, ws, idBytes(id), shareableNumber(kind), now)
+	return n > 0, err
+}
+
 const countSharesOf = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 LIMIT $4) AS q`

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// Some shares belong to other people. A document that a share shows can be read by anybody who has
+// the address. So a change of a document must not show there what its author may not read.
+
+// mayShow returns Forbidden if d, as the change leaves it, shows in a share what the caller may not
+// read. before is nil for a new document. content is the text if the caller sent it.
+//
+//	what becomes visible                        the caller needs
+//	a document that was in no share, or a text
+//	that the caller did not send                documents:read, media:read
+//	a medium that the text names                media:read
+//
+// A caller with both scopes costs nothing, nor does a workspace without shares.
+func (w *work) mayShow(before *sheaf.Document, d sheaf.Document, content sheaf.Opt[string]) error {
+	reads, sees := w.caller.May(sheaf.DocumentsRead), w.caller.May(sheaf.MediaRead)
+	if reads && sees || w.ws.Shares == 0 {
+		return nil
+	}
+	shown, err := w.isShown(d)
+	if err != nil || !shown {
+		return err
+	}
+	was := false
+	if before != nil && before.Deleted == nil {
+		if was, err = w.isShown(*before); err != nil {
+			return err
+		}
+	}
+	if before != nil && (!was || !content.Set && d.ContentSHA256 != before.ContentSHA256) {
+		return w.mayPublish(sheaf.DocumentsRead, sheaf.MediaRead)
+	}
+	named := mediaIn(content.Value)
+	if sees || len(named) == 0 {
+		return nil
+	}
+	if was { // what the share shows already stays
+		old, err := w.DocumentText(w.ws.ID, d.ID)
+		if err != nil {
+			return err
+		}
+		for id := range mediaIn(old.Content) {
+			delete(named, id)
+		}
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	return w.mayPublish(sheaf.MediaRead)
+}
+
+// isShown reports whether a share that has not expired shows the document.
+func (w *work) isShown(d sheaf.Document) (bool, error) {
+	shown, err := w.IsShared(w.ws.ID, sheaf.ShareOfDocument, string(d.ID), w.now)
+	if err != nil || shown || d.ProjectID == nil {
+		return shown, err
+	}
+	return w.IsShared(w.ws.ID, sheaf.ShareOfProject, string(*d.ProjectID), w.now)
+}
+
+// mayPublish returns Forbidden, with the reason, unless the caller has these scopes.
+func (w *work) mayPublish(all ...sheaf.Scope) error {
+	for _, s := range all {
+		if !w.caller.May(s) {
+			return sheaf.Forbiddenf("a share would show by this change what this key may not read: it lacks the scope %s; use a key that has it, or create one with it", s)
+		}
+	}
+	return nil
+}
+
+// mediaAddresses matches the address of a medium wherever it stands.
+var mediaAddresses = regexp.MustCompile(`media:[0-9a-f-]{32,}`)
+
+// mediaIn returns the addresses of media in a text. A page resolves backslashes, numeric references and
+// names of entities in an address, one after the other, so they are resolved here too. mediaIn may return
+// more than a page would show, and never less.
+func mediaIn(text string) map[string]bool {
+	text = html.UnescapeString(html.UnescapeString(strings.ReplaceAll(text, `\`, "")))
+	text = strings.ToLower(text)
+	out := map[string]bool{}
+	for _, address := range mediaAddresses.FindAllString(text, -1) {
+		out[address] = true
+	}
+	return out
+}
