@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 
 	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
@@ -23,6 +24,13 @@ func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential
 		return c, errNoKey
 	}
 	return c, nil
+}
+
+// AuthenticateAll is Authenticate for many keys at once. Those that cannot be used are missing.
+func (a *App) AuthenticateAll(ctx context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error) {
+	found, err := a.store.Credentials(ctx, hashes)
+	maps.DeleteFunc(found, func(_ sheaf.KeyHash, c sheaf.Credential) bool { return !c.Key.Live(a.now()) })
+	return found, err
 }
 
 // errNoKey is what every request with a key that cannot be used is told, whatever the reason is.

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +15,10 @@ import (
 const (
 	// heartbeat is how often a silent stream shows that it lives.
 	heartbeat = 15 * time.Second
-	// recheck is how often a stream asks whether its key still opens it.
-	recheck = time.Second
+	// recheck is how often a stream asks whether its key still opens it. The first to ask asks for the
+	// keys of all open streams, and the answer serves for checkServes.
+	recheck     = time.Second
+	checkServes = 500 * time.Millisecond
 	// lookAgain is how often a stream looks at the log though nobody woke it.
 	lookAgain = 5 * time.Second
 	// streamWrite is how long a reader may take for one write.
@@ -29,10 +33,15 @@ const (
 // readers wakes those who follow a log, workspace by workspace: a write would otherwise cost a look
 // for every reader of the service.
 type readers struct {
-	mu   sync.Mutex                    // guards in
-	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
-	beat time.Duration                 // heartbeat; tests have another
-	take time.Duration                 // streamWrite; likewise
+	mu sync.Mutex                    // guards all but beat and take
+	in map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
+	// keys are those of open streams, with how many each has. usable has those of them that can be used,
+	// for as long as the last answer serves; then it is nil.
+	keys   map[sheaf.KeyHash]int
+	usable map[sheaf.KeyHash]sheaf.Credential
+	asking bool          // somebody asks the store for usable
+	beat   time.Duration // heartbeat; tests have another
+	take   time.Duration // streamWrite; likewise
 }
 
 // logEnd is where the readers of one workspace wait.
@@ -42,7 +51,7 @@ type logEnd struct {
 }
 
 func newReaders() *readers {
-	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, beat: heartbeat, take: streamWrite}
+	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, keys: map[sheaf.KeyHash]int{}, beat: heartbeat, take: streamWrite}
 }
 
 // join counts a reader, until leave is called.
@@ -63,6 +72,73 @@ func (r *readers) join(ws sheaf.WorkspaceID) (leave func()) {
 		}
 	}
 }
+
+// holdKey counts a stream of a key, until leave is called.
+func (r *readers) holdKey(hash sheaf.KeyHash) (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys[hash]++
+	r.usable = nil // it has no answer for this key
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.keys[hash]--; r.keys[hash] == 0 {
+			delete(r.keys, hash)
+		}
+	}
+}
+
+// credential returns what the key of an open stream stands for. One query asks for the keys of all
+// streams. known is false while another stream asks it: then nothing is known yet. A key that cannot be
+// used is Unauthorized.
+func (r *readers) credential(ctx context.Context, ask askKeys, hash sheaf.KeyHash) (c sheaf.Credential, known bool, err error) {
+	r.mu.Lock()
+	usable := r.usable
+	asks := usable == nil && !r.asking
+	hashes := slices.Collect(maps.Keys(r.keys))
+	if asks {
+		r.asking = true
+	}
+	r.mu.Unlock()
+	if usable == nil && !asks {
+		return c, false, nil
+	}
+	if asks {
+		usable, err = ask(ctx, hashes)
+		r.mu.Lock()
+		if r.asking = false; err == nil && r.holdsOnly(hashes) {
+			r.usable = usable
+			time.AfterFunc(checkServes, func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.usable = nil
+			})
+		}
+		r.mu.Unlock()
+		if err != nil {
+			return c, true, err
+		}
+	}
+	c, found := usable[hash]
+	if !found {
+		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key can no longer be used"}
+	}
+	return c, true, err
+}
+
+// holdsOnly reports whether every stream has one of these keys: none was opened meanwhile. r is locked.
+func (r *readers) holdsOnly(hashes []sheaf.KeyHash) bool {
+	held := 0
+	for _, hash := range hashes {
+		if r.keys[hash] > 0 {
+			held++
+		}
+	}
+	return held == len(r.keys)
+}
+
+// askKeys is app.AuthenticateAll.
+type askKeys func(ctx context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error)
 
 // grows returns what is closed when the log has grown. The caller has joined.
 func (r *readers) grows(ws sheaf.WorkspaceID) <-chan struct{} {
@@ -126,6 +202,8 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	st := &stream{x: x, filter: f, at: start, resumes: f.After != "" || f.Since != nil,
 		control: http.NewResponseController(x)}
 	defer s.readers.join(x.caller.Workspace)()
+	st.key, _ = sheaf.HashKey(x.secret)
+	defer s.readers.holdKey(st.key)()
 	st.run(x.Request.Context())
 	return answer{}, errStreamed
 }
@@ -134,6 +212,7 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 // reader is.
 type stream struct {
 	x       *exchange
+	key     sheaf.KeyHash
 	filter  sheaf.EventFilter
 	at      int64 // the number of the last event that was passed
 	caught  bool  // it was at the end of the log once
@@ -207,11 +286,11 @@ func (st *stream) follow(ctx context.Context) {
 
 // allowed reports whether the key still opens the stream.
 func (st *stream) allowed(ctx context.Context) bool {
-	c, err := st.x.server.App.Authenticate(ctx, st.x.secret)
+	c, known, err := st.x.server.readers.credential(ctx, st.x.server.App.AuthenticateAll, st.key)
 	if err != nil {
 		return sheaf.KindOf(err) == sheaf.Unavailable
 	}
-	return c.Plan.Paid() && c.Key.Scopes.Has(sheaf.EventsRead)
+	return !known || c.Plan.Paid() && c.Key.Scopes.Has(sheaf.EventsRead)
 }
 
 // forward writes what the log has behind the position; false ends the stream.

@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -41,6 +44,46 @@ func TestReaders_ForgetAWorkspaceWithItsLastReader(t *testing.T) {
 	if len(s.in) > 0 {
 		t.Errorf("kept of a workspace that nobody reads: %v", s.in)
 	}
+}
+
+// A node asks for the keys of all its open streams at once, however many there are, and again when
+// another stream was opened or the answer is old.
+func TestReaders_AskForAllKeysAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newReaders()
+		asked, revoked := [][]sheaf.KeyHash{}, sheaf.KeyHash{7}
+		ask := func(_ context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error) {
+			asked = append(asked, hashes)
+			found := map[sheaf.KeyHash]sheaf.Credential{}
+			for _, h := range hashes {
+				if h != revoked {
+					found[h] = sheaf.Credential{Plan: sheaf.Pro}
+				}
+			}
+			return found, nil
+		}
+		all := func(when string, n byte, questions int) {
+			t.Helper()
+			for i := range n {
+				c, known, err := s.credential(t.Context(), ask, sheaf.KeyHash{i})
+				if !known || (err != nil) != (i == revoked[0]) || err == nil && c.Plan != sheaf.Pro {
+					t.Errorf("%s, key %d is %v, known %t, error %v", when, i, c.Plan, known, err)
+				}
+			}
+			if len(asked) != questions || len(asked[len(asked)-1]) != int(n) {
+				t.Errorf("%s, the store was asked %d times, want %d, at last for %d of %d keys", when, len(asked), questions, len(asked[len(asked)-1]), n)
+			}
+		}
+		for i := range byte(100) {
+			defer s.holdKey(sheaf.KeyHash{i})()
+		}
+		all("at first", 100, 1)
+		defer s.holdKey(sheaf.KeyHash{100})()
+		all("with another stream", 101, 2)
+		time.Sleep(checkServes) // simulated time
+		synctest.Wait()
+		all("when the answer is old", 101, 3)
+	})
 }
 
 func closed(c <-chan struct{}) bool {

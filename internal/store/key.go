@@ -37,12 +37,28 @@ FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
 WHERE k.hash = $1 AND k.revoked_at IS NULL`
 
+var selectCredentials = engine.NewBulk(strings.Replace(selectCredential, "$1", "{hash}", 1), "", "hash bytes")
+
+func scanCredential(w *row) sheaf.Credential {
+	return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
+		Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
+}
+
+// credentials returns what the keys with these hashes stand for; keys that are gone or revoked are
+// missing.
+func (r *Reader) credentials(hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error) {
+	rows := make([][]any, len(hashes))
+	for i := range hashes {
+		rows[i] = []any{hashes[i][:]}
+	}
+	found := map[sheaf.KeyHash]sheaf.Credential{}
+	err := r.run(selectCredentials, rows, func(i int, w *row) { found[hashes[i]] = scanCredential(w) })
+	return found, err
+}
+
 // credential returns what the key with that hash stands for, or Unauthorized.
 func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
-	c, found, err := one(r, selectCredential, func(w *row) sheaf.Credential {
-		return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
-			Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
-	}, hash[:])
+	c, found, err := one(r, selectCredential, scanCredential, hash[:])
 	if err == nil && !found {
 		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked: create a new one"}
 	}

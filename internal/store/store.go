@@ -242,7 +242,7 @@ func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) 
 // writeIn is WriteIn with `write`, which is the engine's Write or WriteLong.
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
 	if s.writes == nil {
-		return s.engine.WriteIn(ctx, string(ws), s.writing(fn))
+		return write(ctx, s.writing(fn))
 	}
 	leave, err := s.writes.Acquire(ctx, string(ws))
 	if err != nil {
@@ -292,6 +292,29 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 	c, version, err := s.credentials.Value(hash, load)
 	c.Version = version
 	return c, err
+}
+
+// Credentials is Credential for many keys, by one query where there is no memory of them. Keys that are
+// gone or revoked are missing.
+func (s *Store) Credentials(ctx context.Context, hashes []sheaf.KeyHash) (found map[sheaf.KeyHash]sheaf.Credential, err error) {
+	if s.credentials == nil {
+		err = s.engine.Read(ctx, s.reading(func(r *Reader) error {
+			found, err = r.credentials(hashes)
+			return err
+		}))
+		return found, err
+	}
+	found = map[sheaf.KeyHash]sheaf.Credential{}
+	for _, hash := range hashes {
+		c, err := s.Credential(ctx, hash)
+		switch {
+		case err == nil:
+			found[hash] = c
+		case sheaf.KindOf(err) != sheaf.Unauthorized:
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Alone runs fn on one node at a time. If another node is running the chore of that name, Alone
