@@ -15,6 +15,7 @@ func (b *bench) footprintRows() {
 	b.try("process", b.binary)
 	b.try("process", b.idle)
 	b.try("process", b.memoryAfter)
+	b.try("idle", b.idleRows)
 	if !b.want("process") {
 		b.try("memory", b.memoryAfter)
 	}
