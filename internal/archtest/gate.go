@@ -38,6 +38,7 @@ var unasked = []exemption{
 	{"operate", "the operator, in a workspace"},
 	{"Export", "the operator, who reads all of a workspace"},
 	{"Authenticate", "it makes the Caller of a key"},
+	{"AuthenticateAll", "it makes the Callers of the keys of open streams"},
 	{"Ready", "it looks whether the store answers"},
 	{"New", "it makes the App"},
 }

@@ -29,15 +29,19 @@ func splitScopes(s string) sheaf.Scopes {
 	return out
 }
 
-// #nosec G101 -- a statement that reads keys, and none
-const selectCredential = `
+// Both statements select the same columns of a live key: one key by its hash, or many.
+// #nosec G101 -- statements that read keys; they contain none
+const (
+	fromCredentials = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
   w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.hash = $1 AND k.revoked_at IS NULL`
+WHERE k.revoked_at IS NULL AND k.hash = `
+	selectCredential = fromCredentials + `$1`
+)
 
-var selectCredentials = engine.NewBulk(strings.Replace(selectCredential, "$1", "{hash}", 1), "", "hash bytes")
+var selectCredentials = engine.NewBulk(fromCredentials+`{hash}`, "", "hash bytes")
 
 func scanCredential(w *row) sheaf.Credential {
 	return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
