@@ -16,7 +16,7 @@ WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 SELECT 1, 1, 1, i, i, 0, 500, '', '', '', 0, 0, 0, 0, 0, ''
 FROM n`
 
-// A delivery can be asked for again and again: what one answer shows of it is bounded.
+// A client can ask for a delivery without limit, so the number of attempts shown is limited.
 func TestAttempts_AreTheNewest(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"sqlite": {Folder: t.TempDir()}, "postgres": {DatabaseURL: pgtest.URL(t)}} {

@@ -26,7 +26,7 @@ import (
 	"sheaf.dev/internal/store/doctor"
 )
 
-// gif is a picture, and more with a seed.
+// gif returns the bytes of a picture, which differ by seed.
 func gif(seed string) []byte { return []byte("GIF89a\x02\x00\x01\x00\x00\x00\x00" + seed) }
 
 // upload stores a file and returns its id.
@@ -35,7 +35,7 @@ func upload(t *testing.T, w *apitest.Workspace, name string, content []byte) str
 	return w.Client("").POST("/api/v1/media?filename="+name, content, "Content-Type: application/octet-stream").Want(t, 201).Text(t, "id")
 }
 
-// withMedia is a backup with the bytes of media.
+// withMedia returns a backup with the bytes of media.
 func withMedia(t *testing.T, s *store.Store, files media.Store) ([]byte, store.BackupCount) {
 	t.Helper()
 	var b bytes.Buffer
@@ -46,7 +46,7 @@ func withMedia(t *testing.T, s *store.Store, files media.Store) ([]byte, store.B
 	return b.Bytes(), count
 }
 
-// empty is a store of the other engine.
+// empty returns an empty store of the other engine.
 func other(t *testing.T, a *apitest.API) *store.Store {
 	t.Helper()
 	if a.Options.DatabaseURL != "" {
@@ -55,7 +55,7 @@ func other(t *testing.T, a *apitest.API) *store.Store {
 	return open(t, store.Options{DatabaseURL: migrated.URL(t)})
 }
 
-// bucket is a bucket of the test's own.
+// bucket returns a bucket that only this test uses.
 func bucket(t *testing.T) media.Store {
 	t.Helper()
 	server := s3test.Start(t)
@@ -83,7 +83,7 @@ func restoreWithMedia(t *testing.T, s *store.Store, files media.Store, b []byte)
 	return stored
 }
 
-// violations are what the doctor finds, media included.
+// violations returns what the doctor finds, media included.
 func violations(t *testing.T, s *store.Store, files media.Store, now time.Time) (found []string) {
 	t.Helper()
 	err := doctor.Examine(context.Background(), s, doctor.Examination{Now: now, Retention: 720 * time.Hour, Media: doctor.MediaFiles{Store: files}}, func(f doctor.Finding) {
@@ -97,7 +97,7 @@ func violations(t *testing.T, s *store.Store, files media.Store, now time.Time) 
 	return found
 }
 
-// bytesIn are all bytes of a workspace, by their key.
+// bytesIn returns all media bytes of a workspace, by key.
 func bytesIn(t *testing.T, files media.Store, ws sheaf.WorkspaceID) map[media.Key]string {
 	t.Helper()
 	out := map[media.Key]string{}
@@ -124,7 +124,7 @@ func TestBackup_TakesMediaAlong(t *testing.T) {
 		w := a.Workspace(sheaf.Business)
 		upload(t, w, "a.gif", gif("a"))
 		upload(t, w, "again.gif", gif("a"))
-		upload(t, w, "large.bin", bytes.Repeat([]byte("0123456789abcdef"), 40_000)) // more than is held at a time
+		upload(t, w, "large.bin", bytes.Repeat([]byte("0123456789abcdef"), 40_000)) // more than one chunk
 		empty := a.Workspace(sheaf.Pro)
 		upload(t, empty, "b.gif", gif("b"))
 		want := bytesIn(t, a.Media, w.ID)
@@ -247,7 +247,7 @@ func TestBackup_NamesLostMedia(t *testing.T) {
 	})
 }
 
-// rotting has one other bit at the end of some bytes.
+// rotting flips a bit at the end of the bytes that have that hash.
 type rotting struct {
 	media.Store
 	hash [32]byte
@@ -335,7 +335,7 @@ func TestRestore_TakesItsMediaBack(t *testing.T) {
 	}
 }
 
-// A restore that succeeded has closed what it noted its media in. No other test may restore meanwhile.
+// A successful restore has closed its spool file. No other test may restore meanwhile.
 func TestRestore_LeavesNoFileOpen(t *testing.T) {
 	a := apitest.SQLite(t)
 	upload(t, a.Workspace(sheaf.Business), "a.gif", gif("a"))
@@ -354,7 +354,7 @@ func TestRestore_LeavesNoFileOpen(t *testing.T) {
 	}
 }
 
-// failing is a place that fails for reasons of its own.
+// failing is a media store that fails for reasons of its own.
 type failing struct {
 	media.Store
 	err error
@@ -373,7 +373,7 @@ func TestBackup_FailsWhereMediaCannotBeReached(t *testing.T) {
 	}
 }
 
-// zeros is a medium of nothing but zeros, which nobody stores.
+// zeros is a media store with one medium of zeros, which is not stored anywhere.
 type zeros struct {
 	media.Store
 	size int64
@@ -395,7 +395,8 @@ type inNoMemory struct{ *io.SectionReader }
 func (inNoMemory) Close() error       { return nil }
 func (inNoMemory) Stamp() media.Stamp { return media.Stamp{} }
 
-// A backup holds a chunk of a medium in memory, however large that is. It runs alone: what others allocate would count.
+// A backup has only one chunk of a medium in memory, however large the medium is. The test does not
+// run in parallel, because allocations of others would count.
 func TestBackup_HoldsNoMediumInMemory(t *testing.T) {
 	s := open(t, store.Options{Folder: migrated.Folder(t)})
 	fill(t, s)

@@ -139,15 +139,15 @@ func TestRestore_RefusesWithoutWriting(t *testing.T) {
 	}
 }
 
-// restored is what an empty store holds after a try to restore b into it.
+// restored returns the content of an empty store after an attempt to restore b into it.
 func restored(t *testing.T, empty *store.Store, b []byte) (lines []string, err error) {
 	t.Helper()
 	_, err = empty.Restore(context.Background(), bytes.NewReader(b))
 	return content(t, backup(t, empty)), err
 }
 
-// The check before the restore is not alone: the restore itself commits nothing before it has seen that the file is
-// whole, so that a disk that answers otherwise the second time does no harm either.
+// Besides the check before the restore, the restore itself commits nothing before it has verified
+// the whole file. So a disk that returns other bytes the second time does no harm either.
 func TestRestore_KeepsNothingOfADamagedFile(t *testing.T) {
 	t.Parallel()
 	full := open(t, store.Options{Folder: migrated.Folder(t)})
@@ -179,10 +179,10 @@ func TestRestore_KeepsNothingOfADamagedFile(t *testing.T) {
 	}
 }
 
-// notKept are the tables that a copy begins anew.
+// notKept are the tables that are not backed up.
 var notKept = []string{"sessions", "sign_in_failures", "minutes"}
 
-// Every table must be in the backup: one that is forgotten is lost.
+// Every table must be in the backup or in notKept: a forgotten one would be lost.
 func TestBackup_HasEveryTable(t *testing.T) {
 	t.Parallel()
 	s := open(t, store.Options{Folder: migrated.Folder(t)})

@@ -26,7 +26,7 @@ func eachBench(b *testing.B, try func(b *testing.B, s *Store)) {
 	})
 }
 
-// createProject writes what POST /api/v1/projects does.
+// createProject writes the same rows as POST /api/v1/projects.
 func createProject(s *Store, order int32) (sheaf.ProjectID, error) {
 	newID := func() string { return sheaf.NewUUID(time.UnixMilli(1_790_000_000_000), rand.Reader) }
 	now := time.UnixMilli(1_790_000_000_000)
@@ -78,7 +78,7 @@ func BenchmarkWriteProject_64(b *testing.B) {
 	})
 }
 
-// filled returns ids of projects in the store.
+// filled returns the ids of projects in the store.
 func filled(b *testing.B, s *Store, n int) []sheaf.ProjectID {
 	b.Helper()
 	ids := make([]sheaf.ProjectID, n)

@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// benchLanes makes so many subscriptions, and n deliveries waiting in each.
+// benchLanes creates subscriptions, each with n waiting deliveries.
 func benchLanes(b *testing.B, s *Store, lanes, n int) []Lane {
 	b.Helper()
 	newID := func() string { return sheaf.NewUUID(time.Now(), rand.Reader) }
@@ -102,15 +102,16 @@ func arrivedAll(claims []Claim, now time.Time) []Outcome {
 	return out
 }
 
-// processTime is the processor time that this process has used, which a busy
-// machine distorts less than the clock.
+// processTime returns the processor time that this process has used, which a busy machine distorts
+// less than wall time.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkLane turns a lane of 100,000 deliveries off, on, and recovers them: the time of the writer for each.
+// BenchmarkLane deactivates, reactivates and recovers a lane of 100,000 deliveries, and reports the
+// writer's time for each.
 func BenchmarkLane(b *testing.B) {
 	eachBench(b, func(b *testing.B, s *Store) {
 		lane := benchLanes(b, s, 1, 100_000)[0].Subscription

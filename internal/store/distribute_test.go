@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// asked gathers the statements of a conformance suite.
+// asked collects the statements of a conformance suite.
 type asked struct {
 	mu         sync.Mutex // guards statements
 	statements map[string]bool
@@ -22,7 +22,7 @@ func (a *asked) add(sql string, _ [][]any) {
 	a.statements[strings.Join(strings.Fields(sql), " ")] = true
 }
 
-// open is the store of a suite whose statements are gathered.
+// open returns the store of a suite whose statements are collected.
 func (a *asked) open(t *testing.T) *store.Store {
 	t.Helper()
 	o := store.Options{Folder: t.TempDir()}
@@ -41,8 +41,8 @@ func (a *asked) open(t *testing.T) *store.Store {
 	return s
 }
 
-// tenantTables are those whose rows belong to a workspace; the migrated schema is compared with them. What is in none of
-// them is in sharedTables.
+// tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
+// schema. All other tables are in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
 	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "old_ids", "projects", "reported_events", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
@@ -64,8 +64,8 @@ var sharedTables = map[string]string{
 	"search_heads":     "the index of search",
 }
 
-// globalKeys are the unique keys without the workspace: what they hold is unique by itself, and is how a workspace is
-// found.
+// globalKeys are the unique keys without the workspace. Their values are globally unique, and are
+// used to find a workspace.
 var globalKeys = map[string]string{
 	"workspaces_id_key":          "an id",
 	"subscriptions_pkey":         "a number of a counter, in every table with its workspace",
@@ -76,9 +76,9 @@ var globalKeys = map[string]string{
 	"shares_by_token":            "128 random bits",
 }
 
-// spanning are the statements that name no workspace, by a part of each, and why they may. Those of chores ask for all
-// workspaces what there is to do; lookups find the workspace by something that is unique by itself; what goes by a
-// subscription stays in its workspace, whose number the subscription's implies.
+// spanning are parts of the statements that may name no workspace, by reason. Chores look for work
+// in all workspaces. Lookups find the workspace by a globally unique value. A subscription's number
+// implies its workspace.
 var spanning = map[string][]string{
 	"chore": {
 		"FROM idempotency_keys WHERE created_at < ",
@@ -91,7 +91,7 @@ var spanning = map[string][]string{
 		"SELECT MAX(newest) FROM",
 		"m.until <= $1",
 		"u.expires_at <= $1",
-		"n.due IS NOT NULL AND n.due <= $1", // of whom people are to be told by mail
+		"n.due IS NOT NULL AND n.due <= $1", // mails to send
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1", // claims of nodes that died
 		"WITH q AS MATERIALIZED ( SELECT s.id, l.ws, l.recovered_to", // lanes in which something waits
@@ -125,8 +125,8 @@ var spanning = map[string][]string{
 	"subscription": {"WHERE sub = $1", "WHERE sub = {sub}", "s.sub = $1", "s.sub = {sub}"},
 }
 
-// stayInAWorkspace fails for a statement that is neither tied to one workspace nor among those that may span several,
-// and for an exception that no statement needs.
+// stayInAWorkspace fails for a statement that is neither tied to one workspace nor in spanning, and
+// for an entry of spanning that no statement needs.
 func (a *asked) stayInAWorkspace(t *testing.T) {
 	for _, sql := range tenanttest.Constants(t, ".", "carry.go") { // carry.go is a migration
 		a.add(sql, nil)
@@ -156,7 +156,7 @@ func (a *asked) stayInAWorkspace(t *testing.T) {
 	}
 }
 
-// mayspan reports whether a statement is one of the exceptions, and notes which.
+// mayspan reports whether a statement is in spanning, and marks the entry as used.
 func mayspan(sql string, used map[string]bool) (may bool) {
 	for _, parts := range spanning {
 		for _, part := range parts {
@@ -168,7 +168,7 @@ func mayspan(sql string, used map[string]bool) (may bool) {
 	return may
 }
 
-// Every unique key of every table begins or ends with the workspace, or holds what is unique by itself.
+// Every unique key of every table begins or ends with the workspace, or is globally unique.
 func TestDistribute_KeysContainTheWorkspace(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)

@@ -250,7 +250,8 @@ func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, e
 		return 0, err
 	}
 	end := min(upTo, *first+int64(most)-1)
-	// Only what this transaction deletes is given back: a node that has lost its turn may still be at it.
+	// Give back only the bytes of rows that this transaction deletes: a node that has lost its turn
+	// to sweep may still be deleting.
 	sizes, err := all(&tx.Reader, deleteReported, (*row).Int, ws, end)
 	if err != nil {
 		return 0, err

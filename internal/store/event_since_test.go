@@ -11,8 +11,8 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// The first event since a time, and how many there are, is what reading the whole log finds, also where the clocks of nodes differ and where the
-// oldest events are gone.
+// The first event since a time, and their number, are the same as when the whole log is read, even
+// if nodes' clocks differ and the oldest events were deleted.
 func TestFirstSince_FindsWhatAScanFinds(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {

@@ -23,7 +23,7 @@ func Tables(s *Store) (names []string, err error) {
 	return kept, err
 }
 
-// OpenRecording is Open for a store that tells each statement that it asks.
+// OpenRecording is Open for a store that reports each statement that it runs.
 func OpenRecording(o Options, asked func(sql string, rows [][]any)) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) {
 		e, err := engine.Open(context.Background(), o)
@@ -37,8 +37,7 @@ type UniqueKey struct {
 	Columns     []string
 }
 
-// Catalogue returns what PostgreSQL says of its tables: whether each has the column of the workspace, and all unique
-// keys.
+// Catalogue returns PostgreSQL's tables, whether each has a workspace column, and all unique keys.
 func Catalogue(s *Store) (hasWorkspace map[string]bool, keys []UniqueKey, err error) {
 	const columns = `
 SELECT CAST(table_name AS TEXT), CAST(MAX(CASE WHEN column_name = 'ws' THEN 1 ELSE 0 END) AS BIGINT)

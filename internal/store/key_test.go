@@ -30,7 +30,7 @@ func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := time.After(5 * time.Minute)
-	for { // what the other store did when it was opened may be noticed first
+	for { // the commits of opening the other store may be noticed first
 		select {
 		case n := <-told:
 			if !n.Credentials || !n.Deliveries {
@@ -45,8 +45,8 @@ func TestCredential_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 	}
 }
 
-// A commit that fails tells nobody, and leaves the key and its workspace's version as they were. SQLite can be brought
-// to it by a reference that is checked at the commit alone.
+// A failed commit announces nothing, and leaves the key and its workspace's version unchanged. On
+// SQLite a deferred foreign key, which is checked only at the commit, makes it fail.
 func TestCredential_AfterACommitThatFails(t *testing.T) {
 	s := openTest(t, Options{Folder: t.TempDir()})
 	put(t, s, testWorkspace(theWorkspace))
@@ -74,8 +74,8 @@ func TestCredential_AfterACommitThatFails(t *testing.T) {
 	}
 }
 
-// Two nodes that write when the same keys were used do not wait for each other in a circle, in whatever order they
-// found them.
+// Two nodes that record the use of the same keys do not deadlock, in whatever order they found
+// them.
 func TestTouchKeys_NodesDoNotWaitInACircle(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})

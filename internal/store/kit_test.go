@@ -27,7 +27,7 @@ func openTest(t testing.TB, o Options) *Store {
 	return s
 }
 
-// What the tests of this package put into an empty store.
+// Fixtures of this package's tests.
 const (
 	theWorkspace = sheaf.WorkspaceID("0198c0de-0000-7000-8000-000000000001")
 	theUser      = sheaf.UserID("0198c0de-0000-7000-8000-000000000002")

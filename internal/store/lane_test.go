@@ -35,7 +35,8 @@ WITH RECURSIVE n (i) AS (SELECT CAST($2 AS BIGINT) UNION ALL SELECT i + 1 FROM n
 SELECT 1, CAST($1 AS BIGINT), i
 FROM n`
 
-// longLane makes a workspace with one subscription that so many deliveries wait for, and a lease on the first of them.
+// longLane creates a workspace with one subscription that has waiting deliveries, and a lease on
+// the first of them.
 func longLane(t *testing.T, s *Store, waiting int) {
 	t.Helper()
 	write(t, s, func(tx *Tx) error {
@@ -65,7 +66,8 @@ func write(t *testing.T, s *Store, fn func(tx *Tx) error) {
 	}
 }
 
-// touched is how many rows of deliveries a connection has read and written of late, as PostgreSQL counts.
+// touched returns how many rows of deliveries a connection has recently read and written, as
+// counted by PostgreSQL.
 const touched = `
 SELECT CAST(COALESCE(SUM(seq_tup_read + idx_tup_fetch + n_tup_upd), 0) AS BIGINT)
 FROM pg_stat_xact_user_tables
@@ -78,8 +80,8 @@ func rowsTouched(e *engine.Tx) (int64, error) {
 	return e.Count(touched)
 }
 
-// turns turns a lane off and on and recovers it, and returns what that read: on SQLite the plans, and on PostgreSQL how
-// many rows of deliveries. What is counted of it is counted before.
+// turns deactivates, reactivates and recovers a lane, and returns what that read: on SQLite the
+// plans, on PostgreSQL the number of rows of deliveries. Recoverable is counted before.
 func turns(t *testing.T, s *Store, waiting int64) (plans []engine.Plan, rows int64) {
 	t.Helper()
 	ctx, since, now := context.Background(), time.UnixMilli(0), time.UnixMilli(2*waiting)
@@ -139,8 +141,9 @@ func turns(t *testing.T, s *Store, waiting int64) (plans []engine.Plan, rows int
 	return plans, rows
 }
 
-// However many deliveries wait in a lane, turning it off and on and recovering it reads and writes none of them: each
-// statement on deliveries reads what has a due time, what has stopped, or the newest row.
+// However many deliveries wait in a lane, deactivating, reactivating and recovering it reads and
+// writes none of them. Each statement on deliveries reads only rows with a due time, stopped rows,
+// or the newest row.
 func TestLane_TurningReadsNoneOfIt(t *testing.T) {
 	few := []string{"deliveries_due", "deliveries_stopped"}
 	onEngines(t, func(t *testing.T, s *Store) {
@@ -170,7 +173,7 @@ func TestLane_TurningReadsNoneOfIt(t *testing.T) {
 	})
 }
 
-// No transaction counts what a lane holds: it would keep everybody's writes waiting.
+// No transaction counts the held deliveries of a lane: it would block all other writes.
 func TestLane_IsNotCountedByATransaction(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{Folder: t.TempDir()})
@@ -184,8 +187,8 @@ func TestLane_IsNotCountedByATransaction(t *testing.T) {
 	}
 }
 
-// An endpoint that refuses quickly would have ever more retries. With so many waiting in a lane it begins no first
-// attempts, whatever their number; when one has gone it does.
+// An endpoint that refuses quickly would accumulate retries. With mostRetries waiting, its lane
+// starts no first attempts, however many there are; when one retry is gone, it does.
 func TestLane_BeginsNothingBesideManyRetries(t *testing.T) {
 	const retries = `
 INSERT INTO deliveries (ws, sub, number, retry, due, attempts, tries, started_at)
@@ -236,7 +239,7 @@ FROM n`
 	})
 }
 
-// A notice names as many lanes as it has room for, and else says that any may be meant; it is read as it was written.
+// A notice names as many lanes as fit, and otherwise means all. It is read as it was written.
 func TestNotice_NamesLanes(t *testing.T) {
 	t.Parallel()
 	here, there := newNeighbours(), newNeighbours()
@@ -306,12 +309,12 @@ func TestRedeliver_WhileTheArrivalIsRecorded(t *testing.T) {
 	}
 }
 
-// On PostgreSQL each statement of a claim sees what is committed by then: an endpoint is changed and an event happens
-// between two of them, and the event goes to the new one.
+// On PostgreSQL each statement of a claim sees what is committed by then. If an endpoint is changed
+// and an event appended between two of them, the event goes to the new endpoint.
 func TestClaim_GoesToTheEndpointOfItsEvent(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
-	longLane(t, s, 16) // all of them are claimed
+	longLane(t, s, 16) // all are claimed
 	now := time.UnixMilli(1000)
 	locked, done := make(chan struct{}), make(chan error, 1)
 	var claimed Claimed
@@ -338,7 +341,7 @@ SELECT ws, 17, CAST(lpad('17', 32, '0') AS UUID), type, resource_id, at, body FR
 	}
 }
 
-// waitsForALock reports whether some transaction of the store waits for another.
+// waitsForALock reports whether some transaction of the store waits for a lock.
 func waitsForALock(t *testing.T, s *Store) bool {
 	t.Helper()
 	n := int64(0)

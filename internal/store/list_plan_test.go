@@ -13,19 +13,20 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// asked is one list that the API offers, as it asks for it.
+// asked is one list of the API, with the query that it runs.
 type asked struct {
 	name string
 	read func(r *Reader) error
-	// by is the column that must narrow what is read, "" for none beyond the workspace's.
+	// by is the column that must narrow what is read; "" if only the workspace does.
 	by string
-	// sorts says that what the filter leaves may be sorted: it is not in the order of its index.
+	// sorts allows sorting after filtering, because the filter's index has another order.
 	sorts bool
 }
 
 var listSorts = []sheaf.ProjectSort{sheaf.ByOrder, sheaf.ByName, sheaf.ByCreated, sheaf.ByUpdated}
 
-// lists are all lists of the API with every order and every filter. What a search leaves cannot be told by an index.
+// lists returns all lists of the API with every order and every filter. No index can serve a text
+// search.
 func lists() (out []asked) {
 	add := func(name, by string, sorts bool, read func(r *Reader) error) {
 		out = append(out, asked{name, read, by, sorts})
@@ -84,7 +85,7 @@ func lists() (out []asked) {
 					if s == sheaf.DocumentsByDeleted && !f.Deleted {
 						continue
 					}
-					sorts := sorts || f.Deleted && f.Project.Set // of a project's trash there is no index by itself
+					sorts := sorts || f.Deleted && f.Project.Set // a project's deleted documents have no index of their own
 					add(fmt.Sprintf("documents%s by %s, deleted %t, desc %t", name, s, f.Deleted, desc), by, sorts, func(r *Reader) error {
 						_, err := r.Documents(theWorkspace, f)
 						return err
@@ -113,7 +114,7 @@ func lists() (out []asked) {
 			f.Paging = p
 			narrows := by
 			if f.Since != nil {
-				narrows = "number" // the first of which the bisection has found
+				narrows = "number" // from the number that the bisection has found
 			}
 			add(fmt.Sprintf("events by %q, desc %t", by, desc), narrows, false, func(r *Reader) error {
 				_, err := r.Events(theWorkspace, f, 0)
@@ -150,7 +151,7 @@ func lists() (out []asked) {
 	return out
 }
 
-// deleted is the same list of the trash, where another one has a reference.
+// deleted returns the same filter for deleted documents, which have another external id.
 func deleted(f sheaf.DocumentFilter) sheaf.DocumentFilter {
 	f.Deleted = true
 	if f.ExternalID != "" {
@@ -159,8 +160,8 @@ func deleted(f sheaf.DocumentFilter) sheaf.DocumentFilter {
 	return f
 }
 
-// Every order in which a client may ask for a page has an index, and every filter: a tenant with many rows must not
-// make the others wait for its sorting, nor for the reading of what it did not ask for.
+// Every order and every filter of a list has an index: a tenant with many rows must not make others
+// wait while its rows are sorted, or while rows are read that it did not ask for.
 func TestLists_AreReadByIndexes(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
@@ -169,7 +170,7 @@ func TestLists_AreReadByIndexes(t *testing.T) {
 			s := openTest(t, o)
 			fillLists(t, s)
 			err := s.Write(context.Background(), func(tx *Tx) error {
-				if tx.dialect().Postgres { // to which few rows are worth no index
+				if tx.dialect().Postgres { // its planner uses no index for few rows
 					for _, way := range []string{"seqscan", "bitmapscan", "sort", "incremental_sort"} {
 						if err := tx.exec("SET LOCAL enable_" + way + " = off"); err != nil {
 							return err
@@ -199,13 +200,13 @@ func TestLists_AreReadByIndexes(t *testing.T) {
 	}
 }
 
-// wrong says what is wrong with a plan, "" for nothing.
+// wrong returns what is wrong with a plan, or "".
 func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 	steps := slices.Collect(strings.Lines(p.Plan))
 	has := func(part string) bool {
 		return slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, part) })
 	}
-	if strings.Contains(p.SQL, "bisection") { // for a time: each step reads one entry, and so do the ends
+	if strings.Contains(p.SQL, "bisection") { // finds a time: each step, and each end, reads one entry
 		if strings.Count(p.Plan, "number=?") != 2 && !d.Postgres || strings.Count(p.Plan, "Index Cond: ((ws = ") < 2 && d.Postgres {
 			return "it reads the log to bisect it"
 		}
@@ -213,7 +214,7 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 	}
 	if strings.Contains(p.SQL, "MAX(number)") {
 		if !d.Postgres && strings.Count(p.Plan, "SCALAR SUBQUERY") != 2 {
-			return "it reads the whole log for its ends" // as SQLite does, asked for both at once
+			return "it reads the whole log for its ends" // SQLite does so if one query asks for both ends
 		}
 		return ""
 	}
@@ -225,11 +226,11 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 		case has("Seq Scan") || !has("Index Cond"):
 			return "it reads a table"
 		case l.sorts || strings.Contains(p.SQL, "_id IS NULL ORDER") && !has("projects_at_root"):
-			return "" // its planner decides by what it has counted; and it reads no NULLs in the order of an index
+			return "" // its planner decides by statistics, and does not read NULLs in index order
 		case has("Sort  ("): // Merge Append has a key of its own
 			return "it sorts"
 		case !strings.Contains(p.SQL, "LIMIT"):
-			return "" // a count of the few rows here costs the same by any index
+			return "" // for so few rows every index costs the same
 		case l.by != "" && !has("projects_at_root") && !slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "Index Cond") && strings.Contains(s, l.by) }):
 			return "it reads more than " + l.by + " leaves"
 		}
@@ -244,14 +245,14 @@ func (l asked) wrong(p engine.Plan, d engine.Dialect) string {
 		return "it reads rows to skip them"
 	case l.by != "" && !slices.ContainsFunc(steps, func(s string) bool {
 		return strings.Contains(s, l.by+"=?") || strings.Contains(s, l.by+">?") ||
-			l.by == "folder_id" && strings.Contains(s, "projects_at_root") // which has no others
+			l.by == "folder_id" && strings.Contains(s, "projects_at_root") // which has only root projects
 	}):
 		return "it reads more than " + l.by + " leaves"
 	}
 	return ""
 }
 
-// fillLists makes one of each, so that every list has a page.
+// fillLists creates one record of each kind, so that every list has a page.
 func fillLists(t *testing.T, s *Store) {
 	t.Helper()
 	id := 0

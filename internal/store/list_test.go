@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// A page of all projects is the same wherever they lie and however far behind it is, although it is read from several
-// indexes.
+// A page of all projects is the same in whatever folders they are and whatever its offset, although
+// it is read from several indexes.
 func TestProjects_AreMergedFromTheirParts(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
@@ -51,7 +51,8 @@ func TestProjects_AreMergedFromTheirParts(t *testing.T) {
 	}
 }
 
-// fillParts makes projects in every part of the lists, in neither order of their creation.
+// fillParts creates projects in every part of the lists, in an order that matches none of the sort
+// orders.
 func fillParts(t *testing.T, s *Store) (all []*sheaf.Project) {
 	t.Helper()
 	w := testWorkspace(theWorkspace)

@@ -53,8 +53,7 @@ func (t *tree) move(id sheaf.FolderID, parent *sheaf.FolderID) error {
 	return err
 }
 
-// check returns an error unless every folder leads to the root over as many
-// parents as its depth says, three at most.
+// check returns an error unless each folder has as many ancestors as its depth says, at most three.
 func (t *tree) check() error {
 	page, err := t.app.Folders(context.Background(), t.caller, sheaf.FolderFilter{Paging: sheaf.Paging{Limit: 1000}})
 	if err != nil {

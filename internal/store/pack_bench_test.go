@@ -30,8 +30,8 @@ func documentation(tb testing.TB) (texts []string, total int) {
 	return texts, total
 }
 
-// BenchmarkPack tells what packing makes of a byte of Markdown, page by page as texts are stored, and how
-// long it takes, beside other levels; unpacking is of the level that is in use.
+// BenchmarkPack reports the compressed size of a byte of Markdown, page by page as texts are
+// stored, and the time, for several levels. Unpacking is measured for the level in use.
 func BenchmarkPack(b *testing.B) {
 	texts, total := documentation(b)
 	for _, level := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBetterCompression} {

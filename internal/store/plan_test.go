@@ -12,7 +12,8 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Identifiers of what fillLanes makes: a workspace and its subscriptions, whose numbers are 1, and 1, 2 and 3.
+// Ids of the workspace and subscriptions that fillLanes creates. Their numbers are 1, and 1, 2 and
+// 3.
 const (
 	planned = sheaf.WorkspaceID("0190b0a0-0000-7000-8000-000000000000")
 	full    = sheaf.SubscriptionID("0190b0a0-0000-7000-8000-000000000001")
@@ -20,14 +21,15 @@ const (
 	done    = sheaf.SubscriptionID("0190b0a0-0000-7000-8000-000000000003")
 )
 
-// manyDeliveries fills a lane with so many in one state; of those that are open two of three have a due time.
+// manyDeliveries inserts $3 deliveries in state $2 for subscription $1. Two of three open ones have
+// a due time.
 const manyDeliveries = `
 INSERT INTO deliveries (ws, sub, number, state, retry, due)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($3 AS BIGINT))
 SELECT 1, CAST($1 AS BIGINT), i, CAST($2 AS BIGINT), i % 2, CASE WHEN CAST($2 AS BIGINT) = 0 AND i % 3 > 0 THEN i END
 FROM n`
 
-// manyEvents makes identifiers that are as long as they must be.
+// manyEvents returns the statement that inserts $1 events, with ids of valid length.
 func manyEvents(d engine.Dialect) string {
 	id := "CAST(printf('%016d', i) AS BLOB)"
 	if d.Postgres {
@@ -48,8 +50,8 @@ func TestPlans_PostgreSQL(t *testing.T) {
 	checkPlans(t, Options{DatabaseURL: pgtest.URL(t)}, "EXPLAIN ", 100_000)
 }
 
-// checkPlans asks each engine how it would answer what the sender asks all the
-// time. Nothing may read a table from end to end, nor sort a lane.
+// checkPlans checks the plans of the statements that the sender runs all the time. None may read a
+// whole table or sort a lane.
 func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 	t.Parallel()
 	ctx := context.Background()
@@ -99,7 +101,7 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 	checkQuick(t, s, now)
 }
 
-// Uploads are found by their id, by whoever began them and by their end, however many there are.
+// Uploads are found by id, by owner and by expiry without reading all of them.
 func TestPlans_Uploads(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
@@ -157,7 +159,7 @@ SELECT 1, ` + id + `, ` + owner + `, 'a', 10, 5, 10, i
 FROM n`
 }
 
-// key is how an engine names the key of deliveries in a plan.
+// key returns how an engine names the primary key of deliveries in a plan.
 func key(s *Store) string {
 	if onEngine(s).Postgres {
 		return "deliveries_pkey"
@@ -165,8 +167,8 @@ func key(s *Store) string {
 	return "PRIMARY KEY"
 }
 
-// checkBounded looks at what counts a queue: it reads an index from its
-// beginning, stops at its limit, and neither reads a table nor sorts.
+// checkBounded checks the statements that count a queue: each reads an index from its beginning,
+// stops at its limit, and neither reads a table nor sorts.
 func checkBounded(t *testing.T, s *Store, explain string, now time.Time) {
 	t.Helper()
 	for sql, index := range map[string]string{countDue: "deliveries_due", countSending: "deliveries_leased"} {
@@ -181,7 +183,7 @@ func checkBounded(t *testing.T, s *Store, explain string, now time.Time) {
 	}
 }
 
-// fillLanes makes one lane in which many wait, and two smaller ones.
+// fillLanes creates one lane with many waiting deliveries, and two smaller ones.
 func fillLanes(t *testing.T, s *Store, waiting int) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *Tx) error {
@@ -239,8 +241,8 @@ func explained(t *testing.T, s *Store, sql string, args []any) string {
 	return strings.Join(lines, "\n")
 }
 
-// fullRead reports whether the plan reads a table, or an index, whole, or sorts
-// what it has read. The walk's own few rows are not meant.
+// fullRead reports whether the plan reads a whole table or index, or sorts what it has read. The
+// few rows of the recursive walk do not count.
 func fullRead(plan string) bool {
 	for line := range strings.Lines(plan) {
 		line = strings.TrimSpace(line)
@@ -254,8 +256,8 @@ func fullRead(plan string) bool {
 	return false
 }
 
-// checkQuick does the same for real: far quicker than anything that reads a
-// lane from end to end, on any machine.
+// checkQuick runs such statements beside a full lane and logs the time, which on any machine is far
+// below that of reading the lane.
 func checkQuick(t *testing.T, s *Store, now time.Time) {
 	t.Helper()
 	began := time.Now()
@@ -283,7 +285,7 @@ func checkQuick(t *testing.T, s *Store, now time.Time) {
 	checkDepth(t, s, now)
 }
 
-// checkDepth counts what many wait in, as far as it was asked to.
+// checkDepth checks that counts of a long lane stop at the given limit.
 func checkDepth(t *testing.T, s *Store, now time.Time) {
 	t.Helper()
 	began := time.Now()

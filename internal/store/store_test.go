@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// The suite also gathers the statements that the store asks: none of them may span workspaces (distribute_test.go).
+// The suite also collects the statements that the store runs: none may span workspaces
+// (distribute_test.go).
 func TestStore_SQLite(t *testing.T) {
 	all := &asked{statements: map[string]bool{}}
 	t.Run("suite", func(t *testing.T) { storetest.Run(t, all.open) })

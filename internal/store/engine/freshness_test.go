@@ -8,7 +8,7 @@ import (
 // value belongs to a space and changes with credentials' commits.
 type value struct{ space, plan string }
 
-// freshWorld is a Freshness over a database of one value, which the test changes by hand.
+// freshWorld is a Freshness over a database of one value, which the test changes directly.
 type freshWorld struct {
 	t       *testing.T
 	f       *Freshness[int, string, value]
@@ -25,7 +25,7 @@ func newFreshWorld(t *testing.T) *freshWorld {
 	return &freshWorld{t: t, f: newTestFreshness(), truth: value{"ws", "pro"}, version: 5}
 }
 
-// ask returns what a request is told, after during has run between reading the database and keeping what was read.
+// ask returns what a request gets. during runs between reading the database and keeping the value.
 func (w *freshWorld) ask(during func()) (value, int64) {
 	w.t.Helper()
 	v, version, err := w.f.Value(1, func() (value, int64, error) {
@@ -67,7 +67,7 @@ func TestFreshness_ForgetsValuesWithTheirCommit(t *testing.T) {
 	w := newFreshWorld(t)
 	w.want("at first", "pro", 5, 1)
 	settle := w.f.Unsettle(nil, true)
-	w.want("during the commit", "pro", 0, 2) // read, and not kept
+	w.want("during the commit", "pro", 0, 2) // read but not kept
 	w.want("during the commit", "pro", 0, 3)
 	w.truth.plan = "free"
 	settle(true)
@@ -78,7 +78,7 @@ func TestFreshness_ForgetsValuesWithTheirCommit(t *testing.T) {
 	w.want("after another process", "business", 5, 5)
 }
 
-// What was read before a commit must not be kept after it.
+// A value that was read before a commit must not be kept after it.
 func TestFreshness_DoesNotKeepWhatACommitOvertook(t *testing.T) {
 	w := newFreshWorld(t)
 	_, version := w.ask(func() {
@@ -118,7 +118,7 @@ func TestFreshness_WhenFullItKeepsNoOlderVersion(t *testing.T) {
 		f.values[i] = value{space: "other"}
 	}
 	load := func() (value, int64, error) {
-		// A commit between the load and the keeping of what was loaded.
+		// A commit between loading a value and keeping it.
 		f.Unsettle(map[string]int64{"w": 6}, false)(true)
 		return value{space: "w"}, 5, nil
 	}

@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// latest is the schema of the tests: the engine knows no noun, so these have tables of their own.
+// latest is the schema of the tests, which have tables of their own: the engine has no noun of the
+// product.
 const latest = 1
 
 const schemaText = `-- +goose Up
@@ -85,7 +86,7 @@ func insertNamed(id, name string) func(*Tx) error {
 	}
 }
 
-// setKind is an error where there is no such thing.
+// setKind returns an error if there is no such thing.
 func setKind(id, kind string) func(*Tx) error {
 	return func(tx *Tx) error {
 		n, err := tx.Changed("UPDATE things SET kind = $2 WHERE id = $1", id, kind)

@@ -18,16 +18,16 @@ import (
 type call struct {
 	kind callKind
 	id   string // of the thing
-	by   string // what the names begin with that it gives
+	by   string // prefix of the names that it gives
 }
 
 type callKind string
 
 const (
-	create  callKind = "create"  // or an error that names the holder, as a 409 or a replay does
+	create  callKind = "create"  // or returns an error that names the holder, like a 409 or a replay
 	rename  callKind = "rename"  // an error where there is no such thing
-	discard callKind = "discard" // deletes it; an error where there is no such thing
-	spoil   callKind = "spoil"   // creates or renames it, and then fails
+	discard callKind = "discard" // deletes the thing; an error if there is none
+	spoil   callKind = "spoil"   // creates or renames the thing, and then fails
 )
 
 // taken is the error of a creation whose thing exists.
@@ -37,13 +37,13 @@ func (e *taken) Error() string { return "held by " + e.holder }
 
 var errSpoiled = errors.New("refused after its first change")
 
-// answer is what a call was answered: what the client was told of the thing's name.
+// answer is the result of a call: the name of the thing as the client saw it.
 type answer struct {
 	name string // the one given, or the holder's
 	err  string // "" for success
 }
 
-// run makes the call's changes, and gives the thing the name. It locks "w" first, as every write of a
+// run makes the call's changes with the given name. It first locks "w", as every write in a
 // workspace locks its row.
 func (c call) run(tx *Tx, given string) error {
 	if _, err := tx.Count("SELECT version FROM things WHERE id = 'w'" + tx.Dialect().ForUpdate()); err != nil {
@@ -71,7 +71,7 @@ func (c call) run(tx *Tx, given string) error {
 	return err
 }
 
-// thingModel is a thing's name, "" for none.
+// thingModel is the name of a thing; "" if there is none.
 var thingModel = porcupine.Model{
 	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
@@ -102,7 +102,7 @@ var thingModel = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v → %v", in, out) },
 }
 
-// Whatever a write returns rests on what was committed, even when another member of its group fails
+// Whatever a write returns is based on committed data, even if another member of its group fails
 // after a change and the group runs again.
 func TestWrite_AnswersHaveAnOrderWhateverFailsBesideThem(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestWrite_AnswersHaveAnOrderWhateverFailsBesideThem(t *testing.T) {
 					o := porcupine.Operation{ClientId: client, Input: c, Call: time.Since(begun).Nanoseconds()}
 					given, runs := "", 0
 					err := s.Write(context.Background(), func(tx *Tx) error {
-						runs++ // every run makes names of its own, as it does identifiers
+						runs++ // every run makes its own names, as it would make its own ids
 						given = fmt.Sprint(c.by, " run ", runs)
 						return c.run(tx, given)
 					})

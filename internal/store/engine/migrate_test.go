@@ -132,8 +132,8 @@ func TestSchema_EmptyDatabaseSaysToMigrate(t *testing.T) {
 	}
 }
 
-// A first start that dies between goose's own table and ours must not leave a
-// file that looks like another program's.
+// A first start that dies after goose's table and before ours must not leave a file that looks like
+// another program's.
 func TestMigrate_InterruptedFirstStartGoesOn(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, FileName)
@@ -203,7 +203,7 @@ func ready(s Engine) error {
 	return schema.Serves(latest)
 }
 
-// Who waits for another process to migrate may give up.
+// A process that waits for another to migrate can be cancelled.
 func TestMigrate_TheLockHeedsItsContext(t *testing.T) {
 	folder, url := t.TempDir(), pgtest.URL(t)
 	unlock, err := lockFile(context.Background(), filepath.Join(folder, "migrate.lock"))

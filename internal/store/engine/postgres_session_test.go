@@ -17,7 +17,8 @@ func TestSession_APoolerThatGivesConnectionsAway(t *testing.T) {
 	pooler := pgbouncertest.Start(t, database, pgbouncertest.Transaction, 4)
 	alone := pgbouncertest.Start(t, database, pgbouncertest.Transaction, 1)
 	sessions := pgbouncertest.Start(t, database, pgbouncertest.Session, 40)
-	// With one server no answer comes, which only time tells: not for as long as the others have.
+	// With one server process there is no answer, which only a timeout detects: make it shorter
+	// than the others'.
 	hasty := strings.Replace(alone.URL(database), "connect_timeout=300", "connect_timeout=20", 1)
 	migrated := testOptions(Options{DatabaseURL: database})
 	if err := Migrate(context.Background(), migrated, latest); err != nil {
@@ -47,7 +48,7 @@ func TestSession_APoolerThatGivesConnectionsAway(t *testing.T) {
 				t.Errorf("open: got %v, want one line with %q", err, try.want)
 			}
 			if try.direct == other {
-				return // the migrations use the direct address alone
+				return // migrations use only the direct address
 			}
 			if err := Migrate(context.Background(), o, latest); (try.want == "") != (err == nil) {
 				t.Errorf("migrate: got %v, want %q", err, try.want)
@@ -73,7 +74,7 @@ func TestSession_ThroughAPooler(t *testing.T) {
 	put(t, a, "w")
 
 	err := a.Alone(context.Background(), "chore", func(ctx context.Context) error {
-		for range 3 { // transactions of others, which would take the lock's connection away
+		for range 3 { // other transactions, which would take the lock's connection
 			if err := a.Write(ctx, raise); err != nil {
 				return err
 			}
@@ -88,10 +89,10 @@ func TestSession_ThroughAPooler(t *testing.T) {
 		t.Errorf("the chore was not let go: ran %t, %v", ran, err)
 	}
 	hearsEachOther(t, a, b)
-	holdSnapshots(t, a, 3) // more than the pooler has connections
+	holdSnapshots(t, a, 3) // more than the pooler's connections
 }
 
-// hearsEachOther fails unless what one node tells reaches the other.
+// hearsEachOther fails unless a notice of one node reaches the other.
 func hearsEachOther(t *testing.T, a, b Engine) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,7 +111,7 @@ func hearsEachOther(t *testing.T, a, b Engine) {
 	}
 }
 
-// holdSnapshots fails unless a write succeeds while so many snapshots are open.
+// holdSnapshots fails unless a write succeeds while n snapshots are open.
 func holdSnapshots(t *testing.T, e Engine, n int) {
 	t.Helper()
 	if n == 0 {

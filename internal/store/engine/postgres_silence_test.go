@@ -13,7 +13,7 @@ func TestSilence_EndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Postgres{silent: silentTimeout}
 		e.hear()
-		time.Sleep(time.Hour) // of simulated time: nobody has asked since
+		time.Sleep(time.Hour) // simulated; no call was made since
 		begun := time.Now()
 		ctx, done := e.attend(context.Background(), begun, 0)
 		defer done()
@@ -62,7 +62,7 @@ func TestSilence_OneConnection(t *testing.T) {
 	})
 }
 
-// A wait that is over leaves nothing behind, and is no silence.
+// A wait that has ended leaves no timer, and is not reported as silence.
 func TestSilence_Done(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Postgres{silent: silentTimeout}

@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// quickly is when a store whose server is down has answered, on a machine that has much else to do: before the bound of
-// a transaction, which would end the wait too.
+// quickly is the time within which a store whose server is down must have answered, even on a busy
+// machine. It is below the limit of a transaction, which would end the wait too.
 const quickly = WriteTimeout - time.Second
 
 func TestPostgres_ServerGoesAndComes(t *testing.T) {
@@ -27,8 +27,8 @@ func TestPostgres_ServerGoesAndComes(t *testing.T) {
 		if err := c.Stop(mode); err != nil {
 			t.Fatal(err)
 		}
-		// The processes of a killed server may answer until they notice.
-		for range 40 { // more often than there are connections to lose
+		// The processes of a killed server may answer until they notice it.
+		for range 40 { // more than there are connections
 			if mode != pgtest.Kill {
 				wantUnavailable(t, s)
 			}
@@ -36,7 +36,7 @@ func TestPostgres_ServerGoesAndComes(t *testing.T) {
 		if err := c.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		// At once, on the connections that are there: nobody reopens the store.
+		// At once and on the existing connections: the store is not reopened.
 		if _, err := s.Schema(context.Background()); err != nil {
 			t.Errorf("schema after %v: %v", mode, err)
 		}
@@ -95,8 +95,8 @@ func busyPool(t *testing.T, s Engine) {
 	all.Wait()
 }
 
-// The transaction under which the server goes away is refused, and not there
-// when the server comes back.
+// A transaction during which the server goes away fails, and is not there when the server comes
+// back.
 func TestPostgres_ServerGoesDuringATransaction(t *testing.T) {
 	c := pgtest.Start(t)
 	s := openTest(t, Options{DatabaseURL: c.URL()})
@@ -123,7 +123,7 @@ func TestPostgres_DeadlockIsRerun(t *testing.T) {
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
 	put(t, s, "a")
 	put(t, s, "b")
-	var met sync.WaitGroup // both hold their first row
+	var met sync.WaitGroup // both have locked their first row
 	met.Add(2)
 	var all sync.WaitGroup
 	runs := make([]int, 2)
@@ -179,8 +179,8 @@ func TestPostgres_SerializationFailureIsRerunAndBounded(t *testing.T) {
 	}
 }
 
-// A closure that swallows the error of a statement has a transaction that the
-// server will not commit: that must not look like success.
+// If a closure ignores the error of a statement, the server will not commit its transaction. That
+// must not look like success.
 func TestPostgres_SwallowedErrorIsNoCommit(t *testing.T) {
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
 	err := s.Write(context.Background(), func(tx *Tx) error {
@@ -195,7 +195,7 @@ func TestPostgres_SwallowedErrorIsNoCommit(t *testing.T) {
 	}
 }
 
-// Whoever leaves while all connections are taken does not wait on.
+// A caller that leaves while all connections are in use stops waiting.
 func TestPostgres_CallerLeavesBeforeItsTurn(t *testing.T) {
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
 	e := s.(*Postgres)
@@ -220,12 +220,12 @@ func TestPostgres_CallerLeavesBeforeItsTurn(t *testing.T) {
 	all.Wait()
 }
 
-// A reader who leaves is no fault of the service.
+// A reader that leaves is not an error of the service.
 func TestPostgres_ReaderLeaves(t *testing.T) {
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})
 	ctx, leave := context.WithCancel(context.Background())
 	err := s.Read(ctx, func(r *Reader) error {
-		time.AfterFunc(100*time.Millisecond, leave) // while the server sleeps: nothing signals that
+		time.AfterFunc(100*time.Millisecond, leave) // while the server sleeps, for which there is no signal
 		_, err := r.Count("SELECT COUNT(*) FROM pg_sleep(30)")
 		return err
 	})
@@ -241,7 +241,8 @@ func TestPostgres_ReaderLeaves(t *testing.T) {
 func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
-	// Ten seconds of silence, in place of 1.5, which a busy machine may need to answer before it is frozen.
+	// Ten seconds of silence instead of 1.5: a busy machine may need longer to answer before it is
+	// frozen.
 	s := openTest(t, Options{DatabaseURL: c.ImpatientURL() + "&connect_timeout=10"})
 	put(t, s, "w")
 	busyPool(t, s)
@@ -252,7 +253,7 @@ func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
 	defer cancel()
 	var group sync.WaitGroup
 	for what, act := range map[string]func() error{
-		// One that may take a day: a write of 30 seconds would be given up by its own bound.
+		// A write without the usual limit: one of 30 seconds would be ended by its own limit.
 		"write":         func() error { return s.WriteLong(ctx, raise) },
 		"read":          func() error { return s.Read(ctx, func(*Reader) error { return nil }) },
 		"one statement": func() error { return s.ReadOne(ctx, readAll) },
@@ -272,7 +273,7 @@ func TestPostgres_FrozenServerIsGivenUp(t *testing.T) {
 	}
 }
 
-// What the URL says to the pool is not for the server, which would refuse it.
+// The pool's parameters in the URL are not sent to the server, which would refuse them.
 func TestPostgres_PoolSettingsInTheAddress(t *testing.T) {
 	o := Options{DatabaseURL: pgtest.URL(t) + "&pool_max_conns=3"}
 	if err := Migrate(context.Background(), testOptions(o), latest); err != nil {
@@ -284,7 +285,7 @@ func TestPostgres_PoolSettingsInTheAddress(t *testing.T) {
 	}
 }
 
-// Who allows more time to connect has a server that may be slow to answer too.
+// A longer connect timeout means that the server may be slow to answer, too.
 func TestPostgres_TimeInTheAddress(t *testing.T) {
 	address, err := url.Parse(pgtest.URL(t))
 	if err != nil {
@@ -335,7 +336,7 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// Transactions that undid each other do not meet again at once: each waits, the longer the more often it happened.
+// Transactions that aborted each other do not collide again at once: each waits, longer each time.
 func TestPostgres_RerunsPause(t *testing.T) {
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)}).(*Postgres)
 	var paused []time.Duration

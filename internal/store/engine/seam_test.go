@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// To SQLite "$2" is a name, numbered by where it first stands.
+// For SQLite "$2" is a name, numbered by its first occurrence.
 func TestSeam_ParametersAreBoundByOrdinal(t *testing.T) {
 	each(t, func(t *testing.T, s Engine) {
 		for _, c := range []struct{ sql, want string }{
@@ -15,7 +15,7 @@ func TestSeam_ParametersAreBoundByOrdinal(t *testing.T) {
 			{"SELECT CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($2 AS TEXT) WHERE CAST($1 AS TEXT) = 'a'", "b c b"},
 			{"SELECT CAST($3 AS TEXT), CAST($3 AS TEXT), CAST($1 AS TEXT) WHERE CAST($2 AS TEXT) = 'b'", "c c a"},
 		} {
-			// Twice, as the second run is of the statement that is kept.
+			// Twice: the second run uses the cached statement.
 			for range 2 {
 				err := s.Read(context.Background(), func(r *Reader) error {
 					got, _, err := One(r, c.sql, func(w *Row) string { return w.Text() + " " + w.Text() + " " + w.Text() }, "a", "b", "c")

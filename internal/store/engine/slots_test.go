@@ -72,7 +72,7 @@ func TestSlots_ManyClientsOfOneWorkspaceWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// A disk that stands still for seconds is no reason to refuse who comes after it.
+// A disk that stalls for seconds is no reason to refuse later calls.
 func TestSlots_AStallRefusesNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 		}
 		var waited sync.WaitGroup
 		var refused atomic.Int64
-		for range 2000 { // 100 a second, of which 5 can be served
+		for range 2000 { // 100 per second; 5 can be served
 			waited.Go(func() {
 				began := time.Now()
 				if err := work(); err == nil {

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// written adds pages of text to the database, many to a page's size.
+// written adds pages of text to the database.
 const written = `
 INSERT INTO texts (name, value)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 SELECT hex(randomblob(16)), hex(randomblob(2000))
 FROM n`
 
-// stopped ends the store's checkpointer: what it would do is the test's to call.
+// stopped ends the store's checkpointer, so that the test can call its methods.
 func stopped(s Engine) *checkpointer {
 	p := s.(*SQLite).checkpoints
 	close(p.stop)
 	<-p.done
-	p.stop = make(chan struct{}) // for the store to close
+	p.stop = make(chan struct{}) // will be closed by the store
 	return p
 }
 

@@ -2,7 +2,8 @@ package engine
 
 import "testing"
 
-// Whoever else has the file open, we alone bring the log over, and one of us at a time.
+// Whichever programs have the file open, only our process runs checkpoints, one connection at a
+// time.
 func TestHold_KeepsOthersFromTheFile(t *testing.T) {
 	t.Parallel()
 	o := Options{Folder: t.TempDir()}

@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// rowsBy changes that many rows, and bytesBy one row of that many bytes.
+// rowsBy changes `n` rows, and bytesBy one row of `n` bytes.
 func rowsBy(n int) func(*Tx) error {
 	return func(tx *Tx) error {
 		for i := range n {
@@ -29,8 +29,8 @@ func bytesBy(n int) func(*Tx) error {
 	}
 }
 
-// A full queue is served in turns by what the tenants' writes cost, whoever came first, and no light
-// write waits in a group for a heavy one.
+// A full queue is served in turns by the cost of the tenants' writes, in whatever order they came.
+// No light write waits in a group for a heavy one.
 func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
 	t.Parallel()
 	light := rowsBy(1)
@@ -72,7 +72,7 @@ func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
 			}
 			close(release)
 			all.Wait()
-			// The first of the batches came first, and nothing was known of their cost.
+			// The first batch came first, when its cost was not known.
 			if got, want := fmt.Sprint(served), "[ batches b c b c b c batches batches batches]"; got != want {
 				t.Errorf("served %s, want %s", got, want)
 			}
@@ -88,7 +88,7 @@ func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
 	}
 }
 
-// A tenant whose write makes the whole group run again pays for that.
+// A tenant whose write makes the whole group run again is charged for that.
 func TestWriter_ATenantThatSpoilsTheGroupPays(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -114,7 +114,7 @@ func TestWriter_ATenantThatSpoilsTheGroupPays(t *testing.T) {
 	}
 }
 
-// What is remembered of tenants is bounded, and goes when nobody waits.
+// The number of remembered tenants is limited, and they are dropped when no job waits.
 func TestQueue_ForgetsTenants(t *testing.T) {
 	t.Parallel()
 	q := newQueue()

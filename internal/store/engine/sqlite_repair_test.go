@@ -10,7 +10,8 @@ import (
 	"sheaf.dev/internal/store/engine/checksum"
 )
 
-// unstamped returns a folder with a file in which no page has a checksum, as VACUUM by another program leaves it.
+// unstamped returns a folder with a file without checksums, like one after VACUUM by another
+// program.
 func unstamped(t *testing.T, change func(file []byte)) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -50,7 +51,7 @@ func TestSQLite_FileThatAnotherProgramRewroteIsTakenOver(t *testing.T) {
 	}
 }
 
-// A wrong checksum is not a missing one: what other pages look like excuses nothing.
+// A wrong checksum is not a missing one, whatever the other pages have.
 func TestSQLite_RewrittenFileWithAWrongChecksumIsRefused(t *testing.T) {
 	t.Parallel()
 	folder := unstamped(t, func(file []byte) { file[5*pageSizeOf(file)-1] = 1 })

@@ -30,9 +30,9 @@ func asGroup(t *testing.T, s Engine, fns ...func(*Tx) error) []error {
 	errs := make([]error, len(fns))
 	inside, release := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
-	w.span = time.Hour // however long the machine takes until all stand in the queue
+	w.span = time.Hour // however long the machine takes to queue all jobs
 	all.Go(func() {
-		// The group's first member: whoever asks while it waits is in the same group.
+		// The group's first member: jobs that are queued while it waits join the same group.
 		s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil })
 	})
 	<-inside
@@ -71,9 +71,9 @@ func TestSQLite_MembersAreCommittedTogether(t *testing.T) {
 	}
 }
 
-// A replay and a 409 are errors that name a record: one that was rolled back is named to nobody.
+// A replay and a 409 are errors that name a record. They must not name one that was rolled back.
 func TestSQLite_AnErrorThatRestsOnWhatWasUndoneIsNotReturned(t *testing.T) {
-	for _, spoiled := range []int{0, 1, 2, 3} { // where the member stands that fails after a change
+	for _, spoiled := range []int{0, 1, 2, 3} { // position of the member that fails after a change
 		t.Run(fmt.Sprint("member ", spoiled, " spoils it"), func(t *testing.T) {
 			t.Parallel()
 			s := sqliteTest(t)
@@ -109,8 +109,8 @@ func TestSQLite_AnErrorThatRestsOnWhatWasUndoneIsNotReturned(t *testing.T) {
 	}
 }
 
-// What SQLite does on a full disk or an I/O error: the transaction is gone
-// under the member that met it, and with it what the others had done.
+// As on a full disk or an I/O error: SQLite rolls back the transaction during a member, and with it
+// the changes of the others.
 func TestSQLite_EngineRollsBackUnderOneMember_OthersRunAgain(t *testing.T) {
 	for _, swallow := range []bool{false, true} {
 		t.Run(fmt.Sprintf("error swallowed %t", swallow), func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestSQLite_EngineRollsBackUnderOneMember_OthersRunAgain(t *testing.T) {
 	}
 }
 
-// fill lets the file of the writer's connection grow by no more than that.
+// fill limits how far the file of the writer's connection can grow.
 func fill(t *testing.T, s Engine, more int64) (room func()) {
 	t.Helper()
 	pragma := func(text string) {
@@ -194,8 +194,8 @@ func TestSQLite_FullDisk_IsUnavailableAndPasses(t *testing.T) {
 	}
 }
 
-// A commit that fails for whatever reason is nobody's own fault. SQLite can be
-// brought to it by a reference that is checked at the commit alone.
+// A failed commit is no member's own fault. On SQLite a deferred foreign key, which is checked only
+// at the commit, makes it fail.
 func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
 	var notes []any
 	var settled []bool
@@ -215,7 +215,8 @@ func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
 	}
 	own := errors.New("own")
 	refused := func(tx *Tx) error { tx.Note = "refused"; return own }
-	// The first one has read nothing but what is committed; the second may name what is not there.
+	// The first member has read only committed data; the second may name a record that does not
+	// exist.
 	for i, err := range asGroup(t, s, refused, insert("x"), dangle, refused, raise) {
 		if i == 0 {
 			if err != own {
@@ -225,7 +226,7 @@ func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
 			t.Errorf("member %d: got %v, want Unavailable and no constraint of its own", i, err)
 		}
 	}
-	// The first note is that of the member which asGroup waits in.
+	// The first note is that of asGroup's own member.
 	if got := things(t, s); got != "w" || fmt.Sprint(notes) != "[<nil> <nil> dangle <nil>]" || fmt.Sprint(settled) != "[false]" {
 		t.Errorf("after the failed commit: %s, notes %v, settled %v", got, notes, settled)
 	}
@@ -235,7 +236,7 @@ func TestSQLite_CommitFails_EveryMemberIsUnavailable(t *testing.T) {
 	}
 }
 
-// A busy machine may take longer to look; the pause between two looks is ours.
+// A busy machine may take longer to poll; the interval between two polls is ours.
 func TestSQLite_CommitOfAnotherProcessIsNoticed(t *testing.T) {
 	if watchEvery > time.Second {
 		t.Errorf("it looks every %s, which leaves no room for the 2 s that are promised", watchEvery)
@@ -372,8 +373,8 @@ func TestSQLite_CloseWaitsForTheWritesUnderWay(t *testing.T) {
 	}
 }
 
-// A write that has not begun is withdrawn when its caller leaves, and has done
-// nothing; one that has begun is waited for.
+// A write that has not begun is withdrawn if its caller leaves, and has no effect. If it has begun,
+// its caller waits.
 func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -412,11 +413,11 @@ func TestSQLite_AWriteThatHasNotBegunIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Nobody waits for ever behind a writer that stands still.
+// No call waits forever for a stuck writer.
 func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &writer{queue: newQueue()} // which nobody serves
+		w := &writer{queue: newQueue()} // which no goroutine serves
 		began := time.Now()
 		for _, tenant := range []string{"a", "a", "b"} {
 			go func() {
@@ -449,8 +450,8 @@ func execFile(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// refuses checks that both doors refuse the folder with one line that says what
-// to do, and leave the file as it is.
+// refuses checks that Open and Migrate reject the folder, with one line that says what to do, and
+// leave the file unchanged.
 func refuses(t *testing.T, folder, want string) {
 	t.Helper()
 	path := filepath.Join(folder, FileName)
@@ -515,13 +516,13 @@ func TestSQLite_DamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// A member that fails with nothing written leaves the group as it is; with
-// something written, the others run again, once.
+// If a member fails before it wrote anything, the group goes on. If it wrote something, the others
+// run again, once.
 func TestSQLite_MemberFails_LosesItsOwnAlone(t *testing.T) {
 	own := errors.New("own")
 	for name, c := range map[string]struct {
 		fail func(*Tx) error
-		runs int // of a member before it
+		runs int // runs of a member before it
 	}{
 		"before it wrote":   {func(*Tx) error { return own }, 1},
 		"nothing to change": {func(tx *Tx) error { return setKind("nobody", "free")(tx) }, 1},
@@ -557,7 +558,7 @@ func TestSQLite_MemberFails_LosesItsOwnAlone(t *testing.T) {
 	}
 }
 
-// Where it cannot be seen whether another process has committed, what is cached is not believed.
+// If commits of other processes cannot be detected, cached values are not used.
 func TestWriter_ForgetsWhenItCannotLook(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -600,8 +601,8 @@ func TestWrite_PanicKeepsItsStack(t *testing.T) {
 
 func panicDeepDown() error { panic("by the test") }
 
-// Two programs that open a new file at once both get it: SQLite refuses the second one at once while the
-// first has begun to write, and it tries again.
+// Two programs that open a new file at once both succeed: SQLite refuses the second one while the
+// first is writing, and the second tries again.
 func TestOpen_OfAFileThatAnotherIsMaking(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -629,7 +630,7 @@ func TestOpen_OfAFileThatAnotherIsMaking(t *testing.T) {
 	select {
 	case r := <-opened:
 		t.Fatalf("it did not wait: %v", r.err)
-	case <-time.After(100 * time.Millisecond): // before a look for what must not happen
+	case <-time.After(100 * time.Millisecond): // time for what must not happen
 	}
 	if err := sqlitex.ExecuteTransient(other, "COMMIT", nil); err != nil {
 		t.Fatal(err)

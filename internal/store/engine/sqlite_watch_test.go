@@ -18,7 +18,8 @@ import (
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
 
-// A read that never ends is ended, whoever asked for it, and its connection serves the next.
+// A read that never ends is interrupted, whoever the caller is, and its connection serves the next
+// one.
 func TestSQLite_ReadThatLastsIsEnded(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -52,7 +53,7 @@ func TestSQLite_ReadThatLastsIsEnded(t *testing.T) {
 	}
 }
 
-// One that ends in time is left alone, and so is what is meant to last.
+// A read that ends in time is not interrupted, and neither is a snapshot.
 func TestSQLite_ReadsThatEndAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -87,11 +88,11 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 	}
 	for _, c := range []struct {
 		bytes int64
-		lines int // so far
+		lines int // log lines so far
 	}{{logBound, 0}, {logBound + 1, 1}, {logBound + 2, 1}, {2*logBound + 2, 2}, {10, 3}, {10, 3}} {
 		f, err := os.Create(e.path + "-wal")
 		if err == nil {
-			err = errors.Join(f.Truncate(c.bytes), f.Close()) // it takes no room
+			err = errors.Join(f.Truncate(c.bytes), f.Close()) // a sparse file
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 	}
 }
 
-// A log that grew beside a reader is cut off when the reader has ended, without a stop.
+// A log that grew during a read is truncated after the read, without a restart.
 func TestSQLite_LongLogIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -130,7 +131,7 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 	sheaftest.Eventually(t, "the log is cut off", func() bool { return e.LogBytes() == 0 })
 }
 
-// While the log is too large, a read that is not young is ended, and then the log is cut off.
+// While the log is too large, an older read is interrupted, and then the log is truncated.
 func TestSQLite_ReadBesideALogThatGrowsIsEnded(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -211,7 +212,7 @@ func readLong(t *testing.T, s Engine) func(context.Context, func(*Reader) error)
 
 const counting = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`
 
-// A client who has left is read for no longer, and the connection serves the next one.
+// If a client leaves, its read is interrupted, and the connection serves the next one.
 func TestSQLite_ReaderWhoLeavesIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)
@@ -236,12 +237,12 @@ func TestSQLite_ReaderWhoLeavesIsInterrupted(t *testing.T) {
 	}
 }
 
-// Who leaves when its read has ended does not pull at that of the next.
+// A caller that leaves after its read has ended does not interrupt the next read.
 func TestLeash_PullsAtItsOwnReadAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leash{pull: make(chan struct{})}
 		first, leave := context.WithCancel(t.Context())
-		l.begin(first) // and nobody stops the watch, as when it is late
+		l.begin(first) // stop is not called, as if it came late
 		if err := l.ended(); err != nil {
 			t.Errorf("the first ended with %v", err)
 		}

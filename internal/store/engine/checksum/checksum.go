@@ -1,7 +1,7 @@
-// Package checksum makes SQLite's pages carry checksums. It is the one corner of Sheaf that knows
-// the driver's memory and uses unsafe: a file system of SQLite's (a VFS) that is the ordinary one
-// but for reading and writing pages and for one lock. Two functions lead into it: Register puts it
-// under every connection, and Of names a file.
+// Package checksum adds checksums to SQLite's pages. It is the only package of Sheaf that uses the
+// driver's memory and unsafe. It is an SQLite file system (VFS) that differs from the ordinary one
+// only in reading and writing pages, and in one lock. It has two entry points: Register installs it
+// for every connection, and Of names a file.
 package checksum
 
 import (
@@ -18,31 +18,31 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// SQLite believes what it reads: a byte that rotted in a text is served as it is. So every page of
-// our file ends with a checksum of itself and its number, in bytes that SQLite leaves to us, and a
-// page that does not match is an I/O error: 503, never a wrong 200. It is done below SQLite, in a
-// file system of SQLite's (a VFS) that is its ordinary one but for reading and writing pages.
+// SQLite does not verify what it reads: a rotten byte in a text would be served. So every page of
+// our file ends with a checksum of its content and number, in bytes that SQLite reserves for us. A
+// page that does not match is an I/O error: 503, never a wrong 200.
 //
-// A page gets its checksum on the way into the log already (frames.go): so it is right whichever
-// program brings the log into the file. What another program wrote itself gets it when we bring
-// that over, which while we have the file open nobody else does (hold.go).
+// A page gets its checksum when it is written to the write-ahead log (frames.go), so it is right
+// whichever program copies the log into the file. Pages that another program wrote get it when we
+// copy them, and while we have the file open only we do that (hold.go).
 const (
-	// Bytes are reserved at the end of each page.
+	// Bytes is the number of bytes reserved at the end of each page.
 	Bytes = 4
-	// Unsound is the result code of reading a page with a wrong one.
+	// Unsound is the result code of reading a page with a wrong checksum.
 	Unsound = sqlite.ResultCode(lib.SQLITE_IOERR_DATA)
-	// SmallestPage is the least that an SQLite file has, in bytes.
+	// SmallestPage is the smallest size of an SQLite file, in bytes.
 	SmallestPage = 512
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// unsteady are the bytes of the first page's header that SQLite sets anew in a copy of a sound file
-// (".backup"): versions, counters of changes. They are not covered: what is damaged in them changes
-// no answer.
+// unsteady are the ranges of the first page's header that SQLite changes in a copy of a sound file
+// (".backup"): versions and change counters. The checksum does not cover them: damage in them
+// changes no answer.
 var unsteady = [][2]int{{18, 20}, {24, 28}, {40, 44}, {92, 100}}
 
-// checksum covers the number too: a page in the place of another is damage.
+// checksum returns the checksum of a page. It covers the number, so that a page in the wrong place
+// is damage.
 func checksum(page []byte, number uint32) uint32 {
 	if number != 1 || len(page) < 100 {
 		return checksumWhole(page, number)
@@ -54,14 +54,14 @@ func checksum(page []byte, number uint32) uint32 {
 	return checksumWhole(steady, number)
 }
 
-// checksumWhole is what older programs wrote into the first page too.
+// checksumWhole covers all bytes of the page. Older programs used it for the first page too.
 func checksumWhole(page []byte, number uint32) uint32 {
 	var n [4]byte
 	binary.LittleEndian.PutUint32(n[:], number)
 	return crc32.Update(crc32.Checksum(n[:], castagnoli), castagnoli, page[:len(page)-Bytes])
 }
 
-// stampOf returns the checksum that a page carries.
+// stampOf returns the checksum stored in a page.
 func stampOf(page []byte) uint32 {
 	return binary.LittleEndian.Uint32(page[len(page)-Bytes:])
 }
@@ -75,31 +75,31 @@ func isSound(page []byte, number uint32) bool {
 	return carried == checksum(page, number) || number == 1 && carried == checksumWhole(page, number)
 }
 
-// pageFile is what we keep behind SQLite's own record of an open file, in its memory: no pointer of
-// Go's may stand here.
+// pageFile is our state of an open file. It is stored after SQLite's own, in SQLite's memory, so it
+// must not contain Go pointers.
 type pageFile struct {
-	methods  uintptr // those of the ordinary file system
-	name     uintptr // as SQLite was given it
-	pageSize int64   // of a database: 0 is without checksums, or not known yet
-	trusting bool    // of a database: whatever is read is believed
-	frame    int64   // of a log: where the header of a frame was just written
-	number   uint32  // of a log: the page that this header names
-	last     bool    // of a log: this header ends a transaction
+	methods  uintptr // methods of the ordinary file system
+	name     uintptr // path, as SQLite got it
+	pageSize int64   // of a database: its page size; 0: no checksums, or not known yet
+	trusting bool    // of a database: checksums are not verified
+	frame    int64   // of a log: offset of the frame header written last
+	number   uint32  // of a log: page number in that header
+	last     bool    // of a log: that header ends a transaction
 	gathered gathered
 }
 
 var pageVFS struct {
 	once sync.Once
 	err  error
-	base lib.Tsqlite3_vfs // the ordinary one
+	base lib.Tsqlite3_vfs // the ordinary file system
 
 	mu      sync.Mutex // guards methods
 	methods map[methodsOf]uintptr
 }
 
-// Register makes the file system with checksums the one that every connection opened from now on
-// has. Files without reserved bytes are read and written as ever. It also has those connections
-// keep their plans (plans.go). Calling it again does nothing.
+// Register makes every connection that is opened from now on use the file system with checksums.
+// Files without reserved bytes are read and written as usual. These connections also keep their
+// query plans (plans.go). Calling it again does nothing.
 func Register() error {
 	v := &pageVFS
 	v.once.Do(func() {
@@ -114,14 +114,14 @@ func Register() error {
 	return v.err
 }
 
-// registerVFS copies SQLite's ordinary file system, puts our way to open a file into the copy, and
-// makes it the default.
+// registerVFS copies SQLite's ordinary file system, replaces the function that opens files, and
+// makes the copy the default.
 func registerVFS(tls *libc.TLS) error {
 	if rc := lib.Xsqlite3_initialize(tls); rc != lib.SQLITE_OK {
 		return fmt.Errorf("initialize SQLite: result %d", rc)
 	}
 	pageVFS.base = *at[lib.Tsqlite3_vfs](lib.Xsqlite3_vfs_find(tls, 0))
-	// SQLite keeps both for as long as the process lives.
+	// SQLite keeps both until the process ends.
 	name, err := libc.CString("sheaf")
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func registerVFS(tls *libc.TLS) error {
 	return nil
 }
 
-// openPages opens a file as ever, and takes over its reading and writing if it is a database.
+// openPages opens a file as usual, and replaces the methods of a database or its log.
 func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
 	open := *(*openFunc)(unsafe.Pointer(&pageVFS.base.FxOpen)) // #nosec G103 -- SQLite's own memory
 	rc := open(tls, vfs, name, file, flags, out)
@@ -158,7 +158,7 @@ func openPages(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr)
 	return rc
 }
 
-// ourMethods returns a copy of a file's methods with ours for pages, or for the frames of a log.
+// ourMethods returns a copy of a file's methods with our own for pages, or for the frames of a log.
 func ourMethods(tls *libc.TLS, base uintptr, ofLog bool) uintptr {
 	pageVFS.mu.Lock()
 	defer pageVFS.mu.Unlock()
@@ -172,7 +172,7 @@ func ourMethods(tls *libc.TLS, base uintptr, ofLog bool) uintptr {
 	}
 	methods := at[lib.Tsqlite3_io_methods](m)
 	*methods = *at[lib.Tsqlite3_io_methods](base)
-	methods.FiVersion = min(methods.FiVersion, 2) // no memory maps, which would pass us by
+	methods.FiVersion = min(methods.FiVersion, 2) // no memory maps, which would bypass us
 	if ofLog {
 		methods.FxRead, methods.FxWrite = address(readFrame), address(writeFrame)
 		methods.FxSync, methods.FxTruncate = address(syncLog), address(truncateLog)
@@ -189,7 +189,8 @@ type methodsOf struct {
 	ofLog bool
 }
 
-// readPage reads as the ordinary file system does, and refuses a page whose checksum is wrong.
+// readPage reads like the ordinary file system, and returns Unsound for a page whose checksum is
+// wrong.
 func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	rc := f.read(tls, file, buffer, n, offset)
@@ -205,7 +206,7 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 	return rc
 }
 
-// writePage gives a page its checksum on the way into the file.
+// writePage adds the checksum to a page and writes it to the file.
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
@@ -216,7 +217,7 @@ func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	return f.write(tls, file, buffer, n, offset)
 }
 
-// read and write are the ordinary file system's.
+// read and write call the ordinary file system.
 func (f *pageFile) read(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	read := *(*pageFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxRead)) // #nosec G103 -- SQLite's own memory
 	return read(tls, file, buffer, n, offset)
@@ -227,7 +228,7 @@ func (f *pageFile) write(tls *libc.TLS, file, buffer uintptr, n int32, offset in
 	return write(tls, file, buffer, n, offset)
 }
 
-// openRaw opens a connection by SQLite's own API, for what no driver offers.
+// openRaw opens a connection by SQLite's own API, for features that the driver lacks.
 func openRaw(tls *libc.TLS, path string) (db uintptr, err error) {
 	name, err := libc.CString(path)
 	if err != nil {
@@ -240,7 +241,7 @@ func openRaw(tls *libc.TLS, path string) (db uintptr, err error) {
 	return *at[uintptr](out), sqlite.ResultCode(rc).ToError()
 }
 
-// reserveBytes has SQLite leave room for a checksum at the end of each page.
+// reserveBytes makes SQLite reserve room for a checksum at the end of each page.
 func reserveBytes(tls *libc.TLS, db uintptr) error {
 	n := tls.Alloc(4)
 	defer tls.Free(4)
@@ -248,7 +249,7 @@ func reserveBytes(tls *libc.TLS, db uintptr) error {
 	return sqlite.ResultCode(lib.Xsqlite3_file_control(tls, db, 0, lib.SQLITE_FCNTL_RESERVE_BYTES, n)).ToError()
 }
 
-// execRaw runs statements that return nothing we need.
+// execRaw runs statements whose results are not needed.
 func execRaw(tls *libc.TLS, db uintptr, statements string) error {
 	text, err := libc.CString(statements)
 	if err != nil {
@@ -258,7 +259,7 @@ func execRaw(tls *libc.TLS, db uintptr, statements string) error {
 	return sqlite.ResultCode(lib.Xsqlite3_exec(tls, db, text, 0, 0, 0)).ToError()
 }
 
-// look learns from the file's header, which SQLite reads first, whether there are checksums.
+// look reads from the file's header, which SQLite reads first, whether the file has checksums.
 func (f *pageFile) look(b []byte, offset int64) {
 	if offset != 0 || len(b) < 100 || string(b[:16]) != "SQLite format 3\x00" {
 		return
@@ -279,13 +280,13 @@ func stateOf(file uintptr) *pageFile {
 	return at[pageFile](file + uintptr(pageVFS.base.FszOsFile))
 }
 
-// at returns what is at an address of SQLite's memory, which is not Go's.
+// at returns a pointer to an address in SQLite's memory, which Go does not manage.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) } // #nosec G103 -- SQLite's own memory
 
-// address returns a function as SQLite, translated from C, calls it.
+// address returns the pointer by which SQLite, translated from C, calls a Go function.
 func address(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] } // #nosec G103 -- SQLite's own memory
 
-// The functions of SQLite's file systems that we stand before.
+// The functions of SQLite's file systems that we replace or call.
 type (
 	openFunc     = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
 	pageFunc     = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32

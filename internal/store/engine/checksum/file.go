@@ -14,15 +14,15 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// File is an SQLite file, which need not be there yet.
+// File is an SQLite file, which need not exist yet.
 type File struct{ path string }
 
 // Of returns the file at a path.
 func Of(path string) File { return File{path} }
 
-// Begin makes the first page of an empty file, with room for checksums, which no driver lets one
-// ask for, and with what the pragmas say. It is one transaction; when another process was first, it
-// changes nothing. wait bounds the wait for that one.
+// Begin writes the first page of an empty file, with room for checksums, which the driver cannot
+// ask for, and with the settings of pragmas. It is one transaction; if another process was first,
+// it changes nothing. wait limits the wait for that process.
 func (f File) Begin(wait time.Duration, pragmas string) error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -44,7 +44,7 @@ func (f File) Carries() (bool, error) {
 	return header[20] == Bytes, err
 }
 
-// header reads the first bytes of the file, as SQLite's file format has them.
+// header returns the file's SQLite header.
 func (f File) header() (header [100]byte, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -55,16 +55,15 @@ func (f File) header() (header [100]byte, err error) {
 	return header, err
 }
 
-// trusted are the files whose pages are believed by connections that are opened now, by path as
-// SQLite has it; unsound is the page of a file that was last refused.
+// trusted.files are the files, by path as SQLite knows it, whose checksums are not verified by
+// connections that are opened now. trusted.unsound is the page of each file that was refused last.
 var trusted = struct {
 	mu      sync.Mutex // guards both
 	files   map[string]bool
 	unsound map[string]uint32
 }{files: map[string]bool{}, unsound: map[string]uint32{}}
 
-// Trust has every page of the file believed, by connections that are opened meanwhile, until done
-// is called.
+// Trust turns off verification for connections to the file that are opened until done is called.
 func (f File) Trust() (done func(), err error) {
 	path, err := f.fullPath()
 	if err != nil {
@@ -86,21 +85,21 @@ func (f File) IsTrusted() bool {
 	return err == nil && isTrusted(path)
 }
 
-// isTrusted reports whether somebody trusts the file at a path just now.
+// isTrusted reports whether Trust is in force for the file at path.
 func isTrusted(path string) bool {
 	trusted.mu.Lock()
 	defer trusted.mu.Unlock()
 	return trusted.files[path]
 }
 
-// noteUnsound remembers which page was refused, for the text of the error.
+// noteUnsound records which page was refused, for the error text.
 func noteUnsound(path string, number uint32) {
 	trusted.mu.Lock()
 	defer trusted.mu.Unlock()
 	trusted.unsound[path] = number
 }
 
-// Refused returns the page that was last refused, 0 when there is none, and forgets it.
+// Refused returns the number of the page that was refused last, or 0, and clears it.
 func (f File) Refused() uint32 {
 	path, err := f.fullPath()
 	if err != nil {
@@ -112,7 +111,7 @@ func (f File) Refused() uint32 {
 	return trusted.unsound[path]
 }
 
-// fullPath returns the path as SQLite has it.
+// fullPath returns the path as SQLite knows it.
 func (f File) fullPath() (string, error) {
 	path, err := filepath.Abs(f.path)
 	if err != nil {
@@ -121,8 +120,8 @@ func (f File) fullPath() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// IsUnstamped reports whether the first page of a file of that application lacks its checksum.
-// Whatever else may be wrong with it is others' to find.
+// IsUnstamped reports whether the file belongs to the application and its first page has no
+// checksum. It looks for no other damage.
 func (f File) IsUnstamped(applicationID uint32) bool {
 	header, err := f.header()
 	if err != nil {
@@ -141,23 +140,22 @@ func (f File) IsUnstamped(applicationID uint32) bool {
 	return err == nil && stampOf(page) == 0
 }
 
-// Unsound returns how many pages have no checksum, or another than they should, and how many pages
-// there are.
+// Unsound returns how many pages have a missing or wrong checksum, and the total number of pages.
 func (h *Hold) Unsound(wait time.Duration) (unsound, all int64, err error) {
 	return h.pages(wait, func([]byte, uint32) (bool, error) { return false, nil })
 }
 
-// Restamp gives every page its checksum, whatever it holds, and returns how many had none, or
-// another.
+// Restamp writes the checksum of every page, whatever its content, and returns how many were
+// missing or wrong.
 func (h *Hold) Restamp(wait time.Duration) (stamped, all int64, err error) {
 	return h.pages(wait, func([]byte, uint32) (bool, error) { return true, nil })
 }
 
-// ErrAltered refuses to adopt a file that has a page with a wrong checksum.
+// ErrAltered is returned by Adopt for a file that has a page with a wrong checksum.
 var ErrAltered = errors.New("it is not as it was written")
 
-// Adopt is Restamp, unless some page has a checksum that is wrong: then the file was not written as
-// a whole by another program, and it returns ErrAltered.
+// Adopt is Restamp for a file that another program rewrote as a whole. If some page has a wrong
+// checksum, the file is not such a file, and Adopt returns ErrAltered.
 func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 	_, _, err = h.pages(wait, func(page []byte, number uint32) (bool, error) {
 		if stampOf(page) != 0 {
@@ -172,12 +170,12 @@ func (h *Hold) Adopt(wait time.Duration) (stamped, all int64, err error) {
 	return h.Restamp(wait)
 }
 
-// await waits until this process has the lock and none of its connections uses it, and takes it
-// from them until free: our own checkpointer must not write a page of the file between the reading
-// and the stamping of it.
+// await waits until this process has the lock and none of its connections uses it. It then keeps
+// the lock from them until free, so that our own checkpointer does not write a page between reading
+// and stamping it.
 func (h *Hold) await(limit time.Duration) error {
 	const pause = 10 * time.Millisecond
-	for ; !h.acquireFree(); time.Sleep(pause) { // the lock of a file that another process holds gives no signal
+	for ; !h.acquireFree(); time.Sleep(pause) { // there is no signal when another process releases the lock
 		if err := h.Retry(); err != nil {
 			return err
 		}
@@ -188,7 +186,7 @@ func (h *Hold) await(limit time.Duration) error {
 	return nil
 }
 
-// acquireFree keeps the lock from our connections, unless one of them has it just now.
+// acquireFree takes the lock from our connections, unless one of them is using it.
 func (h *Hold) acquireFree() bool {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
@@ -199,16 +197,16 @@ func (h *Hold) acquireFree() bool {
 	return true
 }
 
-// free gives it back to them.
+// free returns the lock to them.
 func (h *Hold) free() {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
 	h.inUse = 0
 }
 
-// pages calls each for the unsound pages of the file, the first one last, and gives those their
-// checksum for which it returns true. The log is left alone: what is in it gets its checksums on
-// the way into the file, which stands still meanwhile.
+// pages calls each for the unsound pages of the file, the first page last, and stamps those for
+// which each returns true. It leaves the log alone: its pages get their checksums when they are
+// copied into the file, which does not happen meanwhile.
 func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (restamp bool, err error)) (unsound, all int64, err error) {
 	if err := h.await(wait); err != nil {
 		return 0, 0, err
@@ -242,7 +240,7 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 		if !restamp {
 			continue
 		}
-		if number == 1 { // whatever else was stamped is on the disk before it
+		if number == 1 { // all other stamps must be on disk before it
 			if err := h.sync(); err != nil {
 				return 0, 0, err
 			}
@@ -255,7 +253,7 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 	return unsound, all, h.sync()
 }
 
-// size returns how many bytes the file has.
+// size returns the size of the file in bytes.
 func (h *Hold) size() (int64, error) {
 	size := *(*sizeFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(h.file).methods).FxFileSize)) // #nosec G103 -- SQLite's own memory
 	out := h.tls.Alloc(8)

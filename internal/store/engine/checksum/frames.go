@@ -8,25 +8,25 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// The log (-wal) is a header and then frames, each a header and a page. SQLite sums up a frame
-// before it writes it, on top of the frame before, and puts the sum into the frame's header. A page
-// gets our checksum as it is written, after that: so the sum must follow. It is made of the words
-// of the page in pairs,
+// The log (-wal) is a header followed by frames, each a header and a page. SQLite computes a
+// cumulative sum over the frames and puts it into each frame's header, before it writes the frame.
+// Our checksum is added to the page after that, as the page is written, so the sum must be
+// corrected. It is computed from the words of the page in pairs,
 //
 //	a += x + b
 //	b += y + a
 //
-// and our checksum is the last word: a change of it changes b by as much.
+// and our checksum is the last word: a change of it changes b by the same amount.
 const (
 	logHeader   = 32
 	frameHeader = 24
-	frameSum    = 16 // where its two words stand in a frame's header
+	frameSum    = 16 // offset of the sum's two words in a frame's header
 )
 
-// logOf returns SQLite's record of a log, which stands before its file.
+// logOf returns SQLite's record of a log, which is located before its file.
 func logOf(file uintptr) *lib.TWal { return at[lib.TWal](file - unsafe.Sizeof(lib.TWal{})) }
 
-// framed returns the size of the pages in a log, 0 when its database has no checksums.
+// framed returns the size of the pages in a log, or 0 if its database has no checksums.
 func framed(log *lib.TWal) int64 {
 	if size := stateOf(log.FpDbFd).pageSize; size >= SmallestPage && size == int64(log.FszPage) {
 		return size
@@ -34,8 +34,8 @@ func framed(log *lib.TWal) int64 {
 	return 0
 }
 
-// writeFrame writes a part of the log. SQLite writes a frame's header and then its page: of the
-// header the place and the page's number are remembered, the page gets its checksum.
+// writeFrame writes a part of the log. SQLite writes a frame's header and then its page. For a
+// header, it records the offset and the page number; to a page, it adds the checksum.
 func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f, log := stateOf(file), logOf(file)
 	b := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
@@ -52,12 +52,12 @@ func writeFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int3
 	return f.gather(tls, file, buffer, n, offset, size)
 }
 
-// stampFrame gives a page its checksum, and corrects the frame's sum, on which SQLite builds the
-// next one's, in its memory and in the header at that place of the log.
+// stampFrame adds the checksum to a page. It corrects the frame's sum, on which SQLite builds the
+// next one, both in SQLite's memory and in the frame header at offset `header`.
 func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page []byte, header int64) int32 {
 	appended := f.frame == header
 	f.frame = -1
-	if !appended { // SQLite writes a frame of this transaction anew, without its header
+	if !appended { // SQLite rewrites the page of a frame of this transaction, without its header
 		var rc int32
 		if f.number, rc = f.word(tls, file, header); rc != lib.SQLITE_OK {
 			return rc
@@ -67,7 +67,7 @@ func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page [
 	last := page[len(page)-Bytes:]
 	before := order.Uint32(last)
 	stamp(page, f.number)
-	if !appended || log.FiReCksum != 0 { // it sums up what it wrote anew, and all after it, when it commits
+	if !appended || log.FiReCksum != 0 { // SQLite recomputes the sums from the first rewritten frame on when it commits
 		return lib.SQLITE_OK
 	}
 	sum := &log.Fhdr.FaFrameCksum[1]
@@ -78,8 +78,8 @@ func (f *pageFile) stampFrame(tls *libc.TLS, file uintptr, log *lib.TWal, page [
 	return f.gather(tls, file, out, 4, header+frameSum+4, int64(len(page)))
 }
 
-// readFrame believes a page of the log that has our checksum, or that adds up to the sum of its
-// frame: then another program wrote it, or an older one of ours.
+// readFrame accepts a page of the log if it has our checksum or matches the sum of its frame. In
+// the latter case another program, or an older version of ours, wrote it.
 func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f, log := stateOf(file), logOf(file)
 	if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
@@ -89,7 +89,7 @@ func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	if size == 0 || int64(n) != size || (offset-logHeader)%(size+frameHeader) != frameHeader {
 		return f.read(tls, file, buffer, n, offset)
 	}
-	// The number of the page stands before it: both are one call of the system.
+	// The page's number is in the header before it: one system call reads both.
 	frame := tls.Alloc(frameHeader + int(n))
 	defer tls.Free(frameHeader + int(n))
 	rc := f.read(tls, file, frame, frameHeader+n, offset-frameHeader)
@@ -102,7 +102,7 @@ func readFrame(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	return f.addsUp(tls, file, log, page, offset-frameHeader)
 }
 
-// addsUp sums up one frame on top of the sum of the one before.
+// addsUp verifies the sum of one frame, computed from the sum of the previous one.
 func (f *pageFile) addsUp(tls *libc.TLS, file uintptr, log *lib.TWal, page []byte, header int64) int32 {
 	before := header - int64(len(page)) - frameHeader + frameSum
 	if header == logHeader {
@@ -127,7 +127,7 @@ func (f *pageFile) addsUp(tls *libc.TLS, file uintptr, log *lib.TWal, page []byt
 	return lib.SQLITE_OK
 }
 
-// addWords is SQLite's sum over the log, continued by the words of b.
+// addWords continues SQLite's sum over the log with the words of b.
 func addWords(order binary.ByteOrder, sum [2]uint32, b []byte) [2]uint32 {
 	for ; len(b) >= 8; b = b[8:] {
 		sum[0] += order.Uint32(b) + sum[1]
@@ -136,8 +136,7 @@ func addWords(order binary.ByteOrder, sum [2]uint32, b []byte) [2]uint32 {
 	return sum
 }
 
-// wordsOf returns in which order the bytes of a word are summed up: that of the machine which began
-// the log.
+// wordsOf returns the byte order of the sum: that of the machine that began the log.
 func wordsOf(log *lib.TWal) binary.ByteOrder {
 	if log.Fhdr.FbigEndCksum != 0 {
 		return binary.BigEndian
@@ -145,7 +144,7 @@ func wordsOf(log *lib.TWal) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// word reads one from the log's own headers.
+// word reads one word of the log's headers.
 func (f *pageFile) word(tls *libc.TLS, file uintptr, offset int64) (uint32, int32) {
 	if rc := f.flush(tls, file); rc != lib.SQLITE_OK {
 		return 0, rc

@@ -7,36 +7,35 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// mostAtOnce is how many bytes SQLite's ordinary file system writes in one call, at
-// most: of more it would write the rest of a division by it.
+// mostAtOnce is the most bytes that SQLite's ordinary file system can write in one call. Given
+// more, it would write only the remainder of a division by it.
 const mostAtOnce = 0x1ffff
 
-// SQLite writes a frame of the log in two pieces, and our checksum is a third:
-// three calls of the system for one page, which took a seventh of what a create
-// costs. So the end of the log is gathered in memory, and written in one call:
+// SQLite writes a frame of the log in two pieces, and our checksum is a third: three system calls
+// per page, which took a seventh of the cost of a create. So the end of the log is collected in
+// memory and written in one call:
 //
 //	the file   | header | frame | frame | frame |
 //	gathered                                    | frame | frame | fra
 //	                                            start               start + used
 //
-// Nobody can miss what is only gathered. Other connections read the log as far as
-// the last transaction that was committed, and the frame that ends a transaction
-// is written out with all before it, before SQLite syncs the log or tells anybody.
-// Whatever else this connection does with the log (read it, sync it, ask for its
-// size, cut it off) writes out first.
+// No other connection needs what is only in memory. Others read the log up to the last committed
+// transaction, and the frame that ends a transaction is written out, with all before it, before
+// SQLite syncs the log or publishes the commit. Anything else that this connection does with the
+// log (read, sync, ask for its size, truncate) writes it out first.
 //
-// What has filled the memory goes on from the file to the disk at once, beside the
-// summing up of the frames that follow: the sync at the end of a long transaction
-// would otherwise begin with all of it, and the writer would wait.
+// When the memory is full and written out, the kernel is asked to start writing it to disk, while
+// the following frames are computed. Otherwise the sync at the end of a long transaction would
+// start with all of it, and the writer would wait.
 type gathered struct {
-	memory uintptr // SQLite's, room for whole frames; 0 until something is written
+	memory uintptr // in SQLite's memory, room for whole frames; 0 until something is written
 	room   int64
-	start  int64 // of what is gathered, in the file
+	start  int64 // offset in the file of what is collected
 	used   int64
 }
 
-// gather writes to the log: into memory where it goes on with what is there or
-// changes a part of it, else into the file.
+// gather writes to the log: into memory if the data continues or overwrites what is there,
+// otherwise into the file.
 func (f *pageFile) gather(tls *libc.TLS, file, buffer uintptr, n int32, offset, pageSize int64) int32 {
 	g := &f.gathered
 	end := offset + int64(n)
@@ -66,8 +65,7 @@ func (f *pageFile) gather(tls *libc.TLS, file, buffer uintptr, n int32, offset, 
 	return lib.SQLITE_OK
 }
 
-// begin makes room for what is written from offset on, and reports whether there
-// is memory for it.
+// begin starts collecting at offset. It returns false if there is no memory.
 func (g *gathered) begin(tls *libc.TLS, offset, pageSize int64) bool {
 	frame := frameHeader + pageSize
 	if room := mostAtOnce / frame * frame; g.room != room {
@@ -82,8 +80,8 @@ func (g *gathered) begin(tls *libc.TLS, offset, pageSize int64) bool {
 	return true
 }
 
-// flush writes what is gathered into the file. What could not be written is
-// dropped: SQLite then takes its transaction back, and writes its next one there.
+// flush writes what is collected into the file. If that fails, it is dropped: SQLite then rolls its
+// transaction back and writes the next one in the same place.
 func (f *pageFile) flush(tls *libc.TLS, file uintptr) int32 {
 	g := &f.gathered
 	if g.used == 0 {
@@ -121,7 +119,7 @@ func sizeOfLog(tls *libc.TLS, file, size uintptr) int32 {
 	return sizeOf(tls, file, size)
 }
 
-// closeLog drops what is gathered: nothing of it was committed.
+// closeLog drops what is collected: none of it was committed.
 func closeLog(tls *libc.TLS, file uintptr) int32 {
 	f := stateOf(file)
 	lib.Xsqlite3_free(tls, f.gathered.memory)

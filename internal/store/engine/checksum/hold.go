@@ -11,30 +11,29 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// checkpointLock is the number of SQLite's lock for bringing the log into the file.
+// checkpointLock is the number of SQLite's checkpoint lock.
 const checkpointLock = 1
 
-// A Hold keeps the lock for bringing the log into the file with this process, for as long as a
-// store has the file open. Other programs then read and write beside us, into the log, and we alone
-// write the file: what they wrote gets its checksum when we bring it over. Between our own
-// connections the lock is passed on in memory.
+// A Hold keeps SQLite's checkpoint lock in this process as long as a store has the file open. Other
+// programs can then read, and write into the log, but only we write the file: their pages get a
+// checksum when we copy them. Between our own connections the lock is passed on in memory.
 type Hold struct {
 	path  string
-	users int // stores of this process
+	users int // stores of this process that use the Hold
 	tls   *libc.TLS
 	db    uintptr
-	file  uintptr // of the connection that has SQLite's lock; 0: another process has it
-	// inUse is the file of our connection that has the lock at the moment; 0: none has.
+	file  uintptr // file of the connection that has SQLite's lock; 0: another process has it
+	// inUse is the file of our connection that uses the lock at the moment; 0: none.
 	inUse uintptr
 }
 
-// holds are those of this process by path, as SQLite has it.
+// holds are the Holds of this process, by path as SQLite knows it.
 var holds struct {
 	mu sync.Mutex // guards all of it, and every hold
 	by map[string]*Hold
 }
 
-// Hold keeps the lock, now or as soon as Retry finds it free; wait bounds the wait for other
+// Hold takes the lock, now or as soon as Retry finds it free; wait limits the wait for other
 // connections until the log is open. The database must be in WAL mode.
 func (f File) Hold(wait time.Duration) (*Hold, error) {
 	tls := libc.NewTLS()
@@ -77,7 +76,7 @@ func (h *Hold) Has() bool {
 	return h.file != 0
 }
 
-// Retry takes the lock when another process had it before.
+// Retry takes the lock if another process had it and has released it.
 func (h *Hold) Retry() error {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
@@ -91,14 +90,14 @@ func (h *Hold) Retry() error {
 	return err
 }
 
-// lock gets SQLite's lock on the connection of that file, if no other process has it.
+// lock takes SQLite's lock on the connection of `file`, if no other process has it.
 func (h *Hold) lock(file uintptr) {
 	if lockOf(file)(h.tls, file, checkpointLock, 1, lib.SQLITE_SHM_LOCK|lib.SQLITE_SHM_EXCLUSIVE) == lib.SQLITE_OK {
 		h.file = file
 	}
 }
 
-// Release gives the lock back with the last store.
+// Release releases the lock once the last store of this process has called it.
 func (h *Hold) Release() {
 	holds.mu.Lock()
 	defer holds.mu.Unlock()
@@ -114,8 +113,8 @@ func (h *Hold) Release() {
 	h.tls.Close()
 }
 
-// lockLog is how SQLite locks the index of the log: as ever, but for the lock that this process
-// holds.
+// lockLog replaces SQLite's locking of the log's index. It differs only for the lock that this
+// process holds.
 func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	lock := lockOf(file)
 	if first > checkpointLock || first+n <= checkpointLock {
@@ -131,7 +130,7 @@ func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	if locks && h.inUse != 0 {
 		return lib.SQLITE_BUSY
 	}
-	if n > 1 { // it recovers the log, for which it locks what comes behind this lock too
+	if n > 1 { // to recover the log, SQLite also takes the locks after this one
 		if rc := lock(tls, file, first+1, n-1, flags); rc != lib.SQLITE_OK {
 			return rc
 		}
@@ -145,7 +144,7 @@ func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	return lib.SQLITE_OK
 }
 
-// lockOf returns the ordinary file system's locking.
+// lockOf returns the lock function of the ordinary file system.
 func lockOf(file uintptr) lockFunc {
 	return *(*lockFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(file).methods).FxShmLock)) // #nosec G103 -- SQLite's own memory
 }
