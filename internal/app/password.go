@@ -73,7 +73,7 @@ func newLines() lines {
 }
 
 // turn blocks until the caller, who waits in the line under that name, may hash a password. done ends
-// the turn. It is Unavailable if the turn does not come in time.
+// the turn. It is Unavailable if the turn does not come in time, or if ctx ends.
 func (l *lines) turn(ctx context.Context, line *fair.Turns, name string) (done func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, turnWithin, fair.ErrBusy)
 	defer cancel()
@@ -91,7 +91,7 @@ func (l *lines) turn(ctx context.Context, line *fair.Turns, name string) (done f
 		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
 			Text: "too many people sign in at this moment: try again in a few seconds"}
 	}
-	return nil, err
+	return nil, sheaf.UnavailableError(err) // the client has gone
 }
 
 // hashInLine hashes a new password for a caller who waits in the line under that name.

@@ -330,7 +330,7 @@ func (v *visit) fail(err error) {
 		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
 		refusal = &sheaf.Error{Text: "The page could not be made, and nothing was changed. Try again in a moment. Whoever runs Sheaf finds the reason in its log."}
 	}
-	if refusal.Cause != nil {
+	if refusal.Cause != nil && v.r.Context().Err() == nil { // a client that left is no fault of the store
 		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)
 	}
 	if refusal.Cause != nil && refusal.Person == "" {

@@ -234,6 +234,7 @@ func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (ma
 		expired, err = r.Expired(now)
 		return err
 	})
+	d.lanes.expect(waiting) // find has moved on: these lanes would be found again only by the slow round
 	if err == nil && expired > 0 && !d.clockOff.Load() {
 		err = d.Store.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.ReleaseExpired(now, now)
@@ -242,9 +243,7 @@ func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (ma
 	}
 	if err != nil && ctx.Err() == nil {
 		d.Log.Warn("could not look for deliveries", "error", err)
-		return
 	}
-	d.lanes.expect(waiting)
 }
 
 // everyLane finds every lane in which something waits.

@@ -1,7 +1,6 @@
 package front
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
@@ -77,15 +76,14 @@ func (x *Exchange) EnterWorkspace(ws string) error {
 }
 
 // AwaitTurn blocks until the request's workspace has one of the turns, at that cost; done ends the
-// turn. Waiting is not work. The request waits with so many bytes of what will be its answer, which count as
-// HoldAnswer counts them. AwaitTurn returns a *Refusal when the workspace gets no turn in time, and
-// another error when the client has left.
+// turn. Waiting is not work. While it waits, the request holds `bytes` of its answer, which count as in
+// HoldAnswer. AwaitTurn returns a *Refusal if the workspace gets no turn in time, or the client has left.
 func (x *Exchange) AwaitTurn(turns *fair.Turns, cost int64, bytes int) (done func(), err error) {
 	if err := x.HoldAnswer(bytes); err != nil {
 		return nil, err
 	}
 	x.Outside(func() { done, err = turns.Take(x.Request.Context(), x.workspace, cost) })
-	if errors.Is(err, fair.ErrBusy) {
+	if err != nil { // the turn did not come in time, or the client has gone
 		err = x.front.refuse()
 	}
 	return done, err

@@ -56,7 +56,9 @@ func (x *Exchange) ServeFile(f File) error {
 	w.whole, _ = f.Content.(interface{ Whole(context.Context) error })
 	http.ServeContent(w, x.Request, "", time.Time{}, f.Content)
 	if w.damaged != nil {
-		x.front.Log.Error("cut off a file whose bytes are damaged", "request_id", x.ID, "error", w.damaged)
+		if x.Request.Context().Err() == nil { // otherwise the client has gone, which ended the check
+			x.front.Log.Error("cut off a file whose bytes are damaged", "request_id", x.ID, "error", w.damaged)
+		}
 		panic(http.ErrAbortHandler)
 	}
 	if w.refused == 0 {

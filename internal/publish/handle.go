@@ -185,7 +185,8 @@ func (v *visit) fail(err error) {
 		err = sheaf.FileRefused(file.Range, file.Text)
 	}
 	var refusal *sheaf.Error
-	if !errors.As(err, &refusal) || refusal.Cause != nil {
+	// A client that left is no fault of the store.
+	if (!errors.As(err, &refusal) || refusal.Cause != nil) && v.Request.Context().Err() == nil {
 		v.publisher.Log.Error("page of a share failed", "request_id", v.ID, "error", err)
 	}
 	if refusal == nil || refusal.Cause != nil && refusal.Person == "" {

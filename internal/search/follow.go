@@ -255,6 +255,9 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 			if busy = busy || more; !more || err != nil {
 				delete(todo, ws)
 			}
+			if err != nil {
+				x.noted.putBack(ws)
+			}
 		}
 		if !busy {
 			var err error
@@ -263,7 +266,7 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 				return err
 			}
 		}
-		for ws := range x.noted.take().IDs {
+		for ws := range x.noted.takeNamed() {
 			if todo == nil {
 				todo = map[sheaf.WorkspaceID]struct{}{}
 			}

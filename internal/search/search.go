@@ -232,6 +232,23 @@ func (n notes) add(note store.Note) {
 	}
 }
 
+// putBack notes a workspace whose changes could not be indexed. The next look retries it.
+func (n notes) putBack(ws sheaf.WorkspaceID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all.Add(ws)
+}
+
+// takeNamed returns the workspaces noted by name and forgets them. A note of all workspaces stays.
+func (n notes) takeNamed() map[sheaf.WorkspaceID]struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	named := n.all.IDs
+	n.all.IDs = nil
+	return named
+}
+
+// take returns what was noted and forgets it.
 func (n notes) take() sheaf.WorkspaceSet {
 	n.mu.Lock()
 	defer n.mu.Unlock()

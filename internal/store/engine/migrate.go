@@ -115,8 +115,14 @@ func migrateSQLite(ctx context.Context, o Options, schema int64) error {
 	return apply(ctx, db, o, schema, goose.DialectSQLite3, "sqlite")
 }
 
-// migratePostgres migrates the database under an advisory lock.
-func migratePostgres(ctx context.Context, o Options, schema int64) error {
+// migratePostgres migrates the database under an advisory lock. If ctx ends, the error says so: what
+// the driver reports then is often only "bad connection".
+func migratePostgres(ctx context.Context, o Options, schema int64) (err error) {
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("the migration was stopped: %w (%v)", cause, err)
+		}
+	}()
 	address, flag := o.sessionURL()
 	config, err := parsePostgres(address, flag) // removes the parameters that only the pool understands
 	if err != nil {
@@ -125,7 +131,7 @@ func migratePostgres(ctx context.Context, o Options, schema int64) error {
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
-		return unreachable(address, flag, err)
+		return unreachable(ctx, address, flag, err)
 	}
 	if err := needSession(ctx, db, flag); err != nil {
 		return err

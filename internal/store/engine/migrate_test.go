@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -201,6 +202,24 @@ func ready(s Engine) error {
 		return err
 	}
 	return schema.Serves(latest)
+}
+
+// An operator who stops a migration is told that it was stopped, and not to check the address.
+func TestMigrate_StoppedBeforePostgreSQLAnswers(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	o := testOptions(Options{DatabaseURL: pgtest.URL(t)})
+	if err := Migrate(ctx, o, latest); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("a stopped migration: %v", err)
+	}
+	if _, err := openPostgres(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("a stopped start: %v", err)
+	}
+	// The driver reports an ended context as a bad connection.
+	err := unreachable(ctx, o.DatabaseURL, "--database-url", driver.ErrBadConn)
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("a bad connection of an ended context: %v", err)
+	}
 }
 
 // A process that waits for another to migrate can be cancelled.

@@ -108,7 +108,7 @@ func (e *Postgres) connect(ctx context.Context, config *pgxpool.Config, url, fla
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, unreachable(url, flag, err)
+		return nil, unreachable(ctx, url, flag, err)
 	}
 	return pool, nil
 }
@@ -121,8 +121,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// unreachable returns an error that names the host, without the password.
-func unreachable(url, flag string, err error) error {
+// unreachable returns an error that names the host, without the password. If ctx has ended, the error
+// says that instead: the driver may report it as a bad connection.
+func unreachable(ctx context.Context, url, flag string, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("stopped before PostgreSQL answered: %w", cause)
+	}
 	where := "the address given"
 	if c, parseErr := pgconn.ParseConfig(url); parseErr == nil {
 		where = c.Host

@@ -67,7 +67,7 @@ func (e *Postgres) openSessions(ctx context.Context) (err error) {
 	}
 	c, err := e.sessions.Acquire(ctx)
 	if err != nil {
-		return unreachable(url, flag, err)
+		return unreachable(ctx, url, flag, err)
 	}
 	defer c.Release()
 	if err := keepsSession(ctx, c.Conn(), flag); err != nil || e.sessions == e.pool {

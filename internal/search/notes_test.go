@@ -1,0 +1,29 @@
+package search
+
+import (
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// While a pass takes in what is noted by name, a note of all workspaces, by another process, must not
+// be lost; nor must a workspace that could not be indexed.
+func TestNotes_APassLosesNone(t *testing.T) {
+	n := newNotes()
+	var set sheaf.WorkspaceSet
+	set.Add("a")
+	set.All = true
+	n.add(store.Note{Events: true, Workspaces: set})
+	if named := n.takeNamed(); len(named) != 1 {
+		t.Errorf("a pass takes %v, want a", named)
+	}
+	n.putBack("b")
+	left := n.take()
+	if _, again := left.IDs["b"]; !left.All || !again || len(left.IDs) != 1 {
+		t.Errorf("left are %+v, want all and b", left)
+	}
+	if last := n.take(); last.All || len(last.IDs) != 0 {
+		t.Errorf("then %+v is left, want nothing", last)
+	}
+}
