@@ -34,7 +34,7 @@ func (c *contender) unsubscribe(hooks []webhook) (err error) {
 	return err
 }
 
-// spread makes so many subscriptions, at most 20 for an owner, and returns them with the owners that have any.
+// spread creates n subscriptions, at most 20 per owner, and returns them with the owners that have any.
 func (c *contender) spread(n, each int, url string) (hooks []webhook, used []owner, err error) {
 	for i := 0; len(hooks) < n; i++ {
 		used = append(used, c.hookOwners[i])
@@ -96,7 +96,7 @@ func createdEvent(w sheaf.Workspace, now time.Time) sheaf.Event {
 	return e.Event()
 }
 
-// deliver brings so many events to each owner's subscriptions and returns how many deliveries a second it did: from the
+// deliver sends `events` events to each owner's subscriptions and returns the deliveries per second, from the
 // first arrival until the last one's attempt is recorded.
 func (b *bench) deliver(c *contender, hooks []webhook, owners []owner, events int) (sample, error) {
 	if err := b.endpoint.ask("/reset", nil); err != nil {

@@ -20,7 +20,7 @@ func (b *bench) backlog() error {
 }
 
 // besideBacklog lets two servers deliver in turns, since a minute later the machine is not as quick: one at which nothing
-// else waits, and one at which so many deliveries wait for the dead endpoint.
+// else waits, and one at which `waiting` deliveries wait for the dead endpoint.
 func (b *bench) besideBacklog(name, dead string, waiting int, promise float64) error {
 	type side struct {
 		server  *contender

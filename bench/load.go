@@ -63,7 +63,7 @@ func loadCommand() error {
 // sender is one connection.
 type sender struct {
 	addr     string
-	conn     net.Conn // nil: to be made anew
+	conn     net.Conn // nil: has to be dialled again
 	in       *bufio.Reader
 	fresh    time.Time // when the connection got its deadline
 	number   int       // of the next request that has a counter

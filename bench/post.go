@@ -113,7 +113,7 @@ func postOnce(client *http.Client, p *posting) error {
 	return nil
 }
 
-// pacing is a load that does not wait for answers: so many requests a second, whatever they take.
+// pacing is a load that does not wait for answers: a fixed number of requests per second, however long they take.
 type pacing struct {
 	Addr     string
 	Rate     float64

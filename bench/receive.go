@@ -161,7 +161,7 @@ func (e *endpoint) ask(path string, out any) error {
 	})
 }
 
-// await waits until so many deliveries came, and returns the tally.
+// await blocks until n deliveries have arrived, and returns the tally.
 func (e *endpoint) await(n int, within time.Duration) (t tally, err error) {
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if err := e.ask("/", &t); err != nil || t.Count >= n {
@@ -171,7 +171,7 @@ func (e *endpoint) await(n int, within time.Duration) (t tally, err error) {
 	return t, nil
 }
 
-// clientFor trusts the authority and keeps so many connections open.
+// clientFor returns a client that trusts the authority and keeps up to `conns` connections open.
 func clientFor(caFile string, conns int) (*http.Client, error) {
 	text, err := os.ReadFile(caFile)
 	if err != nil {

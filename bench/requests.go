@@ -202,7 +202,7 @@ func (b *bench) cold(all []*contender, conns int) error {
 	return nil
 }
 
-// promise adds the targets of a row against the limit and the peer, where they are made for so many clients.
+// promise adds the targets of a row against the limit and the peer, if the row is measured with `conns` clients.
 func (b *bench) promise(r *row, conns int, limit, peer float64) {
 	if r.Conns != conns {
 		return

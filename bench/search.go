@@ -74,7 +74,7 @@ func wordOf(i int) string { return fmt.Sprintf("word of %d", searched/words[i].e
 // seedSearched fills a workspace with as many documents as are searched, and two small ones beside it.
 func seedSearched(o store.Options) ([]owner, error) { return seedSpaces(o, searched, 100, 100) }
 
-// seedSpaces makes workspaces with so many documents of 2 KB each.
+// seedSpaces creates one workspace for each number in `documents`, with that number of documents of 2 KB each.
 func seedSpaces(o store.Options, documents ...int) ([]owner, error) {
 	owners, err := seed(o, size{len(documents), 0, 0})
 	if err != nil {

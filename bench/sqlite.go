@@ -37,7 +37,7 @@ type rawTable struct {
 	n    int
 }
 
-// openRaw makes a table with so many items. They are filled in by a connection of its own, with a cache that holds them all.
+// openRaw creates a table with `full` items. It fills them in by a separate connection, whose cache holds them all.
 func openRaw(dir string, full int) (*rawTable, error) {
 	t := &rawTable{path: filepath.Join(dir, fmt.Sprintf("limit-%d.db", time.Now().UnixNano()))}
 	if err := t.open("PRAGMA cache_size = -1000000"); err != nil {
@@ -90,7 +90,7 @@ func (t *rawTable) oneByOne(d time.Duration) (float64, error) {
 	return float64(n) / time.Since(began).Seconds(), nil
 }
 
-// grouped returns how many a second are durable for so many clients that wait for theirs.
+// grouped returns the durable inserts per second of `clients` clients that each wait for their own.
 func (t *rawTable) grouped(clients int, d time.Duration) (float64, error) {
 	jobs := make(chan chan error, clients)
 	var group sync.WaitGroup

@@ -36,7 +36,7 @@
 //     look stale. Nor is Subscriptions.Test.
 //
 // What is shown once, a webhook's secret or an API key, is not in the answer to a repetition: it is
-// nil then, and has to be made anew.
+// nil then. To get one, create another key, or rotate the secret.
 package client
 
 import (

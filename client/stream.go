@@ -33,8 +33,8 @@ var (
 // Stream returns events as they happen: those after f.After, or since f.Since, or else from now on,
 // in the order of commits. It ends with ctx or an error.
 //
-// A broken connection is made anew, as often as needed, and goes on after the last event: none is
-// missed, and none comes twice. While the reader works on an event no more is read, and nothing is
+// If the connection breaks, it is dialled again, as often as needed, and resumes after the last event:
+// none is missed, and none comes twice. While the reader works on an event no more is read, and nothing is
 // lost however long that takes. An event to go on from that is no longer kept is ErrNotFound: what
 // lies between is lost, and the caller decides where to begin.
 func (s Events) Stream(ctx context.Context, f EventFilter, opts ...Option) iter.Seq2[Event, error] {

@@ -17,8 +17,8 @@ const (
 	ownFiles = 512
 )
 
-// connections accepts so many at once, and closes at once whoever comes beyond: waiting in the
-// kernel's queue would tell a client nothing.
+// connections is a listener with at most `most` open connections. It closes further ones at once: in the
+// kernel's backlog a client would wait without an answer.
 type connections struct {
 	net.Listener
 	most    int64
@@ -34,8 +34,8 @@ func boundConnections(l net.Listener) *connections {
 	return &connections{Listener: l, most: mostConnections(openFiles())}
 }
 
-// mostConnections is how many connections a process may have that may open so many files: all but
-// what it needs itself, and half of them at least.
+// mostConnections returns the bound on connections for a process that may open `files` files: all files
+// except those that the process needs itself, and at least half of them.
 func mostConnections(files uint64) int64 {
 	if files >= maxConnections+ownFiles {
 		return maxConnections

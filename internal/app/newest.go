@@ -51,7 +51,7 @@ func (w *work) updatedTogether() time.Time {
 	return at
 }
 
-// give notes that so many more records have that time, which is not before the newest.
+// give counts `records` more records stamped `at`. `at` must not be before w.ws.NewestAt.
 func (w *work) give(at time.Time, records int64) {
 	if at.After(w.ws.NewestAt) {
 		w.ws.NewestAt, w.ws.NewestShared = at, 0

@@ -7,10 +7,10 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// PurgeTrash removes deleted documents of a workspace for good, up to an end, those that were deleted
-// longest ago first. Their shares go with them, each with its event, in the name of the workspace's
-// owner. It removes at most so many documents, and as many shares, and returns how many of so many
-// documents it has dealt with: with fewer than that, there are no more.
+// PurgeTrash permanently deletes up to `most` trashed documents of a workspace, up to `end`, oldest
+// first, and up to `most` of their shares. Each deleted share has its event, in the name of the
+// workspace's owner. It returns the number of documents processed; fewer than `most` means that none
+// are left.
 func (o Operator) PurgeTrash(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd, most int) (int64, error) {
 	return operate(ctx, o, ws, func(w *work) (done int64, err error) {
 		if w.caller.User, err = w.OwnerOf(ws); err != nil {

@@ -16,6 +16,8 @@ import (
 var unclear = []struct{ phrase, instead string }{
 	{"as good as", "say what holds: is treated as, counts as"},
 	{"astray", "say what is wrong with it"},
+	{"came to be", "use the verb: became, was created"},
+	{"comes to be", "use the verb: becomes, is created"},
 	{"for whom", "name the noun again"},
 	{"in vain", "say what happens: times out, fails, finds nothing"},
 	{"makes anew", "use the verb: rebuilds, rewrites, resets"},

@@ -129,7 +129,7 @@ func withName(all []filtered, f filtered, err error) ([]filtered, error) {
 	return append(all, f), err
 }
 
-// filterTries is how often a change of a filter is made anew when somebody else was faster.
+// filterTries bounds the attempts to change a filter that other people change at the same time.
 const filterTries = 5
 
 // changeFilter answers POST /w/{workspace}/webhooks/{id}/filter: it adds one thing to the filter, or removes

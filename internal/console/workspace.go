@@ -125,7 +125,7 @@ func (v *visit) stops(plans []planView) error {
 	return nil
 }
 
-// stopsOn says what a workspace with so many keys and folders of each kind loses on a plan.
+// stopsOn describes what a workspace with `keys` keys and these folders of each kind loses on a plan.
 func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.EntityType]int64) string {
 	var lost []string
 	if !to.Paid() && now.Plan.Paid() {

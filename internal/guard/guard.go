@@ -95,7 +95,7 @@ func (g *Guard) Address(ip netip.Addr) error {
 func (g *Guard) look() {
 	found, err := g.interfaces()
 	if err != nil {
-		return // those of before are the best there is
+		return // keep the addresses of the last successful read
 	}
 	own := make([]netip.Addr, 0, len(found))
 	for _, a := range found {

@@ -15,8 +15,7 @@ import (
 // nodes, it decides alone.
 type Limiter interface {
 	Admit(ctx context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision
-	// AdmitMore decides on so many slots more for a request that has one and is worth several: all of
-	// them, or none.
+	// AdmitMore takes `more` further slots for an admitted request that costs several: all or none.
 	AdmitMore(ctx context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision
 }
 

@@ -38,7 +38,7 @@ func cachedGet(path string, need []sheaf.Scope, do func(*exchange) (answer, erro
 	return route{method: http.MethodGet, path: path, need: need, do: do, cached: true}
 }
 
-// get is a GET of anything else: its answer is made anew each time.
+// get is a GET of anything else. Its answer is not cached.
 func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: need, do: do}
 }

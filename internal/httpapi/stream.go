@@ -46,7 +46,7 @@ type readers struct {
 
 // logEnd is where the readers of one workspace wait.
 type logEnd struct {
-	grown   chan struct{} // closed, and made anew, when the log has grown
+	grown   chan struct{} // closed and replaced when the log has grown
 	readers int
 }
 

@@ -147,7 +147,7 @@ func (p *Page) setMetadata(name, value string) {
 		return
 	}
 	if len(p.Metadata) > sheaf.MaxMetadata/len(`"a":"",`) {
-		return // check refuses so many, and to find a name for each of them takes ever longer
+		return // check refuses such metadata, and each further free name takes longer to find
 	}
 	free := name
 	for n := 2; ; n++ {

@@ -73,7 +73,7 @@ func Segment(name string) string {
 	return name
 }
 
-// clip cuts a text to at most so many bytes, between two characters.
+// clip cuts s to at most `most` bytes, between two characters.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -75,8 +75,8 @@ type lineRange struct {
 	all      int // how many the text has
 }
 
-// cutLines returns so many lines of the text from that one on, usualLines for 0. It ends earlier where
-// they are more than maxRead bytes, and has one line at least.
+// cutLines returns `lines` lines of the text starting at line `from`; 0 means usualLines. It stops earlier
+// if they exceed maxRead bytes, but returns at least one line.
 func cutLines(text string, from, lines int) (r lineRange, err error) {
 	if lines == 0 {
 		lines = usualLines

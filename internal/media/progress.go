@@ -12,7 +12,7 @@ import (
 // Progress is how far an upload has come. Whoever keeps uploads keeps it as it is between one
 // Append and the next; the zero value is of one that has not begun.
 type Progress struct {
-	Offset int64  // so many bytes are there
+	Offset int64  // number of bytes stored so far
 	State  []byte // what Append needs to go on: less than MaxState bytes that mean nothing elsewhere
 }
 

@@ -129,9 +129,8 @@ func (w *Window) AdmitIn(name string, limit int, in Group, now time.Time) Decisi
 	return w.decide(name, limit, in, now, demand{slots: 1, whole: 1, count: true})
 }
 
-// AdmitMore decides on so many slots more for a request that has one already, since it is worth
-// several: it takes all of them, or none. RetryAfter of a refusal says when the request as a whole,
-// its first slot included, would be admitted.
+// AdmitMore takes `more` further slots for an admitted request that costs several: all or none. If it
+// refuses, RetryAfter says when the whole request, including its first slot, would be admitted.
 func (w *Window) AdmitMore(name string, limit, more int, in Group, now time.Time) Decision {
 	return w.AdmitMoreEarly(name, limit, more, in, now, 0)
 }
@@ -293,7 +292,7 @@ func (s *shard) peek(name string, limit int, at int64, want demand) Decision {
 	return d
 }
 
-// count takes so many slots, which there must be.
+// count takes `slots` slots. The caller has checked that they are free.
 func (s *shard) count(name string, limit int, at int64, slots int) Decision {
 	clamped := s.advance(at)
 	s.forget(2)

@@ -149,7 +149,7 @@ func TestAdmit_NeitherLossNorReturnHandsOutAFreshLimit(t *testing.T) {
 		}
 	}
 	if admitted != 6 {
-		t.Errorf("admitted %d alone, want 6: the share of 10, less the 4 of before", admitted)
+		t.Errorf("admitted %d alone, want 6: the share of 10, less the 4 admitted earlier", admitted)
 	}
 	s.Restart() // and it has lost all data
 	n.awaitDegraded(t, false)

@@ -8,8 +8,8 @@
 //
 //   - While Redis works: in no 60 seconds are more than N admitted over all nodes, by Redis' clock;
 //     refused requests do not count.
-//   - Without Redis: each node admits at most max(1, N/k) in 60 seconds, its own admissions of
-//     before included, where k is how many nodes it last saw, 1 if it has never reached Redis. The
+//   - Without Redis: each node admits at most max(1, N/k) in 60 seconds. Its admissions before
+//     the loss count. k is the number of nodes it last saw, or 1 if it never reached Redis. The
 //     minute in which Redis is lost, or in which the nodes return one after the other, holds at
 //     most 2N: N by Redis, N/k by each other node alone.
 //   - When Redis has lost its data (a restart, FLUSHALL, an older replica), which a node notices
@@ -127,8 +127,8 @@ func (l *Limiter) Admit(_ context.Context, key string, limit int, in ratewindow.
 	return l.admit(question{key, limit, 0, in}, now)
 }
 
-// AdmitMore decides on so many slots more for a request that was admitted and is worth several, all
-// of them or none, as ratewindow's AdmitMore does.
+// AdmitMore takes `more` further slots for an admitted request that costs several: all or none, as
+// ratewindow's AdmitMore does.
 func (l *Limiter) AdmitMore(_ context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision {
 	return l.admit(question{key, limit, more, in}, now)
 }

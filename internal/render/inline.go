@@ -20,7 +20,7 @@ func (i meteredInline) Parse(parent ast.Node, block text.Reader, pc parser.Conte
 	return node
 }
 
-// asText takes so many bytes as they are.
+// asText consumes `length` bytes as plain text.
 func asText(block text.Reader, length int) ast.Node {
 	_, segment := block.PeekLine()
 	block.Advance(length)
@@ -57,8 +57,8 @@ func (c codeSpans) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 	return node
 }
 
-// findClosingRun looks for the next run of so many backticks. It returns over how many lines the
-// code goes, or 0 when there is no such run in the paragraph, which is remembered.
+// findClosingRun searches for the next run of exactly `run` backticks. It returns the number of lines
+// that the code spans, or 0 if the paragraph has no such run, which it remembers.
 func (m *meter) findClosingRun(parent ast.Node, block text.Reader, run int) int {
 	if m.paragraph.unclosed[run] {
 		return 0
@@ -82,7 +82,7 @@ func (m *meter) findClosingRun(parent ast.Node, block text.Reader, run int) int 
 	return 0
 }
 
-// hasRun tells whether a line has a run of exactly so many backticks.
+// hasRun reports whether a line has a run of exactly `run` backticks.
 func hasRun(line []byte, run int) bool {
 	for {
 		i := bytes.IndexByte(line, '`')

@@ -70,8 +70,8 @@ func New(o Options) *Renderer {
 	return &Renderer{parser: newParser(), images: images, cache: newCache(o.CacheBytes), turns: fair.New(limits)}
 }
 
-// Await blocks until its caller has one of the turns, at that cost. The caller waits with so many bytes
-// of text. done ends the turn.
+// Await blocks until its caller has one of the turns, at that cost. `bytes` is the length of the text that
+// the caller holds in memory meanwhile. done ends the turn.
 type Await func(turns *fair.Turns, cost int64, bytes int) (done func(), err error)
 
 // Page renders a text, or returns the cached page of the same text. Rendering needs a turn; the error

@@ -67,7 +67,7 @@ func NewGrams() func(place int, text []byte) { return new(gramSets).add }
 // Lag is for how long the index has lacked what it lacks for longest.
 func (x *Index) Lag() time.Duration { return x.figures.lag(x.Now()) }
 
-// Sound reports whether the index is the file in the folder and has so many records.
+// Sound reports whether the index uses the file in the folder and has `records` records.
 func (x *Index) Sound(ctx context.Context, records int64) bool {
 	x.using.RLock()
 	defer x.using.RUnlock()

@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// behindMost is by how many events the index may be behind for a search: so many records it reads
-// from the store itself, and beyond that it waits.
+// behindMost is the number of events by which the index may lag for a search. The search reads the
+// records of these events from the store. If the index lags further, the search waits for it.
 const behindMost = 2000
 
 // Scope is what a caller may be shown.

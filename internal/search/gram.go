@@ -211,7 +211,7 @@ func readSet(page []byte, bucket int) set {
 	return all()
 }
 
-// skipSets returns what stands behind the first n sets, and whether there are so many.
+// skipSets returns the page after its first n sets. sound is false if the page has fewer.
 func skipSets(page []byte, n int) (rest []byte, sound bool) {
 	for range n {
 		if len(page) == 0 {

@@ -10,8 +10,8 @@ import (
 
 // What is done to chunks once they are full, and to spaces that nobody needs.
 
-// How far a full chunk is sealed. Between the two are those that a program of before has sealed, which
-// knows no terms and may go on beside this one.
+// Seal states of a full chunk. State 1 is written by an older program, which knows no terms and may run
+// beside this one.
 const (
 	unsealed  = 0 // it has nothing but its texts
 	withTerms = 2 // it has the sets of its grams, its terms and its heads
@@ -68,7 +68,7 @@ func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if err := unseal(tx, at); err != nil { // where a program of before had sealed it
+		if err := unseal(tx, at); err != nil { // an older program may have sealed it
 			return err
 		}
 		if err := tx.Run(insertGrams, grams, engine.Nothing); err != nil {

@@ -145,8 +145,7 @@ func (x *Index) open(ctx context.Context) (engine.Engine, error) {
 	return openFile(ctx, o)
 }
 
-// Remove removes the file of the index from a data folder that no server has. The next one makes it
-// anew.
+// Remove deletes the index file from a data folder that no server uses. The next server rebuilds it.
 func Remove(folder string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(filepath.Join(folder, FileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -105,12 +105,12 @@ func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
 	}
 }
 
-// settlePart takes what the terms said of a part, by its heads: listed are the records that have every
-// plain word in terms. Of the others those may still have the words of which some terms are not listed.
-// When there are words that are not plain, nobody is known to have them.
+// settlePart applies the result of the terms to a part, by its heads. `listed` are the records that have
+// every plain word in their terms. A record with unlisted terms may still have the words. If the query
+// has words that are not plain, no record is known to have them all.
 //
-// A part of which the heads are not those of the records that it has by now stays as it is: as when
-// a program of before, which knows no heads, has taken some away.
+// If the heads do not match the records that the part has now, settlePart leaves the part unchanged. An
+// older program that knows no heads may have removed some records.
 func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	h, sound := parseHeads(stored)
 	if !sound || !p.terms {

@@ -24,8 +24,8 @@ const (
 const (
 	// placeBits is how many bits of a key are the place; the others are the space.
 	placeBits = 32
-	// chunkBytes is how much text a chunk has at most, but for its last record: so much is read
-	// from the chunks that are not sealed yet, whoever searches.
+	// chunkBytes bounds the text of a chunk, except for its last record. Every search reads the whole
+	// text of the chunks that are not sealed yet.
 	chunkBytes = 8 << 20
 )
 

@@ -38,7 +38,7 @@ class Events:
     ) -> Iterator[Event]:  # fmt: skip
         """Returns events as they happen: those after an event, or since a time, or else from now on.
 
-        A broken connection is made anew, as often as needed, and goes on after the last event: none is missed, and none comes
+        If the connection breaks, it is reopened as often as needed, after the last event: none is missed, and none comes
         twice. While the caller works on an event no more is read, and nothing is lost however long that takes. An event to go
         on after that is no longer kept is NotFound: what lies between is lost, and the caller decides where to begin.
         """
