@@ -20,7 +20,7 @@ type Backfill struct {
 
 func (b Backfill) check() error {
 	if b.Until != nil && !b.Until.After(b.Since) {
-		return sheaf.Invalidf("until must be later than since: events of since itself are sent, those of until are not")
+		return sheaf.InvalidField("until", "until must be later than since: events of since itself are sent, those of until are not")
 	}
 	return nil
 }

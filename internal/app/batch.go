@@ -105,7 +105,7 @@ func checkMade(o *sheaf.BatchOperation) error {
 	}
 	// A password takes as long to hash as all the rest of a batch, and more memory.
 	if o.Share.Password.Given() {
-		return sheaf.Invalidf("password: a share that asks for one is made by a request of its own: POST /api/v1/shares")
+		return sheaf.InvalidField("password", "password: a share that asks for one is made by a request of its own: POST /api/v1/shares")
 	}
 	return o.Share.CheckNew()
 }
@@ -123,11 +123,11 @@ func checkUpdated(o *sheaf.BatchOperation) error {
 func checkMoved(o *sheaf.BatchOperation) error {
 	switch {
 	case o.Noun == sheaf.BatchProject && !o.Project.FolderID.Set:
-		return sheaf.Invalidf("folder_id is required: the UUID of a folder, or null for the root level")
+		return sheaf.InvalidField("folder_id", "folder_id is required: the UUID of a folder, or null for the root level")
 	case o.Noun == sheaf.BatchFolder && !o.Folder.ParentID.Set:
-		return sheaf.Invalidf("parent_id is required: the UUID of a folder, or null for the root level")
+		return sheaf.InvalidField("parent_id", "parent_id is required: the UUID of a folder, or null for the root level")
 	case o.Noun == sheaf.BatchDocument && !o.Document.ProjectID.Set:
-		return sheaf.Invalidf("project_id is required: the UUID of a project, or null for none")
+		return sheaf.InvalidField("project_id", "project_id is required: the UUID of a project, or null for none")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (a *App) CreateBranding(ctx context.Context, c Caller, in sheaf.BrandingCha
 
 func checkNewBranding(in sheaf.BrandingChange) error {
 	if !in.Name.Set {
-		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+		return sheaf.InvalidField("name", "name is required: give it 1 to %d characters", sheaf.MaxName)
 	}
 	return in.Check()
 }
@@ -80,7 +80,7 @@ func (w *work) mayHoldBrandings(id *sheaf.FolderID) error {
 
 func holdsBrandings(f sheaf.Folder) error {
 	if f.EntityType != sheaf.BrandingFolder {
-		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is branding", f.EntityType)
+		return sheaf.InvalidField("folder_id", "folder_id names a %s folder: choose a folder whose entity_type is branding", f.EntityType)
 	}
 	return nil
 }

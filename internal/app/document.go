@@ -126,7 +126,7 @@ func newText(in sheaf.DocumentChange, fault error) store.Text {
 
 func checkNewDocument(in sheaf.DocumentChange) error {
 	if !in.Title.Set {
-		return sheaf.Invalidf("title is required: give it 1 to %d characters", sheaf.MaxName)
+		return sheaf.InvalidField("title", "title is required: give it 1 to %d characters", sheaf.MaxName)
 	}
 	return in.Check()
 }

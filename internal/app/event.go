@@ -69,11 +69,11 @@ type NewEvent struct {
 func (in NewEvent) check() error {
 	switch {
 	case !in.Type.Known():
-		return sheaf.Invalidf("type %q is unknown: use one of %s", sheaf.Clip(string(in.Type)), sheaf.EventNames(sheaf.EventType.Elsewhere))
+		return sheaf.InvalidField("type", "type %q is unknown: use one of %s", sheaf.Clip(string(in.Type)), sheaf.EventNames(sheaf.EventType.Elsewhere))
 	case !in.Type.Elsewhere():
-		return sheaf.Invalidf("type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
+		return sheaf.InvalidField("type", "type %s is emitted by this service itself: only media.*, generation.* and share.* can be sent", in.Type)
 	case len(in.Payload) > sheaf.MaxPayload:
-		return sheaf.Invalidf("payload has %d bytes, at most %d are allowed: send less, or a link to the rest", len(in.Payload), sheaf.MaxPayload)
+		return sheaf.InvalidField("payload", "payload has %d bytes, at most %d are allowed: send less, or a link to the rest", len(in.Payload), sheaf.MaxPayload)
 	}
 	return nil
 }
@@ -106,13 +106,13 @@ func (w *work) isElsewhere(id string) error {
 	const own = "resource_id %s is a %s of this workspace, whose events this service emits itself: change the %[2]s instead"
 	switch _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); {
 	case err == nil:
-		return sheaf.Invalidf(own, id, "share")
+		return sheaf.InvalidField("resource_id", own, id, "share")
 	case sheaf.KindOf(err) != sheaf.NotFound:
 		return err
 	}
 	switch _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); {
 	case err == nil:
-		return sheaf.Invalidf(own, id, "medium")
+		return sheaf.InvalidField("resource_id", own, id, "medium")
 	case sheaf.KindOf(err) != sheaf.NotFound:
 		return err
 	}

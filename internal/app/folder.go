@@ -59,10 +59,10 @@ func (w *work) createFolder(in sheaf.FolderChange) (f sheaf.Folder, err error) {
 
 func checkNewFolder(in sheaf.FolderChange) (sheaf.EntityType, error) {
 	if !in.Name.Set {
-		return "", sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+		return "", sheaf.InvalidField("name", "name is required: give it 1 to %d characters", sheaf.MaxName)
 	}
 	if !in.EntityType.Given() {
-		return "", sheaf.Invalidf("entity_type is required: project or branding")
+		return "", sheaf.InvalidField("entity_type", "entity_type is required: project or branding")
 	}
 	if err := in.Check(); err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int,
 // depthIn returns the level of a folder of that type in p.
 func depthIn(p sheaf.Folder, entity sheaf.EntityType) (int, error) {
 	if p.EntityType != entity {
-		return 0, sheaf.Invalidf("parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity).
+		return 0, sheaf.InvalidField("parent_id", "parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity).
 			ForPerson(fmt.Sprintf("That folder is for %ss: choose one for %ss.", p.EntityType, entity))
 	}
 	return p.Depth + 1, checkDepth(p.Depth + 1)
@@ -93,7 +93,7 @@ func depthIn(p sheaf.Folder, entity sheaf.EntityType) (int, error) {
 
 func checkDepth(depth int) error {
 	if depth > sheaf.MaxDepth {
-		return sheaf.Invalidf("parent_id: folders nest at most %d levels: choose a parent nearer to the root", sheaf.MaxDepth).
+		return sheaf.InvalidField("parent_id", "parent_id: folders nest at most %d levels: choose a parent nearer to the root", sheaf.MaxDepth).
 			ForPerson(fmt.Sprintf("Folders nest at most %d levels deep: choose one nearer to the top level.", sheaf.MaxDepth))
 	}
 	return nil
@@ -180,7 +180,7 @@ func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match s
 		return before, err
 	}
 	if in.EntityType.Set && in.EntityType.Value != string(before.EntityType) {
-		return before, sheaf.Invalidf("entity_type of a folder cannot be changed: this one is of type %s; leave it out, or make another folder", before.EntityType)
+		return before, sheaf.InvalidField("entity_type", "entity_type of a folder cannot be changed: this one is of type %s; leave it out, or make another folder", before.EntityType)
 	}
 	if err := w.folderIsOnly(f); err != nil {
 		return before, err
@@ -236,7 +236,7 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
 	top := tree[0]
 	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {
-		return 0, sheaf.Invalidf("parent_id names the folder itself or one below it: choose a folder outside of it").
+		return 0, sheaf.InvalidField("parent_id", "parent_id names the folder itself or one below it: choose a folder outside of it").
 			ForPerson("A folder cannot be within itself: choose one outside of it.")
 	}
 	depth, err := w.depthUnder(parent, top.EntityType)

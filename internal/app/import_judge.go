@@ -205,7 +205,7 @@ func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find 
 // notEarlier is the refusal of a reference that leads neither into the workspace nor to an earlier
 // record.
 func notEarlier(field, noun, id string) error {
-	return sheaf.Invalidf("%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
+	return sheaf.InvalidField(field, "%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
 }
 
 func (im *importing) acceptFolder(r ImportRecord) error {

@@ -24,11 +24,11 @@ type ImportMedium struct {
 // check returns what is wrong with it by itself.
 func (in ImportMedium) check() error {
 	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 {
-		return sheaf.Invalidf("sha256 must be 64 hexadecimal digits: correct it")
+		return sheaf.InvalidField("sha256", "sha256 must be 64 hexadecimal digits: correct it")
 	}
 	switch {
 	case in.Bytes < 1 || in.Bytes > media.MaxBucketBytes:
-		return sheaf.Invalidf("bytes must be 1 to %d: correct it", int64(media.MaxBucketBytes))
+		return sheaf.InvalidField("bytes", "bytes must be 1 to %d: correct it", int64(media.MaxBucketBytes))
 	case in.Filename.Given():
 		return sheaf.CheckFilename(in.Filename.Value)
 	}

@@ -49,7 +49,7 @@ func (o Operator) checkVersion(v *ImportVersion) error {
 	case v == nil:
 		return nil
 	case v.Number < 1 || v.Number > sheaf.MaxNumber:
-		return sheaf.Invalidf("version must be 1 to %d: correct it", int64(sheaf.MaxNumber))
+		return sheaf.InvalidField("version", "version must be 1 to %d: correct it", int64(sheaf.MaxNumber))
 	case v.CreatedAt != nil && v.CreatedAt.After(o.app.now().Add(futureSlack)):
 		return sheaf.Invalidf("the time of version %d is in the future: correct it, or this machine's clock", v.Number)
 	}

@@ -58,7 +58,7 @@ func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf
 // checkExpiry refuses a key that would be dead at once.
 func (k NewKey) checkExpiry(now time.Time) error {
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
-		return sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
+		return sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or leave it out")
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ type NewMedium struct {
 // medium returns what is stored of it: what the bytes are, they tell themselves.
 func (in NewMedium) medium() (sheaf.Medium, error) {
 	if in.Bytes == 0 {
-		return sheaf.Medium{}, sheaf.Invalidf("file is empty: send its bytes")
+		return sheaf.Medium{}, sheaf.InvalidField("file", "file is empty: send its bytes")
 	}
 	m := sheaf.Medium{Filename: in.Filename, DocumentID: in.DocumentID, Bytes: in.Bytes, SHA256: hex.EncodeToString(in.SHA256[:]), Revision: 1}
 	if m.Filename == "" {

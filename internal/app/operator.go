@@ -141,7 +141,7 @@ func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
 // does.
 func checkOperatorText(field, s string) error {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		return sheaf.Invalidf("%s is not valid UTF-8 text without NUL characters: correct it", field)
+		return sheaf.InvalidField(field, "%s is not valid UTF-8 text without NUL characters: correct it", field)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func checkOperatorText(field, s string) error {
 func checkEmail(s string) error {
 	at, err := mail.ParseAddress(s)
 	if err != nil || at.Address != s || len(s) > 254 || strings.ContainsAny(s, " \t\r\n\"") {
-		return sheaf.Invalidf("e-mail: %q is not an address such as ada@example.com", sheaf.Clip(s))
+		return sheaf.InvalidField("e-mail", "e-mail: %q is not an address such as ada@example.com", sheaf.Clip(s))
 	}
 	return nil
 }

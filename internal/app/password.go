@@ -131,9 +131,9 @@ func phc(cost PasswordCost, salt, key []byte) string {
 func checkPassword(password string) error {
 	switch n := len(password); {
 	case n < MinPassword:
-		return sheaf.Invalidf("the password has %d bytes, at least %d are needed: choose a longer one", n, MinPassword).At("password")
+		return sheaf.InvalidField("password", "the password has %d bytes, at least %d are needed: choose a longer one", n, MinPassword)
 	case n > MaxPassword:
-		return sheaf.Invalidf("the password has %d bytes, at most %d are allowed: choose a shorter one", n, MaxPassword).At("password")
+		return sheaf.InvalidField("password", "the password has %d bytes, at most %d are allowed: choose a shorter one", n, MaxPassword)
 	}
 	return nil
 }

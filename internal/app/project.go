@@ -93,7 +93,7 @@ func (w *work) createProject(in sheaf.ProjectChange) (sheaf.Project, error) {
 
 func checkNewProject(in sheaf.ProjectChange) error {
 	if !in.Name.Set {
-		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxName)
+		return sheaf.InvalidField("name", "name is required: give it 1 to %d characters", sheaf.MaxName)
 	}
 	return in.Check()
 }
@@ -145,7 +145,7 @@ func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
 
 func holdsProjects(f sheaf.Folder) error {
 	if f.EntityType != sheaf.ProjectFolder {
-		return sheaf.Invalidf("folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType).
+		return sheaf.InvalidField("folder_id", "folder_id names a %s folder: choose a folder whose entity_type is project", f.EntityType).
 			ForPerson(fmt.Sprintf("That folder is for %ss: choose one for projects.", f.EntityType))
 	}
 	return nil

@@ -14,7 +14,7 @@ type Put[T any] struct {
 // to it. A body that names another one would make something else when it is sent again.
 func checkPut(externalID string, field *sheaf.Opt[string]) error {
 	if field.Set && (field.Null || field.Value != externalID) {
-		return sheaf.Invalidf("external_id in the body must be that of the address, or be left out")
+		return sheaf.InvalidField("external_id", "external_id in the body must be that of the address, or be left out")
 	}
 	*field = sheaf.Some(externalID)
 	return sheaf.CheckExternalID(externalID)

@@ -152,7 +152,7 @@ func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error
 		return tx.UpdateUser(u)
 	})
 	if errors.Is(err, store.ErrDuplicate) {
-		err = sheaf.Invalidf("e-mail: another user has this address: choose another")
+		err = sheaf.InvalidField("e-mail", "e-mail: another user has this address: choose another")
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 	return s, w.InsertShare(w.ws.ID, s)
 }
 
-var errShareExpired = sheaf.Invalidf("expires_at is in the past: choose a later time, or leave it out")
+var errShareExpired = sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or leave it out")
 
 // shareableExists returns NotFound unless what the share shows is there.
 func (w *work) shareableExists(s sheaf.Share) (err error) {
@@ -159,7 +159,7 @@ func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Shar
 	// A client may send back the time that it read.
 	moved := s.ExpiresAt != nil && (before.ExpiresAt == nil || !s.ExpiresAt.Equal(*before.ExpiresAt))
 	if moved && s.Expired(w.now) {
-		return before, sheaf.Invalidf("expires_at is in the past: choose a later time, or delete the share")
+		return before, sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or delete the share")
 	}
 	if err := w.ws.Plan.AllowShares(); err != nil {
 		return before, err

@@ -51,11 +51,11 @@ func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.Subscri
 func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 	switch {
 	case !in.Name.Set:
-		return sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxSubscriptionName)
+		return sheaf.InvalidField("name", "name is required: give it 1 to %d characters", sheaf.MaxSubscriptionName)
 	case !in.URL.Set:
-		return sheaf.Invalidf("url is required: the https:// address that receives the events")
+		return sheaf.InvalidField("url", "url is required: the https:// address that receives the events")
 	case !in.Events.Set:
-		return sheaf.Invalidf("events is required: name at least one event type, such as project.created")
+		return sheaf.InvalidField("events", "events is required: name at least one event type, such as project.created")
 	}
 	return a.checkSubscription(in)
 }
@@ -93,12 +93,12 @@ func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
 	}
 	for _, h := range in.Headers.Value {
 		if strings.EqualFold(h.Name, a.webhooks.SignatureHeader) {
-			return sheaf.Invalidf("headers: %s carries the signature: choose another name", h.Name)
+			return sheaf.InvalidField("headers", "headers: %s carries the signature: choose another name", h.Name)
 		}
 	}
 	if in.URL.Set {
 		if err := a.webhooks.Guard.CheckURL(in.URL.Value); err != nil {
-			return sheaf.Invalidf("%s", err)
+			return sheaf.InvalidField("url", "%s", err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"go/printer"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,28 @@ func TestFields_AreThoseOfTheList(t *testing.T) {
 	}
 }
 
+// A text that begins with a name of the API is about that field, and programs cannot read it there.
+func TestFields_AreNotOnlyInTheText(t *testing.T) {
+	api, err := os.ReadFile(root + "/internal/httpapi/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:- name: ([a-z_]+)$|([a-z_]+):)`).FindAllStringSubmatch(string(api), -1) {
+		names[m[1]+m[2]] = true
+	}
+	if !names["logo_media_id"] || !names["updated_since"] {
+		t.Fatal("the names of a field and of a parameter are not found")
+	}
+	delete(names, "body")       // texts about the whole body begin with it
+	delete(names, "updated_at") // those of an import are about two fields
+	for _, r := range refusals(t) {
+		if end := strings.IndexAny(r.text, " :=[."); r.field == "-" && end > 0 && names[r.text[:end]] {
+			t.Errorf("%q is refused without a field: say InvalidField(%q, …)", r.text, r.text[:end])
+		}
+	}
+}
+
 // refusals returns the calls of Invalidf and InvalidField in what runs in a server, and those of At.
 func refusals(t *testing.T) []refusal {
 	files, err := parseTree(root)
@@ -98,28 +121,11 @@ func refusalsOf(syntax *ast.File) []refusal {
 		case "InvalidField":
 			out = append(out, refusal{sourceOf(call.Args[0]), sourceOf(call.Args[1])})
 		case "Invalidf":
-			out = append(out, refusal{parsed(call), sourceOf(call.Args[0])})
+			out = append(out, refusal{"-", sourceOf(call.Args[0])})
 		}
 		return true
 	})
 	return out
-}
-
-// parsed returns the field that fieldOf of package sheaf finds in the text.
-func parsed(call *ast.CallExpr) string {
-	text := sourceOf(call.Args[0])
-	if strings.HasPrefix(text, "%s") && len(call.Args) > 1 {
-		return sourceOf(call.Args[1])
-	}
-	end := strings.IndexAny(text, " :=[.")
-	for name := range strings.FieldsSeq(`action active after branding_id color color_primary content content_type deleted description document_id entity_type events
-		expires_at external_id filename filter folder_id font footer format headers icon id if_match limit metadata name offset operations order parent_id password
-		payload plan project_id q resource_id resource_type role scopes since sort sort_order state title type until updated_since url version visibility`) {
-		if end > 0 && text[:end] == name {
-			return name
-		}
-	}
-	return "-"
 }
 
 // calledName returns the name of the function or method that is called.

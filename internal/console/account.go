@@ -55,7 +55,7 @@ func (c *Console) changePassword(v *visit) error {
 	}
 	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
-		err = sheaf.Invalidf("The current password is wrong.").At("current")
+		err = sheaf.InvalidField("current", "The current password is wrong.")
 	}
 	if err != nil {
 		return v.accountAgain(err)
@@ -71,4 +71,4 @@ func (v *visit) typedTwice() bool {
 	return !form.Has("again") || form.Get("password") == form.Get("again")
 }
 
-var errPasswordsDiffer = sheaf.Invalidf("The two passwords differ. Type the same one twice.").At("again")
+var errPasswordsDiffer = sheaf.InvalidField("again", "The two passwords differ. Type the same one twice.")

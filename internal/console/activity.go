@@ -68,7 +68,7 @@ func (v *visit) feed(p *activityPage) error {
 	id, isID := sheaf.ParseUUID(p.Resource)
 	if p.Resource != "" && !isID {
 		if err := sheaf.CheckLength("The name", p.Resource, sheaf.MaxQuery); err != nil {
-			return err
+			return sheaf.Invalidf("%s", err)
 		}
 		p.Named = &named{}
 		return v.findNamed(p.Named, p.Resource)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"html/template"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // input is how forms show a field of the API: the name of the element, and its label.
 type input struct{ name, label string }
 
-// inputs are the fields whose rules a form may break, by the names that the rules give them.
+// inputs are the fields whose rules a form may break, by the field of an error, or by the noun that was
+// not found.
 var inputs = map[string]input{
 	"name": {"name", "Name"}, "title": {"title", "Title"}, "description": {"description", "Description"}, "content": {"content", "The text"},
 	"project_id": {"project", "Project"}, "project": {"project", "Project"}, "folder_id": {"folder", "The folder"}, "parent_id": {"parent", "The folder"},
@@ -60,15 +62,8 @@ func faultIn(page string, e *sheaf.Error) fault {
 	return out
 }
 
-// fieldIn is the field that the error is about: as it says itself, or the first word of its text, with
-// which rules begin.
-func fieldIn(e *sheaf.Error) string {
-	if e.Field != "" {
-		return e.Field
-	}
-	first, _, _ := strings.Cut(e.Text, " ")
-	return strings.TrimSuffix(first, ":")
-}
+// fieldIn returns the key of inputs for the error: its field, or the noun that was not found.
+func fieldIn(e *sheaf.Error) string { return cmp.Or(e.Field, e.Noun) }
 
 // faultOf is what a rule says about what was typed, as a sentence; of any other error it is empty.
 func faultOf(err error) string {

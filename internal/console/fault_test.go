@@ -69,7 +69,7 @@ func TestFault_EveryFieldHasItsPlace(t *testing.T) {
 			t.Errorf("%s.html has no place for other faults", page)
 		}
 	}
-	if got := faultIn("settings", sheaf.Invalidf("color must be a hex color")); got.At != "" {
+	if got := faultIn("settings", sheaf.InvalidField("color", "color must be a hex color")); got.At != "" {
 		t.Errorf("a fault of a field that the form lacks stands at %q", got.At)
 	}
 }

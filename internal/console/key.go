@@ -124,7 +124,7 @@ func (c *Console) createKey(v *visit) error {
 	f.Name, f.Expires = v.field("name"), v.field("expires")
 	scopes, err := sheaf.ParseScopes(v.r.PostForm["scope"])
 	if err != nil {
-		return v.again("key-form", f, sheaf.Invalidf("choose at least one thing that the key may do").At("scopes"))
+		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one thing that the key may do"))
 	}
 	k, err := c.app.CreateKey(v.r.Context(), v.caller, app.NewKey{Name: f.Name, Scopes: scopes, ExpiresAt: c.expiry(f.Expires)})
 	if err != nil {

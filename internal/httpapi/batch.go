@@ -13,7 +13,7 @@ import (
 func (s *Server) batch(x *exchange, in *strict.Fields) (answer, error) {
 	objects := in.Objects("operations")
 	if in.Err() == nil && (len(objects.Value) == 0 || len(objects.Value) > sheaf.MaxBatch) {
-		in.Refuse(sheaf.Invalidf("operations must be an array of 1 to %d objects, such as {\"action\": \"delete\", \"resource_type\": \"document\", \"resource_id\": \"…\"}", sheaf.MaxBatch))
+		in.Refuse(sheaf.InvalidField("operations", "operations must be an array of 1 to %d objects, such as {\"action\": \"delete\", \"resource_type\": \"document\", \"resource_id\": \"…\"}", sheaf.MaxBatch))
 	}
 	if err := in.Err(); err != nil {
 		return answer{}, err

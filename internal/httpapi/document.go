@@ -34,7 +34,7 @@ func (s *Server) listDocuments(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	if f.Sort == sheaf.DocumentsByDeleted && !f.Deleted {
-		return answer{}, sheaf.Invalidf("sort=deleted_at is for deleted documents: send deleted=true with it, or sort by created_at, updated_at or title")
+		return answer{}, sheaf.InvalidField("sort", "sort=deleted_at is for deleted documents: send deleted=true with it, or sort by created_at, updated_at or title")
 	}
 	page, err := s.App.Documents(x.Request.Context(), x.caller, f)
 	if f.Deleted {
@@ -69,7 +69,7 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	}
 	format := x.query.Text("format")
 	if format != "" && format != "markdown" && format != "html" {
-		return answer{}, sheaf.Invalidf("format must be markdown or html, not %q", sheaf.Clip(format))
+		return answer{}, sheaf.InvalidField("format", "format must be markdown or html, not %q", sheaf.Clip(format))
 	}
 	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
 	if err != nil {
@@ -98,9 +98,9 @@ func (s *Server) putContent(x *exchange, text string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// The whole body is the text: nothing in it has a name.
+	// The whole body is the text: nothing in it has a name, so the error has no field.
 	if err := sheaf.CheckContent("the body", text); err != nil {
-		return answer{}, err
+		return answer{}, sheaf.Invalidf("%s", err)
 	}
 	d, err := s.App.UpdateDocument(x.Request.Context(), x.caller, id, sheaf.DocumentChange{Content: sheaf.Some(text)}, matchOf(x.Request.Header))
 	return shownDocument(d), err

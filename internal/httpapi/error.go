@@ -57,11 +57,10 @@ func (x *exchange) explain(err error) *sheaf.Error {
 	}
 	var field *strict.FieldError
 	if errors.As(err, &field) {
-		e := sheaf.Invalidf("%s", field.Error())
-		if field.Field != "body" && field.Field != "query" {
-			e.Field = field.Field
+		if field.Field == "body" || field.Field == "query" {
+			return sheaf.Invalidf("%s", field)
 		}
-		return e
+		return sheaf.InvalidField(field.Field, "%s", field)
 	}
 	var refusal *front.Refusal
 	if errors.As(err, &refusal) {

@@ -39,13 +39,13 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	}
 	if x.query.Has("type") {
 		if f.Type = sheaf.EventType(x.query.Text("type")); !f.Type.Known() {
-			return f, sheaf.Invalidf("type %q is not an event type: choose from %s", sheaf.Clip(string(f.Type)), sheaf.EventNames(sheaf.EventType.Known))
+			return f, sheaf.InvalidField("type", "type %q is not an event type: choose from %s", sheaf.Clip(string(f.Type)), sheaf.EventNames(sheaf.EventType.Known))
 		}
 	}
 	if x.query.Has("resource_id") {
 		id, ok := sheaf.ParseUUID(x.query.Text("resource_id"))
 		if !ok {
-			return f, sheaf.Invalidf("resource_id must be a UUID")
+			return f, sheaf.InvalidField("resource_id", "resource_id must be a UUID")
 		}
 		f.Resource = id
 	}
@@ -55,10 +55,10 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	if x.query.Has("after") {
 		var ok bool
 		if f.After, ok = sheaf.ParseEventID(x.query.Text("after")); !ok {
-			return f, sheaf.Invalidf("after must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+			return f, sheaf.InvalidField("after", "after must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 		}
 		if f.Offset != 0 {
-			return f, sheaf.Invalidf("offset must be 0 with after: take the last event's id as the next after")
+			return f, sheaf.InvalidField("offset", "offset must be 0 with after: take the last event's id as the next after")
 		}
 	}
 	return f, nil
@@ -68,7 +68,7 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 func (x *exchange) eventID() (sheaf.EventID, error) {
 	id, ok := sheaf.ParseEventID(x.Request.PathValue("id"))
 	if !ok {
-		return "", sheaf.Invalidf("id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
+		return "", sheaf.InvalidField("id", "id in the path must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 	}
 	return id, nil
 }
@@ -107,15 +107,15 @@ func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 func newEvent(in *strict.Fields) (app.NewEvent, error) {
 	kind := in.Text("type")
 	if !kind.Given() {
-		in.Refuse(sheaf.Invalidf("type is required: one of media.*, generation.* or share.*"))
+		in.Refuse(sheaf.InvalidField("type", "type is required: one of media.*, generation.* or share.*"))
 	}
 	resource := strict.ID[string](in, "resource_id")
 	if !resource.Given() {
-		in.Refuse(sheaf.Invalidf("resource_id is required: the UUID of what the event is about"))
+		in.Refuse(sheaf.InvalidField("resource_id", "resource_id is required: the UUID of what the event is about"))
 	}
 	payload := in.Raw("payload")
 	if !payload.Given() {
-		in.Refuse(sheaf.Invalidf("payload is required: an object of at most %d bytes", sheaf.MaxPayload))
+		in.Refuse(sheaf.InvalidField("payload", "payload is required: an object of at most %d bytes", sheaf.MaxPayload))
 	}
 	return app.NewEvent{Type: sheaf.EventType(kind.Value), ResourceID: resource.Value, Payload: payload.Value,
 		User: strict.ID[sheaf.UserID](in, "user_id").Pointer()}, in.Err()

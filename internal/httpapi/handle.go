@@ -257,7 +257,7 @@ func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, e
 func pathID[T ~string](x *exchange) (T, error) {
 	id, ok := sheaf.ParseUUID(x.Request.PathValue("id"))
 	if !ok {
-		return "", sheaf.Invalidf("id in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000")
+		return "", sheaf.InvalidField("id", "id in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000")
 	}
 	return T(id), nil
 }
@@ -273,7 +273,7 @@ func queryID[T ~string](x *exchange, name string) (sheaf.Opt[T], error) {
 	}
 	id, ok := sheaf.ParseUUID(text)
 	if !ok {
-		return sheaf.Opt[T]{}, sheaf.Invalidf("%s must be a UUID, or null for those that have none", name)
+		return sheaf.Opt[T]{}, sheaf.InvalidField(name, "%s must be a UUID, or null for those that have none", name)
 	}
 	return sheaf.Some(T(id)), nil
 }
@@ -285,7 +285,7 @@ func (x *exchange) search() (string, error) {
 	}
 	q := x.query.Text("q")
 	if q == "" {
-		return "", sheaf.Invalidf("q must have 1 to %d characters, or be left out", sheaf.MaxQuery)
+		return "", sheaf.InvalidField("q", "q must have 1 to %d characters, or be left out", sheaf.MaxQuery)
 	}
 	return q, sheaf.CheckLength("q", q, sheaf.MaxQuery)
 }

@@ -37,7 +37,7 @@ func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
 func newKey(in *strict.Fields) (app.NewKey, error) {
 	name := in.Text("name")
 	if !name.Given() {
-		in.Refuse(sheaf.Invalidf("name is required: give it 1 to %d characters", sheaf.MaxKeyName))
+		in.Refuse(sheaf.InvalidField("name", "name is required: give it 1 to %d characters", sheaf.MaxKeyName))
 	}
 	scopes, err := sheaf.ParseScopes(in.Texts("scopes").Value)
 	in.Refuse(err)

@@ -61,7 +61,7 @@ func (x *exchange) readFile() (in app.NewMedium, err error) {
 	if form.document != "" && form.document != "null" {
 		id, ok := sheaf.ParseUUID(form.document)
 		if !ok {
-			return in, sheaf.Invalidf("document_id must be a UUID, or be left out for a file of no document")
+			return in, sheaf.InvalidField("document_id", "document_id must be a UUID, or be left out for a file of no document")
 		}
 		in.DocumentID = (*sheaf.DocumentID)(&id)
 	}
@@ -106,7 +106,7 @@ func (f *fileForm) read(body []byte, contentType string) error {
 		}
 	}
 	if f.open == nil {
-		return sheaf.Invalidf("file is required: send the file as the part of that name")
+		return sheaf.InvalidField("file", "file is required: send the file as the part of that name")
 	}
 	return nil
 }
@@ -147,14 +147,14 @@ func (f *fileForm) part(p *multipart.Part, again func() io.Reader) (err error) {
 // file hashes the file.
 func (f *fileForm) file(p *multipart.Part, again func() io.Reader) error {
 	if f.open != nil {
-		return sheaf.Invalidf("file was sent twice: send one file in a request")
+		return sheaf.InvalidField("file", "file was sent twice: send one file in a request")
 	}
 	if t := p.Header.Get("Content-Transfer-Encoding"); t != "" && !strings.EqualFold(t, "binary") && !strings.EqualFold(t, "8bit") && !strings.EqualFold(t, "7bit") {
-		return sheaf.Invalidf("file: Content-Transfer-Encoding %q is not possible: send the bytes as they are", sheaf.Clip(t))
+		return sheaf.InvalidField("file", "file: Content-Transfer-Encoding %q is not possible: send the bytes as they are", sheaf.Clip(t))
 	}
 	if !f.named {
 		if f.filename = baseName(p); !utf8.ValidString(f.filename) {
-			return sheaf.Invalidf("file: its filename is not valid UTF-8: send it in that encoding")
+			return sheaf.InvalidField("file", "file: its filename is not valid UTF-8: send it in that encoding")
 		}
 	}
 	hash := sha256.New()
@@ -183,9 +183,9 @@ func field(p *multipart.Part) (string, error) {
 	case err != nil:
 		return "", errForm
 	case len(text) > maxField:
-		return "", sheaf.Invalidf("%s has more than %d bytes: shorten it", p.FormName(), maxField)
+		return "", sheaf.InvalidField(p.FormName(), "%s has more than %d bytes: shorten it", p.FormName(), maxField)
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
-		return "", sheaf.Invalidf("%s is not valid UTF-8 without NUL characters: correct it", p.FormName())
+		return "", sheaf.InvalidField(p.FormName(), "%s is not valid UTF-8 without NUL characters: correct it", p.FormName())
 	}
 	return string(text), nil
 }

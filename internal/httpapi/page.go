@@ -34,7 +34,7 @@ func choice[T any](x *exchange, name string, values map[string]T, wanted string)
 	}
 	v, ok := values[x.query.Text(name)]
 	if !ok {
-		return none, sheaf.Invalidf("%s must be %s", name, wanted)
+		return none, sheaf.InvalidField(name, "%s must be %s", name, wanted)
 	}
 	return v, nil
 }

@@ -125,7 +125,7 @@ func (s *Server) moveProject(x *exchange, in *strict.Fields) (answer, error) {
 func target(in *strict.Fields, name string) (*sheaf.FolderID, error) {
 	folder := strict.ID[sheaf.FolderID](in, name)
 	if !folder.Set {
-		in.Refuse(sheaf.Invalidf("%s is required: the UUID of a folder, or null for the root level", name))
+		in.Refuse(sheaf.InvalidField(name, "%s is required: the UUID of a folder, or null for the root level", name))
 	}
 	return folder.Pointer(), in.Err()
 }

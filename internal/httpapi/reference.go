@@ -21,7 +21,7 @@ func (x *exchange) references() (externalID string, since *time.Time, err error)
 // externalID reads external_id of the query, which must be there.
 func (x *exchange) externalID() (string, error) {
 	if !x.query.Has("external_id") {
-		return "", sheaf.Invalidf("external_id is required in the query: PUT %s?external_id=…, with what your system calls it", x.Request.URL.Path)
+		return "", sheaf.InvalidField("external_id", "external_id is required in the query: PUT %s?external_id=…, with what your system calls it", x.Request.URL.Path)
 	}
 	id := x.query.Text("external_id")
 	return id, sheaf.CheckExternalID(id)
@@ -34,7 +34,7 @@ func (x *exchange) since(name string) (*time.Time, error) {
 	}
 	t, err := strict.Time(x.query.Text(name))
 	if err != nil {
-		return nil, sheaf.Invalidf("%s %s", name, err)
+		return nil, sheaf.InvalidField(name, "%s %s", name, err)
 	}
 	// Times are kept in milliseconds: what lies between two of them begins with the next.
 	if whole := t.Truncate(time.Millisecond); whole.Before(t) {

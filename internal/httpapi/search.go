@@ -46,7 +46,7 @@ func searchIn[T ~string](x *exchange, name string) (*T, error) {
 	}
 	id, ok := sheaf.ParseUUID(x.query.Text(name))
 	if !ok {
-		return nil, sheaf.Invalidf("%s must be a UUID", name)
+		return nil, sheaf.InvalidField(name, "%s must be a UUID", name)
 	}
 	in := T(id)
 	return &in, nil

@@ -164,7 +164,7 @@ func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, erro
 	}
 	since := in.Time("since")
 	if !since.Given() {
-		in.Refuse(sheaf.Invalidf("since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z"))
+		in.Refuse(sheaf.InvalidField("since", "since is required: the time of the first event to send again, such as 2026-11-15T10:00:00.000Z"))
 	}
 	until, delivered := in.Time("until"), in.Bool("delivered")
 	if err := in.Err(); err != nil {

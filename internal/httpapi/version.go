@@ -18,7 +18,7 @@ func pathVersion(x *exchange) (sheaf.DocumentID, int64, error) {
 	text := x.Request.PathValue("n")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text { // one version, one address
-		return "", 0, sheaf.Invalidf("the version in the path must be a whole number such as 3")
+		return "", 0, sheaf.InvalidField("n", "the version in the path must be a whole number such as 3")
 	}
 	return id, n, nil
 }

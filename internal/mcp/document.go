@@ -95,7 +95,7 @@ func cutLines(text string, from, lines int) (r lineRange, err error) {
 		}
 	}
 	if from > max(r.all, 1) {
-		return r, sheaf.Invalidf("from_line is %d, and the text has %d lines: take a smaller one", from, r.all).At("from_line")
+		return r, sheaf.InvalidField("from_line", "from_line is %d, and the text has %d lines: take a smaller one", from, r.all)
 	}
 	r.text = text[start:end]
 	return r, nil
@@ -135,11 +135,11 @@ func readEdits(in *strict.Fields) (edits []sheaf.Edit, err error) {
 		switch {
 		case f.Err() != nil:
 		case !before.Given() || !after.Given():
-			f.Refuse(sheaf.Invalidf("edits[%d] must have old, the passage as it stands, and new, what takes its place", i).At("edits"))
+			f.Refuse(sheaf.InvalidField("edits", "edits[%d] must have old, the passage as it stands, and new, what takes its place", i))
 		}
 		edits = append(edits, sheaf.Edit{Old: before.Value, New: after.Value, All: f.Bool("all").Value})
 		if err := f.Err(); err != nil {
-			in.Refuse(sheaf.Invalidf("edits[%d]: %v", i, err).At("edits"))
+			in.Refuse(sheaf.InvalidField("edits", "edits[%d]: %v", i, err))
 		}
 	}
 	if end.Given() && end.Value != "" {

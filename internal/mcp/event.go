@@ -16,7 +16,7 @@ func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if after := in.Text("after"); after.Given() {
 		id, ok := sheaf.ParseEventID(after.Value)
 		if !ok {
-			in.Refuse(sheaf.Invalidf("after must be the id of a change, such as evt_0190b0a0-0000-7000-8000-000000000000: the next_after of the answer before").At("after"))
+			in.Refuse(sheaf.InvalidField("after", "after must be the id of a change, such as evt_0190b0a0-0000-7000-8000-000000000000: the next_after of the answer before"))
 		}
 		f.After = id
 	}

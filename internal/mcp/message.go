@@ -54,7 +54,7 @@ func readMessage(body []byte) (m message, err error) {
 	}
 	if object.Has("id") {
 		if m.id = exactID(object.Value("id")); m.id == nil {
-			return m, sheaf.Invalidf("`id` must be a string, or a whole number from -%d to %d without fraction and exponent: others cannot be answered exactly as they were sent", maxOffset, maxOffset).At("id")
+			return m, sheaf.InvalidField("id", "`id` must be a string, or a whole number from -%d to %d without fraction and exponent: others cannot be answered exactly as they were sent", maxOffset, maxOffset)
 		}
 	}
 	fields := object.Fields()
@@ -64,9 +64,9 @@ func readMessage(body []byte) (m message, err error) {
 	case fields.Err() != nil:
 		return m, fields.Err()
 	case version.Value != "2.0":
-		return m, sheaf.Invalidf("`jsonrpc` must be \"2.0\", not %q", sheaf.Clip(version.Value)).At("jsonrpc")
+		return m, sheaf.InvalidField("jsonrpc", "`jsonrpc` must be \"2.0\", not %q", sheaf.Clip(version.Value))
 	case !method.Given() && (method.Null || !object.Has("result") && !object.Has("error")):
-		return m, sheaf.Invalidf("`method` is missing: send the method that is called").At("method")
+		return m, sheaf.InvalidField("method", "`method` is missing: send the method that is called")
 	case m.method != callMethod || m.id == nil:
 		return m, nil
 	}
@@ -81,10 +81,10 @@ func readMessage(body []byte) (m message, err error) {
 func readTool(message *strict.Fields) (string, error) {
 	params := message.Raw("params")
 	if !params.Given() {
-		return "", sheaf.Invalidf("`params` is missing: send the name of the tool, and its arguments").At("params")
+		return "", sheaf.InvalidField("params", "`params` is missing: send the name of the tool, and its arguments")
 	}
 	if kind := params.Value.Kind(); kind != '{' {
-		return "", sheaf.Invalidf("`params` must be an object: send the name of the tool, and its arguments").At("params")
+		return "", sheaf.InvalidField("params", "`params` must be an object: send the name of the tool, and its arguments")
 	}
 	inner, err := strict.ParseEnvelope(params.Value)
 	if err != nil {
@@ -93,7 +93,7 @@ func readTool(message *strict.Fields) (string, error) {
 	call := inner.Fields()
 	name := call.Text("name")
 	if call.Err() == nil && !name.Given() {
-		return "", sheaf.Invalidf("`name` is missing: send the name of the tool").At("name")
+		return "", sheaf.InvalidField("name", "`name` is missing: send the name of the tool")
 	}
 	return name.Value, call.Err()
 }

@@ -75,7 +75,7 @@ func readCursor(p *sdk.ListResourcesParams) (int, error) {
 	}
 	n, err := strconv.ParseUint(p.Cursor, 10, 53)
 	if err != nil {
-		return 0, sheaf.Invalidf("cursor must be the nextCursor of the answer before")
+		return 0, sheaf.InvalidField("cursor", "cursor must be the nextCursor of the answer before")
 	}
 	return int(n), nil
 }

@@ -25,7 +25,7 @@ func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	words, err := q.Words()
 	if err != nil {
-		return nil, sheaf.Invalidf("query%s", strings.TrimPrefix(err.Error(), "q")).At("query")
+		return nil, sheaf.InvalidField("query", "query%s", strings.TrimPrefix(err.Error(), "q"))
 	}
 	hits, err := c.server.App.Search(c.ctx, c.caller, q)
 	if err != nil {

@@ -128,7 +128,7 @@ func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 	for _, a := range t.takes {
 		v := object.Value(a.name)
 		if a.required && (v == nil || v.Kind() == 'n') {
-			return nil, sheaf.Invalidf("%s is required: %s", a.name, a.about).At(a.name)
+			return nil, sheaf.InvalidField(a.name, "%s is required: %s", a.name, a.about)
 		}
 	}
 	return object.Fields(), nil

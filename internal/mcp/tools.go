@@ -223,7 +223,7 @@ func readPrefixed[T ~string](in *strict.Fields, name, prefix string) sheaf.Opt[T
 	}
 	id, ok := sheaf.ParseUUID(strings.TrimPrefix(t.Value, prefix))
 	if !ok {
-		in.Refuse(sheaf.Invalidf("%s must be an id such as 0190b0a0-0000-7000-8000-000000000000, not %q: find and the lists tell it", name, sheaf.Clip(t.Value)).At(name))
+		in.Refuse(sheaf.InvalidField(name, "%s must be an id such as 0190b0a0-0000-7000-8000-000000000000, not %q: find and the lists tell it", name, sheaf.Clip(t.Value)))
 	}
 	return sheaf.Some(T(id))
 }

@@ -74,7 +74,7 @@ func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], 
 		return page, nil
 	}
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) {
-		return page, sheaf.Invalidf("q is no text")
+		return page, sheaf.InvalidField("q", "q is no text")
 	}
 	return v.publisher.App.SearchShared(v.r.Context(), v.share, words, p)
 }

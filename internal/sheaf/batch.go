@@ -112,7 +112,7 @@ func (o *BatchOperation) Identifiers(visit func(field string, of BatchNoun, id *
 // about one of them has its Index.
 func CheckBatch(operations []BatchOperation) error {
 	if n := len(operations); n == 0 || n > MaxBatch {
-		return Invalidf("operations has %d entries: send 1 to %d of them", n, MaxBatch)
+		return InvalidField("operations", "operations has %d entries: send 1 to %d of them", n, MaxBatch)
 	}
 	for i := range operations {
 		if err := checkOperation(operations, i); err != nil {
@@ -127,15 +127,15 @@ func checkOperation(all []BatchOperation, i int) error {
 	actions, known := batchActions[o.Noun]
 	switch {
 	case !known:
-		return Invalidf("resource_type must be project, folder, document or share, not %q", Clip(string(o.Noun)))
+		return InvalidField("resource_type", "resource_type must be project, folder, document or share, not %q", Clip(string(o.Noun)))
 	case !slices.Contains(actions, o.Action):
-		return Invalidf("action of a %s must be one of %s, not %q", o.Noun, batchNames(actions), Clip(string(o.Action)))
+		return InvalidField("action", "action of a %s must be one of %s, not %q", o.Noun, batchNames(actions), Clip(string(o.Action)))
 	case o.Action == BatchCreate && o.ID != "":
-		return Invalidf("resource_id is given by the service when something is made: leave it out")
+		return InvalidField("resource_id", "resource_id is given by the service when something is made: leave it out")
 	case o.Action == BatchCreate && o.Match.Asked:
-		return Invalidf("if_match asks for something that is there: leave it out where something is made")
+		return InvalidField("if_match", "if_match asks for something that is there: leave it out where something is made")
 	case o.Action != BatchCreate && o.ID == "":
-		return Invalidf("resource_id is required: the UUID of the %s, or $ and the number of the operation before this one that makes it", o.Noun)
+		return InvalidField("resource_id", "resource_id is required: the UUID of the %s, or $ and the number of the operation before this one that makes it", o.Noun)
 	}
 	return o.Identifiers(func(field string, of BatchNoun, id *string) error { return checkMadeBy(all[:i], field, of, *id) })
 }
@@ -148,9 +148,9 @@ func checkMadeBy(before []BatchOperation, field string, of BatchNoun, id string)
 	case !made:
 		return nil
 	case n >= len(before):
-		return Invalidf("%s is %s, and no operation before this one has that number: they count from 0", field, id)
+		return InvalidField(field, "%s is %s, and no operation before this one has that number: they count from 0", field, id)
 	case before[n].Action != BatchCreate || before[n].Noun != of:
-		return Invalidf("%s is %s, and that operation does not make a %s: name one that does, or give a UUID", field, id, of)
+		return InvalidField(field, "%s is %s, and that operation does not make a %s: name one that does, or give a UUID", field, id, of)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func ParseFont(s string) (Font, error) {
 	case SystemFont, SerifFont, MonoFont:
 		return f, nil
 	}
-	return "", Invalidf("font must be system, serif or mono, not %q", Clip(s))
+	return "", InvalidField("font", "font must be system, serif or mono, not %q", Clip(s))
 }
 
 // logoTypes are what a logo may be: raster pictures, which can do nothing but be seen.
@@ -42,7 +42,7 @@ func CheckLogo(m Medium) error {
 	if slices.Contains(logoTypes, m.ContentType) {
 		return nil
 	}
-	return Invalidf("logo_media_id names a file of type %s: choose a picture (PNG, JPEG, GIF, WebP or AVIF)", m.ContentType)
+	return InvalidField("logo_media_id", "logo_media_id names a file of type %s: choose a picture (PNG, JPEG, GIF, WebP or AVIF)", m.ContentType)
 }
 
 // Branding is the look of what is shared: a logo, a colour from which Palette derives all others, a
@@ -110,9 +110,9 @@ func (c BrandingChange) Empty() bool {
 func (c BrandingChange) Check() error {
 	switch {
 	case c.Name.Null:
-		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+		return InvalidField("name", "name must not be null: give it 1 to %d characters", MaxName)
 	case c.SortOrder.Null:
-		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+		return InvalidField("sort_order", "sort_order must not be null: send a whole number, or leave it out")
 	}
 	if c.Name.Set {
 		if err := CheckName("name", c.Name.Value, MaxName); err != nil {

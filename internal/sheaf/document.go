@@ -133,7 +133,7 @@ func (c DocumentChange) Empty() bool {
 // is stored, such as whether the project exists.
 func (c DocumentChange) Check() error {
 	if c.Title.Null {
-		return Invalidf("title must not be null: give it 1 to %d characters", MaxName)
+		return InvalidField("title", "title must not be null: give it 1 to %d characters", MaxName)
 	}
 	if c.Title.Set {
 		if err := CheckName("title", c.Title.Value, MaxName); err != nil {

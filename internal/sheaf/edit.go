@@ -17,15 +17,15 @@ type Edit struct {
 // CheckEdits returns Invalid for the first fault that is one in whichever text.
 func CheckEdits(edits []Edit) error {
 	if len(edits) > MaxEdits {
-		return Invalidf("edits has %d entries, at most %d are allowed: send them one part after the other", len(edits), MaxEdits).At("edits")
+		return InvalidField("edits", "edits has %d entries, at most %d are allowed: send them one part after the other", len(edits), MaxEdits)
 	}
 	for i, e := range edits {
 		switch {
 		case e.End:
 		case e.Old == "":
-			return Invalidf("edits[%d].old must not be empty: give the passage that is to be replaced", i).At("edits")
+			return InvalidField("edits", "edits[%d].old must not be empty: give the passage that is to be replaced", i)
 		case e.Old == e.New:
-			return Invalidf("edits[%d].new is the same as old: leave the entry out, or say what is to stand there", i).At("edits")
+			return InvalidField("edits", "edits[%d].new is the same as old: leave the entry out, or say what is to stand there", i)
 		}
 	}
 	return nil
@@ -51,7 +51,7 @@ func ApplyEdits(text string, edits []Edit) (string, error) {
 			return "", Conflictf("edits[%d].old is %d times in the text: take in more of what stands around it, so that it is there once, or say all: true", i, n).At("edits")
 		}
 		if grown := len(text) + n*(len(e.New)-len(e.Old)); grown > MaxContent {
-			return "", Invalidf("edits[%d] makes a text of %d bytes, at most %d (1 MiB) are allowed: make several documents of it", i, grown, MaxContent).At("edits")
+			return "", InvalidField("edits", "edits[%d] makes a text of %d bytes, at most %d (1 MiB) are allowed: make several documents of it", i, grown, MaxContent)
 		}
 		text = strings.ReplaceAll(text, e.Old, e.New)
 	}

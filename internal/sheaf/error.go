@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -97,6 +96,8 @@ type Error struct {
 	// Field is the field of the body, or the parameter, that is wrong, as the API calls it; empty where
 	// it is none, or several.
 	Field string
+	// Noun is what Missing did not find; empty in other errors.
+	Noun string
 	// Index is that of the operation of a batch that is refused, counted from 0; nil outside of batches.
 	Index *int
 	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
@@ -143,11 +144,16 @@ func OperatorText(err error) string {
 	return e.Text
 }
 
-// Invalidf refuses an input: VALIDATION_ERROR. A text about one field begins with the field's name, which
-// is then the error's Field.
+// Invalidf refuses an input that is not one field of the body and not one parameter: VALIDATION_ERROR
+// without a Field.
 func Invalidf(format string, args ...any) *Error {
-	text := fmt.Sprintf(format, args...)
-	return &Error{Kind: Invalid, Code: CodeValidation, Text: text, Field: fieldOf(text)}
+	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}
+}
+
+// InvalidField refuses the value of a field or a parameter: VALIDATION_ERROR. Programs read field, people
+// the text, which names the field too.
+func InvalidField(field, format string, args ...any) *Error {
+	return Invalidf(format, args...).At(field)
 }
 
 // ForPerson returns the error with another text for somebody at the console.
@@ -156,37 +162,17 @@ func (e *Error) ForPerson(text string) *Error {
 	return e
 }
 
-// At returns the error as one about that field, where its text does not begin with it.
+// At returns the error as one about that field.
 func (e *Error) At(field string) *Error {
 	e.Field = field
 	return e
-}
-
-// fieldNames are the fields that a text may begin with.
-var fieldNames = func() map[string]bool {
-	out := map[string]bool{}
-	for name := range strings.FieldsSeq(`action active after branding_id color color_primary content content_type deleted description document_id entity_type events
-		expires_at external_id filename filter folder_id font footer format headers icon id if_match limit metadata name offset operations order parent_id password
-		payload plan project_id q resource_id resource_type role scopes since sort sort_order state title type until updated_since url version visibility`) {
-		out[name] = true
-	}
-	return out
-}()
-
-// fieldOf is the field that a text begins with, or empty.
-func fieldOf(text string) string {
-	end := strings.IndexAny(text, " :=[.")
-	if end > 0 && fieldNames[text[:end]] {
-		return text[:end]
-	}
-	return ""
 }
 
 // Missing refuses an identifier that leads nowhere, or into another workspace; the text is the same
 // for both.
 func Missing(noun string) *Error {
 	gone := noun + " not found: it does not exist, was deleted, or "
-	return &Error{Kind: NotFound, Code: CodeNotFound, Text: gone + "this key has no access to it", Person: gone + "you have no access to it"}
+	return &Error{Kind: NotFound, Code: CodeNotFound, Noun: noun, Text: gone + "this key has no access to it", Person: gone + "you have no access to it"}
 }
 
 // Forbiddenf refuses for want of a scope or a role.

@@ -17,7 +17,7 @@ func ParseEntityType(s string) (EntityType, error) {
 	case ProjectFolder, BrandingFolder:
 		return t, nil
 	}
-	return "", Invalidf("entity_type must be project or branding, not %q", Clip(s))
+	return "", InvalidField("entity_type", "entity_type must be project or branding, not %q", Clip(s))
 }
 
 // The bounds of folders.
@@ -100,9 +100,9 @@ func (c FolderChange) Empty() bool {
 func (c FolderChange) Check() error {
 	switch {
 	case c.Name.Null:
-		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+		return InvalidField("name", "name must not be null: give it 1 to %d characters", MaxName)
 	case c.SortOrder.Null:
-		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+		return InvalidField("sort_order", "sort_order must not be null: send a whole number, or leave it out")
 	}
 	if c.Name.Set {
 		if err := CheckName("name", c.Name.Value, MaxName); err != nil {

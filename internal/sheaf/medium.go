@@ -74,7 +74,7 @@ func (c MediumChange) Empty() bool { return !(c.Filename.Set || c.DocumentID.Set
 func (c MediumChange) Check() error {
 	switch {
 	case c.Filename.Null:
-		return Invalidf("filename must not be null: give it 1 to %d characters", MaxName)
+		return InvalidField("filename", "filename must not be null: give it 1 to %d characters", MaxName)
 	case c.Filename.Set:
 		return CheckFilename(c.Filename.Value)
 	}
@@ -100,7 +100,7 @@ func CheckFilename(s string) error {
 		return err
 	}
 	if i := strings.IndexFunc(s, unsafeInName); i >= 0 || s == "." || s == ".." {
-		return Invalidf("filename %q must be the name of a file, without a path, / or \\, and without control characters", Clip(s))
+		return InvalidField("filename", "filename %q must be the name of a file, without a path, / or \\, and without control characters", Clip(s))
 	}
 	return nil
 }

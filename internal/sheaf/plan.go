@@ -16,7 +16,7 @@ func ParsePlan(s string) (Plan, error) {
 	case Free, Pro, Business:
 		return p, nil
 	}
-	return "", Invalidf("plan must be free, pro or business, not %q", s)
+	return "", InvalidField("plan", "plan must be free, pro or business, not %q", s)
 }
 
 // Paid reports whether the plan opens the API.

@@ -119,11 +119,11 @@ func (c ProjectChange) Empty() bool {
 func (c ProjectChange) Check() error {
 	switch {
 	case c.Name.Null:
-		return Invalidf("name must not be null: give it 1 to %d characters", MaxName)
+		return InvalidField("name", "name must not be null: give it 1 to %d characters", MaxName)
 	case c.SortOrder.Null:
-		return Invalidf("sort_order must not be null: send a whole number, or leave it out")
+		return InvalidField("sort_order", "sort_order must not be null: send a whole number, or leave it out")
 	case c.Visibility.Null || c.Visibility.Set && c.Visibility.Value != Private:
-		return Invalidf("visibility must be %q, the only one there is", Private)
+		return InvalidField("visibility", "visibility must be %q, the only one there is", Private)
 	}
 	if c.Name.Set {
 		if err := CheckName("name", c.Name.Value, MaxName); err != nil {
@@ -134,7 +134,7 @@ func (c ProjectChange) Check() error {
 		return err
 	}
 	if c.Icon.Given() && c.Icon.Value == "" {
-		return Invalidf("icon must not be empty: give an identifier of 1 to %d characters, or null for none", MaxIcon)
+		return InvalidField("icon", "icon must not be empty: give an identifier of 1 to %d characters, or null for none", MaxIcon)
 	}
 	if err := CheckLength("icon", c.Icon.Value, MaxIcon); err != nil {
 		return err

@@ -25,7 +25,7 @@ func CheckURL(u string) error {
 	}
 	parsed, err := url.Parse(u)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return Invalidf("url must be an http or https address such as https://example.com/page, not %q", Clip(u))
+		return InvalidField("url", "url must be an http or https address such as https://example.com/page, not %q", Clip(u))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (m Metadata) Entries() []MetadataEntry {
 // sends little.
 func (m Metadata) Check() error {
 	if len(m) > MaxMetadata {
-		return Invalidf("metadata has %d bytes as JSON, at most %d are allowed: remove or shorten some of it", len(m), MaxMetadata)
+		return InvalidField("metadata", "metadata has %d bytes as JSON, at most %d are allowed: remove or shorten some of it", len(m), MaxMetadata)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (c MetadataChange) check() error {
 	set := make([]MetadataEntry, 0, len(c.Entries))
 	for _, e := range c.Entries {
 		if !isMetadataName(e.Name) {
-			return Invalidf("metadata: %q is no name: use 1 to %d of the characters A-Z a-z 0-9 _ . -", Clip(e.Name), MaxMetadataName)
+			return InvalidField("metadata", "metadata: %q is no name: use 1 to %d of the characters A-Z a-z 0-9 _ . -", Clip(e.Name), MaxMetadataName)
 		}
 		if e.Value != nil {
 			set = append(set, e)

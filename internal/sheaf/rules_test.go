@@ -102,7 +102,7 @@ func TestError_KindCodeAndText(t *testing.T) {
 		kind Kind
 		text string
 	}{
-		{Invalidf("name has %d", 3), Invalid, "name has 3"},
+		{InvalidField("name", "name has %d", 3), Invalid, "name has 3"},
 		{Missing("project"), NotFound, "project not found: it does not exist, was deleted, or this key has no access to it"},
 		{Forbiddenf("no"), Forbidden, "no"},
 		{PlanRequiredf("pay"), Forbidden, "pay"},

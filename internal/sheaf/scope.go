@@ -53,14 +53,14 @@ func (ss Scopes) Strings() []string {
 // is invalid.
 func ParseScopes(names []string) (Scopes, error) {
 	if len(names) == 0 {
-		return nil, Invalidf("scopes must name at least one of %s", strings.Join(AllScopes.Strings(), ", "))
+		return nil, InvalidField("scopes", "scopes must name at least one of %s", strings.Join(AllScopes.Strings(), ", "))
 	}
 	var out Scopes
 	for _, n := range names {
 		s := Scope(n)
 		switch {
 		case !AllScopes.Has(s):
-			return nil, Invalidf("scopes: %q is unknown: choose from %s", Clip(n), strings.Join(AllScopes.Strings(), ", "))
+			return nil, InvalidField("scopes", "scopes: %q is unknown: choose from %s", Clip(n), strings.Join(AllScopes.Strings(), ", "))
 		case !out.Has(s):
 			out = append(out, s)
 		}

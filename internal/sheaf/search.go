@@ -42,7 +42,7 @@ func ParseSearchTypes(list string) (types []SearchType, err error) {
 		t := SearchType(name)
 		switch {
 		case !slices.Contains(SearchTypes, t):
-			return nil, Invalidf("type must be one or several of project, folder and document, with commas between, not %q", Clip(name))
+			return nil, InvalidField("type", "type must be one or several of project, folder and document, with commas between, not %q", Clip(name))
 		case !slices.Contains(types, t):
 			types = append(types, t)
 		}
@@ -66,7 +66,7 @@ type SearchQuery struct {
 // end. It returns Invalid for a text that is empty or too long, and for none or too many words.
 func (q SearchQuery) Words() ([]string, error) {
 	if n := utf8.RuneCountInString(q.Text); n < 1 || n > MaxQuery {
-		return nil, Invalidf("q must have 1 to %d characters, not %d", MaxQuery, n)
+		return nil, InvalidField("q", "q must have 1 to %d characters, not %d", MaxQuery, n)
 	}
 	var words []string
 	for i, part := range strings.Split(q.Text, `"`) {
@@ -82,9 +82,9 @@ func (q SearchQuery) Words() ([]string, error) {
 	}
 	switch {
 	case len(words) == 0:
-		return nil, Invalidf("q must have at least one word")
+		return nil, InvalidField("q", "q must have at least one word")
 	case len(words) > MaxWords:
-		return nil, Invalidf("q has %d words, at most %d are allowed: leave some out, or put those that belong together between quotation marks", len(words), MaxWords)
+		return nil, InvalidField("q", "q has %d words, at most %d are allowed: leave some out, or put those that belong together between quotation marks", len(words), MaxWords)
 	}
 	return words, nil
 }

@@ -128,7 +128,7 @@ func (c ShareChange) Empty() bool {
 // nor what is stored.
 func (c ShareChange) Check() error {
 	if c.Listed.Null {
-		return Invalidf("listed must not be null: say true or false")
+		return InvalidField("listed", "listed must not be null: say true or false")
 	}
 	if !c.Password.Given() {
 		return nil
@@ -137,7 +137,7 @@ func (c ShareChange) Check() error {
 		return err
 	}
 	if n := len([]rune(c.Password.Value)); n < MinSharePassword {
-		return Invalidf("password has %d characters, at least %d are needed: choose a longer one, or null for none", n, MinSharePassword)
+		return InvalidField("password", "password has %d characters, at least %d are needed: choose a longer one, or null for none", n, MinSharePassword)
 	}
 	return nil
 }
@@ -147,10 +147,10 @@ func (c ShareChange) CheckNew() error {
 	switch Shareable(c.ResourceType.Value) {
 	case ShareOfDocument, ShareOfProject:
 	default:
-		return Invalidf("resource_type must be document or project: say what is to be shared")
+		return InvalidField("resource_type", "resource_type must be document or project: say what is to be shared")
 	}
 	if !c.ResourceID.Given() {
-		return Invalidf("resource_id is required: the id of the %s that is to be shared", c.ResourceType.Value)
+		return InvalidField("resource_id", "resource_id is required: the id of the %s that is to be shared", c.ResourceType.Value)
 	}
 	return c.Check()
 }

@@ -145,13 +145,13 @@ func (c SubscriptionChange) Empty() bool {
 func (c SubscriptionChange) Check() error {
 	switch {
 	case c.Name.Null:
-		return Invalidf("name must not be null: give it 1 to %d characters", MaxSubscriptionName)
+		return InvalidField("name", "name must not be null: give it 1 to %d characters", MaxSubscriptionName)
 	case c.URL.Null:
-		return Invalidf("url must not be null: give an https:// address")
+		return InvalidField("url", "url must not be null: give an https:// address")
 	case c.Events.Null:
-		return Invalidf("events must not be null: name at least one event type")
+		return InvalidField("events", "events must not be null: name at least one event type")
 	case c.Active.Null:
-		return Invalidf("active must be true or false")
+		return InvalidField("active", "active must be true or false")
 	}
 	if c.Name.Set {
 		if err := CheckName("name", c.Name.Value, MaxSubscriptionName); err != nil {
@@ -174,16 +174,16 @@ func (c SubscriptionChange) Check() error {
 // ParseEventTypes returns the named types in the order given, each once.
 func ParseEventTypes(names []string) ([]EventType, error) {
 	if len(names) == 0 {
-		return nil, Invalidf("events must name at least one event type, such as project.created")
+		return nil, InvalidField("events", "events must name at least one event type, such as project.created")
 	}
 	var out []EventType
 	for _, n := range names {
 		t := EventType(n)
 		switch {
 		case n == "*":
-			return nil, Invalidf("events: * is not possible: name each event type")
+			return nil, InvalidField("events", "events: * is not possible: name each event type")
 		case !t.Known():
-			return nil, Invalidf("events: %q is not an event type: choose from %s", Clip(n), EventNames(EventType.Known))
+			return nil, InvalidField("events", "events: %q is not an event type: choose from %s", Clip(n), EventNames(EventType.Known))
 		case !slices.Contains(out, t):
 			out = append(out, t)
 		}
@@ -194,20 +194,20 @@ func ParseEventTypes(names []string) ([]EventType, error) {
 // checkHeaders returns what is wrong with the custom headers of a subscription.
 func checkHeaders(headers []Header) error {
 	if len(headers) > MaxHeaders {
-		return Invalidf("headers has %d entries, at most %d are allowed", len(headers), MaxHeaders)
+		return InvalidField("headers", "headers has %d entries, at most %d are allowed", len(headers), MaxHeaders)
 	}
 	seen := map[string]bool{}
 	for _, h := range headers {
 		lower := strings.ToLower(h.Name)
 		switch {
 		case !isToken(h.Name) || len(h.Name) > MaxHeaderName:
-			return Invalidf("headers: %q is not a header name: use 1 to %d letters, digits and hyphens", Clip(h.Name), MaxHeaderName)
+			return InvalidField("headers", "headers: %q is not a header name: use 1 to %d letters, digits and hyphens", Clip(h.Name), MaxHeaderName)
 		case reservedHeader(lower):
-			return Invalidf("headers: %s is set by HTTP or by the service itself: choose another name", h.Name)
+			return InvalidField("headers", "headers: %s is set by HTTP or by the service itself: choose another name", h.Name)
 		case seen[lower]:
-			return Invalidf("headers: %s is there twice: header names do not differ by case", h.Name)
+			return InvalidField("headers", "headers: %s is there twice: header names do not differ by case", h.Name)
 		case len(h.Value) > MaxHeaderValue || !visibleASCII(h.Value):
-			return Invalidf("headers: the value of %s must be at most %d visible ASCII characters", h.Name, MaxHeaderValue)
+			return InvalidField("headers", "headers: the value of %s must be at most %d visible ASCII characters", h.Name, MaxHeaderValue)
 		}
 		seen[lower] = true
 	}

@@ -29,7 +29,7 @@ const EmptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 // field is how the error calls it.
 func CheckName(field, s string, max int) error {
 	if strings.TrimFunc(s, unicode.IsSpace) == "" {
-		return Invalidf("%s must not be empty: give it 1 to %d characters", field, max)
+		return InvalidField(field, "%s must not be empty: give it 1 to %d characters", field, max)
 	}
 	return CheckLength(field, s, max)
 }
@@ -37,7 +37,7 @@ func CheckName(field, s string, max int) error {
 // CheckLength returns an error when the text has more than max characters.
 func CheckLength(field, s string, max int) error {
 	if n := utf8.RuneCountInString(s); n > max {
-		return Invalidf("%s has %d characters, at most %d are allowed: shorten it", field, n, max)
+		return InvalidField(field, "%s has %d characters, at most %d are allowed: shorten it", field, n, max)
 	}
 	return nil
 }
@@ -47,11 +47,11 @@ func CheckLength(field, s string, max int) error {
 func CheckContent(field, s string) error {
 	switch {
 	case len(s) > MaxContent:
-		return Invalidf("%s has %d bytes, at most %d (1 MiB) are allowed: make several documents of it", field, len(s), MaxContent)
+		return InvalidField(field, "%s has %d bytes, at most %d (1 MiB) are allowed: make several documents of it", field, len(s), MaxContent)
 	case !utf8.ValidString(s):
-		return Invalidf("%s is not valid UTF-8: send it in that encoding", field)
+		return InvalidField(field, "%s is not valid UTF-8: send it in that encoding", field)
 	case strings.IndexByte(s, 0) >= 0:
-		return Invalidf("%s contains a NUL character: remove it", field)
+		return InvalidField(field, "%s contains a NUL character: remove it", field)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func checkColor(field, s string) error {
 		ok = '0' <= s[i] && s[i] <= '9' || 'a' <= c && c <= 'f'
 	}
 	if !ok {
-		return Invalidf("%s must be a hex color such as #6b7280, not %q", field, Clip(s))
+		return InvalidField(field, "%s must be a hex color such as #6b7280, not %q", field, Clip(s))
 	}
 	return nil
 }

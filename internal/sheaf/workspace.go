@@ -98,7 +98,7 @@ func ParseRole(s string) (Role, error) {
 	case Owner, Admin, Member:
 		return r, nil
 	}
-	return "", Invalidf("role must be owner, admin or member, not %q", Clip(s))
+	return "", InvalidField("role", "role must be owner, admin or member, not %q", Clip(s))
 }
 
 // Scopes is what a member of that role may do in the console: members see, admins and owners

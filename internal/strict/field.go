@@ -172,7 +172,7 @@ func (f *Fields) Time(name string) Opt[time.Time] {
 		}
 		t, err := Time(s)
 		if err != nil {
-			return t, sheaf.Invalidf("%s %s", name, err)
+			return t, sheaf.InvalidField(name, "%s %s", name, err)
 		}
 		return t.Truncate(time.Millisecond), nil
 	})
@@ -192,7 +192,7 @@ func ID[T ~string](f *Fields, name string) Opt[T] {
 		case f.stands != nil && f.stands(s):
 			return T(s), nil
 		}
-		return "", sheaf.Invalidf("%s must be a UUID or null", name)
+		return "", sheaf.InvalidField(name, "%s must be a UUID or null", name)
 	})
 }
 
@@ -207,7 +207,7 @@ func IDs[T ~string](f *Fields, name string) Opt[[]T] {
 		for i, s := range list {
 			id, ok := sheaf.ParseUUID(s)
 			if !ok {
-				return nil, sheaf.Invalidf("%s[%d] must be a UUID", name, i)
+				return nil, sheaf.InvalidField(name+"["+strconv.Itoa(i)+"]", "%s[%d] must be a UUID", name, i)
 			}
 			out[i] = T(id)
 		}
