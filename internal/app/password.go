@@ -56,7 +56,7 @@ type lines struct {
 	known, strangers, readers, setters *fair.Turns
 }
 
-// turnWithin is how long a caller waits for its turn. A hash takes a tenth of a second.
+// turnWithin is how long a caller waits for its turn. A hash takes a few tenths of a second.
 const turnWithin = 5 * time.Second
 
 // The places to wait in a line: of one name, and in all.

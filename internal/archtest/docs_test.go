@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -98,25 +99,22 @@ func endsIn(file, pattern string) bool {
 
 var decisionTitle = regexp.MustCompile(`^# ([0-9]+)\. \S`)
 
-// A decision is cited by its number: each has one of its own, the same in its name and its title.
-// Branches that are written beside each other reserve numbers, so that one may be left out.
+// A decision is cited by its number: each has one of its own, the same in its name and its title,
+// and none is left out.
 func TestDocs_DecisionsAreNumbered(t *testing.T) {
 	decisions, err := filepath.Glob(root + "/docs/decisions/*.md")
 	if err != nil || len(decisions) == 0 {
 		t.Fatalf("no decisions found: %v", err)
 	}
-	taken := map[string]string{} // the file by its number
-	for _, file := range decisions {
+	for i, file := range decisions {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name, title := filepath.Base(file), decisionTitle.FindStringSubmatch(string(text))
-		number, _, _ := strings.Cut(name, "-")
-		if other := taken[number]; other != "" || len(number) != 4 {
-			t.Errorf("%s has the number of %q, or none: give it the next free number", name, other)
+		if want := fmt.Sprintf("%04d-", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s is in the place of number %d: give it the next free number", name, i+1)
 		}
-		taken[number] = name
 		if title == nil || !strings.HasPrefix(strings.TrimLeft(name, "0"), title[1]+"-") {
 			t.Errorf("the title of %s does not begin with its number, as in \"# 7. redigo for Redis\"", name)
 		}
