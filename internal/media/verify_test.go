@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,6 +98,42 @@ func TestVerifier_DamagedBytesAreNotHandedOut(t *testing.T) {
 		}
 	})
 }
+
+// D102: bytes that are uploaded again between any two reads are handed out all the same.
+func TestVerifier_ReadsBytesThatAreWrittenAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s media.Store) {
+		b, key := sample(1, 600<<10)
+		put(t, s, b)
+		verified := media.NewVerifier(&rewritten{Store: s}, forEver)
+		c, err := verified.Open(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("read %d bytes: %v", len(got), err)
+		}
+	})
+}
+
+// rewritten gives the bytes another stamp each time they are opened.
+type rewritten struct {
+	media.Store
+	opened atomic.Int64
+}
+
+func (r *rewritten) Open(ctx context.Context, key media.Key) (media.Content, error) {
+	c, err := r.Store.Open(ctx, key)
+	return &restamped{c, strconv.FormatInt(r.opened.Add(1), 10)}, err
+}
+
+type restamped struct {
+	media.Content
+	stamp string
+}
+
+func (r *restamped) Stamp() media.Stamp { return media.Stamp{ID: r.stamp, Settled: true} }
 
 // A file that changes after it was read is hashed once more, also if its time of modification is set back; one that
 // rots without a trace is found by Recheck.

@@ -113,7 +113,7 @@ var spanning = map[string][]string{
 		"SELECT COALESCE(SUM(open), 0) FROM leases", // a metric
 	},
 	"lookup": {
-		"k.hash = $1",
+		"k.hash = $1", "k.hash = {hash}",
 		"FROM api_keys WHERE id = $1",
 		"s.token = $1",
 		"FROM invitations WHERE hash = $1",
