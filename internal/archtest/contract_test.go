@@ -20,15 +20,13 @@ const contractPage = "docs/contract.md"
 
 var (
 	ruleStart  = regexp.MustCompile(`(?m)^<a id="(d[0-9]+[a-z]?)"></a>\*\*(D[0-9]+[a-z]?) `)
+	testName   = regexp.MustCompile(`^(?:Test|Fuzz)[A-Z]`)
 	ruleNumber = regexp.MustCompile(`\bD[0-9]{1,3}[a-z]?\b`)
-	testRef    = regexp.MustCompile("\\[`(Test\\w+)`\\]")
-	testTarget = regexp.MustCompile("(?m)^\\[`(Test\\w+)`\\]: (\\S+)$")
+	testRef    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
 )
 
-// A contractTest is a test function as the contract sees it: where it stands, and which rules its
-// comments name.
+// A contractTest is a test function, with the rules that its comments name.
 type contractTest struct {
-	path  string
 	rules []string
 }
 
@@ -42,10 +40,6 @@ type repository struct {
 func checkContract(page string, repo repository) (found []string) {
 	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
-	targets := map[string]string{}
-	for _, m := range testTarget.FindAllStringSubmatch(page, -1) {
-		targets[m[1]] = strings.TrimPrefix(m[2], "../")
-	}
 	var rules []string
 	starts := ruleStart.FindAllStringSubmatchIndex(page, -1)
 	for i, at := range starts {
@@ -62,20 +56,14 @@ func checkContract(page string, repo repository) (found []string) {
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		text := testTarget.ReplaceAllString(page[at[0]:end], "")
-		refs := testRef.FindAllStringSubmatch(text, -1)
+		refs := testRef.FindAllStringSubmatch(page[at[0]:end], -1)
 		if len(refs) == 0 {
 			complain("%s has no test: write the names of those that prove it below it", rule)
 		}
 		for _, ref := range refs {
-			if complaint := checkReference(rule, ref[1], targets, repo); complaint != "" {
+			if complaint := checkReference(rule, ref[1], repo.tests[ref[1]]); complaint != "" {
 				complain("%s", complaint)
 			}
-		}
-	}
-	for name := range targets {
-		if !strings.Contains(page, "[`"+name+"`],") && !strings.Contains(page, "[`"+name+"`]\n") {
-			complain("no rule refers to %s, whose address stands at the end", name)
 		}
 	}
 	for number, place := range repo.named {
@@ -87,18 +75,13 @@ func checkContract(page string, repo repository) (found []string) {
 	return found
 }
 
-// checkReference returns what is wrong with a test that stands below a rule, or nothing.
-func checkReference(rule, name string, targets map[string]string, repo repository) string {
-	declared := repo.tests[name]
-	i := slices.IndexFunc(declared, func(c contractTest) bool { return c.path == targets[name] })
-	switch {
-	case len(declared) == 0:
+// checkReference returns what is wrong with a test that a rule names, or "". declared are the test functions
+// of that name.
+func checkReference(rule, name string, declared []contractTest) string {
+	if len(declared) == 0 {
 		return fmt.Sprintf("%s names %s, which is no test", rule, name)
-	case targets[name] == "":
-		return fmt.Sprintf("%s names %s, which has no address at the end of the page: add [`%s`]: ../%s", rule, name, name, declared[0].path)
-	case i < 0:
-		return fmt.Sprintf("%s names %s, which is not in %s but in %s", rule, name, targets[name], declared[0].path)
-	case !slices.Contains(declared[i].rules, rule):
+	}
+	if !slices.ContainsFunc(declared, func(c contractTest) bool { return slices.Contains(c.rules, rule) }) {
 		return fmt.Sprintf("%s names %s, whose comment does not name it: begin that with // %s", rule, name, rule)
 	}
 	return ""
@@ -169,10 +152,10 @@ func (r repository) add(path string, source []byte) error {
 	}
 	for _, decl := range syntax.Decls {
 		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") || !strings.HasSuffix(path, "_test.go") {
+		if !ok || f.Recv != nil || !testName.MatchString(f.Name.Name) || !strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		found := contractTest{path: path}
+		var found contractTest
 		for _, group := range syntax.Comments {
 			if group == f.Doc || f.Pos() <= group.Pos() && group.End() <= f.End() {
 				found.rules = append(found.rules, ruleNumber.FindAllString(group.Text(), -1)...)
@@ -219,21 +202,17 @@ func helper() {}
 		t.Fatal(err)
 	}
 	const (
-		first  = "<a id=\"d1\"></a>**D1 One** text.\\\n*Tests:* [`TestA`]\n\n"
-		second = "<a id=\"d2a\"></a>**D2a Two** text.\\\n*Tests:* [`TestA`], [`TestB`]\n\n"
-		where  = "[`TestA`]: ../x/a_test.go\n[`TestB`]: ../x/a_test.go\n"
+		first  = "<a id=\"d1\"></a>**D1 One** text.\\\n*Tests:* `TestA`\n\n"
+		second = "<a id=\"d2a\"></a>**D2a Two** text.\\\n*Tests:* `TestA`, `TestB`\n\n"
 	)
 	for page, want := range map[string]string{
-		first + second + where: "",
-		second + where:         "x/a_test.go:12 names D1, which is no rule of the contract",
-		strings.Replace(first+second+where, "TestA`]\n", "TestC`]\n", 1):          "D1 names TestC, which is no test",
-		strings.Replace(first+second+where, "TestA`]\n", "TestB`]\n", 1):          "D1 names TestB, whose comment does not name it: begin that with // D1",
-		strings.Replace(first+second+where, "*Tests:* [`TestA`]\n", "\n", 1):      "D1 has no test: write the names of those that prove it below it",
-		strings.Replace(first+second+where, "d1", "d3", 1):                        "D1 has the anchor d3",
-		first + first + second + where:                                            "D1 stands there twice",
-		strings.Replace(first+second+where, "B`]: ../x/a", "B`]: ../x/b", 1):      "D2a names TestB, which is not in x/b_test.go but in x/a_test.go",
-		strings.Replace(first+second+where, "[`TestB`]: ../x/a_test.go\n", "", 1): "D2a names TestB, which has no address at the end of the page: add [`TestB`]: ../x/a_test.go",
-		strings.Replace(first+second+where, ", [`TestB`]", "", 1):                 "no rule refers to TestB, whose address stands at the end",
+		first + second: "",
+		second:         "x/a_test.go:12 names D1, which is no rule of the contract",
+		strings.Replace(first+second, "TestA`\n", "TestC`\n", 1):     "D1 names TestC, which is no test",
+		strings.Replace(first+second, "TestA`\n", "TestB`\n", 1):     "D1 names TestB, whose comment does not name it: begin that with // D1",
+		strings.Replace(first+second, "*Tests:* `TestA`\n", "\n", 1): "D1 has no test: write the names of those that prove it below it",
+		strings.Replace(first+second, "d1", "d3", 1):                 "D1 has the anchor d3",
+		first + first + second:                                       "D1 stands there twice",
 	} {
 		if got := strings.Join(checkContract(page, repo), "; "); got != want {
 			t.Errorf("got  %q\nwant %q\nfor\n%s", got, want, page)

@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Whatever a client calls a form, reading it ends, with a refusal of ours or with a file that is a part
-// of the body, and that is the same each time it is opened.
+// D100: reading a form ends for any bytes: with an error of the API, or with a file that is a part of the
+// body and has the same bytes each time it is opened.
 func FuzzFileForm(f *testing.F) {
 	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\nbytes\r\n--b--\r\n"), "multipart/form-data; boundary=b")
 	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=document_id\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name=file\r\n\r\n\r\n--b--"), "multipart/form-data; boundary=b")

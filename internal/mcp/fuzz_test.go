@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// FuzzMessage sends any bytes as a message: each is answered, in JSON, and never with a fault of ours.
+// D145: FuzzMessage sends any bytes as a message. Each gets an answer in JSON that is not an internal error.
 func FuzzMessage(f *testing.F) {
 	names, _, _ := pinned()
 	for _, name := range names {
