@@ -3,7 +3,9 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,6 +196,53 @@ func TestAdmit_AFlushedRedisLeavesEachNodeItsShare(t *testing.T) {
 		if st := nodes[i].State(); got != want || st.Degraded {
 			t.Errorf("node %d admitted %d more, want %d of its share of 5: %+v", i, got, want, st)
 		}
+	}
+}
+
+// The first node that beats after Redis has lost its data finds no other: they have yet to beat. Its share is that of
+// before, for as long as it keeps to it.
+func TestAdmit_AFlushedRedisDoesNotHideTheOtherNodes(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	var passed atomic.Int64 // on the nodes' clock, beside what really passes
+	now := func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
+	var nodes []*Limiter
+	for _, id := range []string{"first", "late"} { // and no Run: the test beats
+		l, err := newLimiter(Config{URL: s.URL(), NodeID: id, Log: slog.New(slog.DiscardHandler), Now: now}, time.Minute, ample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		nodes = append(nodes, l)
+	}
+	first, late := nodes[0], nodes[1]
+	beat := func(l *Limiter) {
+		t.Helper()
+		if err := l.sync(l.server.Load()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sheaftest.Eventually(t, "two nodes", func() bool {
+		beat(late)
+		beat(first)
+		return first.State().Nodes == 2
+	})
+	passed.Store(int64(2 * aliveFor)) // long after the start, when others may not be there yet
+	s.Flush()
+	beat(first)
+	admitted := 0
+	for range 20 {
+		if first.Admit(t.Context(), "k", 20, none, now()).Admitted {
+			admitted++
+		}
+	}
+	if st := first.State(); admitted != 10 || st.Nodes != 2 {
+		t.Errorf("admitted %d as one of %d nodes, want the share of 10 as one of 2", admitted, st.Nodes)
+	}
+	passed.Add(int64(time.Minute))
+	beat(first)
+	if st := first.State(); st.Nodes != 1 {
+		t.Errorf("a minute later it is one of %d nodes, want 1: the other has not come back", st.Nodes)
 	}
 }
 

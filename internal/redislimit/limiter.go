@@ -14,7 +14,7 @@
 //     most 2N: N by Redis, N/k by each other node alone.
 //   - When Redis has lost its data (a restart, FLUSHALL, an older replica), which a node notices
 //     within a second, it asks Redis and keeps to its share beside it for a minute: then Redis
-//     knows of every admission that counts. That minute too holds at most 2N.
+//     knows of every admission that counts. That minute too holds at most 2N. k does not fall in it.
 //   - A request whose answer was lost on the way counts in Redis and may be admitted alone: then
 //     less is admitted later, never more.
 //   - Whatever Redis says, one node admits no more than N in 59.5 seconds. If Redis evicts keys for
@@ -249,7 +249,7 @@ func (l *Limiter) share(limit int, in ratewindow.Group) (int, ratewindow.Group) 
 	return max(1, limit/nodes), in
 }
 
-// sharing tells whether Redis has lost its data within the last minute.
+// sharing reports whether Redis has lost its data within the last minute.
 func (l *Limiter) sharing(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

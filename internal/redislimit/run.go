@@ -68,10 +68,14 @@ func (l *Limiter) reach() error {
 	return nil
 }
 
-// sync beats once, and learns how many nodes there are and whether Redis has lost its data.
+// sync beats once. It reads how many nodes there are and whether Redis has lost its data.
 //
-// It has when it knows of an older beat of this node than the last, or of none. A beat is kept for
-// so long that none of the admissions before it counts any more when it is dropped.
+// Redis has lost its data if it returns an older beat of this node than the last one, or none. A
+// beat is kept until no admission before it counts any more.
+//
+// The number of nodes does not fall while Redis is lost, for aliveFor after its return, or while the
+// node keeps to its share because Redis has lost its data: nodes that have not beaten since would
+// be missing, and the share would be too large.
 func (l *Limiter) sync(server *server) error {
 	b, err := server.beat(l.NodeID, aliveFor, keptFor)
 	if err != nil {
@@ -80,13 +84,16 @@ func (l *Limiter) sync(server *server) error {
 	now := l.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state.Degraded || now.Sub(l.state.Since) < aliveFor {
-		l.state.Nodes = max(l.state.Nodes, b.nodes) // the others may not be back yet
+	lostData := b.last < l.lastBeat
+	if lostData {
+		l.sharesUntil = now.Add(l.window)
+	}
+	if l.state.Degraded || now.Sub(l.state.Since) < aliveFor || now.Before(l.sharesUntil) {
+		l.state.Nodes = max(l.state.Nodes, b.nodes) // the others may not have beaten yet
 	} else {
 		l.state.Nodes = max(1, b.nodes)
 	}
-	if b.last < l.lastBeat {
-		l.sharesUntil = now.Add(l.window)
+	if lostData {
 		l.Log.Warn("Redis has lost its data, limits requests by this node's share too for a minute", "nodes", l.state.Nodes)
 	}
 	l.lastBeat = b.at
