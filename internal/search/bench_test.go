@@ -18,14 +18,14 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// rare, some and common are words of 10, 1,000 and half of the benchmark's documents.
+// rare, some and common are words that 10, 1,000 and half of the benchmark's documents contain.
 const (
 	rare   = "kingfisher"
 	some   = "bullfinch"
 	common = "sparrow"
 )
 
-// prose makes texts of about 2 KB, of words that follow each other as often as in a language.
+// prose generates texts of about 2 KB whose words are distributed as in a natural language.
 type prose struct {
 	random *mathrand.Rand
 	words  []string
@@ -64,7 +64,7 @@ func (p *prose) text(i int) string {
 	return b.String()
 }
 
-// fill adds n documents of 2 KB, by many clients at once.
+// fill adds n documents of 2 KB, from many clients at once.
 func fill(tb testing.TB, w *world, c app.Caller, n int) {
 	tb.Helper()
 	p := newProse()
@@ -82,8 +82,8 @@ func fill(tb testing.TB, w *world, c app.Caller, n int) {
 	}
 }
 
-// BenchmarkSearch looks for words that 10, 1,000 and 50,000 of 100,000 documents have, and tells how
-// long the index took to build.
+// BenchmarkSearch searches for words that 10, 1,000 and 50,000 of 100,000 documents contain. It
+// also reports how long the index took to build.
 func BenchmarkSearch(b *testing.B) {
 	for name, options := range map[string]func(testing.TB) store.Options{"sqlite": onSQLite, "postgres": onPostgres} {
 		b.Run(name, func(b *testing.B) {
@@ -120,7 +120,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// The forms of sets differ in nothing but room and time: each finds the same.
+// All forms of sets find the same records. They differ only in size and speed.
 func TestForms_FindTheSame(t *testing.T) {
 	t.Parallel()
 	p := newProse()
@@ -142,8 +142,8 @@ func TestForms_FindTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkForms tells of each form of sets how much room it takes for a byte of 20,000 documents, and
-// how long the look at the sets of a rare, a less rare and a common word takes.
+// BenchmarkForms reports, for each form of sets, its size per byte of text in 20,000 documents, and
+// how long the sets of a rare, a less rare and a common word take to read.
 func BenchmarkForms(b *testing.B) {
 	p := newProse()
 	var texts []string
@@ -164,7 +164,7 @@ func BenchmarkForms(b *testing.B) {
 	}
 }
 
-// BenchmarkFold and BenchmarkGrams are what each document costs, apart from being written.
+// BenchmarkFold and BenchmarkGrams measure the cost of indexing a document, without writing it.
 func BenchmarkFold(b *testing.B) {
 	text := newProse().text(0)
 	for b.Loop() {
@@ -180,8 +180,8 @@ func BenchmarkGrams(b *testing.B) {
 	}
 }
 
-// BenchmarkFollow writes 500 documents of 2 KB a second, by 16 clients, while the index follows, and
-// tells how far behind it was at most.
+// BenchmarkFollow writes 500 documents of 2 KB a second, from 16 clients, while the index follows.
+// It reports the longest lag of the index.
 func BenchmarkFollow(b *testing.B) {
 	for name, options := range map[string]func(testing.TB) store.Options{"sqlite": onSQLite, "postgres": onPostgres} {
 		b.Run(name, func(b *testing.B) {
@@ -201,7 +201,8 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// writeAt writes documents at a rate for a while, and returns how far behind the index was at most.
+// writeAt writes `rate` documents a second for the time `during`, and returns the longest lag of
+// the index.
 func (w *world) writeAt(c app.Caller, rate int, during time.Duration) (longest time.Duration) {
 	texts, work := newProse(), make(chan string)
 	var writers sync.WaitGroup

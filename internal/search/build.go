@@ -10,11 +10,12 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// manyBuilt is after how many records a build has left so much garbage that it is given back.
+// manyBuilt is the number of indexed records after which tidy returns memory to the system.
 const manyBuilt = 2000
 
-// tidy gives back the memory that building took. A server that has nothing else to do would keep it
-// for minutes: without work nothing is collected.
+// tidy frees the buffers of a build. After manyBuilt records it also returns memory to the system.
+// Go would keep that memory for minutes on an idle server, because an idle server rarely collects
+// garbage.
 func (x *Index) tidy() {
 	x.sealing = nil
 	if x.built >= manyBuilt {
@@ -23,8 +24,9 @@ func (x *Index) tidy() {
 	}
 }
 
-// build takes a batch of what the workspace has into a space that is not complete yet. One that is
-// follows the log, and serves when it has caught up and all its chunks are sealed.
+// build adds the next batch of the workspace's records to `built`, a space that is being filled.
+// Once it has every kind of record, `built` follows the log. It starts to serve, in place of
+// `serves`, when it has caught up and all its chunks are sealed.
 func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *space) error {
 	x.figures.builds(ws, x.Now())
 	if int(built.kind) == len(kinds) {
@@ -44,7 +46,7 @@ func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *
 	return x.take(ctx, built, after, b)
 }
 
-// next reads what is built next from one snapshot of the store.
+// next reads the next batch of records to build, from one snapshot of the store.
 func (x *Index) next(ctx context.Context, ws sheaf.WorkspaceID, s *space) (b batch, err error) {
 	var found []store.Findable
 	t := kinds[s.kind]
@@ -69,7 +71,8 @@ func (x *Index) next(ctx context.Context, ws sheaf.WorkspaceID, s *space) (b bat
 	return b, err
 }
 
-// replaceServing lets the space serve that was built, in place of the one before it.
+// replaceServing makes `built` the space that searches read, and marks `serves`, if there is one,
+// for removal.
 func (x *Index) replaceServing(ctx context.Context, serves, built *space) error {
 	return x.engine.Write(ctx, func(tx *engine.Tx) error {
 		if serves != nil {

@@ -9,16 +9,16 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// The SQLite file of the index can be damaged or taken away while a server has it. Since it can be made
-// again, nobody has to be asked: whoever meets damage says so (notice), and the follower looks whether
-// it is this file (lost), puts an empty one in its place (replace) and fills it. Until then searches
-// are Unavailable.
+// While a server is running, the SQLite file of the index can be damaged or deleted. The index can
+// be rebuilt from the store, so no operator is needed. An error that reports damage sets `suspect`
+// (notice). The follower then checks whether the index file is the damaged one (lost), opens an
+// empty file in its place (replace) and fills it. Until then, searches return Unavailable.
 
-// errReplace ends following, because the file has to be replaced.
+// errReplace ends following, because the index file has to be replaced.
 var errReplace = errors.New("the file of the index is to be replaced")
 
-// notice looks at an error of whoever reads or writes the index, and returns it. What was damaged may
-// also be the file of the store.
+// notice returns err. If err reports damage, notice asks the follower to check the index file. The
+// damaged file may also be that of the store.
 func (x *Index) notice(err error) error {
 	if errors.Is(err, engine.ErrDamaged) {
 		x.suspect.Store(true)
@@ -26,18 +26,18 @@ func (x *Index) notice(err error) error {
 	return err
 }
 
-// trustFor is how many looks after one that found no damage the follower looks at every page again:
-// where it is the store that is damaged, each search would ask for it.
+// trustFor is the number of looks that skip the full check after a check that found no damage. If
+// the store is the damaged file, every search would ask for another check.
 const trustFor = 60
 
-// lost reports whether the file that is open is damaged, or is no longer the one in the folder. It looks
-// at every page, and so only when somebody has met damage.
+// lost reports whether the open index file is damaged, deleted or replaced by another file.
+// Checking for damage reads every page, so it happens only after an error reported damage.
 func (x *Index) lost(ctx context.Context) bool {
 	if x.DatabaseURL != "" || x.Beside {
 		return false
 	}
 	if now, err := os.Stat(x.path()); errors.Is(err, os.ErrNotExist) || err == nil && x.file != nil && !os.SameFile(now, x.file) {
-		x.Log.Warn("the file of the index of search is gone, and is made anew", "path", x.path())
+		x.Log.Warn("the file of the search index is gone and is rebuilt", "path", x.path())
 		return true
 	}
 	if x.trust--; x.trust > 0 || !x.suspect.Swap(false) {
@@ -54,7 +54,7 @@ func (x *Index) lost(ctx context.Context) bool {
 		x.trust = trustFor
 		return false
 	}
-	x.Log.Warn("the index of search is damaged, and is made anew", "path", x.path(), "error", err)
+	x.Log.Warn("the search index is damaged and is rebuilt", "path", x.path(), "error", err)
 	if err := Remove(x.Folder); err != nil {
 		x.Log.Warn("could not remove the index of search", "error", err)
 		return false
@@ -62,8 +62,8 @@ func (x *Index) lost(ctx context.Context) bool {
 	return true
 }
 
-// replace opens the file that is in the folder now, or a new one. It waits for the searches that are
-// under way, and nobody may be following.
+// replace opens the index file that is now in the folder, or creates one. It waits for the running
+// searches to end. The follower must have stopped.
 func (x *Index) replace(ctx context.Context) error {
 	x.using.Lock()
 	defer x.using.Unlock()

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaftest/tenanttest"
 )
 
-// indexTables are those of the index, and by which columns their rows belong to a workspace: it has spaces of its own, and
-// a key begins with the number of its space (at >> 32).
+// indexTables are the tables of the index, with the columns that tie a row to a workspace. A
+// workspace has its own spaces, and every key begins with the number of its space (at >> 32).
 var indexTables = tenanttest.Schema{
 	"search_spaces": {"space", "workspace"},
 	"search_texts":  {"at"},
@@ -26,14 +26,14 @@ var indexTables = tenanttest.Schema{
 	"search_heads":  {"at"},
 }
 
-// notTables stand where a table does in statements of the index, and have rows of no workspace.
+// notTables look like tables in statements of the index, but have no rows of any workspace.
 var notTables = map[string]string{
 	"pg_class":      "the size of the index",
 	"sqlite_schema": "whether a file has tables",
 	"search_layout": "of a file",
 }
 
-// spanning are the statements that name no space, by a part of each, and why they may.
+// spanning has a part of each statement that names no space, with the reason why it may.
 var spanning = map[string]string{
 	"FROM search_spaces WHERE state = 2 ORDER BY space":                                        "a chore: a space that leaves",
 	"SELECT DISTINCT workspace FROM search_spaces WHERE state <> 2":                            "a chore: workspaces that are no longer there",
@@ -42,14 +42,14 @@ var spanning = map[string]string{
 	"SELECT DISTINCT at / 4294967296 FROM search_chunks WHERE sealed < 2 OR live * 2 < places": "a chore: what a start need not look at",
 }
 
-// plainly words what ties a key to a space as one equation, which is what the reader of statements knows. Those between
-// two keys of one space are held against their arguments by sameSpace.
+// plainly rewrites the conditions that tie a key to a space as one equation, which the statement
+// parser understands. sameSpace checks conditions on a range of keys by their arguments.
 var plainly = []struct {
 	from *regexp.Regexp
 	to   string
 }{
 	{regexp.MustCompile(`CAST\((\$\d+) AS \w+\)`), "$1"},
-	{regexp.MustCompile(`SET at = `), "SET place = "}, // where a record goes ties nothing
+	{regexp.MustCompile(`SET at = `), "SET place = "}, // the place that a record moves to ties nothing
 	{regexp.MustCompile(`\(at >> 32\) = `), "at = "},
 	{regexp.MustCompile(`at >= (\$\d+) AND at < \$\d+`), "at = $1"},
 	{regexp.MustCompile(`at IN \(SELECT (\$\d+|\{place\})`), "at = $1 AND EXISTS (SELECT 1"},
@@ -63,11 +63,11 @@ func inPlainWords(sql string) string {
 	return sql
 }
 
-// statements gathers what an index asks.
+// statements collects the statements that an index runs.
 type statements struct {
 	mu    sync.Mutex // guards all and wrong
 	all   map[string]bool
-	wrong []string // whose arguments are of two spaces
+	wrong []string // statements with arguments of two spaces
 }
 
 func (s *statements) add(sql string, rows [][]any) {
@@ -82,8 +82,9 @@ func (s *statements) add(sql string, rows [][]any) {
 
 var ranges = regexp.MustCompile(`at >= \$(\d+) AND at < \$(\d+)`)
 
-// sameSpace reports whether the keys among the arguments of a statement are of one space: the first and the last place of
-// what it reads, and in every row of a bulk the first argument, which is a key or a space.
+// sameSpace reports whether all keys among a statement's arguments are of one space: the first and
+// last place that it reads and, in every row of a bulk, the first argument, which is a key or a
+// space.
 func sameSpace(sql string, rows [][]any) bool {
 	if m := ranges.FindStringSubmatch(sql); m != nil && len(rows) > 0 {
 		from, _ := strconv.Atoi(m[1])
@@ -104,8 +105,8 @@ func number(v any) int64 {
 	return n
 }
 
-// No statement of the index spans workspaces, on PostgreSQL, where a shard would have the index of its workspaces beside
-// them; and none is asked together with the store's tables.
+// On PostgreSQL no statement of the index spans workspaces, because a shard would hold the index of
+// its own workspaces. No statement reads the store's tables too.
 func TestDistribute_StatementsStayInASpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, onPostgres(t))
@@ -150,8 +151,8 @@ func mayspan(sql string, used map[string]bool) (may bool) {
 	return may
 }
 
-// askEverything has the index of two workspaces do all that it can: follow, seal and gather chunks, search on one and on two
-// connections, be built anew, leave, and tell its size.
+// askEverything makes the index of two workspaces do everything it can: follow, seal and empty
+// chunks, search on one and on two connections, be rebuilt, be removed, and report its size.
 func (w *world) askEverything() {
 	w.t.Helper()
 	w.index.Small(4, 3)
@@ -181,7 +182,7 @@ func (w *world) askEverything() {
 	if done, all, err := w.index.Built(ctx, 1); err != nil || done != all || all != len(callers) {
 		w.t.Fatalf("the index of %d of %d workspaces was built anew: %v", done, all, err)
 	}
-	// By another program, which is not gathered.
+	// Another program writes; its statements are not collected.
 	other := &world{t: w.t, index: w.newIndex()}
 	if err := other.index.Open(ctx); err != nil {
 		w.t.Fatal(err)
@@ -191,13 +192,13 @@ func (w *world) askEverything() {
 		w.t.Fatal(err)
 	}
 	w.catchUp()
-	w.index.Size() // which a busy machine may not find out in time
+	w.index.Size() // a busy machine may time out here
 	for _, c := range callers {
 		w.wantFound(c, 8)
 	}
 }
 
-// wantFound searches for what all documents have, by a long word and a short one.
+// wantFound searches for a long and a short word that all documents contain.
 func (w *world) wantFound(c app.Caller, want int) {
 	w.t.Helper()
 	for _, text := range []string{"heron", "heron grey", "heron h"} {
@@ -207,7 +208,7 @@ func (w *world) wantFound(c app.Caller, want int) {
 	}
 }
 
-// The judge sees what it must: two spaces in one statement, and a key that nothing ties.
+// The check notices two spaces in one statement, and a key that nothing ties to a space.
 func TestDistribute_TwoSpacesAreSeen(t *testing.T) {
 	t.Parallel()
 	const one, two = int64(7) << 32, int64(8) << 32

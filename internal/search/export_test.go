@@ -11,8 +11,8 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Small makes chunks and shares so small that a test of few records has many of them, and asks terms
-// from few candidates on.
+// Small makes chunks and shares small, so that a test with few records has many of them. Terms are
+// read from two candidates on.
 func (x *Index) Small(room int64, pairs int) { x.room, x.pairs, x.termsFrom = room, pairs, 2 }
 
 // Snippet is snippet.
@@ -24,13 +24,14 @@ func Snippet(words []string, texts ...string) (string, [][2]int) {
 	return snippet(words, foldings...)
 }
 
-// LookEvery is how often every log is looked at, and GatherFor the pause between two passes.
+// LookEvery is the interval between two polls of the logs, and GatherFor the pause between two
+// passes.
 const (
 	LookEvery = lookEvery
 	GatherFor = gatherFor
 )
 
-// Within bounds searches otherwise than by searchWithin.
+// Within replaces searchWithin.
 func (x *Index) Within(d time.Duration) { x.within = d }
 
 // Tamper runs a statement on the index.
@@ -47,7 +48,7 @@ func (x *Index) Count(ctx context.Context, sql string) (n int64, err error) {
 	return n, err
 }
 
-// CatchUpUnlocked is CatchUp of a follower that does not know of others.
+// CatchUpUnlocked is CatchUp without the lock that keeps other followers out.
 func (x *Index) CatchUpUnlocked(ctx context.Context) error {
 	if err := x.Open(ctx); err != nil {
 		return err
@@ -61,10 +62,10 @@ func (x *Index) Step(ctx context.Context, ws sheaf.WorkspaceID) (bool, error) {
 	return x.step(ctx, ws)
 }
 
-// NewGrams returns what gathers the grams of a chunk.
+// NewGrams returns the function that adds the grams of a text to a new chunk.
 func NewGrams() func(place int, text []byte) { return new(gramSets).add }
 
-// Lag is for how long the index has lacked what it lacks for longest.
+// Lag returns the longest time for which any workspace's index has lacked a change.
 func (x *Index) Lag() time.Duration { return x.figures.lag(x.Now()) }
 
 // Sound reports whether the index uses the file in the folder and has `records` records.
@@ -79,7 +80,7 @@ func (x *Index) Sound(ctx context.Context, records int64) bool {
 	return err == nil && n == records
 }
 
-// FoldLetters is Fold, made letter by letter.
+// FoldLetters folds like Fold, but letter by letter.
 func FoldLetters(s string) string {
 	var b strings.Builder
 	if s != "" {
@@ -91,7 +92,7 @@ func FoldLetters(s string) string {
 	return b.String()
 }
 
-// Record opens the index so that it tells each statement that it asks, and its arguments.
+// Record opens the index so that `asked` is called with each statement and its arguments.
 func (x *Index) Record(ctx context.Context, asked func(sql string, rows [][]any)) error {
 	err := x.Open(ctx)
 	if err == nil {
@@ -100,17 +101,17 @@ func (x *Index) Record(ctx context.Context, asked func(sql string, rows [][]any)
 	return err
 }
 
-// ForgetGone has the spaces of workspaces leave that are no longer there.
+// ForgetGone marks the spaces of workspaces that no longer exist for removal.
 func (x *Index) ForgetGone(ctx context.Context) error { return x.forgetGone(ctx) }
 
-// WithoutTerms asks no terms until Small is called.
+// WithoutTerms makes searches read no terms until Small is called.
 func (x *Index) WithoutTerms() { x.termsFrom = chunkPlaces + 1 }
 
 // IsTerm is isTerm.
 func IsTerm(word string) bool { return isTerm(word) }
 
-// TermsOf makes a chunk of folded texts, and returns which of them the terms say have the word, and of
-// which some term is not listed.
+// TermsOf builds a chunk of folded texts. It returns which texts have the word according to the
+// terms, and which texts have an unlisted term.
 func TermsOf(texts []string, word string) (having, unlisted []bool) {
 	terms, found := newTermSets(), set{}
 	for i, text := range texts {

@@ -14,11 +14,11 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// figures are what an operator watches.
+// figures are the metrics of the index.
 type figures struct {
 	rebuilds prometheus.Counter
 	took     prometheus.Histogram
-	asked    *atomic.Int64 // how often it was asked that all be built anew, as last seen
+	asked    *atomic.Int64 // number of reindex requests (sheaf reindex) seen at the last look
 
 	mu     *sync.Mutex // guards behind
 	behind map[sheaf.WorkspaceID]time.Time
@@ -32,14 +32,14 @@ func newFigures() figures {
 		asked: new(atomic.Int64), mu: new(sync.Mutex), behind: map[sheaf.WorkspaceID]time.Time{}}
 }
 
-// fellBehind notes since when the index lacks what it lacks of the workspace.
+// fellBehind records the time of the oldest change that the workspace's index lacks.
 func (f *figures) fellBehind(ws sheaf.WorkspaceID, since time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.behind[ws] = since
 }
 
-// builds notes that the workspace's index is being built, since now unless that is known.
+// builds records that the workspace's index is being built. The first call sets the time.
 func (f *figures) builds(ws sheaf.WorkspaceID, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +60,7 @@ func (f *figures) stopFollowing() {
 	clear(f.behind)
 }
 
-// lag is for how long the index has lacked what it lacks for longest.
+// lag returns the longest time for which any workspace's index has lacked a change.
 func (f *figures) lag(now time.Time) (longest time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *figures) lag(now time.Time) (longest time.Duration) {
 	return longest
 }
 
-// Register adds the state of the index to r.
+// Register adds the metrics of the index to r.
 func (x *Index) Register(r prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
@@ -89,7 +89,7 @@ WHERE c.relname LIKE 'search\_%' AND c.relkind = 'r' AND c.relnamespace = CAST(c
 // sizeWithin bounds how long a scrape waits for the size.
 const sizeWithin = 2 * time.Second
 
-// Size returns how many bytes the index has; 0 when that cannot be found out.
+// Size returns the size of the index in bytes, or 0 if it cannot be read.
 func (x *Index) Size() (bytes int64) {
 	if x.DatabaseURL == "" {
 		for _, suffix := range []string{"", "-wal"} {

@@ -14,20 +14,20 @@ import (
 // records of these events from the store. If the index lags further, the search waits for it.
 const behindMost = 2000
 
-// Scope is what a caller may be shown.
+// Scope is what the caller is allowed to see.
 type Scope struct {
-	Types []sheaf.SearchType // the kinds that are looked for
-	// Folders says whether it may be shown in which folders documents lie.
+	Types []sheaf.SearchType // kinds of records to search
+	// Folders allows a hit of a document to name the folder of its project.
 	Folders bool
 }
 
 // Find returns the page that the query asks for, as of the snapshot r of the store, which must be
 // younger than the view.
 //
-// The index shows the store as of its cursor, an event of the log. The events after the cursor name the
-// records that changed since. Find ignores the index for those records and matches each of them as the
-// store has it. So the page and its total are those of the snapshot, however far the index lags. Each
-// record of the page is read from the store once more and must contain the words.
+// The index shows the store as of its cursor, an event of the log. The events after the cursor name
+// the records that changed since. Find ignores the index for those records and matches each of them
+// as the store has it. So the page and its total are those of the snapshot, however far the index
+// lags. Each record of the page is read from the store once more and must contain the words.
 func (v *View) Find(r *store.Reader, may Scope) (page sheaf.Page[sheaf.Hit], err error) {
 	page.Paging = v.query.Paging
 	changed, err := v.changed(r)
@@ -63,8 +63,9 @@ func (v *View) Find(r *store.Reader, may Scope) (page sheaf.Page[sheaf.Hit], err
 	return page, err
 }
 
-// changed returns the records that changed after the view, with their types. It returns errBehind
-// when they are too many, or when the log does not tell.
+// changed returns the records that changed after the view was opened, with their types. It returns
+// errBehind if there are more than behindMost, or if the log no longer continues from the view's
+// cursor.
 func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 	log, found, err := r.Log(v.ws)
 	if err != nil {
@@ -89,7 +90,7 @@ func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 	return changed, err
 }
 
-// errBehindUnless is errBehind where nothing else is wrong.
+// errBehindUnless returns errBehind if err is nil, and nil otherwise.
 func errBehindUnless(err error) error {
 	if err != nil {
 		return nil
@@ -97,14 +98,14 @@ func errBehindUnless(err error) error {
 	return errBehind
 }
 
-// where says in what a record must lie.
+// where limits a search to the records in a project, in folders, or both.
 type where struct {
 	project *id
 	folders map[id]struct{} // nil: anywhere
-	within  map[id]struct{} // the projects in these
+	within  map[id]struct{} // the projects in these folders
 }
 
-// where reads what the query narrows the search to.
+// where reads the limits of the query from the store.
 func (v *View) where(r *store.Reader) (w where, err error) {
 	if v.query.Project != nil {
 		p := idOf(string(*v.query.Project))
@@ -126,10 +127,10 @@ func setOf(ids []id) map[id]struct{} {
 	return out
 }
 
-// has reports whether a record of that kind and parent lies there.
+// has reports whether a record of `kind` in `parent` is within the limits.
 func (w *where) has(kind int64, parent id) bool {
 	document := kinds[kind] == sheaf.SearchDocument
-	if w.project != nil && !(document && parent == *w.project && parent != (id{})) { // which stands for no project
+	if w.project != nil && !(document && parent == *w.project && parent != (id{})) { // the zero id means: no project
 		return false
 	}
 	if w.folders == nil {
@@ -143,7 +144,7 @@ func (w *where) has(kind int64, parent id) bool {
 	return ok
 }
 
-// named is a record that is read from the store.
+// named identifies a record to read from the store.
 type named struct {
 	kind sheaf.SearchType
 	id   string
@@ -151,7 +152,7 @@ type named struct {
 
 func (n *named) what() (sheaf.SearchType, string) { return n.kind, n.id }
 
-// findChanged looks at the records that changed, in the store.
+// findChanged reads the changed records from the store and adds those that match to `found`.
 func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wanted func(int64, id, id) bool, found *hits) error {
 	list := make([]named, 0, len(changed))
 	for at, t := range changed {
@@ -163,7 +164,7 @@ func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wan
 			return err
 		}
 		for i := range records {
-			if err := v.ctx.Err(); err != nil { // each may have a mebibyte to fold
+			if err := v.ctx.Err(); err != nil { // each record may have a mebibyte of text to fold
 				return sheaf.UnavailableError(err)
 			}
 			if h, _, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
@@ -174,7 +175,8 @@ func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wan
 	return nil
 }
 
-// parentOf returns what a record lies in; zero is nothing.
+// parentOf returns the id of the project or folder that contains the record; the zero id means
+// none.
 func parentOf(f *store.Findable) id {
 	switch {
 	case f.Project != nil:
@@ -185,15 +187,15 @@ func parentOf(f *store.Findable) id {
 	return id{}
 }
 
-// look tells whether a record of the store has the words, and returns it folded.
+// look folds a record of the store. ok reports whether the record contains all words.
 func (v *View) look(f *store.Findable) (h hit, folded record, ok bool) {
 	folded = newRecord(f)
 	ok, inTitle := v.words.match([]byte(folded.title), func() []byte { return []byte(folded.body) })
 	return hit{inTitle: inTitle, updated: f.UpdatedAt.UnixMilli(), kind: folded.kind, id: folded.id}, folded, ok
 }
 
-// show reads the hits of a page from the store, and leaves out what does not have the words. Were
-// the index wrong, that would show here, and never to the caller.
+// show reads the hits of a page from the store. It leaves out hits that do not match there, and
+// logs an error for each: such a hit means that the index is wrong.
 func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, err error) {
 	for group := range slices.Chunk(page, groupRecords) {
 		records, err := readGroup(r, v.ws, group, func(h *hit) (sheaf.SearchType, string) { return kinds[h.kind], sheaf.FormatUUID(h.id) })
@@ -223,7 +225,7 @@ func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, 
 	return shown, err
 }
 
-// hitOf returns a record as it is shown; body is what newRecord made of its texts.
+// hitOf builds the hit to show for a record. `body` is the folded body that newRecord returned.
 func (v *View) hitOf(f *store.Findable, body string) sheaf.Hit {
 	description, content, _ := strings.Cut(body, between)
 	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond)}
@@ -231,7 +233,7 @@ func (v *View) hitOf(f *store.Findable, body string) sheaf.Hit {
 	return h
 }
 
-// showFolders adds to documents the folder of their project.
+// showFolders sets the folder of every document to the folder of its project.
 func (v *View) showFolders(r *store.Reader, shown []sheaf.Hit) error {
 	var projects []sheaf.ProjectID
 	for i := range shown {

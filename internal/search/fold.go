@@ -12,22 +12,26 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A letter is the smallest piece of a text that is folded by itself: a character with the accents
-// behind it, or a run of white space. So every piece of a folded text leads back to the letters
-// that it was made of, which is what marking a hit in a text as it was written needs.
+// A letter is the smallest piece of a text that is folded by itself: a character with the combining
+// accents after it, or a run of white space. Because letters are folded one by one, every position
+// in the folded text maps back to a position in the original. Marking a hit in the original text
+// needs this.
 
-// Fold returns s as search sees it: without regard to case, to how accents are composed and to the
-// width of a character (as store.Fold, and width), with one space for each run of white space.
+// Fold returns s in the form that search compares. It ignores case, how accents are composed (both
+// as store.Fold does) and the width of characters. Each run of white space becomes one space.
 //
-// It is what the letters of s are folded to, one after the other. Those that no table knows are folded
-// many at once, with the few others between them: each by itself, a mebibyte of them took seconds.
+// The result is the concatenation of the folded letters of s. Letters that are in no table are
+// folded in runs, together with the few known letters between them. Folding them one at a time took
+// seconds for a mebibyte.
 func Fold(s string) string {
 	if plain(s) {
 		return foldPlain(s)
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	hard, easy := -1, 0 // where letters begin that are folded at once, and how many known ones are their last
+	// hard is the start of a run that is folded at once, or -1; easy counts the known letters at
+	// its end.
+	hard, easy := -1, 0
 	for at := 0; at < len(s); {
 		n, folded, known := nextLetter(s[at:])
 		at += n
@@ -51,14 +55,15 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// easyMost is after how many letters that the tables know the others are folded.
+// easyMost is the number of consecutive letters from the tables that ends a run of unknown letters.
 const easyMost = 64
 
-// spaced returns s with one space for each run of white space, and all else in its ordinary width.
+// spaced returns s with every run of white space as one space and every character in its ordinary
+// width.
 func spaced(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	separated := false // the one before was a space
+	separated := false // the previous character was a space
 	for _, r := range s {
 		if sheaf.SeparatesWords(r) {
 			if !separated {
@@ -77,7 +82,7 @@ func spaced(s string) string {
 	return b.String()
 }
 
-// firstWide is from which character on some have another width than the ordinary one.
+// firstWide is the first character that may have a wide or narrow form.
 const firstWide = 0x2000
 
 // plain reports whether every byte is ASCII.
@@ -90,10 +95,10 @@ func plain(s string) bool {
 	return true
 }
 
-// foldPlain is Fold of ASCII, which most texts are.
+// foldPlain is Fold for ASCII, the common case.
 func foldPlain(s string) string {
 	out := make([]byte, 0, len(s))
-	separated := false // the one before was a space
+	separated := false // the previous character was a space
 	for i := range len(s) {
 		c := plainFolds[s[i]&0x7F]
 		if c == ' ' && separated {
@@ -104,7 +109,8 @@ func foldPlain(s string) string {
 	return string(out)
 }
 
-// plainFolds has what each ASCII character is folded to: whatever separates words is a space.
+// plainFolds maps each ASCII character to its folded form. Characters that separate words map to a
+// space.
 var plainFolds = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		table[c] = foldedASCII[c][0]
@@ -115,7 +121,8 @@ var plainFolds = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// eachLetter calls each for the letters of s, with where they lie in it, until each returns false.
+// eachLetter calls each with the position and the folded form of every letter of s, until each
+// returns false.
 func eachLetter(s string, each func(start, end int, folded string) bool) {
 	for start := 0; start < len(s); {
 		end, folded := letter(s[start:])
@@ -126,7 +133,7 @@ func eachLetter(s string, each func(start, end int, folded string) bool) {
 	}
 }
 
-// letter returns the length of the first letter of s, and what it is folded to.
+// letter returns the length of the first letter of s and its folded form.
 func letter(s string) (length int, folded string) {
 	length, folded, known := nextLetter(s)
 	if !known {
@@ -135,10 +142,11 @@ func letter(s string) (length int, folded string) {
 	return length, folded
 }
 
-// nextLetter is letter, and leaves those that no table knows to be folded.
+// nextLetter returns the length of the first letter of s. If a table has the letter, known is true
+// and folded is its folded form.
 func nextLetter(s string) (length int, folded string, known bool) {
 	if c := s[0]; c > ' ' && c < 0x7F && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		return 1, foldedASCII[c], true // as most are
+		return 1, foldedASCII[c], true // the common case
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	if sheaf.SeparatesWords(r) {
@@ -165,15 +173,15 @@ func nextLetter(s string) (length int, folded string, known bool) {
 	case r < knownRunes:
 		return size, foldedRunes()[r], true
 	case 0x3400 <= r && r < 0xA000, 0xAC00 <= r && r <= 0xD7A3:
-		return size, s[:size], true // ideographs and syllables of Hangul are never anything else
+		return size, s[:size], true // ideographs and Hangul syllables fold to themselves
 	}
 	return size, "", false
 }
 
-// begins reports whether a letter begins with r, whatever stands before it: whether it never joins
-// the character before it.
+// begins reports whether r always begins a new letter: whether r never combines with the character
+// before it.
 func begins(r rune) bool {
-	switch { // as most are: the signs of Kana that are joined are 0x3099 and 0x309A
+	switch { // the common cases; 0x3099 and 0x309A are combining Kana marks
 	case r < 0x300, 0x3041 <= r && r < 0x3099, 0x309B <= r && r < 0xA000, 0xAC00 <= r && r <= 0xD7A3:
 		return true
 	}
@@ -182,7 +190,7 @@ func begins(r rune) bool {
 	return norm.NFC.Properties(b[:n]).BoundaryBefore()
 }
 
-// widthOf returns the character of ordinary width that stands for r.
+// widthOf returns r in its ordinary width.
 func widthOf(r rune) rune {
 	if wide := width.LookupRune(r).Folded(); wide != 0 {
 		return wide
@@ -192,7 +200,7 @@ func widthOf(r rune) rune {
 
 func foldLetter(s string) string { return store.Fold(strings.Map(widthOf, s)) }
 
-// foldedASCII has what each ASCII character is folded to.
+// foldedASCII maps each ASCII character to its folded form.
 var foldedASCII = func() (table [utf8.RuneSelf]string) {
 	for c := range table {
 		table[c] = strings.ToLower(string(rune(c)))
@@ -200,10 +208,10 @@ var foldedASCII = func() (table [utf8.RuneSelf]string) {
 	return table
 }()
 
-// knownRunes is up to which character the table of folds reaches: the alphabets, and Kana.
+// knownRunes is the end of the table of folded characters. The table covers the alphabets and Kana.
 const knownRunes = 0x3400
 
-// foldedRunes has what each of the first characters is folded to.
+// foldedRunes maps each character below knownRunes to its folded form.
 var foldedRunes = sync.OnceValue(func() *[knownRunes]string {
 	var table [knownRunes]string
 	for r := range rune(knownRunes) {

@@ -35,8 +35,8 @@ func TestFold_SeesTheSame(t *testing.T) {
 	}
 }
 
-// A text of accents, of Hangul or of Kana costs little more than any other: a mebibyte of it was folded in
-// seconds when each letter was folded by itself.
+// Texts of accents, Hangul or Kana cost little more than other texts. When each letter was folded
+// by itself, a mebibyte took seconds.
 func BenchmarkFold_Scripts(b *testing.B) {
 	for name, letter := range map[string]string{"ASCII": "Word ", "accents": "a\u0301\u0327", "Hangul": "한", "Kana": "カ", "wide": "ｶﾞ", "emoji": "\U0001F600"} {
 		b.Run(name, func(b *testing.B) {
@@ -77,7 +77,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// narrow drops what has another width.
+// narrow removes characters that have another width.
 func narrow(r rune) rune {
 	if 0xFF00 <= r && r <= 0xFFEF || r == 0x3000 || 0x20A9 == r {
 		return -1
@@ -85,7 +85,8 @@ func narrow(r rune) rune {
 	return r
 }
 
-// D91: whatever is asked for is refused with a reason or understood, and never too much of it.
+// D91: every query is either refused with a reason or understood, and its words stay within the
+// bounds.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"release notes", `"release notes" draft`, `"`, `""`, ` " "`, "文書", "a", strings.Repeat("a ", 11), strings.Repeat("x", 201), "\u0301", "ﬃ"} {
 		f.Add(s)
@@ -112,7 +113,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// D91: words, and what quotation marks keep together; and what is too little or too much.
+// D91: a query is split into words, and quotation marks keep words together. Too little and too
+// much is refused.
 func TestQuery_Words(t *testing.T) {
 	for text, want := range map[string]string{
 		"release notes":       "release|notes",

@@ -13,40 +13,43 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// The follower is the one that writes the index. It is woken by commits, and takes in what they
-// changed a batch at a time, each batch from one snapshot of the store into one transaction of the
-// index; one batch of each workspace that has changes, and then the next of each.
+// The follower writes the index. Commits wake it. It indexes changes in batches: each batch is read
+// from one snapshot of the store and written in one transaction of the index. It takes one batch of
+// every workspace that has changes, then the next batch of each.
 //
-// On PostgreSQL one node follows, under a lock. Should that be lost unnoticed and a second one
-// begin, neither harms the other: every transaction proves first that the space is still as it was
-// read (space.hold).
+// On PostgreSQL one node follows, under a lock. If that node loses the lock without noticing and a
+// second node begins, neither harms the other: every transaction first checks that the space has
+// not changed since it was read (space.hold).
 
 const (
-	// The follower looks every lookEvery for what no commit told of: at the logs that grew since the
-	// last look, and at the next roundLogs logs of a round over all, so that idle workspaces cost
-	// little. As often a node that does not follow tries to.
+	// Every lookEvery the follower polls for changes that no commit announced to it. It checks the
+	// logs that grew since the last poll, and the next roundLogs logs of a round over all logs. So
+	// idle workspaces cost little. A node that does not follow tries to take over at the same
+	// interval.
 	lookEvery = time.Second
 	roundLogs = 1000
-	// lookBack is how much further back a look goes than to the one before: what a commit may come
-	// after the time in its event's id, and what the clocks of nodes may differ.
+	// lookBack is added to the interval that a poll covers. It allows for commits that end later
+	// than the time in their event's id, and for differences between the nodes' clocks.
 	lookBack = 2 * time.Second
-	// gatherFor is a pause between two passes, in which writes gather to one batch: what a batch costs
-	// hardly depends on its size, and is paid for each workspace that writes. After a pass that took
-	// long, because many write or the machine is busy, the pause is twice as long as the pass, up to
-	// gatherMost. A search does not wait for it: what the index lacks it reads from the store.
+	// gatherFor is the pause between two passes, in which writes collect into one batch. A batch
+	// costs nearly the same whatever its size, and every workspace that writes needs one. After a
+	// long pass (many workspaces write, or the machine is busy) the pause is twice as long as the
+	// pass, up to gatherMost. Searches do not wait for the pause: they read from the store what the
+	// index lacks.
 	gatherFor  = 500 * time.Millisecond
 	gatherMost = time.Second
-	// forgetEvery is after how many looks the follower removes spaces whose workspace is gone. None goes
-	// while the program runs, but a restored database may lack some.
+	// forgetEvery is the number of polls between two removals of spaces whose workspace is gone.
+	// Workspaces are not deleted while the program runs, but a restored database may lack some.
 	forgetEvery = 3600
-	// batchChanges, batchBytes and groupRecords bound a batch: how many events it takes in, about
-	// how much text, and how many records are read at once, of which each may have a megabyte.
+	// A batch takes in at most batchChanges events and about batchBytes of text. It reads
+	// groupRecords records at a time, because each may have a megabyte.
 	batchChanges = 512
 	batchBytes   = 4 << 20
 	groupRecords = 16
 )
 
-// Run follows the logs of all workspaces until ctx ends; of several nodes one does.
+// Run follows the logs of all workspaces until ctx ends. Of several nodes, one follows at a time;
+// the others wait to take over.
 func (x *Index) Run(ctx context.Context) error {
 	x.Store.OnCommit(x.noted.add)
 	tick := time.NewTicker(lookEvery)
@@ -70,10 +73,10 @@ func (x *Index) Run(ctx context.Context) error {
 	}
 }
 
-// CatchUp takes in everything that there is now, unless another node or process follows: then it
-// returns at once. Nothing may follow on this index meanwhile.
+// CatchUp indexes everything that is in the store now. If another node or process follows, CatchUp
+// returns at once. Run must not be running on this index.
 func (x *Index) CatchUp(ctx context.Context) (err error) {
-	// A file that proves to be damaged on the way is replaced, and filled the next time.
+	// If the file turns out to be damaged, it is replaced, and the next attempt fills it.
 	for range 3 {
 		if err = x.Open(ctx); err != nil {
 			return err
@@ -105,8 +108,8 @@ SELECT COUNT(*)
 FROM search_spaces
 WHERE state = 1 AND form = $1 AND asked >= $2`
 
-// Built returns of how many workspaces the index was made since that was asked for so often, and how
-// many workspaces there are.
+// Built returns how many workspaces have been reindexed since the reindex request number `asked`,
+// and how many workspaces there are.
 func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err error) {
 	if err := x.Open(ctx); err != nil {
 		return 0, 0, err
@@ -125,10 +128,10 @@ func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err erro
 	return min(done, all), all, err
 }
 
-// begin makes what a follower has; the function that it returns lets go of it.
+// begin sets up the state of a follower. The returned function releases it.
 func (x *Index) begin(ctx context.Context) (end func()) {
 	x.known, x.looked, x.round = map[sheaf.WorkspaceID]int64{}, time.Time{}, store.Round{}
-	x.built = manyBuilt // the first look at every log is as much
+	x.built = manyBuilt // the first poll reads every log, which leaves as much garbage as a build
 	if err := x.notice(x.resume(ctx)); err != nil && ctx.Err() == nil {
 		x.Log.Warn("could not look at the whole index of search: every workspace is looked at by itself", "error", err)
 	}
@@ -138,7 +141,7 @@ func (x *Index) begin(ctx context.Context) (end func()) {
 	}
 }
 
-// follow takes in what changes until ctx ends or the database is gone.
+// follow indexes changes until ctx ends or the database fails.
 func (x *Index) follow(ctx context.Context) error {
 	defer x.begin(ctx)()
 	look := time.NewTicker(lookEvery)
@@ -185,17 +188,17 @@ func (x *Index) follow(ctx context.Context) error {
 	}
 }
 
-// How todo looks for workspaces that commits did not tell of.
+// reach says how todo looks for workspaces that no commit announced.
 type reach int
 
 const (
-	toldOf   reach = iota // not at all, unless a commit told of all workspaces
-	someLogs              // at the logs that grew since the last look, and at the next ones of the round
+	toldOf   reach = iota // it does not, unless a commit announced all workspaces
+	someLogs              // it checks the logs that grew since the last poll, and the next ones of the round
 	everyLog
 )
 
-// todo returns the workspaces that have something to take in: those that commits told of, and those
-// that a look finds.
+// todo returns the workspaces that may have changes to index: those that commits announced and
+// those that a poll finds.
 func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]struct{}, error) {
 	told := x.noted.take()
 	if how == toldOf && !told.All {
@@ -276,7 +279,7 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 	return nil
 }
 
-// forgetGone has the spaces of workspaces leave that are no longer there.
+// forgetGone marks the spaces of workspaces that no longer exist for removal.
 func (x *Index) forgetGone(ctx context.Context) error {
 	there := map[sheaf.WorkspaceID]int64{}
 	err := x.Store.Read(ctx, func(r *store.Reader) error {
@@ -288,7 +291,7 @@ func (x *Index) forgetGone(ctx context.Context) error {
 	return x.forget(ctx, there)
 }
 
-// step does one piece of work for a workspace, and reports whether there is more to do.
+// step does one piece of work for a workspace and reports whether more is left.
 func (x *Index) step(ctx context.Context, ws sheaf.WorkspaceID) (more bool, err error) {
 	var serves, built *space
 	err = x.engine.Read(ctx, func(r *engine.Reader) (err error) {
@@ -317,8 +320,8 @@ func (x *Index) step(ctx context.Context, ws sheaf.WorkspaceID) (more bool, err 
 	return more, nil
 }
 
-// repair removes spaces that cannot go on following, and begins a new one where one is needed. It
-// reports whether it changed anything.
+// repair marks spaces that cannot continue for removal, and begins a new space if the workspace
+// needs one. It reports whether it changed anything.
 func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built *space) (did bool, err error) {
 	var log store.Log
 	var asked int64
@@ -385,9 +388,9 @@ func (s *space) leave(tx *engine.Tx) error {
 	return after.save(tx)
 }
 
-// follows reports whether the space can go on from where it is: not where the log begins later than
-// behind its cursor, and not where the log is shorter than that or has another event there, as after
-// a restore.
+// follows reports whether the space can continue from its cursor. It cannot if the log has lost
+// events after the cursor. It cannot either if the log ends before the cursor or has another event
+// there, as after a restore.
 func (s *space) follows(r *store.Reader, ws sheaf.WorkspaceID, log store.Log) (bool, error) {
 	switch {
 	case s.cursor > log.Last:
@@ -401,7 +404,7 @@ func (s *space) follows(r *store.Reader, ws sheaf.WorkspaceID, log store.Log) (b
 	return string(mark) == string(s.mark), err
 }
 
-// markOf returns the bytes of the id of an event; nil when it is not kept.
+// markOf returns the id of event `number` as bytes, or nil if the log no longer has the event.
 func markOf(r *store.Reader, ws sheaf.WorkspaceID, number int64) ([]byte, error) {
 	event, found, err := r.EventAt(ws, number)
 	if err != nil || !found {
@@ -411,21 +414,21 @@ func markOf(r *store.Reader, ws sheaf.WorkspaceID, number int64) ([]byte, error)
 	return b[:], nil
 }
 
-// batch is what one transaction takes in.
+// batch is what one transaction writes to the index.
 type batch struct {
 	ids     []id
 	records []record
-	more    bool // there was more than it takes
+	more    bool // more changes follow than the batch has
 
-	cursor int64 // of a batch of changes: up to which event it reaches
+	cursor int64 // the last event of a batch of changes
 	mark   []byte
-	oldest time.Time // when the first of the changes happened
+	oldest time.Time // when the first change happened
 
-	kind, upTo int64 // of a batch that builds: where the next begins
+	kind, upTo int64 // the start of the next batch of a build
 }
 
-// advance takes a batch of changes into the space. Where no more follow, it does what can wait:
-// sealing a chunk, or gathering one. It reports whether there is more to do.
+// advance indexes the next batch of changes. If no more follow, it does one piece of deferred work:
+// it seals a chunk or empties a sparse one. It reports whether more is left.
 func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (more bool, err error) {
 	b, err := x.changes(ctx, ws, s.cursor)
 	if err != nil {
@@ -442,7 +445,7 @@ func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (mo
 	return x.tend(ctx, s)
 }
 
-// take writes a batch into the space, which becomes like after.
+// take writes a batch into the space s and saves `after` as its new state.
 func (x *Index) take(ctx context.Context, s *space, after space, b batch) error {
 	var saved space
 	err := x.engine.Write(ctx, func(tx *engine.Tx) error {
@@ -461,7 +464,7 @@ func (x *Index) take(ctx context.Context, s *space, after space, b batch) error 
 	return err
 }
 
-// changes reads the next changes behind an event from one snapshot of the store.
+// changes reads the next changes after the event `cursor`, from one snapshot of the store.
 func (x *Index) changes(ctx context.Context, ws sheaf.WorkspaceID, cursor int64) (b batch, err error) {
 	b.cursor = cursor
 	var found []store.Findable
@@ -496,8 +499,8 @@ func idOf(text string) id {
 	return b
 }
 
-// fold makes the records of what was found, each once. It takes processor time, and so comes after
-// the snapshot.
+// fold builds the records of what was found, each once. It is called after the snapshot is closed,
+// because it takes processor time.
 func (b *batch) fold(found []store.Findable) {
 	slices.SortFunc(b.ids, func(x, y id) int { return slices.Compare(x[:], y[:]) })
 	b.ids = slices.Compact(b.ids)

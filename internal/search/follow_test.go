@@ -46,11 +46,11 @@ func (w *world) wantTitles(c app.Caller, text string, want ...string) {
 	}
 }
 
-// damage makes the index wrong without its knowing: only one that is built anew is right again.
+// damage makes the index wrong without its noticing. Only a rebuilt index is right again.
 func (w *world) damage() { w.tamper(`UPDATE search_texts SET title = 'damaged', body = 'damaged'`) }
 
-// D92: what was written is found from its answer on, and what was changed or deleted is not, whether
-// the index has taken it in or not.
+// D92: a record is found as soon as its write was answered. A changed or deleted one is no longer
+// found. This holds whether the index has the change or not.
 func TestSearch_IsAsOfTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c, ctx := w.workspace(), context.Background()
@@ -90,8 +90,8 @@ func TestSearch_IsAsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// D92: the total counts what is not on the page as of the answer too: what changed after the index was
-// written does not count by it.
+// D92: the total is as of the answer too, also for records that are not on the page. Changes that
+// the index lacks are counted as the store has them.
 func TestSearch_TotalIsAsOfTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c, ctx := w.workspace(), context.Background()
@@ -119,7 +119,7 @@ func TestSearch_TotalIsAsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// D92: what the index says is shown only where the store says the same.
+// D92: a hit of the index is shown only if the store confirms it.
 func TestSearch_ShowsNothingThatTheStoreDoesNotHave(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -127,11 +127,11 @@ func TestSearch_ShowsNothingThatTheStoreDoesNotHave(t *testing.T) {
 		w.catchUp()
 		w.damage()
 		w.wantTitles(c, "damaged")
-		w.wantTitles(c, "heron") // the control: this is what a wrong index does
+		w.wantTitles(c, "heron") // control: this is how a wrong index answers
 	})
 }
 
-// D92: an index that cannot go on from where it is is built anew.
+// D92: an index that cannot continue from its cursor is rebuilt.
 func TestFollow_BuildsAnewWhatCannotGoOn(t *testing.T) {
 	for name, spoil := range map[string]func(*world, app.Caller){
 		"of another form":            func(w *world, _ app.Caller) { w.tamper(`UPDATE search_spaces SET form = 0`) },
@@ -151,7 +151,7 @@ func TestFollow_BuildsAnewWhatCannotGoOn(t *testing.T) {
 				w.catchUp()
 				w.damage()
 				w.catchUp()
-				w.wantTitles(c, "heron") // the control: it goes on, and is wrong
+				w.wantTitles(c, "heron") // control: it continues, and is wrong
 				spoil(w, c)
 				w.catchUp()
 				w.wantTitles(c, "heron", "Heron")
@@ -163,7 +163,7 @@ func TestFollow_BuildsAnewWhatCannotGoOn(t *testing.T) {
 	}
 }
 
-// loseLog writes more, and removes it from the log before the index has seen it.
+// loseLog writes more, and deletes that from the log before the index has seen it.
 func (w *world) loseLog(c app.Caller) {
 	w.document(c, "Wren", "")
 	w.document(c, "Robin", "")
@@ -189,7 +189,7 @@ func (w *world) askReindex() {
 	}
 }
 
-// A start with ten thousand workspaces of which nothing changed asks for none of them.
+// A start with ten thousand unchanged workspaces runs no query for any of them.
 func TestFollow_StartsWithoutAskingForEach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var callers []app.Caller
@@ -220,8 +220,8 @@ func TestFollow_StartsWithoutAskingForEach(t *testing.T) {
 	})
 }
 
-// D92: an index of which the log has lost nothing but what it knows goes on: a workspace in which
-// nothing happened for as long as the log is kept is not built anew.
+// D92: if the log has lost only events that the index has, the index continues. So a workspace in
+// which nothing happened for as long as the log is kept is not rebuilt.
 func TestFollow_GoesOnBehindWhatIsNotKept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -247,7 +247,7 @@ func TestFollow_GoesOnBehindWhatIsNotKept(t *testing.T) {
 	})
 }
 
-// The file can be lost, cut short or overwritten: it is made anew.
+// If the file is lost, truncated or overwritten, it is rebuilt.
 func TestOpen_MakesAMissingOrDamagedFileAnew(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(path string) error{
@@ -277,8 +277,8 @@ func TestOpen_MakesAMissingOrDamagedFileAnew(t *testing.T) {
 	}
 }
 
-// D92: the file can be damaged or lost while a server has it: it is made anew, and what is found is right
-// again without anybody's help.
+// D92: if the file is damaged or lost while a server has it open, it is rebuilt, and searches are
+// right again without an operator.
 func TestFollow_ReplacesAFileThatIsDamagedUnderIt(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(path string) error{
@@ -294,7 +294,7 @@ func TestFollow_ReplacesAFileThatIsDamagedUnderIt(t *testing.T) {
 				w.document(c, fmt.Sprint("Heron ", i), strings.Repeat("grey and patient ", 100))
 			}
 			w.catchUp()
-			// Opened anew, so that all of it is in the file and none in memory.
+			// Reopened, so that everything is in the file and nothing in memory.
 			if err := errors.Join(w.index.Close(), w.index.Open(context.Background())); err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +330,8 @@ func overwritePages(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// D8, D90: the id of all zeros names no project and no folder; what lies in none is not found by it.
+// D8, D90: the id of all zeros names no project and no folder. It does not find records that are in
+// none.
 func TestSearch_TheIDOfNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -351,7 +352,7 @@ func TestSearch_TheIDOfNothing(t *testing.T) {
 	})
 }
 
-// D92: while an index is built anew, the one before it answers.
+// D92: while an index is rebuilt, the previous one answers.
 func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.index.Small(3, 1000)
@@ -361,7 +362,7 @@ func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
 		}
 		w.catchUp()
 		w.askReindex()
-		// As a follower that died in the middle leaves it.
+		// This is what a follower that died halfway leaves.
 		if more, err := w.index.Step(context.Background(), c.Workspace); err != nil || !more {
 			t.Fatal(more, err)
 		}
@@ -382,8 +383,8 @@ func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
 	})
 }
 
-// Records that change leave holes in their chunks. Those of which little is left are gathered, and
-// what nobody needs goes.
+// Records that change leave holes in their chunks. Chunks with few records left are emptied and
+// deleted.
 func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.index.Small(4, 1000)
@@ -416,8 +417,8 @@ func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
 	})
 }
 
-// A batch behind which nothing follows ends the work for its workspace. Otherwise one pass would follow the other for as long
-// as somebody writes, without the pause in which writes gather.
+// A batch after which nothing follows ends the work for its workspace. Otherwise, as long as a
+// client writes, passes would follow each other without the pause in which writes collect.
 func TestFollow_ALastBatchIsTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -433,7 +434,8 @@ func TestFollow_ALastBatchIsTheEnd(t *testing.T) {
 	})
 }
 
-// Should two follow at once, as when a node lost its lock unnoticed, the index is as if one had.
+// If two nodes follow at once, because one lost its lock without noticing, the index is the same as
+// with one.
 func TestFollow_TwoAtOnceDoNoHarm(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.index.Small(5, 3)
@@ -472,8 +474,8 @@ func TestFollow_TwoAtOnceDoNoHarm(t *testing.T) {
 	})
 }
 
-// D92: the index follows by itself, woken by commits, and looks at least every second whatever it was
-// told; of several nodes one does.
+// D92: the index follows by itself. Commits wake it, and it polls at least every second without
+// them. Of several nodes, one follows.
 func TestRun_FollowsWhatIsCommitted(t *testing.T) {
 	if search.LookEvery > time.Second || search.GatherFor > 500*time.Millisecond {
 		t.Errorf("it looks every %v and gathers for %v: too late for 2 seconds", search.LookEvery, search.GatherFor)
@@ -507,7 +509,7 @@ func TestRun_FollowsWhatIsCommitted(t *testing.T) {
 	})
 }
 
-// nodes is how many may follow one store: several on PostgreSQL.
+// nodes returns how many nodes may share one store: several on PostgreSQL.
 func (w *world) nodes() int {
 	if w.opts.DatabaseURL != "" {
 		return 2
@@ -515,8 +517,8 @@ func (w *world) nodes() int {
 	return 1
 }
 
-// D92: a search for which the index is too far behind waits for it, and says so when that does not
-// catch up in time.
+// D92: a search waits for an index that lags too far. If the index does not catch up in time, the
+// search returns an error that says so.
 func TestSearch_WaitsForAnIndexThatIsTooFarBehind(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -542,7 +544,7 @@ func TestSearch_WaitsForAnIndexThatIsTooFarBehind(t *testing.T) {
 	})
 }
 
-// A workspace has some of the places for searches at most, so that others find one.
+// One workspace gets only some of the slots for searches, so that others find one.
 func TestView_LeavesPlacesForOthers(t *testing.T) {
 	w := newWorld(t, onSQLite(t))
 	ctx, greedy, other := context.Background(), w.workspace(), w.workspace()

@@ -2,28 +2,28 @@ package search
 
 import "encoding/binary"
 
-// Form is a way to write the sets of chunks, and what came of writing some texts in it.
+// Form is a way to write the sets of chunks, with the result of writing some texts that way.
 type Form struct {
 	Name  string
 	Bytes int                   // of all pages
-	Look  func(word string) int // how many records may have the word, by the sets
+	Look  func(word string) int // how many records may have the word, according to the sets
 }
 
-// setForm writes a set, and finds the set of a bucket in a page.
+// setForm writes a set, and reads the set of a bucket from a page.
 type setForm struct {
 	name   string
 	append func(out []byte, s *set) []byte
 	read   func(page []byte, bucket int) set
 }
 
-// forms are the one that is stored, the first, and what was held against it.
+// forms are the stored form, which is the first, and the alternatives that were compared with it.
 var forms = []setForm{
 	{"distances or bits", func(out []byte, s *set) []byte { return s.append(out) }, readSet},
 	{"bits", appendBits, readBits},
 	{"distances", appendDistances, readDistances},
 }
 
-// FormsOf returns texts in each form, in chunks as full ones are.
+// FormsOf writes texts in each form, in full chunks.
 func FormsOf(texts []string) (out []Form) {
 	written := make([][][][]byte, len(forms)) // by form, chunk and page
 	for first := 0; first < len(texts); first += chunkPlaces {
@@ -73,7 +73,7 @@ func look(f setForm, chunks [][][]byte, word string) (n int) {
 	return n
 }
 
-// Every set has a byte, which is 0 for an empty one, and then all its bits.
+// Every set is one byte, 0 for an empty set, and then its bitmap.
 func appendBits(out []byte, s *set) []byte {
 	if *s == (set{}) {
 		return append(out, 0)
@@ -97,7 +97,7 @@ func readBits(page []byte, bucket int) (s set) {
 	return s
 }
 
-// Every set has its length, and then the distances between its members.
+// Every set is its length and then the distances between its members.
 func appendDistances(out []byte, s *set) []byte {
 	var list []byte
 	last := -1

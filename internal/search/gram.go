@@ -6,23 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// A gram is two or three characters that stand side by side in a folded text. Whatever contains a
-// word contains the grams of the word, so that the records with all of these are the only ones to
-// look at.
+// A gram is two or three adjacent characters of a folded text. A text that contains a word contains
+// all grams of that word, so a search reads only records that have them all.
 //
-// Grams are hashed into buckets. A chunk of records has a set for each bucket, of those records
-// that have a gram in it; a page has the sets of some buckets that follow each other.
+// Grams are hashed into buckets. A chunk has one set per bucket: the records that have a gram in
+// it. A page stores the sets of perPage consecutive buckets.
 const (
-	pairs        = 1 << 14 // buckets of grams of two characters
-	triples      = 1 << 13 // and of three
+	pairs        = 1 << 14 // buckets for grams of two characters
+	triples      = 1 << 13 // buckets for grams of three characters
 	buckets      = pairs + triples
 	perPage      = 32 // buckets of a page
 	pagesOfChunk = buckets / perPage
-	// chunkPlaces is how many records a chunk has at most.
+	// chunkPlaces is the largest number of records in a chunk.
 	chunkPlaces = 1 << chunkBits
 	chunkBits   = 10
-	// gramsOfWord bounds how many grams of a word are looked up: each of them leaves a fraction of
-	// the records that the others left.
+	// gramsOfWord bounds the grams that are looked up for one word. Each further gram removes only
+	// a fraction of the records that the others left.
 	gramsOfWord = 6
 )
 
@@ -38,8 +37,8 @@ func tripleBucket(a, b, c rune) int {
 	return pairs + int(h*0x2C1B3C6D>>(32-13))
 }
 
-// gramsOf returns buckets of a word of two characters or more: of its pair, or of some of its
-// triples, spread over the word.
+// gramsOf returns buckets for a word of at least two characters: the bucket of its pair, or of up
+// to gramsOfWord triples spread over the word.
 func gramsOf(word string) []int {
 	r := []rune(word)
 	if len(r) == 2 {
@@ -68,7 +67,7 @@ func (s *set) count() (n int) {
 	return n
 }
 
-// keep leaves what is in both, and reports whether that is anything.
+// keep intersects s with other and reports whether any record is left.
 func (s *set) keep(other *set) bool {
 	var any uint64
 	for i := range s {
@@ -78,21 +77,21 @@ func (s *set) keep(other *set) bool {
 	return any != 0
 }
 
-// join adds what is in the other.
+// join adds the records of other to s.
 func (s *set) join(other *set) {
 	for i := range s {
 		s[i] |= other[i]
 	}
 }
 
-// drop takes away what is in the other.
+// drop removes the records of other from s.
 func (s *set) drop(other *set) {
 	for i := range s {
 		s[i] &^= other[i]
 	}
 }
 
-// covers reports whether everything in the other is in the set.
+// covers reports whether s contains every record of other.
 func (s *set) covers(other *set) bool {
 	for i := range s {
 		if other[i]&^s[i] != 0 {
@@ -102,10 +101,10 @@ func (s *set) covers(other *set) bool {
 	return true
 }
 
-// setBytes is how many bytes a set has that is written bit by bit.
+// setBytes is the size of a set that is written as a bitmap.
 const setBytes = chunkPlaces / 8
 
-// appendBits writes every bit.
+// appendBits appends the set to out as a bitmap.
 func (s *set) appendBits(out []byte) []byte {
 	for _, w := range s {
 		out = binary.LittleEndian.AppendUint64(out, w)
@@ -113,7 +112,7 @@ func (s *set) appendBits(out []byte) []byte {
 	return out
 }
 
-// bitsOf returns the set of which b has every bit. Of a shorter b it is empty.
+// bitsOf returns the set whose bitmap is b. If b is too short, the set is empty.
 func bitsOf(b []byte) (s set) {
 	if len(b) < setBytes {
 		return s
@@ -124,7 +123,7 @@ func bitsOf(b []byte) (s set) {
 	return s
 }
 
-// each calls fn for what is in the set, in order.
+// each calls fn with every record of the set, in ascending order.
 func (s *set) each(fn func(i int)) {
 	for w, word := range s {
 		for word != 0 {
@@ -134,7 +133,7 @@ func (s *set) each(fn func(i int)) {
 	}
 }
 
-// all is the set of everything.
+// all returns the set of all records.
 func all() (s set) {
 	for i := range s {
 		s[i] = ^uint64(0)
@@ -142,10 +141,10 @@ func all() (s set) {
 	return s
 }
 
-// gramSets are the sets of a whole chunk, while it is being sealed.
+// gramSets are the sets of a chunk that is being sealed.
 type gramSets [buckets]set
 
-// add notes the grams of a folded text of the record i.
+// add adds record i to the sets of all grams of its folded text.
 func (g *gramSets) add(i int, text []byte) {
 	word, bit := i>>6, uint64(1)<<(i&63)
 	a, b := rune(-1), rune(-1)
@@ -165,11 +164,11 @@ func (g *gramSets) add(i int, text []byte) {
 	}
 }
 
-// bitmap marks a set that is written bit by bit. Any other first byte is how many bytes of
-// distances between its members follow.
+// bitmap is the first byte of a set that is written as a bitmap. Any other first byte is the length
+// in bytes of the list that follows: the distances between the set's members.
 const bitmap = 255
 
-// page returns the sets of a page as they are stored, nil when all of them are empty.
+// page returns the stored form of the sets of page n, or nil if all are empty.
 func (g *gramSets) page(n int) []byte {
 	var out []byte
 	some := false
@@ -184,7 +183,8 @@ func (g *gramSets) page(n int) []byte {
 	return out
 }
 
-// append writes the set: the distances between its members, or every bit where these are shorter.
+// append appends the set to out, as distances between its members or as a bitmap, whichever is
+// shorter.
 func (s *set) append(out []byte) []byte {
 	start, last := len(out), -1
 	out = append(out, 0)
@@ -201,8 +201,8 @@ func (s *set) append(out []byte) []byte {
 	return s.appendBits(append(out[:start], bitmap))
 }
 
-// readSet returns the set of a bucket from its page. A page that is not as append wrote it gives
-// the set of everything, which leads to no wrong answer.
+// readSet returns the set of a bucket from its page. If the page is damaged, it returns the set of
+// all records: the search then reads more texts, but its answer is right.
 func readSet(page []byte, bucket int) set {
 	page, sound := skipSets(page, bucket%perPage)
 	if s, ok := decodeSet(page); sound && ok {
@@ -229,7 +229,7 @@ func skipSets(page []byte, n int) (rest []byte, sound bool) {
 	return page, true
 }
 
-// decodeSet returns the set at the beginning of what append wrote, and reports whether there is one.
+// decodeSet returns the first set of a page. sound is false if the page is damaged.
 func decodeSet(page []byte) (s set, sound bool) {
 	switch {
 	case len(page) == 0:

@@ -2,22 +2,22 @@ package search
 
 import "encoding/binary"
 
-// The heads of a sealed chunk are what a search needs of its records beside their texts: what they are
-// filtered and ordered by, and the titles. They stand side by side, so that a word that very many records
-// have costs no walk from row to row. Nothing in them changes: a record that changes gets a place in
-// another chunk, and leaves this one, which the chunk notes (gone).
+// heads are the heads of a sealed chunk: the fields by which a search filters and sorts its
+// records, and their titles. They are stored side by side, so that a word that very many records
+// have needs no access to each row. Heads never change. A record that changes gets a place in
+// another chunk, and its old chunk notes that the record is gone.
 //
-// As stored: the set of records of which terms are not listed, the set of those that there are, and of
-// each of these kind, time, id, parent and title.
+// Stored form: the set of records with unlisted terms, the set of records that exist, and for each
+// of these kind, time, id, parent and title.
 type heads struct {
 	unlisted, there set
 	rest            []byte
 }
 
-// headBytes is how many bytes a head has before its title.
+// headBytes is the size of a head without its title.
 const headBytes = 1 + 8 + 16 + 16
 
-// head is one of them; inTitle of the hit is not known yet.
+// head is the head of one record. inTitle of its hit is not set yet.
 type head struct {
 	hit
 	parent id
@@ -32,12 +32,12 @@ func (h *heads) add(place int, one *head) {
 	h.rest = append(binary.AppendUvarint(h.rest, uint64(len(one.title))), one.title...)
 }
 
-// bytes returns them as they are stored.
+// bytes returns the stored form.
 func (h *heads) bytes() []byte {
 	return append(h.there.appendBits(h.unlisted.appendBits(nil)), h.rest...)
 }
 
-// parseHeads returns what bytes returned, and reports whether it is that.
+// parseHeads reads the stored form. sound is false if it is damaged.
 func parseHeads(b []byte) (h heads, sound bool) {
 	if len(b) < 2*setBytes {
 		return h, false
@@ -46,7 +46,8 @@ func parseHeads(b []byte) (h heads, sound bool) {
 	return h, h.each(func(int, *head) {})
 }
 
-// each calls fn for every head, upwards, and reports whether they are as add wrote them.
+// each calls fn for every head, in ascending order of places. sound is false if the heads are
+// damaged.
 func (h *heads) each(fn func(place int, one *head)) (sound bool) {
 	rest, one := h.rest, head{}
 	sound = true

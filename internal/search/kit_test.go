@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// world is the rules over a store with an index.
+// world has the rules (app) over a store with an index.
 type world struct {
 	t     testing.TB
 	app   *app.App
@@ -60,7 +60,7 @@ func newWorld(t testing.TB, o store.Options) *world {
 // newIndex opens the index as another node or a later start would.
 func (w *world) newIndex() *search.Index {
 	x := search.New(search.Config{Store: w.store, Folder: w.opts.Folder, DatabaseURL: w.opts.DatabaseURL, Now: time.Now,
-		Patience: 5 * time.Minute}) // a search that a busy machine makes slow is no fault
+		Patience: 5 * time.Minute}) // a busy machine may make a search slow
 	w.t.Cleanup(func() {
 		if err := x.Close(); err != nil {
 			w.t.Errorf("close the index: %v", err)
@@ -69,7 +69,7 @@ func (w *world) newIndex() *search.Index {
 	return x
 }
 
-// workspace makes a workspace, and returns its owner.
+// workspace creates a workspace and returns its owner.
 func (w *world) workspace() app.Caller {
 	ws, err := w.app.Operator().CreateWorkspace(context.Background(), app.NewWorkspace{Name: "Acme", Plan: sheaf.Business})
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *world) find(c app.Caller, text string) sheaf.Page[sheaf.Hit] {
 	return page
 }
 
-// catchUp takes everything into the index.
+// catchUp indexes everything.
 func (w *world) catchUp() {
 	w.t.Helper()
 	if err := w.index.CatchUp(context.Background()); err != nil {
@@ -105,7 +105,7 @@ func (w *world) catchUp() {
 	}
 }
 
-// titles of a page, in its order.
+// titles returns the titles of a page, in order.
 func titles(p sheaf.Page[sheaf.Hit]) []string {
 	out := []string{}
 	for _, h := range p.Items {

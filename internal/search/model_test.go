@@ -19,28 +19,28 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// thing is a record as the model knows it.
+// thing is a record of the model.
 type thing struct {
 	kind            sheaf.SearchType
 	id              string
 	title           string
 	texts           []string // description and content
-	project, folder string   // own parents; empty: none
+	project, folder string   // direct parents; empty: none
 	updated         int64
 }
 
-// model is what is stored, in memory, and a search that reads all of it.
+// model holds what is stored, in memory. Its search reads all of it.
 type model map[string]thing
 
 var runs = regexp.MustCompile(`[\s\x{00A0}\x{3000}]+`)
 
-// seen is how search sees a text, said a second time, and for whole texts.
+// seen folds a text, written independently of Fold.
 func seen(s string) string {
 	folded := norm.NFC.String(cases.Fold().String(norm.NFD.String(width.Fold.String(s))))
 	return runs.ReplaceAllString(folded, " ")
 }
 
-// search is D91, word by word.
+// search implements D91 directly.
 func (m model) search(words []string, types []sheaf.SearchType, project, folder string) (found []thing) {
 	for _, t := range m {
 		if len(types) > 0 && !slices.Contains(types, t.kind) || !m.lies(t, project, folder) {
@@ -74,7 +74,7 @@ func (t thing) allInTitle(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(seen(t.title), seen(w)) })
 }
 
-// folderOf is the folder that a thing lies in: of a document that of its project.
+// folderOf returns the folder that contains a thing; for a document, that of its project.
 func (m model) folderOf(t thing) string {
 	if t.kind == sheaf.SearchDocument {
 		return m[t.project].folder
@@ -97,8 +97,9 @@ func (m model) lies(t thing, project, folder string) bool {
 	return false
 }
 
-// pieces are what texts and words of the test are made of: few enough that words meet, and with
-// what folding has to do: case, accents composed and not, width, and white space.
+// pieces are what the texts and words of the test consist of. They are few, so that words are
+// found, and they need every kind of folding: case, composed and decomposed accents, width and
+// white space.
 var pieces = []string{"a", "b", "A", "é", "e\u0301", "É", "ß", "SS", "ガ", "ｶﾞ", "カ", "文", "書", "Ａ", "ﬁ", "i", "İ", "Σ", "ς", " ", "\n ", "\u3000", "x"}
 
 func text(max int) *rapid.Generator[string] {
@@ -107,25 +108,25 @@ func text(max int) *rapid.Generator[string] {
 	})
 }
 
-// name is a text that is not only white space.
+// name generates a text that is not only white space.
 func name(max int) *rapid.Generator[string] {
 	return text(max).Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
-// run is one case of the test of the model: a workspace that changes, is taken into the index now
-// and then, and is searched.
+// run is one case of the model test: a workspace that changes, is indexed now and then, and is
+// searched.
 type run struct {
 	*rapid.T
 	w  *world
 	c  app.Caller
 	m  model
 	in context.Context
-	// contents are those of the documents, which their records do not have.
+	// contents are the documents' contents, which their records do not include.
 	contents map[string]string
 }
 
-// D91, D92: whatever was changed in whatever order, and however far the index is behind, a search
-// finds what a look at everything would find, in the same order, on both engines.
+// D91, D92: after any changes in any order, and however far the index lags, a search finds what a
+// scan of everything would find, in the same order, on both engines.
 func TestModel_FindsWhatALookAtEverythingFinds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.index.Small(5, 3)
@@ -150,7 +151,7 @@ func (r *run) must(err error) {
 	}
 }
 
-// any draws the id of a record of that kind; empty: of none.
+// any draws the id of a record of `kind`, or "" for none.
 func (r *run) any(t *rapid.T, kind sheaf.SearchType) string {
 	ids := []string{""}
 	for id, at := range r.m {
@@ -216,7 +217,7 @@ func (r *run) create(t *rapid.T) {
 	case sheaf.SearchFolder:
 		f, err := r.w.app.CreateFolder(r.in, r.c, sheaf.FolderChange{Name: title, EntityType: sheaf.Some("project"), ParentID: opt[sheaf.FolderID](r.any(t, sheaf.SearchFolder))})
 		if sheaf.KindOf(err) == sheaf.Invalid {
-			return // too deep: nothing was made
+			return // too deep: nothing was created
 		}
 		r.must(err)
 		r.keepFolder(f)
@@ -269,7 +270,7 @@ func (r *run) move(t *rapid.T) {
 	r.keepProject(p)
 }
 
-// delete takes something away, and what depends on it is read anew.
+// delete deletes a record and reads its dependants again.
 func (r *run) delete(t *rapid.T) {
 	kind := rapid.SampledFrom(sheaf.SearchTypes).Draw(t, "kind")
 	switch id := r.any(t, kind); {
@@ -285,7 +286,7 @@ func (r *run) delete(t *rapid.T) {
 	r.readAll()
 }
 
-// readAll makes the model anew from the lists, which do not use the index.
+// readAll rebuilds the model from the lists, which do not use the index.
 func (r *run) readAll() {
 	clear(r.m)
 	all := sheaf.Paging{Limit: 1000}

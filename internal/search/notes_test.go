@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// While a pass takes in what is noted by name, a note of all workspaces, by another process, must not
-// be lost; nor must a workspace that could not be indexed.
+// While a pass takes the workspaces noted by name, a note of all workspaces from another process
+// must not be lost. Nor must a workspace that could not be indexed.
 func TestNotes_APassLosesNone(t *testing.T) {
 	n := newNotes()
 	var set sheaf.WorkspaceSet

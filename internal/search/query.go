@@ -7,10 +7,10 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// words are what a search looks for, folded.
+// words are the folded words of a query.
 type words struct {
-	long  []string // of two characters or more: anywhere
-	short []string // of one: in titles and names alone
+	long  []string // two characters or more; found in titles and bodies
+	short []string // one character; found only in titles and names
 }
 
 // parseWords folds the words of a query.
@@ -27,8 +27,8 @@ func parseWords(q sheaf.SearchQuery) (w words, err error) {
 	return w, err
 }
 
-// match tells whether every word occurs in a record of that folded title, and of the body that is
-// asked for where it is needed, and whether all of them do in the title.
+// match reports whether all words occur in title or body, and whether all occur in the title. body
+// is called only if the title is not enough.
 func (w words) match(title []byte, body func() []byte) (found, inTitle bool) {
 	if !w.shortIn(title) {
 		return false, false

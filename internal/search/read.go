@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// readGroups reads the records that a list names, a group at a time, until it is enough text for a
-// batch. It returns them, and how many of the list they are.
+// readGroups reads the records that `list` names, in groups, until it has enough text for a batch.
+// It returns the records and the number of entries of `list` that it has processed.
 func readGroups[T any](r *store.Reader, ws sheaf.WorkspaceID, list []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, n int, err error) {
 	bytes := 0
 	for n < len(list) && bytes < batchBytes {
@@ -26,7 +26,8 @@ func readGroups[T any](r *store.Reader, ws sheaf.WorkspaceID, list []T, what fun
 	return found, n, nil
 }
 
-// readGroup reads the records that a group names, whatever their types; "" is none.
+// readGroup reads the records that a group names, of all types. Entries whose type is "" are
+// skipped.
 func readGroup[T any](r *store.Reader, ws sheaf.WorkspaceID, group []T, what func(*T) (sheaf.SearchType, string)) (found []store.Findable, err error) {
 	for _, t := range sheaf.SearchTypes {
 		var ids []string

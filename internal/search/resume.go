@@ -12,17 +12,18 @@ const selectAllSpaces = `
 SELECT workspace, space, state, form, asked, cursor, mark
 FROM search_spaces`
 
-// selectToTend finds the spaces for which tend has something to do.
+// selectToTend finds the spaces that have work for tend.
 const selectToTend = `
 SELECT DISTINCT at / 4294967296
 FROM search_chunks
 WHERE sealed < 2 OR live * 2 < places`
 
-// resume notes which workspaces the index has taken in whole, by one look at all spaces and one at
-// the ends of all logs: step would ask ten times for each. What is in doubt is left to step.
+// resume records which workspaces are completely indexed. It reads all spaces once and the ends of
+// all logs once, where step would need ten queries per workspace. Workspaces that are in doubt are
+// left to step.
 func (x *Index) resume(ctx context.Context) error {
 	type reached struct {
-		whole         bool // there is one space, and nothing to do for it but to follow
+		whole         bool // there is one space, and it only needs to follow
 		asked, cursor int64
 		mark          id
 	}
@@ -49,7 +50,7 @@ func (x *Index) resume(ctx context.Context) error {
 		x.figures.asked.Store(asked)
 		return r.EachLogEnd(func(ws sheaf.WorkspaceID, last int64, event *sheaf.EventID) {
 			s := spaces[idOf(string(ws))]
-			// Where the newest event is not kept, none is: see follows.
+			// If the log does not have its newest event, it has none: see follows.
 			goesOn := event == nil || s.mark == idOf(string(*event)[len(sheaf.EventPrefix):])
 			if s.whole && s.asked >= asked && s.cursor == last && goesOn {
 				x.known[ws] = last

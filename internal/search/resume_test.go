@@ -15,7 +15,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A page of one workspace's log that cannot be read keeps no other workspace from being followed.
+// If a page of one workspace's log cannot be read, all other workspaces are still followed.
 func TestFollow_BesideALogThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -32,7 +32,7 @@ func TestFollow_BesideALogThatIsDamaged(t *testing.T) {
 	w.document(callers[2], "Wren", "")
 	newest := w.newestEvent(callers[0])
 	w.must(w.index.Close())
-	w.must(w.store.Close()) // so that all of it is in the file
+	w.must(w.store.Close()) // so that everything is in the file
 	st, err := store.Open(ctx, w.opts)
 	w.must(err)
 	defer st.Close()
@@ -50,7 +50,7 @@ func TestFollow_BesideALogThatIsDamaged(t *testing.T) {
 	}
 }
 
-// newestEvent returns the bytes of the id of a workspace's newest event.
+// newestEvent returns the id of a workspace's newest event as bytes.
 func (w *world) newestEvent(c app.Caller) (id [16]byte) {
 	w.t.Helper()
 	w.must(w.store.Read(context.Background(), func(r *store.Reader) error {
@@ -65,7 +65,7 @@ func (w *world) newestEvent(c app.Caller) (id [16]byte) {
 	return id
 }
 
-// damagePagesWith turns a bit of every page of a table, not of an index, that has these bytes.
+// damagePagesWith flips a bit in every table page, not index page, that contains these bytes.
 func (w *world) damagePagesWith(id [16]byte) {
 	w.t.Helper()
 	const size, leafOfTable = 4096, 0x0d

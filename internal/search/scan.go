@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// hit is a record that has the words, with what it is ordered by.
+// hit is a record that contains the words, with the fields that hits are sorted by.
 type hit struct {
 	inTitle bool
 	updated int64 // milliseconds
@@ -20,8 +20,8 @@ type hit struct {
 	id      id
 }
 
-// before orders hits as they are shown: first those that have every word in the title, then the
-// newest, and those that are equal in this by type and id.
+// before compares hits in the order of a page: first those with every word in the title, then the
+// newest, then by type and id.
 func (h hit) before(other hit) int {
 	if h.inTitle != other.inTitle {
 		if h.inTitle {
@@ -32,8 +32,8 @@ func (h hit) before(other hit) int {
 	return cmp.Or(cmp.Compare(other.updated, h.updated), cmp.Compare(h.kind, other.kind), slices.Compare(h.id[:], other.id[:]))
 }
 
-// hits are the first of those that were found, as many as a page needs, and how many there were. It
-// is a heap with the last one on top.
+// hits counts the hits and keeps the first `most` of them. It is a heap with the last of these on
+// top.
 type hits struct {
 	most  int
 	total int64
@@ -46,7 +46,7 @@ func (h *hits) Swap(i, j int)      { h.first[i], h.first[j] = h.first[j], h.firs
 func (h *hits) Push(v any)         { h.first = append(h.first, v.(hit)) }
 func (h *hits) Pop() any           { panic("search: a hit is replaced, never taken") }
 
-// add counts a hit, and keeps it as long as it is one of the first.
+// add counts a hit and keeps it if it is among the first.
 func (h *hits) add(one hit) {
 	h.total++
 	h.offer(one)
@@ -62,7 +62,7 @@ func (h *hits) offer(one hit) {
 	}
 }
 
-// addAll adds what others found.
+// addAll adds the hits of another scan.
 func (h *hits) addAll(other *hits) {
 	h.total += other.total
 	for _, one := range other.first {
@@ -70,8 +70,8 @@ func (h *hits) addAll(other *hits) {
 	}
 }
 
-// scan looks at all parts of the view, on both readers where there are two, and returns the hits
-// that wanted lets through.
+// scan searches all parts of the view and returns the hits that `wanted` accepts. If there are two
+// readers, they share the parts.
 func (v *View) scan(most int, wanted func(kind int64, at, parent id) bool) (*hits, error) {
 	found := make([]*hits, len(v.readers))
 	var group errgroup.Group
@@ -88,8 +88,8 @@ func (v *View) scan(most int, wanted func(kind int64, at, parent id) bool) (*hit
 	return found[0], nil
 }
 
-// shares divides the parts among the readers. The older places go to the older snapshot: a record
-// that changed between the two is then in both, and not in none; and whatever changed the log tells.
+// shares divides the parts among the readers. The older places go to the older snapshot. A record
+// that changed between the snapshots is then in both, never in none, and the log names it.
 func (v *View) shares() [][]part {
 	if len(v.readers) == 1 {
 		return [][]part{v.parts}
@@ -103,8 +103,8 @@ func (v *View) shares() [][]part {
 	return [][]part{v.parts, nil}
 }
 
-// scanParts looks at some parts: at the terms of those that have many candidates, and at the texts of what
-// is left.
+// scanParts searches some parts. It first settles parts with many candidates by their terms, then
+// reads the texts of the remaining candidates.
 func (v *View) scanParts(r *engine.Reader, parts []part, wanted func(int64, id, id) bool, found *hits) error {
 	s := newScanner(v.words, r.Dialect().Postgres, wanted, found)
 	s.termsFrom = v.index.termsFrom
@@ -125,24 +125,23 @@ func (v *View) scanParts(r *engine.Reader, parts []part, wanted func(int64, id, 
 	return s.scanPlaces(r, sparse)
 }
 
-// scanner reads texts of the index and keeps those that have the words. On SQLite, which is in this
-// process, the texts are read and looked at here. PostgreSQL looks at them itself, so that they are
-// not sent.
+// scanner reads texts of the index and adds those that contain the words to `found`. On SQLite it
+// compares them here. PostgreSQL compares them itself, so that the texts are not sent.
 type scanner struct {
 	words  words
 	remote bool
 	wanted func(kind int64, at, parent id) bool
 	found  *hits
 
-	args        []any        // the words, where PostgreSQL looks for them
-	some        string       // reads the places from $1 to $2
-	one         *engine.Bulk // reads a place
-	title, body []byte       // of the record that is looked at
+	args        []any        // the words, as arguments for PostgreSQL
+	some        string       // query of the places from $1 up to but not including $2
+	one         *engine.Bulk // query of one place
+	title, body []byte       // of the current record
 
-	termsFrom  int      // from how many candidates of a chunk on its terms are asked
-	plain      [][]byte // the long words that can only be inside of one term
-	allPlain   bool     // all of them are
-	names, row []byte   // of the terms, and of the sets or heads, that are looked at
+	termsFrom  int      // number of candidates in a chunk from which its terms are read
+	plain      [][]byte // long words of letters and digits only: each lies inside one term
+	allPlain   bool     // all long words are plain
+	names, row []byte   // buffers for the names of terms, and for sets or heads
 }
 
 func newScanner(w words, remote bool, wanted func(int64, id, id) bool, found *hits) *scanner {
@@ -177,7 +176,7 @@ func newScanner(w words, remote bool, wanted func(int64, id, id) bool, found *hi
 
 var onePlace = engine.NewBulk(`SELECT at, kind, id, parent, updated_at, title, body FROM search_texts WHERE at = {place}`, "", "place int")
 
-// scanRange looks at a part in the order of its places.
+// scanRange reads a part in the order of its places.
 func (s *scanner) scanRange(r *engine.Reader, p *part) error {
 	return r.Query(s.some, func(w *engine.Row) {
 		if place := int(w.Int() - p.first); p.set.has(place) {
@@ -186,7 +185,7 @@ func (s *scanner) scanRange(r *engine.Reader, p *part) error {
 	}, append([]any{p.first, p.end}, s.args...)...)
 }
 
-// scanPlaces looks at single places.
+// scanPlaces reads single places.
 func (s *scanner) scanPlaces(r *engine.Reader, places [][]any) error {
 	if s.remote {
 		for i := range places {
@@ -199,7 +198,8 @@ func (s *scanner) scanPlaces(r *engine.Reader, places [][]any) error {
 	})
 }
 
-// look adds the record of a row, behind its place, when it is one of those that are looked for.
+// look adds the record of a row to `found` if it is wanted and contains the words. The row's place
+// has been read.
 func (s *scanner) look(w *engine.Row) {
 	h := hit{kind: w.Int(), id: w.ID()}
 	parent := w.ID()

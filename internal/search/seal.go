@@ -8,10 +8,10 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What is done to chunks once they are full, and to spaces that nobody needs.
+// This file seals full chunks, empties sparse ones and removes spaces that are no longer needed.
 
-// Seal states of a full chunk. State 1 is written by an older program, which knows no terms and may run
-// beside this one.
+// Seal states of a full chunk. State 1 is written by an older program, which knows no terms and may
+// run beside this one.
 const (
 	unsealed  = 0 // it has nothing but its texts
 	withTerms = 2 // it has the sets of its grams, its terms and its heads
@@ -24,16 +24,16 @@ WHERE at >= $1 AND at < $2 AND sealed < 2
 ORDER BY at
 LIMIT 1`
 
-// sealing is what is written of a chunk. It takes some megabytes, and is made once while many chunks
-// are sealed.
+// sealing holds what is written for a chunk. It takes some megabytes, so it is allocated once for
+// many chunks.
 type sealing struct {
 	grams gramSets
 	terms *termSets
 	heads heads
 }
 
-// tend does one thing for the chunks of a space that can wait, and reports whether there was one:
-// it seals a chunk, or gathers what is left of one.
+// tend does one piece of deferred work for a space, and reports whether there was any: it seals a
+// chunk, or empties a sparse one.
 func (x *Index) tend(ctx context.Context, s *space) (did bool, err error) {
 	var at int64
 	var what *sealing
@@ -57,13 +57,14 @@ func (x *Index) tend(ctx context.Context, s *space) (did bool, err error) {
 	return true, x.gather(ctx, s, at)
 }
 
-// seal writes the sets, terms and heads of a full chunk. Until then the chunk is read whole by
-// whoever searches.
+// seal writes the sets, terms and heads of a full chunk. Until then every search reads the whole
+// chunk.
 func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 	grams, terms := what.rows(at)
 	return x.engine.Write(ctx, func(tx *engine.Tx) error {
-		// Records may have left the chunk meanwhile, and none came: the sets are never too small, and
-		// the chunk notes who left.
+		// Since it was read, records may have left the chunk, but none can have been added. So the
+		// sets contain all its records and perhaps some too many, and the chunk notes which ones
+		// are gone.
 		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 2 WHERE at = $1 AND sealed < 2`, at)
 		if err != nil || n == 0 {
 			return err
@@ -81,7 +82,7 @@ func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 	})
 }
 
-// unseal removes what sealing wrote of a chunk.
+// unseal deletes the sets, terms and heads of a chunk.
 func unseal(tx *engine.Tx, at int64) error {
 	for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
 		if err := tx.Exec(fmt.Sprintf("DELETE FROM %s WHERE at >= $1 AND at < $2", table), at, at+chunkPlaces); err != nil {
@@ -91,7 +92,7 @@ func unseal(tx *engine.Tx, at int64) error {
 	return nil
 }
 
-// emptySealing returns room for what is written of a chunk, all empty.
+// emptySealing returns the empty buffers for sealing a chunk.
 func (x *Index) emptySealing() *sealing {
 	if x.sealing == nil {
 		x.sealing = &sealing{terms: newTermSets()}
@@ -109,7 +110,7 @@ FROM search_texts
 WHERE at >= $1 AND at < $2
 ORDER BY at`
 
-// read gathers what is written of the chunk's records, of which it holds one at a time.
+// read collects grams, terms and heads of the chunk's records. It holds one record at a time.
 func (s *sealing) read(r *engine.Reader, first int64) error {
 	var one head
 	var body []byte
@@ -128,7 +129,7 @@ func (s *sealing) read(r *engine.Reader, first int64) error {
 	return err
 }
 
-// rows returns the rows of the pages of grams and of terms.
+// rows returns the rows to store: pages of grams and pages of terms.
 func (s *sealing) rows(at int64) (grams, terms [][]any) {
 	for p := range pagesOfChunk {
 		if page := s.grams.page(p); page != nil {
@@ -150,12 +151,13 @@ LIMIT 1`
 
 var moveTexts = engine.NewBulk(`UPDATE search_texts SET at = {to} {rows} WHERE search_texts.at = {place}`, "", "place int", "to int")
 
-// gather empties a chunk of which more than half is gone: its records move to the open chunk.
+// gather empties a chunk that has lost more than half of its records: the others move to the open
+// chunk.
 func (x *Index) gather(ctx context.Context, s *space, at int64) error {
 	after := *s
 	err := x.engine.Write(ctx, func(tx *engine.Tx) (err error) {
 		after = *s
-		if err := after.hold(tx); err != nil { // or others may have moved the records meanwhile
+		if err := after.hold(tx); err != nil { // else another follower may have moved the records
 			return err
 		}
 		moving, err := engine.All(&tx.Reader, `SELECT at, LENGTH(title) + LENGTH(body) FROM search_texts WHERE at >= $1 AND at < $2`,
@@ -182,8 +184,8 @@ func (x *Index) gather(ctx context.Context, s *space, at int64) error {
 	return err
 }
 
-// takeIn moves as many records as the open chunk takes to it, each given by its key and its size,
-// and closes it when it is full.
+// takeIn moves records to the open chunk until that is full, and then closes the chunk. `moving`
+// has the key and size of each record. takeIn returns the number of records moved.
 func (s *space) takeIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
 	var rows [][]any
 	for ; n < len(moving) && !s.full(); n++ {
@@ -197,7 +199,7 @@ func (s *space) takeIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
 	return n, s.close(tx)
 }
 
-// dropChunk forgets a chunk that has no records.
+// dropChunk deletes a chunk that has no records.
 func dropChunk(tx *engine.Tx, at int64) error {
 	if err := unseal(tx, at); err != nil {
 		return err
@@ -205,7 +207,7 @@ func dropChunk(tx *engine.Tx, at int64) error {
 	return tx.Exec(`DELETE FROM search_chunks WHERE at = $1`, at)
 }
 
-// leaveBatch is how many rows of a space that leaves are removed in a transaction.
+// leaveBatch is the number of rows of a leaving space that one transaction deletes.
 const leaveBatch = 500
 
 const selectLeaving = `
@@ -215,7 +217,8 @@ WHERE state = 2
 ORDER BY space
 LIMIT 1`
 
-// removeSome removes some rows of a space that leaves, and reports whether there was one.
+// removeSome deletes one batch of rows of a leaving space, and reports whether there is such a
+// space.
 func (x *Index) removeSome(ctx context.Context) (did bool, err error) {
 	err = x.engine.Write(ctx, func(tx *engine.Tx) error {
 		number, found, err := engine.One(&tx.Reader, selectLeaving, (*engine.Row).Int)
@@ -235,7 +238,7 @@ func (x *Index) removeSome(ctx context.Context) (did bool, err error) {
 	return did, err
 }
 
-// forget has all spaces of workspaces leave that are no longer there.
+// forget marks all spaces of workspaces that are not in `there` for removal.
 func (x *Index) forget(ctx context.Context, there map[sheaf.WorkspaceID]int64) error {
 	var gone [][]byte
 	err := x.engine.Read(ctx, func(r *engine.Reader) error {

@@ -1,13 +1,14 @@
-// Package search finds projects, folders and documents by the words in them. It keeps an index
-// that follows the event log of each workspace, so that no write waits for it, and answers as of
-// the moment of the request: whatever the log tells of that the index has not taken in yet is read
-// from the store itself.
+// Package search finds projects, folders and documents by the words in them. Its index follows the
+// event log of each workspace, so that no write waits for it. Searches still answer as of the
+// moment of the request: records whose changes are in the log but not yet in the index are read
+// from the store.
 //
-// The index can be made again from the store at any time. On SQLite it is a file of its own, with a
-// writer of its own; on PostgreSQL its tables stand beside all others, and of several nodes one
-// follows. docs/decisions/0025 says how it is laid out, and why.
+// The index can be rebuilt from the store at any time. On SQLite it is a file of its own, with its
+// own writer. On PostgreSQL its tables are in the store's database, and one of several nodes
+// follows. docs/decisions/0025 describes the layout and the reasons for it.
 //
-// It decides nothing: whose records are looked at, and which kinds of them, its caller says.
+// The package decides nothing about access: the caller says which workspace is searched, and for
+// which kinds of records.
 package search
 
 import (
@@ -30,63 +31,63 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// FileName is the file of the index in the data folder.
+// FileName is the name of the index file in the data folder.
 const FileName = "search.db"
 
-// Config is what an index needs.
+// Config has the settings of an index.
 type Config struct {
 	Store       *store.Store
-	Folder      string // of the file; used when DatabaseURL is empty
-	DatabaseURL string // of the store, with PostgreSQL
-	DirectURL   string // of the same without a pooler; empty: there is none
+	Folder      string // where the index file is; used if DatabaseURL is empty
+	DatabaseURL string // the PostgreSQL database of the store
+	DirectURL   string // the same database without a pooler; empty: there is no pooler
 	Log         *slog.Logger
-	Now         func() time.Time // for figures alone
-	// Beside says that a server has the file, which therefore must not be replaced.
+	Now         func() time.Time // used only for metrics
+	// Beside means that a running server has the file open, so it must not be replaced.
 	Beside bool
-	// Patience is how long a search may take, and how long it waits for its turn; 0 is searchWithin and
-	// searchTurn. Tests have more: the machine that they run on may be busy.
+	// Patience bounds how long a search may take, and how long it waits for its turn. 0 means
+	// searchWithin and searchTurn. Tests set more, because their machine may be busy.
 	Patience time.Duration
 }
 
-// Index finds things. It is safe for concurrent use. Nothing is opened before it is needed, and
-// nothing follows the log before Run.
+// Index searches the records of all workspaces. It is safe for concurrent use. It opens its file or
+// database at the first use, and follows the log only while Run or CatchUp runs.
 type Index struct {
 	Config
-	opening sync.Mutex    // guards engine until opened says that it is there
-	opened  atomic.Bool   //
-	engine  engine.Engine // read by others only once opened
-	file    os.FileInfo   // of the SQLite file that is open
+	opening sync.Mutex // guards engine until opened is set
+	opened  atomic.Bool
+	engine  engine.Engine // must not be read before opened is set
+	file    os.FileInfo   // the SQLite file that is open
 
-	// using is held for reading by whoever searches, and for writing while the file is replaced;
-	// suspect says that somebody met damage (damage.go).
+	// Searches hold using for reading. It is held for writing while the file is replaced. suspect
+	// is set when an error reports damage (damage.go).
 	using   sync.RWMutex
 	suspect atomic.Bool
 
-	places chan struct{} // for the searches that run beside each other
-	turns  *engine.Slots // and for those of one workspace
+	places chan struct{} // slots for all concurrent searches
+	turns  *engine.Slots // slots for the searches of one workspace
 
-	room  int64 // places of a chunk: chunkPlaces, of which tests take less
-	pairs int   // from how many candidates on a search reads on two connections: pairFrom
-	// termsFrom is from how many candidates of a chunk on its terms are asked: termsFrom.
+	room  int64 // places per chunk: chunkPlaces, fewer in tests
+	pairs int   // number of candidates from which a search reads on two connections: pairFrom
+	// termsFrom is the number of candidates in a chunk from which its terms are read.
 	termsFrom int
 	within    time.Duration // bounds a search: searchWithin
-	noted     notes         // what commits told
+	noted     notes         // workspaces that commits announced
 	figures   figures
 
-	// What the follower has while it follows, and nobody else sees: room for what sealing writes of a chunk,
-	// up to which event each workspace is known to be taken in, and how many records were taken into
-	// new spaces since memory was last given back.
+	// State of the follower, which no other goroutine uses: buffers for sealing, the last event
+	// that each workspace's index is known to contain, and the number of records built since memory
+	// was last returned to the system.
 	sealing *sealing
 	known   map[sheaf.WorkspaceID]int64
 	built   int
-	// looked is when the last look began that found every log that had grown, and round is how far the
-	// round over all logs is.
+	// looked is when the last poll began that found every log that had grown. round is the position
+	// of the round over all logs.
 	looked time.Time
 	round  store.Round
-	trust  int // for how many looks the file is taken for sound, whoever met damage
+	trust  int // number of looks that skip the full check for damage (trustFor)
 }
 
-// New returns the index of a store.
+// New returns the index of a store. It opens nothing.
 func New(c Config) *Index {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -98,9 +99,9 @@ func New(c Config) *Index {
 	return &Index{Config: c, room: chunkPlaces, pairs: pairFrom, termsFrom: termsFrom, within: cmp.Or(c.Patience, searchWithin), places: make(chan struct{}, n), turns: engine.NewSlots(n/2, cmp.Or(c.Patience, searchTurn)), noted: newNotes(), figures: newFigures()}
 }
 
-// Open opens the index, unless it is open. On SQLite a file that is missing is made, and one that
-// is damaged or of another layout is replaced by an empty one: the follower fills it. One that another
-// program is making at the moment is waited for.
+// Open opens the index if it is not open. On SQLite it creates a missing file, and replaces a file
+// that is damaged or has another layout by an empty one, which the follower fills. If another
+// program is creating the file, Open waits for it.
 func (x *Index) Open(ctx context.Context) error {
 	if x.opened.Load() {
 		return nil
@@ -122,14 +123,14 @@ func (x *Index) Open(ctx context.Context) error {
 	return nil
 }
 
-// path is that of the SQLite file.
+// path returns the path of the SQLite file.
 func (x *Index) path() string { return filepath.Join(x.Folder, FileName) }
 
-// IsOpen reports whether Open has opened it.
+// IsOpen reports whether the index is open.
 func (x *Index) IsOpen() bool { return x.opened.Load() }
 
 func (x *Index) open(ctx context.Context) (engine.Engine, error) {
-	// A search may read on two connections, and the follower has its own.
+	// A search may read on two connections; the follower has its own.
 	o := engine.Options{DatabaseURL: x.DatabaseURL, DirectURL: x.DirectURL, Folder: x.Folder, File: FileName, Log: x.Log, Connections: 2*cap(x.places) + 2, Derived: true}
 	if x.DatabaseURL != "" {
 		return engine.Open(ctx, o)
@@ -138,14 +139,15 @@ func (x *Index) open(ctx context.Context) (engine.Engine, error) {
 	if err == nil || ctx.Err() != nil || x.Beside || errors.Is(err, engine.ErrInUse) {
 		return e, err
 	}
-	x.Log.Warn("the index of search could not be used, and is made anew", "path", x.path(), "error", err)
+	x.Log.Warn("the search index could not be used and is rebuilt", "path", x.path(), "error", err)
 	if err := Remove(x.Folder); err != nil {
 		return nil, err
 	}
 	return openFile(ctx, o)
 }
 
-// Remove deletes the index file from a data folder that no server uses. The next server rebuilds it.
+// Remove deletes the index file from a data folder that no server uses. The next server rebuilds
+// it.
 func Remove(folder string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(filepath.Join(folder, FileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -155,13 +157,13 @@ func Remove(folder string) error {
 	return nil
 }
 
-// layout is the number of the tables in tables.sql.
+// layout is the version of tables.sql.
 const layout = 2
 
 //go:embed tables.sql
 var tables string
 
-// openFile opens the SQLite file, and makes the tables in an empty one.
+// openFile opens the SQLite file and creates the tables if it is empty.
 func openFile(ctx context.Context, o engine.Options) (engine.Engine, error) {
 	e, err := engine.Open(ctx, o)
 	if err != nil {
@@ -196,7 +198,7 @@ func makeTables(tx *engine.Tx) error {
 	return nil
 }
 
-// Close ends the index. Nobody may be searching or following.
+// Close closes the index. No search may be running, and Run must have returned.
 func (x *Index) Close() error {
 	x.opening.Lock()
 	defer x.opening.Unlock()
@@ -207,9 +209,9 @@ func (x *Index) Close() error {
 	return x.engine.Close()
 }
 
-// notes gather what commits told, until the follower takes it.
+// notes collects the workspaces that commits announced, until the follower takes them.
 type notes struct {
-	some chan struct{} // has room for one
+	some chan struct{} // capacity 1; wakes the follower
 	mu   *sync.Mutex   // guards all
 	all  *sheaf.WorkspaceSet
 }

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// termsFrom is from how many candidates of a chunk on its terms are asked: fewer texts are read
-	// sooner than all terms are.
+	// termsFrom is the number of candidates in a chunk from which its terms are read. Fewer texts
+	// are read faster than all terms of the chunk.
 	termsFrom = 64
-	// runParts is how many chunks are asked in one go, which bounds what is held of them.
+	// runParts is the number of chunks that one query reads, which bounds the memory.
 	runParts = 64
 )
 
-// settle finds by terms which records of the parts have the words, and adds these to what was found.
-// It leaves in the parts those records alone of which the text has to be read.
+// settle uses terms to decide which records of the parts contain the words, and adds those to
+// `found`. Only the records whose text still has to be read stay in the parts.
 func (s *scanner) settle(r *engine.Reader, parts []part) error {
 	if len(s.plain) == 0 && !s.allPlain {
-		return nil // terms say nothing of these words
+		return nil // the terms decide nothing for these words
 	}
 	for len(parts) > 0 {
 		n := s.run(parts)
@@ -36,7 +36,7 @@ func (s *scanner) settle(r *engine.Reader, parts []part) error {
 	return nil
 }
 
-// run returns how many parts from the first on lie side by side and are worth settling.
+// run returns how many parts, from the first on, are adjacent and worth settling.
 func (s *scanner) run(parts []part) (n int) {
 	for n < min(len(parts), runParts) && parts[n].terms && parts[n].n >= s.termsFrom && parts[n].first == parts[0].first+int64(n)<<chunkBits {
 		n++
@@ -44,9 +44,9 @@ func (s *scanner) run(parts []part) (n int) {
 	return n
 }
 
-// settleRun settles parts that lie side by side.
+// settleRun settles adjacent parts.
 func (s *scanner) settleRun(r *engine.Reader, parts []part) error {
-	having := make([]set, len(parts)*len(s.plain)) // of each part, and of each plain word
+	having := make([]set, len(parts)*len(s.plain)) // for each part and each plain word
 	if len(s.plain) > 0 {
 		if err := s.readTerms(r, parts, having); err != nil {
 			return fmt.Errorf("read terms: %w", err)
@@ -67,13 +67,13 @@ func (s *scanner) settleRun(r *engine.Reader, parts []part) error {
 	return nil
 }
 
-// partAt returns which of parts that lie side by side has the key.
+// partAt returns the index of the part that contains the key. The parts are adjacent.
 func partAt(parts []part, at int64) int { return int((at - parts[0].first) >> chunkBits) }
 
-// readTerms finds of each part and plain word the records that have the word in a term that is listed.
+// readTerms finds, for each part and plain word, the records that have the word in a listed term.
 func (s *scanner) readTerms(r *engine.Reader, parts []part, having []set) error {
 	sql, args := `SELECT at, names, sets FROM search_terms WHERE at >= $1 AND at < $2`, []any{parts[0].first, parts[len(parts)-1].end}
-	if s.remote { // which looks itself, so that what has no such term is not sent
+	if s.remote { // PostgreSQL compares the names itself, so that pages without the words are not sent
 		var has []string
 		for _, word := range s.plain {
 			args = append(args, string(word))
@@ -88,8 +88,8 @@ func (s *scanner) readTerms(r *engine.Reader, parts []part, having []set) error 
 	}, args...)
 }
 
-// lookAtTerms adds what a page of terms, of which the names were read, says of each plain word. The sets are read
-// where a word needs them.
+// lookAtTerms adds to `having` the records that have each plain word, according to one page of
+// terms. The names have been read; the sets are read only if a word needs them.
 func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
 	read := false
 	for j, word := range s.plain {
@@ -105,12 +105,12 @@ func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
 	}
 }
 
-// settlePart applies the result of the terms to a part, by its heads. `listed` are the records that have
-// every plain word in their terms. A record with unlisted terms may still have the words. If the query
-// has words that are not plain, no record is known to have them all.
+// settlePart applies the result of the terms to a part, by its heads. `listed` are the records that
+// have every plain word in their terms. A record with unlisted terms may still have the words. If
+// the query has words that are not plain, no record is known to have them all.
 //
-// If the heads do not match the records that the part has now, settlePart leaves the part unchanged. An
-// older program that knows no heads may have removed some records.
+// If the heads do not match the records that the part has now, settlePart leaves the part
+// unchanged. An older program that knows no heads may have removed some records.
 func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	h, sound := parseHeads(stored)
 	if !sound || !p.terms {
@@ -136,7 +136,7 @@ func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	p.n = p.set.count()
 }
 
-// take adds a record that has every long word, when it is one of those that are looked for.
+// take adds a record that contains every long word, if it is wanted and has the short words too.
 func (s *scanner) take(one *head) {
 	if !s.wanted(one.kind, one.id, one.parent) || !s.words.shortIn(one.title) {
 		return

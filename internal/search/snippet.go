@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// leadIn is how many characters a snippet has before the first word at most.
+	// leadIn is the largest number of characters before the first word of a snippet.
 	leadIn = 60
-	// cutOff stands in a snippet for what was cut off.
+	// cutOff marks the ends of a snippet where text was cut off.
 	cutOff = "…"
 )
 
-// folding is a text with what Fold makes of it.
+// folding is a text and its folded form.
 type folding struct{ text, folded string }
 
-// snippet returns a piece of the text in which most of the words are, the first of those that have
-// equally many, and where the words are in it, as start and length in code points. White space is
-// one space in it.
+// snippet returns a piece of the text that contains most of the words, or of the first such text.
+// It also returns where the words are in the piece, as start and length in code points. White space
+// becomes one space.
 func snippet(words []string, texts ...folding) (string, [][2]int) {
 	best, most := folding{}, -1
 	for _, t := range texts {
@@ -42,7 +42,7 @@ func snippet(words []string, texts ...folding) (string, [][2]int) {
 	return p.text(), p.ranges(words)
 }
 
-// distinct counts the words that the folded text has.
+// distinct returns how many of the words the folded text contains.
 func distinct(folded string, words []string) (n int) {
 	for _, w := range words {
 		if strings.Contains(folded, w) {
@@ -52,19 +52,19 @@ func distinct(folded string, words []string) (n int) {
 	return n
 }
 
-// shown is a letter as a snippet has it.
+// shown is one letter of a snippet.
 type shown struct {
 	text, folded string
 	runes        int
 }
 
-// piece is some letters of a text that follow each other.
+// piece is a run of consecutive letters of a text.
 type piece struct {
 	letters       []shown
-	before, after bool // something was cut off
+	before, after bool // text was cut off there
 }
 
-// pieceAt returns the piece that begins a little before the byte of the folded text.
+// pieceAt returns the piece that begins shortly before byte `first` of the folded text.
 func pieceAt(text string, first int) (p piece) {
 	begin, lead, runes := leadTo(text, first)
 	p.before = begin > 0
@@ -75,7 +75,7 @@ func pieceAt(text string, first int) (p piece) {
 			one.text = " "
 		}
 		if len(p.letters) >= lead {
-			// The marks at both ends take a character each.
+			// The cut-off marks at both ends take one character each.
 			if p.after = runes+one.runes > sheaf.MaxSnippet-2; p.after {
 				return false
 			}
@@ -88,12 +88,12 @@ func pieceAt(text string, first int) (p piece) {
 	return p
 }
 
-// leadTo returns where in the text a piece begins of which the byte first of the folded text is to
-// be seen, and how many letters and characters stand before that. Only places are kept on the way,
-// which may be long.
+// leadTo returns where a piece begins so that byte `first` of the folded text is in view, and how
+// many letters and characters come before that byte. It keeps only positions on the way, because
+// the text may be long.
 func leadTo(text string, first int) (begin, letters, runes int) {
 	from, at := skipTo(text, first)
-	var passed [leadIn]struct{ start, runes int } // the last ones: each letter has a character or more
+	var passed [leadIn]struct{ start, runes int } // the last letters; each has at least one character
 	n := 0
 	begin = from
 	eachLetter(text[from:], func(start, end int, folded string) bool {
@@ -116,12 +116,13 @@ func leadTo(text string, first int) (begin, letters, runes int) {
 	return begin, letters, runes
 }
 
-// skipBytes is how much of a text is passed over at once: enough for what stands before a hit.
+// skipBytes is the length of the stretches that skipTo folds at once. It is more than a snippet
+// shows before a hit.
 const skipBytes = 4096
 
-// skipTo returns a place of the text, and which byte of the folded text that is, where a letter begins:
-// not behind first, and a stretch before it as far as there is one. It folds what it passes over in one
-// go, which is much faster than letter by letter.
+// skipTo returns a position in the text where a letter begins, and its position in the folded text.
+// The position is not after `first`, and at least one stretch before it if the text has that much.
+// Folding whole stretches is much faster than folding letter by letter.
 func skipTo(text string, first int) (from, at int) {
 	end := letterAt(text, skipBytes)
 	passed := len(Fold(text[:end]))
@@ -135,8 +136,8 @@ func skipTo(text string, first int) (from, at int) {
 	}
 }
 
-// letterAt returns the first place from a byte on at which a letter begins that is no white space, or
-// the end of the text.
+// letterAt returns the first position at or after `at` where a letter begins that is not white
+// space, or the end of the text.
 func letterAt(text string, at int) int {
 	for ; at < len(text); at++ {
 		if !utf8.RuneStart(text[at]) {
@@ -149,7 +150,7 @@ func letterAt(text string, at int) int {
 	return len(text)
 }
 
-// runesOf returns how many characters a letter has in a snippet: white space is one.
+// runesOf returns the number of characters that a letter takes in a snippet. White space takes one.
 func runesOf(text, folded string) int {
 	if len(text) == 1 || folded == " " {
 		return 1
@@ -157,8 +158,8 @@ func runesOf(text, folded string) int {
 	return utf8.RuneCountInString(text)
 }
 
-// trim has the piece begin with a word where one begins before the first hit, and takes white space
-// from both ends.
+// trim removes white space from both ends. If text was cut off at the start, it also removes
+// everything up to the first space, if that space is before the first hit.
 func (p *piece) trim(lead int) {
 	if p.before {
 		for i := range p.letters[:lead] {
@@ -190,7 +191,7 @@ func (p *piece) text() string {
 	return b.String()
 }
 
-// ranges returns where the words are in the piece. Those that overlap are one.
+// ranges returns where the words are in the piece. Overlapping ranges are merged.
 func (p *piece) ranges(words []string) [][2]int {
 	var folded strings.Builder
 	ends, points := make([]int, len(p.letters)), make([]int, len(p.letters)+1)
@@ -219,7 +220,7 @@ func (p *piece) ranges(words []string) [][2]int {
 	return merged(found)
 }
 
-// merged joins those that overlap, and turns each into its start and length.
+// merged merges overlapping ranges and converts each from start and end to start and length.
 func merged(found [][2]int) [][2]int {
 	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var out [][2]int

@@ -54,8 +54,8 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// D90: a hit far inside a long text is shown as the same one in a short text is, whatever the text before
-// it is made of.
+// D90: a hit far inside a long text is shown like the same hit in a short text, whatever text is
+// before it.
 func TestSnippet_FarInside(t *testing.T) {
 	const near = "some words before the needle and behind it"
 	for _, before := range []string{"x", "a\u0301\u0327", "ß", "한", "ｶﾞ", "\u3000", "\U0001F600", "e\u0301 \n"} {
@@ -70,8 +70,8 @@ func TestSnippet_FarInside(t *testing.T) {
 	}
 }
 
-// D90: whatever stands in a text and is looked for, a snippet stays within its bound, and every range
-// of it is a piece that has a word in it.
+// D90: for any text and any words, a snippet stays within its bound, and every range of it contains
+// a word.
 func FuzzSnippet(f *testing.F) {
 	f.Add("notes", "The NOTES are here", "")
 	f.Add("ss", strings.Repeat("ß", 500), "x")

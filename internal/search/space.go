@@ -10,29 +10,29 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// form is the number of what the index holds: how texts are folded, and how grams are made and
-// written. A space of another form is built anew.
+// form is the version of the index's contents: how texts are folded, and how grams are made and
+// written. A space with another form is rebuilt.
 const form = 1
 
 // The states of a space.
 const (
 	building = 0
 	serving  = 1
-	leaving  = 2 // it is being removed, a batch at a time
+	leaving  = 2 // being deleted in batches
 )
 
 const (
-	// placeBits is how many bits of a key are the place; the others are the space.
+	// placeBits is the number of low bits of a key that hold the place. The others hold the space.
 	placeBits = 32
-	// chunkBytes bounds the text of a chunk, except for its last record. Every search reads the whole
-	// text of the chunks that are not sealed yet.
+	// chunkBytes bounds the text of a chunk, not counting its last record. Every search reads the
+	// whole text of the chunks that are not sealed yet.
 	chunkBytes = 8 << 20
 )
 
-// id is an identifier as it is stored.
+// id is a stored identifier.
 type id = [16]byte
 
-// The kinds of records, numbered in the order in which hits that are equal otherwise are shown.
+// kinds are the kinds of records. Hits that are otherwise equal are sorted by these numbers.
 var kinds = []sheaf.SearchType{1: sheaf.SearchDocument, 2: sheaf.SearchFolder, 3: sheaf.SearchProject}
 
 func kindOf(t sheaf.SearchType) int64 {
@@ -44,28 +44,28 @@ func kindOf(t sheaf.SearchType) int64 {
 	panic("search: no kind is called " + string(t))
 }
 
-// space is one workspace's index.
+// space is one build of a workspace's index.
 type space struct {
 	number int64
 	state  int64
 	form   int64
-	asked  int64 // how often it had been asked that all be built anew
-	turn   int64 // rises with every change: who changes it proves that nobody else did meanwhile
-	cursor int64 // the event up to which it has followed
+	asked  int64 // number of the reindex request that it was built for
+	turn   int64 // rises with every change, so that two followers notice each other
+	cursor int64 // the last event that it contains
 	mark   []byte
-	kind   int64 // what is being built, and up to which number
+	kind   int64 // with upTo: how far the build is
 	upTo   int64
-	chunk  int64 // the open one
+	chunk  int64 // number of the open chunk, with its used places and its bytes
 	used   int64
 	bytes  int64
-	moves  int64 // rises when records change their places without having changed
-	room   int64 // of a chunk: chunkPlaces
+	moves  int64 // rises when unchanged records are moved to other places
+	room   int64 // places per chunk: chunkPlaces
 }
 
-// first returns the key of the first place of a chunk.
+// first returns the key of the first place of `chunk`.
 func (s *space) first(chunk int64) int64 { return s.number<<placeBits | chunk<<chunkBits }
 
-// end returns the key behind the last place of the space.
+// end returns the key after the last place of the space.
 func (s *space) end() int64 { return (s.number + 1) << placeBits }
 
 const selectSpaces = `
@@ -79,8 +79,8 @@ func scanSpace(r *engine.Row) space {
 		kind: r.Int(), upTo: r.Int(), chunk: r.Int(), used: r.Int(), bytes: r.Int(), moves: r.Int()}
 }
 
-// spacesOf returns those of the workspace's spaces that serve and that are being built; nil where
-// there is none.
+// spacesOf returns the workspace's serving space and the one that is being built. Either may be
+// nil.
 func (x *Index) spacesOf(r *engine.Reader, ws sheaf.WorkspaceID) (serves, built *space, err error) {
 	all, err := engine.All(r, selectSpaces, scanSpace, wsBytes(ws))
 	for i := range all {
@@ -104,7 +104,7 @@ const insertSpace = `
 INSERT INTO search_spaces (workspace, state, form, asked, turn, cursor, mark, kind, number, chunk, used, bytes, moves)
 VALUES ($1, 0, $2, $3, 0, $4, $5, 1, 0, 0, 0, 0, 0)`
 
-// errLost says that another follower was at the space: what was read of it is no longer true.
+// errLost means that another follower changed the space after it was read.
 var errLost = errors.New("another follower changed this index meanwhile")
 
 const updateSpace = `
@@ -112,8 +112,8 @@ UPDATE search_spaces
 SET state = $3, turn = turn + 1, cursor = $4, mark = $5, kind = $6, number = $7, chunk = $8, used = $9, bytes = $10, moves = $11
 WHERE space = $1 AND turn = $2`
 
-// hold returns errLost unless the space is as it was read, and keeps it so until the transaction
-// ends: another follower waits, and then finds out.
+// hold locks the space until the transaction ends. It returns errLost if the space has changed
+// since it was read. Another follower waits for the lock and then gets errLost.
 func (s *space) hold(tx *engine.Tx) error {
 	turn, found, err := engine.One(&tx.Reader, `SELECT turn FROM search_spaces WHERE space = $1`+tx.Dialect().ForUpdate(), (*engine.Row).Int, s.number)
 	if err == nil && (!found || turn != s.turn) {
@@ -122,7 +122,7 @@ func (s *space) hold(tx *engine.Tx) error {
 	return err
 }
 
-// save writes the space that the transaction holds.
+// save writes a space that the transaction holds.
 func (s *space) save(tx *engine.Tx) error {
 	n, err := tx.Changed(updateSpace, s.number, s.turn, s.state, s.cursor, s.mark, s.kind, s.upTo, s.chunk, s.used, s.bytes, s.moves)
 	if err == nil && n == 0 {
@@ -132,17 +132,17 @@ func (s *space) save(tx *engine.Tx) error {
 	return err
 }
 
-// record is a text as the index has it.
+// record is the folded form of a project, folder or document.
 type record struct {
 	id      id
 	kind    int64
-	parent  any // of a document the project, of others the folder: 16 bytes, or nil
+	parent  any // project of a document, folder of others: 16 bytes, or nil
 	updated time.Time
 	title   string
 	body    string
 }
 
-// newRecord folds what can be found.
+// newRecord folds a record of the store.
 func newRecord(f *store.Findable) record {
 	r := record{kind: kindOf(f.Type), updated: f.UpdatedAt, title: Fold(f.Title), body: Fold(f.Description) + between + Fold(f.Content)}
 	r.id, _ = sheaf.UUIDBytes(f.ID)
@@ -157,16 +157,16 @@ func newRecord(f *store.Findable) record {
 	return r
 }
 
-// between stands between a description and a content. No folded text has it in it, so that no word
-// is found across the two.
+// between separates description and content. No folded text contains it, so no word is found across
+// the two.
 const between = "\n"
 
 func (r *record) bytes() int64 { return int64(len(r.title) + len(r.body)) }
 
 var (
 	placesOf = engine.NewBulk(`SELECT at FROM search_texts WHERE (at >> 32) = {space} AND id = {wanted}`, "", "space int", "wanted id")
-	// deleteTexts takes keys, goneOf and leaveChunks the first places of chunks, and leaveChunks how many
-	// records each lost and all that have left it.
+	// deleteTexts takes keys. goneOf takes the first places of chunks. leaveChunks takes those too,
+	// with the number of records that each chunk lost now and the set of all that have left it.
 	deleteTexts = engine.NewBulk(`DELETE FROM search_texts WHERE at IN (SELECT {place} {rows})`, "", "place int")
 	goneOf      = engine.NewBulk(`SELECT gone FROM search_chunks WHERE at = {first}`, "", "first int")
 	leaveChunks = engine.NewBulk(`UPDATE search_chunks SET live = live - {lost}, gone = {gone} {rows} WHERE search_chunks.at = {first}`, "", "first int", "lost int", "gone bytes")
@@ -175,8 +175,8 @@ var (
 	insertTerms = engine.NewBulkInsert("search_terms", "at int", "names", "sets bytes")
 )
 
-// replace removes the records of these ids from the space, and adds those that are there now. It
-// changes s, and does not save it.
+// replace removes the records with these ids from the space, and adds `now`, their current
+// versions. It changes s but does not save it.
 func (s *space) replace(tx *engine.Tx, ids []id, now []record) error {
 	if err := s.remove(tx, ids); err != nil {
 		return fmt.Errorf("remove from the index of search: %w", err)
@@ -207,8 +207,8 @@ func (s *space) remove(tx *engine.Tx, ids []id) error {
 	return leave(tx, places)
 }
 
-// leave notes in the chunks which records have left them. The open one has no row yet, and is passed
-// over.
+// leave notes in the chunks which records have left them. The open chunk has no row yet and is
+// skipped.
 func leave(tx *engine.Tx, places [][]any) error {
 	left := map[int64]*set{}
 	for _, row := range places {
@@ -235,7 +235,8 @@ func leave(tx *engine.Tx, places [][]any) error {
 	return tx.Run(leaveChunks, rows, engine.Nothing)
 }
 
-// fill adds as many of the records as the open chunk takes, and closes it when it is full.
+// fill adds records to the open chunk until that is full, and then closes the chunk. It returns the
+// number of records added.
 func (s *space) fill(tx *engine.Tx, now []record) (n int, err error) {
 	var rows [][]any
 	for ; n < len(now) && !s.full(); n++ {
@@ -258,7 +259,7 @@ SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), COUNT(*), 0
 FROM search_texts
 WHERE at >= $1 AND at < $3`
 
-// close ends the open chunk: nothing is added to it any more.
+// close ends the open chunk: no record is added to it any more.
 func (s *space) close(tx *engine.Tx) error {
 	at := s.first(s.chunk)
 	if err := tx.Exec(insertChunk, at, s.used, at+chunkPlaces); err != nil {

@@ -1,9 +1,9 @@
--- The tables of the index in a SQLite file of its own. PostgreSQL has the same ones beside all
--- others (migrations of the store).
+-- The tables of the index in its own SQLite file. PostgreSQL has the same tables in the store's
+-- database (migrations of the store).
 
--- A space is one workspace's index; while a new one is built, a workspace has two. cursor is the
--- event up to which it has followed the log, mark the id of that event. Until it is built, kind and
--- number say up to where. chunk is the open chunk, with so many places used and bytes written.
+-- A space is one build of a workspace's index. While a new one is built, a workspace has two.
+-- cursor is the last event that it contains, and mark the id of that event. While it is built, kind
+-- and number are the last record built. chunk is the open chunk, with its used places and its bytes.
 CREATE TABLE search_spaces (
   space INTEGER PRIMARY KEY AUTOINCREMENT,
   workspace BLOB NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE search_spaces (
 );
 CREATE INDEX search_spaces_of ON search_spaces (workspace);
 
--- A record at its place. at is the space and the place in it.
+-- A record at its place. at combines the space (high 32 bits) and the place in it.
 CREATE TABLE search_texts (
   at INTEGER PRIMARY KEY,
   id BLOB NOT NULL,
@@ -44,13 +44,13 @@ CREATE TABLE search_chunks (
   gone BLOB
 );
 
--- The sets of a page of buckets. at is the first place of the chunk, and the page.
+-- The sets of a page of buckets. at is the first place of the chunk plus the number of the page.
 CREATE TABLE search_grams (
   at INTEGER PRIMARY KEY,
   sets BLOB NOT NULL
 );
 
--- The terms of a page, and the set of each. at is the first place of the chunk, and the page.
+-- A page of terms with their sets. at is the first place of the chunk plus the number of the page.
 CREATE TABLE search_terms (
   at INTEGER PRIMARY KEY,
   names TEXT NOT NULL,
@@ -63,6 +63,6 @@ CREATE TABLE search_heads (
   heads BLOB NOT NULL
 );
 
--- The number of this page: a file of another one is made anew.
+-- The version of these tables. A file with another version is rebuilt.
 CREATE TABLE search_layout (layout BIGINT NOT NULL);
 INSERT INTO search_layout (layout) VALUES (2);

@@ -2,27 +2,27 @@ package search
 
 import "bytes"
 
-// A term is a run of letters and digits of a folded text that nothing lengthens: before and behind it
-// stands a sign of ASCII or white space, or nothing. A word without such signs is in a text exactly
-// where it is in one of the text's terms. So the terms of a chunk, each with the set of the records
-// that have it, tell which records have a word, and no text has to be read for it.
+// A term is a maximal run of letters and digits in a folded text: on both sides is an ASCII sign,
+// white space or the end of the text. A word of letters and digits is in a text exactly if it is in
+// one of the text's terms. So the terms of a chunk, each with the set of its records, show which
+// records contain a word, without reading a text.
 //
-// Some terms are not listed: very long ones, as whole sentences are in scripts without spaces, and
-// those beyond as many as a chunk may have. Of a record that has one (gathered in unlisted) the terms
-// say that it has a word, never that it lacks it.
+// Some terms are not listed: those longer than termBytes, such as whole sentences in scripts
+// without spaces, and those after the first termsOfChunk of a chunk. A record with such a term is
+// in the set `unlisted`: the listed terms can show that it contains a word, never that it does not.
 const (
-	// termBytes is how long a term is at most that is listed.
+	// termBytes is the length of the longest term that is listed.
 	termBytes = 64
-	// termsOfChunk bounds how many are listed, and so the memory that sealing takes.
+	// termsOfChunk bounds the listed terms of a chunk, and so the memory that sealing needs.
 	termsOfChunk = 1 << 16
-	// namesOfPage is how many bytes of terms a page has, about. Who searches reads all of these, and
-	// the sets of those pages alone in which a term has the word.
+	// namesOfPage is about how many bytes of terms a page has. A search reads the names of all
+	// pages, but the sets only of pages in which a term contains the word.
 	namesOfPage = 8 << 10
-	// termEnd stands behind each term of a page.
+	// termEnd ends each term of a page.
 	termEnd = '\n'
 )
 
-// inTerm tells of which bytes terms are made. Letters beyond ASCII have none below 0x80.
+// inTerm has the bytes that terms consist of. Letters beyond ASCII have only bytes from 0x80 on.
 var inTerm = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
@@ -30,7 +30,7 @@ var inTerm = func() (table [256]bool) {
 	return table
 }()
 
-// isTerm reports whether a word can only be inside of one term.
+// isTerm reports whether every occurrence of word lies inside one term.
 func isTerm(word string) bool {
 	for i := range len(word) {
 		if !inTerm[word[i]] {
@@ -40,24 +40,24 @@ func isTerm(word string) bool {
 	return true
 }
 
-// termSets are the terms of a whole chunk, while it is being sealed.
+// termSets are the terms of a chunk that is being sealed.
 type termSets struct {
-	numbers  map[string]int // by name
-	names    []string       // in the order in which they were met
-	places   [][]uint16     // of each, upwards
+	numbers  map[string]int // by term
+	names    []string       // in the order of their first occurrence
+	places   [][]uint16     // records of each term, in ascending order
 	unlisted set
 }
 
 func newTermSets() *termSets { return &termSets{numbers: map[string]int{}} }
 
-// reset forgets all, and keeps the room.
+// reset removes all terms and keeps the memory.
 func (t *termSets) reset() {
 	clear(t.numbers)
 	clear(t.names)
 	t.names, t.places, t.unlisted = t.names[:0], t.places[:0], set{}
 }
 
-// add notes the terms of a folded text of the record i. Records come upwards.
+// add adds the terms of a folded text of record i. Records must be added in ascending order.
 func (t *termSets) add(i int, text []byte) {
 	for at := 0; at < len(text); at++ {
 		start := at
@@ -84,21 +84,21 @@ func (t *termSets) note(i int, term []byte) {
 	}
 }
 
-// list gives a new term its number.
+// list adds a new term and returns its number.
 func (t *termSets) list(name string) int {
 	n := len(t.names)
 	t.numbers[name] = n
 	t.names = append(t.names, name)
 	if n < cap(t.places) {
 		t.places = t.places[:n+1]
-		t.places[n] = t.places[n][:0] // the room of a chunk before
+		t.places[n] = t.places[n][:0] // reuses the memory of an earlier chunk
 	} else {
 		t.places = append(t.places, nil)
 	}
 	return n
 }
 
-// pages calls fn for each page of terms, with their names and sets as they are stored.
+// pages calls fn for each page of terms, with the stored form of its names and sets.
 func (t *termSets) pages(fn func(names string, sets []byte)) {
 	var names, sets []byte
 	for n, name := range t.names {
@@ -114,8 +114,8 @@ func (t *termSets) pages(fn func(names string, sets []byte)) {
 	}
 }
 
-// addTerms adds to into the records of those terms of a page that have the word. It reports false when the page
-// is not as it was written: then into means nothing.
+// addTerms adds to `into` the records of those terms of a page that contain the word. It returns
+// false if the page is damaged; `into` is then meaningless.
 func addTerms(into *set, word, names, sets []byte) bool {
 	for {
 		at := bytes.Index(names, word)

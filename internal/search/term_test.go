@@ -14,11 +14,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// longRun is longer than any term that is listed, with a word in its midst.
+// longRun is longer than any listed term, and contains a word.
 var longRun = strings.Repeat("x", 80) + "heron" + strings.Repeat("y", 80)
 
-// Terms never say of a record that it has a word which it lacks; of one whose terms are all listed, nor
-// that it lacks one which it has.
+// Terms never claim that a record has a word that it lacks. If all terms of a record are listed,
+// they do not miss a word either.
 func TestTerms_TellWhoHasAWord(t *testing.T) {
 	t.Parallel()
 	parts := []string{"ab", "b", "a", "é", "文書", "7", " ", "-", "\n", "_", longRun}
@@ -41,8 +41,8 @@ func TestTerms_TellWhoHasAWord(t *testing.T) {
 	})
 }
 
-// birds makes documents in chunks of 8, of which every second one has a heron: in its text, or where i is
-// divisible by 8 in its title.
+// birds creates documents in chunks of 8. Every second one contains "heron": in its text, or in its
+// title if i is divisible by 8.
 func (w *world) birds(c app.Caller, n int) (docs []sheaf.Document) {
 	w.index.Small(8, 1000)
 	for i := range n {
@@ -61,9 +61,9 @@ func (w *world) birds(c app.Caller, n int) (docs []sheaf.Document) {
 	return docs
 }
 
-// D91: what is found by terms is what is found in texts, in the same order: words of one chunk and of
-// several, in titles, in runs that are too long to be a term, with signs between them, and single
-// characters; also where records have left.
+// D91: terms find the same records as texts, in the same order. The cases: words of one chunk and
+// of several, in titles, in runs that are too long for a term, with signs between them, single
+// characters, and chunks that records have left.
 func TestSearch_ByTermsFindsWhatTextsHave(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -92,7 +92,7 @@ func TestSearch_ByTermsFindsWhatTextsHave(t *testing.T) {
 	})
 }
 
-// A word that very many have is found without a look at their texts.
+// A word that very many records have is found without reading their texts.
 func TestSearch_ReadsNoTextOfWhatTermsTell(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
@@ -135,7 +135,7 @@ func TestSearch_BesideAProgramWithoutTerms(t *testing.T) {
 	})
 }
 
-// Terms, sets or heads that are not as they were written lead to no wrong answer: texts are read.
+// If terms, sets or heads are damaged, the answer is still right: texts are read.
 func TestSearch_WithoutTermsThatAreNotSound(t *testing.T) {
 	for name, spoil := range map[string]string{
 		"sets":  `UPDATE search_terms SET sets = $1`,

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// searchTurn is how long a search waits for the earlier ones of its workspace, and then for a
-	// place beside those of others.
+	// searchTurn is how long a search waits for a slot of its workspace, and then again for a slot
+	// among all searches.
 	searchTurn = 10 * time.Second
-	// searchWithin bounds a search from when it has its place.
+	// searchWithin bounds the time of a search once it has its slots.
 	searchWithin = 5 * time.Second
-	// catchUpLook is how often a search looks whether the index has caught up that is too far
-	// behind.
+	// catchUpLook is how often a search checks again whether an index that lags too far has caught
+	// up.
 	catchUpLook = 50 * time.Millisecond
-	// pairFrom is from how many candidates on a search reads on two connections.
+	// pairFrom is the number of candidates from which a search reads on two connections.
 	pairFrom = 4000
-	// denseFrom is from how many candidates of a chunk on the whole of it is read, in order, which
-	// costs a third for each record.
+	// denseFrom is the number of candidates in a chunk from which the whole chunk is read in order.
+	// Reading in order costs a third as much per record.
 	denseFrom = chunkPlaces / 3
 )
 
-// The refusals of a search that was begun.
+// Refusals of a search that has begun.
 var (
 	errSlow = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
 		Text: "the search took longer than 5 seconds and was ended: look for longer or for more words, or in one project"}
@@ -37,34 +37,36 @@ var (
 		Text: "more searches are under way than can be served: repeat it after the seconds that Retry-After names"}
 )
 
-// View is the index of a workspace as of one moment, with what a search has to look at in it.
+// View is a workspace's index as of one moment, with the parts that a search has to read.
 type View struct {
 	ctx   context.Context
 	index *Index
 	ws    sheaf.WorkspaceID
 	query sheaf.SearchQuery
 	words words
-	space space // the zero value, which is an index of nothing, where there is none
-	// readers are snapshots of the index, the older one first; one, or two that share the parts.
+	space space // zero if there is no index; that is an empty one
+	// readers are one or two snapshots of the index, the older one first. Two share the parts.
 	readers []*engine.Reader
 	parts   []part
 }
 
-// part is some places of the index that a search looks at: of a sealed chunk those in the set, of
-// any other all of them.
+// part is a range of places that a search reads: the records in `set` of a sealed chunk, or a whole
+// chunk that is not sealed.
 type part struct {
 	first, end int64
 	set        set
-	n          int  // how many are in the set
+	n          int  // number of candidates
 	terms      bool // the chunk has terms and heads
-	live       int  // how many records the chunk has
-	gone       set  // those that have left it since it was full
+	live       int  // number of records in the chunk
+	gone       set  // records that have left the chunk since it was full
 }
 
-// View calls fn with the index as of now, which fn compares with a snapshot of the store that it
-// takes afterwards: so nothing can change between the two unnoticed (Find). fn runs again, on a
-// newer view, as long as the index is too far behind. A search has a bounded time, and waits for its
-// turn, as Unavailable tells when that does not come.
+// View calls fn with the current index. fn must take its snapshot of the store afterwards: then no
+// change between the two goes unnoticed (Find). If the index lags too far, fn runs again on a newer
+// view.
+//
+// View blocks until the search gets its turn. It returns Unavailable if the turn does not come, or
+// if the search takes too long.
 func (x *Index) View(ctx context.Context, ws sheaf.WorkspaceID, q sheaf.SearchQuery, fn func(context.Context, *View) error) error {
 	w, err := parseWords(q)
 	if err != nil {
@@ -98,7 +100,8 @@ func (x *Index) View(ctx context.Context, ws sheaf.WorkspaceID, q sheaf.SearchQu
 	return err
 }
 
-// place waits for a place among the searches of the workspace, and then among all.
+// place waits for a slot of the workspace, and then for a slot among all searches. leave gives both
+// back.
 func (x *Index) place(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	ended, err := x.turns.Acquire(ctx, string(ws))
 	if err != nil {
@@ -140,8 +143,8 @@ func (v *View) attempt(fn func(context.Context, *View) error) error {
 			return fn(v.ctx, v)
 		}
 		return v.index.engine.Read(v.ctx, func(second *engine.Reader) error {
-			// What changed between the two snapshots, the log tells. Records that changed their
-			// places alone it does not: then one reader does all.
+			// The log names the records that changed between the two snapshots, but not records
+			// that were only moved. If there may be any, one reader reads everything.
 			again, _, err := v.index.spacesOf(second, v.ws)
 			if err != nil {
 				return err
@@ -161,7 +164,7 @@ func (v *View) candidates() (n int) {
 	return n
 }
 
-// chunk is a full one.
+// chunk is a full chunk.
 type chunk struct {
 	at     int64
 	live   int
@@ -175,7 +178,7 @@ FROM search_chunks
 WHERE at >= $1 AND at < $2 AND live > 0
 ORDER BY at`
 
-// findParts finds what has to be looked at.
+// findParts finds the parts that have to be read.
 func (v *View) findParts(r *engine.Reader) error {
 	scan := func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Int(), bitsOf(w.OptBlob())} }
 	chunks, err := engine.All(r, selectChunks, scan, v.space.first(0), v.space.end())
@@ -202,8 +205,8 @@ func (v *View) findParts(r *engine.Reader) error {
 
 var selectSets = engine.NewBulk(`SELECT sets FROM search_grams WHERE at = {page}`, "", "page int")
 
-// narrow leaves in the sealed parts what has all grams of all words, and of the parts those in which
-// there is any such.
+// narrow keeps, in each sealed part, only the records that have all grams of all words. It drops
+// parts without such records.
 func (v *View) narrow(r *engine.Reader, parts []part) ([]part, error) {
 	for _, word := range v.words.long {
 		for _, bucket := range gramsOf(word) {
@@ -214,7 +217,7 @@ func (v *View) narrow(r *engine.Reader, parts []part) ([]part, error) {
 			for i := range parts {
 				pages[i] = []any{parts[i].first + int64(bucket/perPage)}
 			}
-			sets := make([]set, len(parts)) // a page that is not there has none
+			sets := make([]set, len(parts)) // a missing page has only empty sets
 			var page []byte
 			err := r.Run(selectSets, pages, func(i int, w *engine.Row) {
 				page = w.Into(page)
