@@ -19,52 +19,54 @@ import (
 )
 
 const (
-	// leaseSpare is by how much a lease outlasts the timeout of its attempt: time to record it.
+	// leaseSpare is how long a lease outlasts the timeout of its attempt: the time to record the
+	// outcome.
 	leaseSpare = 5 * time.Second
-	// A commit wakes the lanes that it concerns at once. Looks find what no node announced. Every
-	// pollEvery the store is asked for deliveries whose time has come, and for the claims of dead
-	// nodes. Every lookEvery it is asked for the lanes of logs that grew since the last look, and for
-	// the next roundLanes lanes of a round over all: idle lanes cost no more than that round, which
-	// takes eight minutes for 100,000 of them.
+	// A commit wakes its lanes at once. Polls find what no node announced. Every pollEvery the
+	// store is asked for deliveries that are due and for the claims of dead nodes. Every lookEvery
+	// it is asked for the lanes of logs that grew since the last look, and for the next roundLanes
+	// lanes of a round over all lanes. Idle lanes cost no more than that round, which takes eight
+	// minutes for 100,000 of them.
 	pollEvery  = 500 * time.Millisecond
 	lookEvery  = 5 * time.Second
 	roundLanes = 1000
-	// lookBack is how much further back a look goes than to the one before: what a commit may come
-	// after the time in its event's id, and what the clocks of nodes may differ.
+	// lookBack is added to the interval that a look covers. It allows for commits that end later
+	// than the time in their event's id, and for differences between the nodes' clocks.
 	lookBack = 5 * time.Second
 	// storeRest is the pause after the store refused a transaction.
 	storeRest = 250 * time.Millisecond
-	// lastWait is how long attempts under way may go on when the program stops.
+	// lastWait is how long attempts in flight may continue when the program stops.
 	lastWait = 10 * time.Second
 )
 
-// Config is what a Deliverer needs.
+// Config has the settings and dependencies of a Deliverer.
 type Config struct {
 	Store    *store.Store
 	Box      *seal.Box
 	Courier  *Courier
 	Log      *slog.Logger
 	Now      func() time.Time
-	NewToken func() string // returns another one for each claim
+	NewToken func() string // returns a new token for each claim
 	Schedule sheaf.Schedule
-	Timeout  time.Duration // of one attempt
-	// Tally counts the attempts for the charts; nil counts none.
+	Timeout  time.Duration // timeout of one attempt
+	// Tally counts the attempts for the charts. nil: they are not counted.
 	Tally *tally.Tally
-	// Budget is what deliveries may hold together; the zero value is that of a machine with plenty
-	// of memory.
+	// Budget bounds what all deliveries may hold together. The zero value is the budget of a
+	// machine with plenty of memory.
 	Budget Budget
-	// ClockSlack is by how much this machine's clock may differ from that of the database before
-	// nothing is claimed any more; 0 compares nothing.
+	// ClockSlack is the largest accepted difference between this machine's clock and the
+	// database's. If the difference is larger, nothing is claimed. 0: the clocks are not compared.
 	ClockSlack time.Duration
-	// Pause reports whether the disk is too full to record attempts: none is begun then. nil: it never is.
+	// Pause reports whether the disk is too full to record attempts. While it is, none is begun.
+	// nil: it never is.
 	Pause func() bool
-	// Alone says that no other process delivers from this store: whatever was being sent when it
-	// stopped is taken up at once.
+	// Alone means that no other process delivers from this store. At the start, deliveries that an
+	// earlier run was sending are then released at once.
 	Alone bool
 }
 
-// Deliverer sends what the store holds as waiting: claim, send, record. No transaction is open
-// while a request is.
+// Deliverer sends the deliveries that wait in the store: it claims, sends and records them. No
+// transaction is open while a request is in flight.
 //
 //	one goroutine       one for each request in flight      one goroutine
 //	claimUntil -------> work: attempt, attempt, ... ------> record
@@ -74,17 +76,18 @@ type Config struct {
 type Deliverer struct {
 	Config
 	lanes *lanes
-	// outcomes and released lead to the goroutine that records: what attempts came to, and claims
-	// that are given back unsent. Each has room for as many as may be in flight.
+	// outcomes and released are read by the goroutine that records. They carry the outcomes of
+	// attempts, and claims that are given back unsent. Each has a buffer for as many as may be in
+	// flight.
 	outcomes chan store.Outcome
 	released chan store.Claim
-	// poll says that any lane may have changed. It has room for one signal.
+	// poll signals that any lane may have changed. It holds one signal.
 	poll chan struct{}
-	// looked is when the last look began that found every lane that has grown, and round is how far
-	// the round over all lanes is. Only the goroutine that claims uses them.
+	// looked is when the last look began that found every lane that has grown. round is the
+	// position of the round over all lanes. Only the claiming goroutine uses them.
 	looked time.Time
 	round  store.Round
-	// clockOff says that the clocks differ by more than ClockSlack. Only the goroutine that claims
+	// clockOff is set while the clocks differ by more than ClockSlack. Only the claiming goroutine
 	// sets it; the metrics read it.
 	clockOff atomic.Bool
 	metrics  *metrics
@@ -100,7 +103,7 @@ func New(c Config) *Deliverer {
 		released: make(chan store.Claim, n), poll: make(chan struct{}, 1), metrics: newMetrics()}
 }
 
-// Notice tells of a commit; it returns at once.
+// Notice wakes the lanes that a commit concerns. It does not block.
 func (d *Deliverer) Notice(n store.Note) {
 	if len(n.Lanes) > 0 {
 		d.lanes.look(n.Lanes)
@@ -116,8 +119,9 @@ func (d *Deliverer) Notice(n store.Note) {
 	}
 }
 
-// Run delivers until ctx ends. Then it claims nothing more, lets the attempts under way end, gives
-// back those that do not end in time, and returns when all is recorded.
+// Run delivers until ctx ends. Then it claims nothing more and waits up to lastWait for the
+// attempts in flight. It gives back those that do not end in time, and returns when everything is
+// recorded.
 func (d *Deliverer) Run(ctx context.Context) error {
 	if d.Alone {
 		if err := d.releaseOwn(ctx); err != nil {
@@ -141,7 +145,7 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	return nil
 }
 
-// releaseOwn gives back what an earlier run of this process was sending when it died.
+// releaseOwn releases the deliveries that an earlier run of this program was sending when it died.
 func (d *Deliverer) releaseOwn(ctx context.Context) error {
 	now := d.Now()
 	for {
@@ -162,7 +166,8 @@ func (d *Deliverer) releaseOwn(ctx context.Context) error {
 	}
 }
 
-// rest leaves the store, or this machine, a moment.
+// rest pauses for storeRest, after the store refused a transaction or the machine ran out of
+// connections.
 func (d *Deliverer) rest(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -170,7 +175,7 @@ func (d *Deliverer) rest(ctx context.Context) {
 	}
 }
 
-// claimUntil claims and starts attempts until ctx ends.
+// claimUntil claims deliveries and starts attempts until ctx ends.
 func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitGroup) {
 	tick, look := time.NewTicker(pollEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -182,7 +187,7 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 		}
 		lanes, next := d.lanes.choose(d.Now())
 		if d.off() {
-			d.lanes.unclaimed(lanes) // until a look finds that it is right again
+			d.lanes.unclaimed(lanes) // until a later look finds the clock right or the disk roomy again
 		} else if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
 			continue
@@ -203,7 +208,8 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 	}
 }
 
-// until is how long to wait for a known retry; the poll comes before anything that is not known.
+// until returns how long to wait for the next known retry. Polls find everything that is not known
+// yet.
 func (d *Deliverer) until(next time.Time) time.Duration {
 	if next.IsZero() {
 		return time.Hour
@@ -211,10 +217,12 @@ func (d *Deliverer) until(next time.Time) time.Duration {
 	return next.Sub(d.Now())
 }
 
-// off reports whether no delivery is claimed: the clock is wrong, or an attempt could not be recorded.
+// off reports whether nothing may be claimed, because the clock is wrong or attempts cannot be
+// recorded.
 func (d *Deliverer) off() bool { return d.clockOff.Load() || d.Pause != nil && d.Pause() }
 
-// wokenUnlessOff is what tells of due deliveries; nothing does while none is claimed.
+// wokenUnlessOff returns the channel that signals due deliveries, or nil while nothing may be
+// claimed.
 func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
 	if d.off() {
 		return nil
@@ -222,7 +230,7 @@ func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
 	return d.lanes.woken
 }
 
-// lookAround notes the lanes that find returns, and gives back the claims of nodes that died.
+// lookAround wakes the lanes that `find` returns, and releases the expired claims of dead nodes.
 func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (map[sheaf.SubscriptionID]time.Time, error)) {
 	var waiting map[sheaf.SubscriptionID]time.Time
 	expired := int64(0)
@@ -234,7 +242,7 @@ func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (ma
 		expired, err = r.Expired(now)
 		return err
 	})
-	d.lanes.expect(waiting) // find has moved on: these lanes would be found again only by the slow round
+	d.lanes.expect(waiting) // find has moved on: only the slow round would find these lanes again
 	if err == nil && expired > 0 && !d.clockOff.Load() {
 		err = d.Store.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.ReleaseExpired(now, now)
@@ -246,7 +254,7 @@ func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (ma
 	}
 }
 
-// everyLane finds every lane in which something waits.
+// everyLane finds every lane that has waiting deliveries.
 func (d *Deliverer) everyLane(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
 	if err := d.compareClocks(r); err != nil {
 		return nil, err
@@ -259,8 +267,9 @@ func (d *Deliverer) everyLane(r *store.Reader) (map[sheaf.SubscriptionID]time.Ti
 	return waiting, err
 }
 
-// grownLanes finds the lanes in which something waits since the last look, or all if there may be
-// very many, or before one look has succeeded. What has a due time every poll finds.
+// grownLanes finds the lanes that got waiting deliveries since the last look. It returns all lanes
+// if there may be very many, or if no look has succeeded yet. Deliveries with a due time are found
+// by every poll.
 func (d *Deliverer) grownLanes(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
 	if d.looked.IsZero() {
 		return d.everyLane(r)
@@ -281,8 +290,8 @@ func (d *Deliverer) grownLanes(r *store.Reader) (map[sheaf.SubscriptionID]time.T
 	return waiting, nil
 }
 
-// unannounced finds lanes in which something waits that no commit told of: the next ones of the round,
-// and where a note may be lost, those that have grown.
+// unannounced finds waiting lanes that no commit announced: the next ones of the round and, if a
+// note may have been lost, the lanes that have grown.
 func (d *Deliverer) unannounced(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
 	if err := d.compareClocks(r); err != nil {
 		return nil, err
@@ -300,12 +309,14 @@ func (d *Deliverer) unannounced(r *store.Reader) (map[sheaf.SubscriptionID]time.
 	return found, err
 }
 
-// ClockSlack is by how much the clocks of a node and of the database may differ. A lease ends by
-// the clock of whoever looks, leaseSpare after its attempt must have ended by the clock of who made
-// it: two nodes, each so far from the database at most, still differ by less than that.
+// ClockSlack is the largest accepted difference between a node's clock and the database's. A node
+// releases a lease by its own clock. By the clock of the node that made the lease, it ends
+// leaseSpare after its attempt must have ended. Two nodes, each at most ClockSlack from the
+// database, differ by less than leaseSpare.
 const ClockSlack = 2 * time.Second
 
-// compareClocks finds out whether this machine's clock may be trusted with leases.
+// compareClocks checks whether this machine's clock is close enough to the database's to use
+// leases.
 func (d *Deliverer) compareClocks(r *store.Reader) error {
 	if d.ClockSlack == 0 {
 		return nil
@@ -316,7 +327,7 @@ func (d *Deliverer) compareClocks(r *store.Reader) error {
 	if err != nil || !has {
 		return err
 	}
-	// The answer was made at some time between the two.
+	// The database read its clock between before and after.
 	off := max(before.Sub(there), there.Sub(after)) > d.ClockSlack
 	switch {
 	case off && !d.clockOff.Load():
@@ -328,7 +339,7 @@ func (d *Deliverer) compareClocks(r *store.Reader) error {
 	return nil
 }
 
-// claim takes what the lanes have room for, and sends it.
+// claim claims as many deliveries as the lanes have room for, and starts to send them.
 func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, senders *sync.WaitGroup) {
 	token, budget := d.NewToken(), d.lanes.claimBudget()
 	var found store.Claimed
@@ -351,14 +362,14 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	d.begin(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
 }
 
-// begin attempts each claim on a goroutine of its own.
+// begin starts a goroutine for each claim.
 func (d *Deliverer) begin(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
 	for _, r := range claims {
 		senders.Go(func() { d.work(sending, r, senders) })
 	}
 }
 
-// work makes attempts of one lane, one after the other, until the lane has none ahead for it.
+// work makes attempts of one lane, one after the other, until the lane has no next one for it.
 func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGroup) {
 	for {
 		next := d.attempt(sending, r)
@@ -370,14 +381,14 @@ func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGr
 	}
 }
 
-// attempt makes one attempt, hands its outcome to the recorder, and returns what the lane is to
-// begin in its place.
+// attempt makes one attempt, passes its outcome to the recorder, and returns the claims that the
+// lane is to begin next.
 func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 	a := d.send(ctx, c)
 	failpoint.Pass(failpoint.Posted)
 	if a.Class == string(ErrorCanceled) {
 		if ctx.Err() == nil {
-			d.rest(ctx) // this machine has no connection to spare: leave it time
+			d.rest(ctx) // this machine has no connection to spare
 		}
 		next := d.lanes.done(&c.Claim, ended{}, d.Now())
 		d.released <- c.Claim
@@ -395,8 +406,8 @@ func (d *Deliverer) attempt(ctx context.Context, c *ready) []*ready {
 	return next
 }
 
-// endpoint has the secrets and headers of a subscription, which are sealed in the store. They are
-// opened once for all deliveries that were claimed together, by whichever is sent first.
+// endpoint has the secrets and headers of a subscription, which the store keeps sealed. They are
+// opened once for all deliveries of a claim, when the first of them is sent.
 type endpoint struct {
 	once    sync.Once
 	secrets []string
@@ -404,10 +415,10 @@ type endpoint struct {
 	err     error
 }
 
-// open opens the secrets and headers unless another delivery has done it.
+// open opens the secrets and headers, unless another delivery has done so.
 func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
 	e.once.Do(func() {
-		e.err = errNotOpened // stays where Open panics: those who come after must not send unsigned
+		e.err = errNotOpened // remains if Open panics: later deliveries must not be sent unsigned
 		e.secrets, e.headers, e.err = c.Sealed.Open(d.Box, c.Subscription, d.Now())
 	})
 	return e.err
@@ -415,9 +426,9 @@ func (e *endpoint) open(d *Deliverer, c *store.Claim) error {
 
 var errNotOpened = errors.New("opening it panicked before")
 
-// send makes one attempt. A panic in it is logged with its stack and is this attempt's failure
-// alone: it ended the process otherwise, and again at each start, for the delivery would still be
-// the first to be sent.
+// send makes one attempt. If the attempt panics, send logs the stack, and only this attempt fails.
+// Otherwise the panic would end the process, and again after each start, because the same delivery
+// would still be the first to send.
 func (d *Deliverer) send(ctx context.Context, c *ready) (a sheaf.Attempt) {
 	started := d.Now()
 	defer func() {
