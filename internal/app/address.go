@@ -6,13 +6,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// addressSetting holds the address under which the server that started last is reached.
+// addressSetting is the name of the setting that has the address of the server that started last.
 const addressSetting = "server_address"
 
-// AnnounceAddress keeps the address under which people reach this server, so that commands beside it
-// can make links that lead there. Of several nodes the one that started last is remembered: each of
-// them answers. It writes nothing where the address is known, so that a server whose disk is full
-// starts as before.
+// AnnounceAddress stores the address at which people reach this server, so that commands on the
+// same machine can print links to it. If there are several nodes, the last one to start is stored;
+// each of them answers. If the address is stored already, nothing is written, so a server starts on
+// a full disk too.
 func (o Operator) AnnounceAddress(ctx context.Context, address string) error {
 	known, err := o.ServerAddress(ctx)
 	if err != nil || known == address {
@@ -21,7 +21,7 @@ func (o Operator) AnnounceAddress(ctx context.Context, address string) error {
 	return o.app.writeUnasked(ctx, func(tx *store.Tx) error { return tx.ReplaceSetting(addressSetting, address) })
 }
 
-// ServerAddress returns the address that a server of this store announced last; empty when none did.
+// ServerAddress returns the address that a server of this store announced last, or "" if none did.
 func (o Operator) ServerAddress(ctx context.Context) (string, error) {
 	return readUnasked(ctx, o.app, func(r *store.Reader) (string, error) {
 		address, _, err := r.Setting(addressSetting)

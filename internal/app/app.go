@@ -1,5 +1,5 @@
-// Package app holds the rules: what a caller may do, and what then happens. It has one file a noun;
-// every method that acts for somebody takes a Caller, and the ways from there to the store ask the
+// Package app holds the rules: what a caller may do, and what then happens. It has one file per
+// noun. Every method that acts for a user takes a Caller, and reaches the store only through the
 // gate (authorize.go). Each change decides and acts in one transaction of the store (work.go).
 //
 // It knows neither HTTP nor SQL.
@@ -20,73 +20,74 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// App is the rules over one store. It is safe for concurrent use.
+// App applies the rules to one store. It is safe for concurrent use.
 type App struct {
-	store    *store.Store     // reached through the gate alone: see authorize.go
-	now      func() time.Time // UTC, cut to milliseconds: what is stored is what is shown
+	store    *store.Store     // reached only through the gate: see authorize.go
+	now      func() time.Time // UTC, truncated to milliseconds: what is stored is what is shown
 	random   io.Reader        // for identifiers and secrets
-	index    *search.Index    // nil: nobody searches
-	media    media.Store      // nil: nobody keeps files
-	verified *media.Verifier  // of media
+	index    *search.Index    // nil: there is no search
+	media    media.Store      // nil: files cannot be stored
+	verified *media.Verifier  // verifies the bytes of media
 	webhooks Webhooks
-	address  string         // before the path of what people are sent: see Config.Address
-	turns    *turns         // who goes on with which upload
-	trials   *trials        // the test events that wait for their endpoints
-	sessions *knownSessions // whose sessions were seen here
-	cost     PasswordCost   // of hashing a new password
+	address  string         // prefix of the links that people get: see Config.Address
+	turns    *turns         // which request may continue which upload
+	trials   *trials        // test events that wait for their endpoints
+	sessions *knownSessions // sessions that were seen on this node
+	cost     PasswordCost   // cost of hashing a new password
 	cascades Cascades       // how much of a large deletion one transaction does
 
 	maxMedium  int64         // see Config.MaxMedium
 	removal    time.Duration // see Config.RemovalWait
-	lines      lines         // where passwords wait to be hashed
+	lines      lines         // queues for hashing passwords
 	disk       *disk.Watch
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
 
-// Config is what the rules need from outside.
+// Config has the settings and dependencies of the rules.
 type Config struct {
 	Store  *store.Store
 	Now    func() time.Time // the clock
 	Random io.Reader        // for identifiers and secrets; cryptographically strong
-	// Index finds what the store keeps; it may be left out where nobody searches.
+	// Index searches the records. It may be nil if nothing is searched.
 	Index *search.Index
-	// Address is what the addresses of shares begin with: how people reach the service, without a slash
-	// at its end.
+	// Address is the prefix of the addresses of shares: how people reach the service, without a
+	// trailing slash.
 	Address string
-	// Media keeps the bytes of media; where it is left out, none can be uploaded.
+	// Media stores the bytes of media. If it is nil, nothing can be uploaded.
 	Media media.Store
-	// Disk knows how much room there is; nil: any amount.
+	// Disk watches the free space. nil: it is never checked.
 	Disk *disk.Watch
-	// MaxMedium is how many bytes a medium may have that is uploaded piece by piece; 0 is
+	// MaxMedium is the largest size in bytes of a medium that is uploaded in pieces. 0 means
 	// sheaf.MaxMedium.
 	MaxMedium int64
-	// RemovalWait is how long an upload waits for the end of a removal of the same bytes; 0 is
-	// waitForRemoval. Tests have more: the machine that they run on may be busy.
+	// RemovalWait is how long an upload waits while the same bytes are being removed. 0 means
+	// waitForRemoval. Tests set more, because their machine may be busy.
 	RemovalWait time.Duration
-	// Webhooks may be left out where no subscription is touched.
+	// Webhooks may be left out if no subscription is used.
 	Webhooks Webhooks
-	// PasswordCost is for new passwords; the zero value is the second choice of RFC 9106. Tests of
-	// many people take less.
+	// PasswordCost is the cost of hashing new passwords. The zero value is the second choice of RFC
+	// 9106. Tests with many people set less.
 	PasswordCost PasswordCost
-	// MaxRecords is how many projects, folders and documents a workspace of that plan may have
-	// together; 0 is any number, and so is nil.
+	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
+	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
-	// Quota is how many bytes of texts, media, reported events and kept answers a workspace of that plan may store; 0 is any number, and so is nil.
+	// Quota returns how many bytes of texts, media, reported events and kept answers a workspace of
+	// that plan may store. If it returns 0 or is nil, there is no limit.
 	Quota func(sheaf.Plan) int64
 }
 
-// Webhooks is what the rules about subscriptions need from outside.
+// Webhooks has the dependencies of the rules about subscriptions.
 type Webhooks struct {
 	Box   *seal.Box    // seals secrets and headers before they are stored
-	Guard *guard.Guard // judges the addresses of endpoints
-	// SignatureHeader is the header that carries the signature, which no custom header may replace.
+	Guard *guard.Guard // checks the addresses of endpoints
+	// SignatureHeader is the header with the signature. No custom header may replace it.
 	SignatureHeader string
-	// Send makes one attempt now, and returns when it has ended: it serves test events.
+	// Send makes one attempt at once and blocks until it has ended. It is used for test events.
 	Send func(context.Context, sheaf.Outgoing) sheaf.Attempt
 }
 
-// New returns the rules over a store.
+// New returns the rules for a store.
 func New(c Config) *App {
 	if c.PasswordCost == (PasswordCost{}) {
 		c.PasswordCost = standardCost
@@ -104,7 +105,7 @@ func New(c Config) *App {
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 
-// SignatureHeader is the name of the header that carries the first signature.
+// SignatureHeader returns the name of the header with the first signature.
 func (a *App) SignatureHeader() string { return a.webhooks.SignatureHeader }
 
 func (a *App) newID() string { return sheaf.NewUUID(a.now(), a.random) }

@@ -7,19 +7,21 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Lists stand in the order of sort_order, and what has the same in the order of its creation; at first all have 0. Whoever puts
-// a record between two others gets a number between theirs. Where there is none, those before it get lower ones:
+// Lists are sorted by sort_order, and records with the same sort_order by creation. At first all
+// have 0. A record that is put between two others gets a number between theirs. If there is none,
+// the records before it get lower numbers:
 //
-//	before:  a 0   b 0   c 0   d 0          d between a and b
-//	after:   a -20 d -10 b 0   c 0          two are changed, b and all behind it are not
+//	before:  a 0   b 0   c 0   d 0          move d between a and b
+//	after:   a -20 d -10 b 0   c 0          a and d are changed; b and all after it are not
 
-// maxArranged is how many records of a level can be arranged by hand: the first.
+// maxArranged is the number of records of a level that can be arranged by hand: the first ones.
 const maxArranged = sheaf.MaxLimit
 
-// orderStep is the distance between two records that get new numbers, so that the next one finds a place.
+// orderStep is the distance between two renumbered records, so that another one fits between them.
 const orderStep = 10
 
-// Arranged is a record whose place was changed: where it was before, and its revision now.
+// Arranged is a record whose place was changed: its previous folder and sort_order, and its new
+// revision.
 type Arranged struct {
 	ID        string
 	In        *sheaf.FolderID
@@ -27,8 +29,9 @@ type Arranged struct {
 	Revision  int64
 }
 
-// ArrangeProject puts the project right before another one in a folder, or with nil at the root level; without another one behind
-// all that are there. It returns all projects whose place was changed.
+// ArrangeProject puts the project right before the project `before` in the folder `in`, nil for the
+// root level. If `before` is nil, the project becomes the last one. It returns all projects whose
+// place was changed.
 func (a *App) ArrangeProject(ctx context.Context, c Caller, id sheaf.ProjectID, in *sheaf.FolderID, before *sheaf.ProjectID) ([]Arranged, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) ([]Arranged, error) {
 		page, err := w.Projects(w.ws.ID, sheaf.ProjectFilter{Folder: optional(in), Paging: sheaf.Paging{Limit: maxArranged}})
@@ -50,7 +53,7 @@ func (a *App) ArrangeProject(ctx context.Context, c Caller, id sheaf.ProjectID, 
 	})
 }
 
-// ArrangeFolder is ArrangeProject for a folder, which stands in another one or at the root level.
+// ArrangeFolder is ArrangeProject for a folder, whose parent is another folder or the root level.
 func (a *App) ArrangeFolder(ctx context.Context, c Caller, id sheaf.FolderID, in *sheaf.FolderID, before *sheaf.FolderID) ([]Arranged, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) ([]Arranged, error) {
 		moved, err := w.Folder(w.ws.ID, id)
@@ -71,7 +74,7 @@ func (a *App) ArrangeFolder(ctx context.Context, c Caller, id sheaf.FolderID, in
 	})
 }
 
-// placeFolder moves a folder into another one, where it is not there yet, and gives it its number.
+// placeFolder moves a folder into `in`, if it is not there yet, and sets its sort_order.
 func (w *work) placeFolder(id sheaf.FolderID, in *sheaf.FolderID, order int32) (Arranged, error) {
 	was, err := w.Folder(w.ws.ID, id)
 	if err != nil {
@@ -89,10 +92,10 @@ func (w *work) placeFolder(id sheaf.FolderID, in *sheaf.FolderID, order int32) (
 	return Arranged{string(id), was.ParentID, was.SortOrder, now.Revision}, err
 }
 
-// sameFolder reports whether both are the same place.
+// sameFolder reports whether a and b are the same folder, or both the root level.
 func sameFolder(a, b *sheaf.FolderID) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// optional is the folder, or null for the root level.
+// optional returns the folder as an Opt, null for the root level.
 func optional(f *sheaf.FolderID) sheaf.Opt[sheaf.FolderID] {
 	if f == nil {
 		return sheaf.Nil[sheaf.FolderID]()
@@ -100,17 +103,18 @@ func optional(f *sheaf.FolderID) sheaf.Opt[sheaf.FolderID] {
 	return sheaf.Some(*f)
 }
 
-// sibling is a record of a level, and its sort_order.
+// sibling is a record of a level with its sort_order.
 type sibling struct {
 	id    string
 	order int64
 }
 
-// arrange puts the record of that id into a level, whose first records are given, right before another one or behind all. place gives
-// a record its number, and may move it into the level.
+// arrange puts the record `id` into a level, right before the record `before` or, if that is nil,
+// at the end. `level` has the first records of the level. place sets the sort_order of a record,
+// and may move it into the level.
 func (w *work) arrange(id string, level []sibling, more bool, before *string, place func(id string, order int32) (Arranged, error)) ([]Arranged, error) {
-	var ahead []sibling // that stay before it
-	var next *sibling   // right behind it
+	var ahead []sibling // the records before it
+	var next *sibling   // the record right after it
 	for i, s := range level {
 		if before != nil && s.id == *before {
 			next = &level[i]
@@ -140,8 +144,9 @@ func (w *work) arrange(id string, level []sibling, more bool, before *string, pl
 	return out, nil
 }
 
-// between are the numbers that put a record behind those ahead of it and before the next one, which may be none: its own, and where
-// there is no room new ones for those ahead, the first of which come first.
+// between returns the new sort_orders that put the record `id` after those `ahead` and before
+// `next`, which may be nil. If there is no number free, the records ahead get new ones too; they
+// come first.
 func between(ahead []sibling, next *sibling, id string) []sibling {
 	n := len(ahead)
 	switch {

@@ -8,56 +8,57 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// This file is the gate. A method that acts for somebody takes a Caller, and reaches the store by
-// read, write, writeWhole or cascade alone: each of them is told what the caller must be allowed, and asks
-// before it does anything. So no method can forget to ask.
+// This file is the gate. A method that acts for a user takes a Caller, and reaches the store only
+// by read, write, writeWhole or cascade. Each of them takes what the caller must be allowed to do,
+// and checks it before it does anything. So no method can forget the check.
 //
-//	method(Caller) ──▶ read ──────▶ ask ──▶ one snapshot
-//	               ──▶ write ─────▶ ask ──▶ transaction: lock the workspace, ask again, act
-//	               ──▶ writeWhole ▶ ask ──▶ the same, perhaps in its turn among the heavy ones
-//	               ──▶ cascade ───▶ ask ──▶ the same, once for each of its transactions
+//	method(Caller) ──▶ read ──────▶ check ──▶ one snapshot
+//	               ──▶ write ─────▶ check ──▶ transaction: lock the workspace, check again, act
+//	               ──▶ writeWhole ▶ check ──▶ the same, perhaps in its turn among the heavy ones
+//	               ──▶ cascade ───▶ check ──▶ the same, once for each of its transactions
 //
 //	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate
 //	what was begun ──▶ conclude
 //
-// A change is asked for twice. Before the transaction, since whoever may not do something must not
-// make everybody else wait for it, and is told so before anything else. Inside, under the lock of
-// the workspace's row, since minutes can lie between the two: a body arrives slowly, a transaction
-// waits for its turn. Whoever revokes a key, removes a member or ends a plan takes the same lock,
-// and may rely on it that nothing is done in its name once that has returned.
+// A change is checked twice. The first check is before the transaction: a caller who may not act
+// gets that answer first, and makes no one else wait. The second is inside, under the lock of the
+// workspace's row, because minutes can pass between the two: a body arrives slowly, a transaction
+// waits for its turn. Revoking a key, removing a member and ending a plan take the same lock. Once
+// they have returned, nothing more is done in that name.
 //
-// A read is asked for once: what it returns was allowed to be seen when the request began.
+// A read is checked once: its result was allowed to be seen when the request began.
 //
-// What a change begins outside the store, the bytes of a medium being written or removed, is ended by
-// conclude whatever became of the caller meanwhile. It is told whose row it is, and nothing else.
+// Some changes begin work outside the store: the bytes of a medium are written or removed. conclude
+// ends that work, whatever happened to the caller meanwhile. It takes the workspace and nothing
+// else.
 //
-// The methods in the line before the last take no Caller: they find out who somebody is (signing in, sessions,
-// invitations), serve whoever runs the program (Operator), or whoever has the address of a share,
-// whose Shared they take. archtest has the test that nothing
-// else touches the store, and that no method with a Caller leads to these.
+// The methods in the second group take no Caller. They find out who a person is (signing in,
+// sessions, invitations), or serve the operator (Operator) or the readers of a share, whose Shared
+// they take. archtest checks that nothing else uses the store, and that no method with a Caller
+// leads to these.
 
-// Caller is who asks: a key of a user in a workspace, or a member of it who is signed in to the
-// console. It has either a Key or a Role. Every method takes one and sees nothing of any other
-// workspace.
+// Caller is who makes a request: a user's key in a workspace, or a member of the workspace who is
+// signed in to the console. It has either a Key or a Role. Every method sees only the records of
+// the caller's workspace.
 type Caller struct {
 	Workspace sheaf.WorkspaceID
-	User      sheaf.UserID // in whose name the events are
-	Key       sheaf.Key    // without an ID where a member asks
-	Role      sheaf.Role   // of the member who is signed in; empty where a key asks
-	// Plan is that of the workspace when the request began, for edges. The rules judge limits on
-	// the stored one, in the transaction.
+	User      sheaf.UserID // the user named in the events
+	Key       sheaf.Key    // has no ID if the caller is a member
+	Role      sheaf.Role   // role of the signed-in member; empty if the caller is a key
+	// Plan is the workspace's plan when the request began, for the edges. The rules check limits
+	// against the stored plan, in the transaction.
 	Plan sheaf.Plan
 	// Once is set when the request carries an Idempotency-Key.
 	Once *Once
-	// deletes says that the change deletes something: it is carried out on a full disk too.
+	// deletes means that the change deletes something, so it is allowed on a full disk too.
 	deletes bool
-	// Refusal is returned in place of every change, when it is set: the caller looks at what would be
-	// said, and does nothing.
+	// Refusal, if set, is returned in place of every change: the request is only rehearsed, and
+	// changes nothing.
 	Refusal error
 }
 
-// May reports whether the caller holds the scope: a key holds what it was granted, a member what
-// the role allows.
+// May reports whether the caller has the scope. A key has the scopes that it was granted, a member
+// those of the role.
 func (c Caller) May(s sheaf.Scope) bool {
 	if c.Role != "" {
 		return c.Role.Scopes().Has(s)
@@ -65,8 +66,8 @@ func (c Caller) May(s sheaf.Scope) bool {
 	return c.Key.Scopes.Has(s)
 }
 
-// Authorize returns Forbidden, naming the scope, unless the caller holds it. The edges ask it for
-// what they do before they call a method, such as reading a body.
+// Authorize returns Forbidden, naming the scope, unless the caller has it. The edges call it before
+// work that precedes the method, such as reading a body.
 func (c Caller) Authorize(s sheaf.Scope) error {
 	switch {
 	case c.May(s):
@@ -77,8 +78,8 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	return sheaf.Forbiddenf("this key lacks the scope %s: use a key that has it, or create one with it", s)
 }
 
-// AuthorizeOwner returns Forbidden unless the caller owns the workspace. No key opens what owners
-// alone may change: members, the name and the plan.
+// AuthorizeOwner returns Forbidden unless the caller is an owner of the workspace. No key may
+// change what only owners may: members, the name and the plan.
 func (c Caller) AuthorizeOwner() error {
 	if c.Role == sheaf.Owner {
 		return nil
@@ -86,10 +87,10 @@ func (c Caller) AuthorizeOwner() error {
 	return sheaf.Forbiddenf("only an owner of this workspace can do that: ask one")
 }
 
-// A need is what a method demands of its caller. It returns why the caller may not, or nil.
+// A need is what a method requires of its caller. It returns why the caller may not act, or nil.
 type need func(Caller) error
 
-// scope demands all these scopes.
+// scope requires all these scopes.
 func scope(all ...sheaf.Scope) need {
 	return func(c Caller) error {
 		for _, s := range all {
@@ -101,7 +102,7 @@ func scope(all ...sheaf.Scope) need {
 	}
 }
 
-// owner demands an owner of the workspace.
+// owner requires an owner of the workspace.
 func owner(c Caller) error { return c.AuthorizeOwner() }
 
 // member requires a signed-in person, in any role. A key gets the same refusal as from every other
@@ -113,7 +114,7 @@ func member(c Caller) error {
 	return c.AuthorizeOwner()
 }
 
-// ownerOr demands an owner, or that member.
+// ownerOr requires an owner, or the member u.
 func ownerOr(u sheaf.UserID) need {
 	return func(c Caller) error {
 		if c.User == u {
@@ -123,7 +124,7 @@ func ownerOr(u sheaf.UserID) need {
 	}
 }
 
-// aKey demands a key, whatever its scopes are.
+// aKey requires a key, with any scopes.
 func aKey(c Caller) error {
 	if c.Key.ID == "" {
 		return unauthorized("this is for API keys: send one")
@@ -131,7 +132,7 @@ func aKey(c Caller) error {
 	return nil
 }
 
-// read runs act in one snapshot of the store, if the caller may.
+// read runs act in one snapshot of the store, if the caller meets `needs`.
 func read[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *store.Reader) (T, error)) (out T, err error) {
 	if err := needs(c); err != nil {
 		return out, err
@@ -143,10 +144,11 @@ func read[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *
 	return out, err
 }
 
-// write runs act in one transaction that holds the workspace, if the caller may, with the events
-// that it emits and the caller's idempotency key. fault is what is wrong with the request whatever
-// is stored, nil for nothing: who may not act does not learn of it, and nobody waits for it. On a full disk
-// it is Unavailable, unless the caller deletes.
+// write runs act in one transaction that locks the workspace, if the caller meets `needs`. The
+// transaction includes the events that act emits and the caller's idempotency key. `fault` is an
+// error of the request that does not depend on what is stored, or nil. It is returned only to a
+// caller who meets `needs`, and before the transaction, so no one waits for it. On a full disk
+// write returns Unavailable, unless the caller deletes.
 func write[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work) (T, error)) (out T, err error) {
 	if err := firstError(needs(c), c.Refusal, fault); err != nil {
 		return out, err
@@ -163,13 +165,13 @@ func write[T any](ctx context.Context, a *App, c Caller, needs need, fault error
 	return out, err
 }
 
-// do is write for what returns nothing.
+// do is write for an act without a result.
 func do(ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work) error) error {
 	_, err := write(ctx, a, c, needs, fault, func(w *work) (struct{}, error) { return struct{}{}, act(w) })
 	return err
 }
 
-// askAgain asks inside the transaction, with what is stored about the caller's key or role now.
+// askAgain checks `needs` inside the transaction, with the key or role as stored now.
 func (w *work) askAgain(needs need) error {
 	c := w.caller
 	if c.Role != "" {
@@ -195,13 +197,14 @@ func (w *work) askAgain(needs need) error {
 	return firstError(w.ws.Plan.AllowAPI(), needs(c))
 }
 
-// readUnasked runs act in one snapshot of the store, for methods that take no Caller. All of them
-// together hold no more connections than one workspace may.
+// readUnasked runs act in one snapshot of the store, for methods without a Caller. All of them
+// together use no more connections than one workspace may.
 func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (T, error)) (T, error) {
 	return readPart(ctx, a, "", act)
 }
 
-// readPart is readUnasked with a part of the connections of its own, named as no workspace is.
+// readPart is readUnasked with its own share of the connections. `part` must not be the id of a
+// workspace.
 func readPart[T any](ctx context.Context, a *App, part string, act func(r *store.Reader) (T, error)) (out T, err error) {
 	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(part), func(r *store.Reader) (err error) {
 		out, err = act(r)
@@ -210,7 +213,7 @@ func readPart[T any](ctx context.Context, a *App, part string, act func(r *store
 	return out, err
 }
 
-// readShown runs act in one snapshot of the store, for the reader of a share. What act returns must be
+// readShown runs act in one snapshot of the store, for the reader of a share. act must return only
 // what the share shows.
 func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *store.Reader) (T, error)) (out T, err error) {
 	err = a.store.ReadIn(ctx, s.Workspace, func(r *store.Reader) (err error) {
@@ -220,13 +223,14 @@ func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *s
 	return out, err
 }
 
-// writeUnasked runs act in one transaction that holds nothing, for methods that take no Caller.
+// writeUnasked runs act in one transaction that locks no workspace, for methods without a Caller.
 func (a *App) writeUnasked(ctx context.Context, act func(tx *store.Tx) error) error {
 	return a.store.Write(ctx, act)
 }
 
-// conclude ends, in one transaction that holds the workspace, what a transaction that asked has begun,
-// or one whose process is gone. It may decide nothing that a caller could want otherwise.
+// conclude ends, in one transaction that locks the workspace, work that an authorized transaction
+// began, possibly in a process that is gone. It must not decide anything that a caller could decide
+// otherwise.
 func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = a.store.WriteIn(ctx, ws, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, Caller{Workspace: ws}, nil, act)
@@ -235,7 +239,7 @@ func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func
 	return out, err
 }
 
-// operate is write for whoever runs the program.
+// operate is write for the operator.
 func operate[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = o.app.store.WriteIn(ctx, ws, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, o.app, Caller{Workspace: ws}, nil, act)

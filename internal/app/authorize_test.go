@@ -9,9 +9,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Every method that takes a Caller refuses one who holds nothing, before anything else: these rules
-// have no store, and the arguments are as wrong as they can be. That no method goes around the gate
-// is shown by archtest.
+// Every method that takes a Caller refuses a caller without any rights, before anything else. The
+// rules in this test have no store, and the arguments are wrong. archtest shows that no method goes
+// around the gate.
 func TestGate_IsAskedFirst(t *testing.T) {
 	a := New(Config{Now: time.Now, Webhooks: Webhooks{Guard: &guard.Guard{}}})
 	of := reflect.ValueOf(a)
@@ -30,7 +30,7 @@ func TestGate_IsAskedFirst(t *testing.T) {
 		methods++
 		for who, c := range callers {
 			if name == "Me" && c.Key.ID != "" || name == "Members" && c.Role != "" || name == "RemoveMember" && c.Role != "" {
-				continue // a key may always ask who it is, and a member who the others are, and leave
+				continue // any key may ask who it is; any member may list the members, and leave
 			}
 			args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(c)}
 			for j := 2; j < method.Type().NumIn(); j++ {
@@ -48,8 +48,8 @@ func TestGate_IsAskedFirst(t *testing.T) {
 	}
 }
 
-// What was allowed when the request began is asked again inside the transaction: a key that was
-// revoked, a plan that ended and a role that was taken meanwhile do nothing more.
+// Rights are checked again inside the transaction: if the key was revoked, the plan ended or the
+// role was taken away since the request began, nothing more is done.
 func TestGate_IsAskedAgainInsideTheTransaction(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		ws, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro})

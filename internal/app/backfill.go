@@ -8,14 +8,14 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// backfillPage is how many events are read at a time: with the largest payloads 16 MiB.
+// backfillPage is the number of events read at a time: 16 MiB with the largest payloads.
 const backfillPage = 64
 
-// Backfill says which events a subscription is to be sent.
+// Backfill selects the events to send to a subscription.
 type Backfill struct {
 	Since     time.Time
-	Until     *time.Time // nil: to the end of the log; events of that time itself are not sent
-	Delivered bool       // also those that arrived already, or that it never had, as a new one
+	Until     *time.Time // exclusive; nil: to the end of the log
+	Delivered bool       // also events that were delivered already, or that it never got, as deliveries of a new subscription
 }
 
 func (b Backfill) check() error {
@@ -25,20 +25,20 @@ func (b Backfill) check() error {
 	return nil
 }
 
-// Backfilled says how many deliveries run, and from where on a further request goes on.
+// Backfilled is the number of queued deliveries, and where a further request continues.
 type Backfilled struct {
 	Queued int64
 	Next   *time.Time // nil: there is no more
 }
 
-// Fields appends the numbers.
+// Fields appends the fields of the JSON object.
 func (b *Backfilled) Fields(o *sheaf.Object) {
 	o.Int("queued", b.Queued)
 	o.OptTime("next_since", b.Next)
 }
 
-// BackfillDeliveries sends the subscription the events of a span of time that it wants and that its filter
-// lets pass, in the order of the log. It looks at no more events of the log at once than a cascade changes
+// BackfillDeliveries sends the subscription the events in a span of time that match its types and
+// filter, in the order of the log. One call reads at most as many events as a cascade changes
 // records in one transaction: 2,000. An inactive subscription is Invalid.
 func (a *App) BackfillDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, in Backfill) (Backfilled, error) {
 	return writeWhole(ctx, a, c, scope(sheaf.WebhooksWrite), in.check(), func(w *work, at stage) (out Backfilled, err error) {
@@ -68,7 +68,7 @@ func (a *App) BackfillDeliveries(ctx context.Context, c Caller, id sheaf.Subscri
 	})
 }
 
-// backfill queues those of a page of the log that the subscription is to get.
+// backfill queues the events first..last of the log that the subscription is to get.
 func (w *work) backfill(s *sheaf.Subscription, in Backfill, first, last int64) (int64, error) {
 	events, err := w.EventsIn(w.ws.ID, first, last, s.Filter != nil)
 	if err != nil {
@@ -92,8 +92,8 @@ func (w *work) backfill(s *sheaf.Subscription, in Backfill, first, last int64) (
 	return w.Backfill(w.ws.ID, s.ID, numbers, in.Delivered, w.now)
 }
 
-// past is what an event that is stored tells of places. Other parts may have reported anything: what is no
-// such text is left out.
+// past is what the body of a stored event says about places. Reported events may contain anything:
+// what does not parse is left out.
 type past struct {
 	Payload struct {
 		pastPlace
@@ -110,11 +110,11 @@ type pastPlace struct {
 	DocumentID *sheaf.DocumentID `json:"document_id"`
 }
 
-// pastPlaces returns the places of a stored event's record before and after the change. They are read
-// from the event itself. The folders above them are read as they are now.
+// pastPlaces returns the places of a stored event's record before and after the change. They are
+// read from the event itself. The folders above them are read as they are now.
 func (w *work) pastPlaces(e *sheaf.Event) (*sheaf.Places, error) {
 	var p past
-	_ = json.Unmarshal(e.Body, &p) // as far as it goes
+	_ = json.Unmarshal(e.Body, &p) // as far as it parses
 	at := &sheaf.Places{}
 	for _, r := range p.records(e) {
 		if err := w.addPlaces(at, r); err != nil {
@@ -124,8 +124,8 @@ func (w *work) pastPlaces(e *sheaf.Event) (*sheaf.Places, error) {
 	return at, nil
 }
 
-// records are the records of which the event tells, before and after the change, as far as addPlaces looks
-// at them.
+// records returns the event's record before and after the change, with the fields that addPlaces
+// reads.
 func (p *past) records(e *sheaf.Event) (out []sheaf.Record) {
 	for _, at := range []pastPlace{p.Payload.Previous, p.Payload.pastPlace} {
 		switch e.Type.Resource() {
@@ -145,7 +145,7 @@ func (p *past) records(e *sheaf.Event) (out []sheaf.Record) {
 	return out
 }
 
-// valid is the identifier, or nil where it is none.
+// valid returns the identifier, or nil if it is not a UUID.
 func valid[T ~string](id *T) *T {
 	if id == nil {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A batch is several changes in one transaction: all of them happen, or none. Each is judged and told
-// of as if it were made alone, in the state that those before it have left.
+// A batch is several changes in one transaction: all of them happen, or none. Each is checked and
+// emits its events as if it were made alone, in the state that the changes before it have left.
 
-// Batch makes all changes, in their order, or none: an error about one of them has its Index, and is
-// what that change alone would have got. What the caller must be allowed follows from the operations.
+// Batch makes all changes, in their order, or none. An error about one of them has its Index, and
+// is otherwise what that change alone would get. The required scopes follow from the operations.
 //
-// A deletion that changes more records than one transaction may is a CONFLICT here: alone it goes in
-// several, which cannot be undone as one.
+// A deletion that changes more records than one transaction may is a CONFLICT here. By itself it
+// takes several transactions, which cannot be undone as one.
 func (a *App) Batch(ctx context.Context, c Caller, operations []sheaf.BatchOperation) ([]sheaf.BatchResult, error) {
 	b := batch{operations: operations, texts: make([]store.Text, len(operations))}
 	fault := b.check()
@@ -31,16 +31,16 @@ func (a *App) Batch(ctx context.Context, c Caller, operations []sheaf.BatchOpera
 	return writeWhole(ctx, a, c, b.needs, fault, b.run)
 }
 
-// batch is what is known of one before its transaction. Nothing in it changes any more then, since the
+// batch is what is known of a batch before its transaction. It is not changed afterwards, since the
 // transaction may run again.
 type batch struct {
 	operations []sheaf.BatchOperation
-	texts      []store.Text // of the documents that get one, prepared
+	texts      []store.Text // prepared texts of the documents that get one
 }
 
-// needs demands what each of the operations would, alone.
+// needs requires the scopes of each operation.
 func (b *batch) needs(c Caller) error {
-	if len(b.operations) == 0 { // it is refused, but not before its caller is known to be one who writes
+	if len(b.operations) == 0 { // it is refused anyway, but first to callers who may not write
 		return c.Authorize(sheaf.ProjectsWrite)
 	}
 	for i := range b.operations {
@@ -56,7 +56,7 @@ func (b *batch) needs(c Caller) error {
 	return nil
 }
 
-// BatchScope is the scope that an operation writes with.
+// BatchScope returns the scope that an operation requires.
 func BatchScope(o sheaf.BatchOperation) sheaf.Scope {
 	switch o.Noun {
 	case sheaf.BatchDocument:
@@ -67,7 +67,7 @@ func BatchScope(o sheaf.BatchOperation) sheaf.Scope {
 	return sheaf.ProjectsWrite
 }
 
-// check returns what is wrong with the operations whatever is stored.
+// check returns the first error of the operations that does not depend on what is stored.
 func (b *batch) check() error {
 	if err := sheaf.CheckBatch(b.operations); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (b *batch) check() error {
 	return nil
 }
 
-// checkWritten returns what is wrong with what an operation writes, as the method of its own would.
+// checkWritten returns the error that the operation's own method would return for its fields.
 func checkWritten(o *sheaf.BatchOperation) error {
 	switch o.Action {
 	case sheaf.BatchCreate:
@@ -103,7 +103,7 @@ func checkMade(o *sheaf.BatchOperation) error {
 	case sheaf.BatchDocument:
 		return checkNewDocument(o.Document)
 	}
-	// A password takes as long to hash as all the rest of a batch, and more memory.
+	// Hashing a password takes as long as all the rest of a batch, and more memory.
 	if o.Share.Password.Given() {
 		return sheaf.InvalidField("password", "password: a share that asks for one is made by a request of its own: POST /api/v1/shares")
 	}
@@ -132,7 +132,8 @@ func checkMoved(o *sheaf.BatchOperation) error {
 	return nil
 }
 
-// prepareTexts compresses the texts of documents, for which nobody else should have to wait.
+// prepareTexts compresses the texts of documents before the transaction, so that other writes do
+// not wait for it.
 func (b *batch) prepareTexts() {
 	for i := range b.operations {
 		if o := &b.operations[i]; o.Noun == sheaf.BatchDocument && (o.Action == sheaf.BatchCreate || o.Action == sheaf.BatchUpdate) {
@@ -141,8 +142,8 @@ func (b *batch) prepareTexts() {
 	}
 }
 
-// run makes the changes, or returns errHeavy before the first where there is more to do than everybody
-// else should wait for.
+// run makes the changes. On the light stage it returns errHeavy, before the first change, if the
+// batch is too large for a light write.
 func (b *batch) run(w *work, at stage) ([]sheaf.BatchResult, error) {
 	if at == light {
 		n, err := b.size(w)
@@ -168,7 +169,7 @@ func (b *batch) run(w *work, at stage) ([]sheaf.BatchResult, error) {
 	return made, nil
 }
 
-// size is about how many records the operations change.
+// size returns about how many records the operations change.
 func (b *batch) size(w *work) (int64, error) {
 	total := int64(len(b.operations))
 	for _, o := range b.operations {
@@ -181,7 +182,7 @@ func (b *batch) size(w *work) (int64, error) {
 	return total, nil
 }
 
-// cascadeOf is how many other records change with what an operation deletes.
+// cascadeOf returns how many other records change if the operation deletes something.
 func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
 	if _, made := sheaf.ParseMadeBy(o.ID); made || o.Action != sheaf.BatchDelete {
 		return 0, nil
@@ -196,10 +197,10 @@ func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
 	return 0, nil
 }
 
-// operation makes one change. made are the results of those before it, and room is how many more
-// records may change with what is deleted.
+// operation makes one change. `made` are the results of the operations before it. `room` is how
+// many more records deletions may change.
 func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.BatchResult, room *int64) (sheaf.BatchResult, error) {
-	// What is written through the pointers stays in this copy.
+	// The pointers are into this copy of the operation.
 	err := o.Identifiers(func(_ string, _ sheaf.BatchNoun, id *string) error {
 		if n, earlier := sheaf.ParseMadeBy(*id); earlier {
 			*id = made[n].ID
@@ -226,8 +227,8 @@ func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.B
 	return out, err
 }
 
-// takeRoom counts what changes with what is deleted. Where it is more than one transaction may do, it
-// returns CONFLICT.
+// takeRoom subtracts the records that a deletion changes from `room`. If there are too many for one
+// transaction, it returns CONFLICT.
 func (w *work) takeRoom(o sheaf.BatchOperation, room *int64) error {
 	n, err := w.cascadeOf(o)
 	if err != nil {

@@ -11,44 +11,44 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// brake counts failures to sign in under a name, and makes the next attempt under that name wait:
+// brake counts failed sign-ins under a name, and makes the next attempt under that name wait:
 //
 //	failures so far         fewer than free   free   free+1   free+2   …
 //	the next attempt waits  not at all        1 s    2 s      4 s      … up to most
 //
-// All of them are forgotten an hour after the last one. With leak, one is forgotten each time that
-// leak has passed.
+// All failures are forgotten an hour after the last one. If leak is set, one failure is also
+// forgotten every leak.
 type brake struct {
 	name string
-	free int64         // failures that cost nothing
+	free int64         // failures without a wait
 	most time.Duration // the longest wait
-	leak time.Duration // 0: none is forgotten by itself
-	// successes count too: they cost as much work.
+	leak time.Duration // 0: failures do not leak
+	// successes means that successful attempts count too, because they cost as much work.
 	successes bool
 }
 
-// forgetFailures is how long after the last failure none of them counts any more.
+// forgetFailures is how long after the last failure all are forgotten.
 const forgetFailures = time.Hour
 
-// brakes are what an attempt to sign in has to pass.
+// brakes are the brakes that an attempt to sign in must pass.
 type brakes struct {
-	// own are those that only whoever makes the attempt can have caused. The first counts their
-	// failures for this account alone: signing in clears it.
+	// own are brakes whose failures only the person who makes the attempt can have caused. The
+	// first counts the failures for this account alone; signing in resets it.
 	own []brake
-	// account counts the failures of everybody for this account; nil where those of others must not
+	// account counts everybody's failures for this account. It is nil if those of others must not
 	// count.
 	account *brake
 }
 
-// brakesFor returns the brakes for a browser that is not known. The address that it comes from is
-// slowed down: after 5 failures for this account, after 20 for all accounts together. The account
-// is slowed down only when many addresses try it, and never by more than a minute, since that keeps
-// its owner out too: at one guess a minute a password of eight characters holds.
+// brakesFor returns the brakes for an unknown browser. Its address is slowed down after 5 failures
+// for this account, or after 20 for all accounts together. The account is slowed down only if many
+// addresses try it, and by at most a minute, because that keeps its owner out too. At one guess a
+// minute, a password of eight characters is safe.
 func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	account := "user " + string(user)
 	if user == "" {
-		// Folded as the store looks for it: two spellings of an address slow each other down,
-		// whoever has it.
+		// Folded as the store looks it up: two spellings of an address share a brake, whether or
+		// not a user has it.
 		account = "email " + shortHash([]byte(store.Fold(in.Email)))
 	}
 	return brakes{
@@ -57,8 +57,8 @@ func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	}
 }
 
-// brakesOf returns the brakes for a browser that its person signed in with before, or is signed in
-// with now. Nobody else can slow it down.
+// brakesOf returns the brakes for a browser in which the person is signed in or signed in before.
+// No one else can slow it down.
 func brakesOf(known string) brakes {
 	return brakes{own: []brake{{name: "known " + shortHash([]byte(known)), free: 5, most: 15 * time.Minute}}}
 }
@@ -68,7 +68,7 @@ func shortHash(b []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// count returns how many failures still count.
+// count returns the number of failures that still count.
 func (b brake) count(f store.Failures, now time.Time) int64 {
 	age := max(now.Sub(f.At), 0)
 	if age >= forgetFailures {
@@ -80,8 +80,8 @@ func (b brake) count(f store.Failures, now time.Time) int64 {
 	return max(f.Count, 0)
 }
 
-// wait returns how long the next attempt has to wait after these failures; none when it is not
-// positive.
+// wait returns how long the next attempt has to wait. If the result is not positive, it need not
+// wait.
 func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	n := b.count(f, now)
 	if n < b.free {
@@ -94,11 +94,11 @@ func (b brake) wait(f store.Failures, now time.Time) time.Duration {
 	return f.At.Add(wait).Sub(now)
 }
 
-// countAttempt returns RateLimited when a brake makes the attempt wait. Otherwise it counts the
-// attempt as failed before it is made, so that many at once are no way around the brakes;
-// forgiveAttempt takes that back when it succeeds. An attempt that the account's brake refuses is
-// counted for the address that it comes from, and not for the account: asking again and again keeps
-// the owner out no longer.
+// countAttempt returns RateLimited if a brake makes the attempt wait. Otherwise it counts the
+// attempt as failed before it is made, so that concurrent attempts cannot get around the brakes.
+// forgiveAttempt takes that back when the attempt succeeds. An attempt that the account's brake
+// refuses counts for its address and not for the account: repeating it does not keep the owner out
+// longer.
 func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	var refused error
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
@@ -140,22 +140,22 @@ func (a *App) countAttempt(ctx context.Context, all brakes) error {
 	return err
 }
 
-// next locks the brake's row until the transaction ends, and returns its failures with one more,
-// and how long the attempt has to wait.
+// next locks the brake's row until the transaction ends. It returns the failures including this
+// attempt, and how long the attempt has to wait.
 func (b brake) next(tx *store.Tx, now time.Time) (store.Failures, time.Duration, error) {
 	f, err := tx.LockFailures(b.name)
 	return store.Failures{Count: b.count(f, now) + 1, At: now}, b.wait(f, now), err
 }
 
-// tooManyFailures is the refusal of who has failed too often; remedy says what helps.
+// tooManyFailures returns the refusal after too many failures. `remedy` is appended to its text.
 func tooManyFailures(wait time.Duration, remedy string) error {
 	wait = max(wait.Round(time.Second), time.Second)
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
 		Text: "Signing in failed too often. Try again in " + wait.String() + "." + remedy}
 }
 
-// uncountAttempt takes back what countAttempt counted for an attempt that was not made because of err, and
-// returns err. An attempt whose client has left stays counted: it has cost the others their time.
+// uncountAttempt takes back what countAttempt counted for an attempt that was not made because of
+// err, and returns err. If the client has left, the attempt stays counted: it has cost others time.
 func (a *App) uncountAttempt(ctx context.Context, all brakes, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -175,9 +175,9 @@ func (a *App) uncountAttempt(ctx context.Context, all brakes, err error) error {
 	return firstError(forgiven, err)
 }
 
-// forgiveAttempt takes back what countAttempt counted, after the right password: the failures for
-// this account from this address are forgotten, the other brakes count one less, but for one that counts
-// successes too.
+// forgiveAttempt takes back what countAttempt counted, after the right password was given. The
+// failures for this account from this address are forgotten. The other brakes count one less,
+// except those that count successes too.
 func (a *App) forgiveAttempt(ctx context.Context, all brakes) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := tx.ForgetFailures(all.own[0].name); err != nil {

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// No event tells of a branding: the contract has none. A change raises the workspace's version all
-// the same (w.changes), so that no cache answers with what was before.
+// Brandings have no events in the contract. A change still raises the workspace's version
+// (w.changes), so that no cache answers with the previous state.
 
 // Brandings returns a page of the caller's brandings.
 func (a *App) Brandings(ctx context.Context, c Caller, f sheaf.BrandingFilter) (sheaf.Page[sheaf.Branding], error) {
@@ -24,9 +24,9 @@ func (a *App) Branding(ctx context.Context, c Caller, id sheaf.BrandingID) (shea
 	})
 }
 
-// CreateBranding adds a branding. Its folder must exist (NotFound) and hold brandings (Invalid), its
-// logo be a medium of the workspace (NotFound) and a raster picture (Invalid); the plan must include brandings (PLAN_REQUIRED) and
-// have room for one more (QUOTA_REACHED).
+// CreateBranding adds a branding. Its folder must exist (NotFound) and hold brandings (Invalid).
+// Its logo must be a medium of the workspace (NotFound) and a raster picture (Invalid). The plan
+// must include brandings (PLAN_REQUIRED) and have room for one more (QUOTA_REACHED).
 func (a *App) CreateBranding(ctx context.Context, c Caller, in sheaf.BrandingChange) (sheaf.Branding, error) {
 	return write(ctx, a, c, changesBranding(in), checkNewBranding(in), func(w *work) (sheaf.Branding, error) {
 		b := in.Apply(sheaf.NewBranding())
@@ -55,8 +55,8 @@ func checkNewBranding(in sheaf.BrandingChange) error {
 	return in.Check()
 }
 
-// checkBrandingRefers returns an error unless the folder and the logo that were sent are there and
-// may be used. What leads nowhere comes before what may not be.
+// checkBrandingRefers returns an error unless the folder and the logo that were sent exist and may
+// be used. NotFound takes precedence over Invalid.
 func (w *work) checkBrandingRefers(in sheaf.BrandingChange) error {
 	folder, logo := w.mayHoldBrandings(in.FolderID.Pointer()), w.mayBeLogo(in.LogoMediaID.Pointer())
 	if sheaf.KindOf(logo) == sheaf.NotFound {
@@ -65,8 +65,8 @@ func (w *work) checkBrandingRefers(in sheaf.BrandingChange) error {
 	return firstMissing(folder, logo)
 }
 
-// mayHoldBrandings returns an error unless the folder is the root level, or exists and holds
-// brandings.
+// mayHoldBrandings returns an error unless id is nil, the root level, or a folder that exists and
+// holds brandings.
 func (w *work) mayHoldBrandings(id *sheaf.FolderID) error {
 	if id == nil {
 		return nil
@@ -85,7 +85,7 @@ func holdsBrandings(f sheaf.Folder) error {
 	return nil
 }
 
-// mayBeLogo returns an error unless there is no logo, or it is a medium of the workspace and a raster
+// mayBeLogo returns an error unless id is nil, or a medium of the workspace that is a raster
 // picture.
 func (w *work) mayBeLogo(id *sheaf.MediumID) error {
 	if id == nil {
@@ -98,8 +98,8 @@ func (w *work) mayBeLogo(id *sheaf.MediumID) error {
 	return sheaf.CheckLogo(m)
 }
 
-// changesBranding is what writing a branding demands. Whoever names a logo shows it to every reader of
-// a share, and must be allowed to see it.
+// changesBranding returns what writing a branding requires. A logo is shown to every reader of a
+// share, so a caller who names one must be allowed to read media.
 func changesBranding(in sheaf.BrandingChange) need {
 	if in.LogoMediaID.Given() {
 		return scope(sheaf.BrandingsWrite, sheaf.MediaRead)
@@ -107,7 +107,7 @@ func changesBranding(in sheaf.BrandingChange) need {
 	return scope(sheaf.BrandingsWrite)
 }
 
-// dropLogo takes a medium that goes from at most `most` of the brandings whose logo it is, and returns
+// dropLogo clears the logo `id`, which is being deleted, in at most `most` brandings, and returns
 // their number.
 func (w *work) dropLogo(id sheaf.MediumID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
@@ -119,7 +119,7 @@ func (w *work) dropLogo(id sheaf.MediumID, most int64) (int64, error) {
 	})
 }
 
-// UpdateBranding changes the fields that were sent. What changes nothing leaves no trace.
+// UpdateBranding changes the fields that were sent. If nothing changes, nothing is written.
 func (a *App) UpdateBranding(ctx context.Context, c Caller, id sheaf.BrandingID, in sheaf.BrandingChange, match sheaf.Match) (sheaf.Branding, error) {
 	fault := checkChange(in.Empty(), "name, folder_id, logo_media_id, color_primary, font, footer, sort_order", in.Check())
 	return write(ctx, a, c, changesBranding(in), fault, func(w *work) (sheaf.Branding, error) {
@@ -127,7 +127,7 @@ func (a *App) UpdateBranding(ctx context.Context, c Caller, id sheaf.BrandingID,
 	})
 }
 
-// MoveBranding puts the branding into a folder, or with nil at the root level.
+// MoveBranding moves the branding into a folder, or with nil to the root level.
 func (a *App) MoveBranding(ctx context.Context, c Caller, id sheaf.BrandingID, folder *sheaf.FolderID, match sheaf.Match) (sheaf.Branding, error) {
 	in := sheaf.BrandingChange{FolderID: sheaf.Nil[sheaf.FolderID]()}
 	if folder != nil {
@@ -160,8 +160,8 @@ func (w *work) changeBranding(id sheaf.BrandingID, in sheaf.BrandingChange, matc
 	return b, w.UpdateBranding(w.ws.ID, before, b)
 }
 
-// DeleteBranding removes the branding for good. Its shares have none then, each with its event, many of
-// them first, in chunks; so has a workspace whose default it was.
+// DeleteBranding permanently deletes the branding. Its shares lose it first, each with an event; if
+// there are many, in chunks. If it is the workspace's default, the workspace has none afterwards.
 func (a *App) DeleteBranding(ctx context.Context, c Caller, id sheaf.BrandingID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.BrandingsWrite), func(w *work, at stage) (progress, error) {
 		b, err := w.Branding(w.ws.ID, id)
@@ -186,7 +186,7 @@ func (a *App) DeleteBranding(ctx context.Context, c Caller, id sheaf.BrandingID,
 	})
 }
 
-// removeBranding removes a branding that no share names.
+// removeBranding deletes a branding that no share uses any more.
 func (w *work) removeBranding(b sheaf.Branding) error {
 	if w.ws.DefaultBranding == b.ID {
 		if err := w.setDefaultBranding(nil); err != nil {
@@ -198,7 +198,7 @@ func (w *work) removeBranding(b sheaf.Branding) error {
 	return w.DeleteBranding(w.ws.ID, b)
 }
 
-// DefaultBranding returns the branding that shares take which name none; nil: there is none.
+// DefaultBranding returns the branding of shares that name none, or nil if there is no default.
 func (a *App) DefaultBranding(ctx context.Context, c Caller) (*sheaf.Branding, error) {
 	return read(ctx, a, c, scope(sheaf.BrandingsRead), func(r *store.Reader) (*sheaf.Branding, error) {
 		ws, err := r.Workspace(c.Workspace)
@@ -210,8 +210,9 @@ func (a *App) DefaultBranding(ctx context.Context, c Caller) (*sheaf.Branding, e
 	})
 }
 
-// SetDefaultBranding says which branding shares take that name none, or with nil that there is none.
-// The branding must exist (NotFound), and choosing one needs the plan of brandings (PLAN_REQUIRED).
+// SetDefaultBranding sets the branding of shares that name none; nil removes the default. The
+// branding must exist (NotFound), and choosing one needs a plan with brandings (PLAN_REQUIRED). If
+// `was` is given, it must be the present default.
 func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.BrandingID, was sheaf.Opt[sheaf.BrandingID]) error {
 	return do(ctx, a, c, scope(sheaf.BrandingsWrite), nil, func(w *work) error {
 		if err := seen(was, w.ws.DefaultBranding); err != nil {
@@ -229,7 +230,7 @@ func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.Brandi
 	})
 }
 
-// setDefaultBranding keeps which branding is the default one.
+// setDefaultBranding stores the default branding.
 func (w *work) setDefaultBranding(id *sheaf.BrandingID) error {
 	w.ws.DefaultBranding = ""
 	if id != nil {
@@ -239,8 +240,8 @@ func (w *work) setDefaultBranding(id *sheaf.BrandingID) error {
 	return w.SetDefaultBranding(w.ws.ID, id)
 }
 
-// unfileBrandings moves at most `most` of the folder's own brandings to the root level, and returns
-// their number.
+// unfileBrandings moves at most `most` of the brandings directly in the folder to the root level,
+// and returns their number.
 func (w *work) unfileBrandings(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		brandings, err := w.FiledBrandings(w.ws.ID, folder, most)

@@ -12,54 +12,55 @@ import (
 
 // A cascade is one request that changes many records. Deleting a folder moves all its projects,
 // deleting a project unlinks all its documents. Each record has an event, with a delivery for each
-// subscription. docs/decisions/0016 says why it is done like this.
+// subscription. docs/decisions/0016 gives the reasons for this design.
 
 // Cascades bounds what a cascade does in one transaction.
 type Cascades struct {
-	// Whole is the number of records up to which a cascade is one transaction. A larger one goes in
-	// chunks, one transaction each.
+	// Whole is the largest number of records that a cascade changes in a single transaction. A
+	// larger cascade is split into chunks, one transaction each.
 	Whole int64
-	// Rows is about how many rows a chunk writes, deliveries included. On SQLite everybody else waits
-	// for the writer while they are written.
+	// Rows is about how many rows a chunk writes, including deliveries. On SQLite all other writes
+	// wait meanwhile.
 	Rows int64
-	// Between, if it is set, is called between two chunks, by tests.
+	// Between, if set, is called between two chunks. Tests use it.
 	Between func()
 }
 
-// WithCascades returns the rules with other bounds, so that tests of chunks need few records.
+// WithCascades returns a copy of the rules with other bounds, so that tests of chunks need few
+// records.
 func (a *App) WithCascades(c Cascades) *App {
 	other := *a
 	other.cascades = c
 	return &other
 }
 
-// standardCascades are the bounds in service. 3,000 rows are written in 30 to 45 ms.
+// standardCascades are the bounds in production. 3,000 rows are written in 30 to 45 ms.
 var standardCascades = Cascades{Whole: 2_000, Rows: 3_000}
 
 const (
 	// chunkMost bounds the records of a chunk. A record and its event may be 18 KB each.
 	chunkMost = 250
-	// cascadePage is how many folders are read at a time, and flushEvents how many events are
-	// gathered in memory before they are written: together they bound what a cascade holds. Of what
-	// is changed, mostShared are read at a time.
+	// cascadePage folders are read at a time, and at most flushEvents events are held in memory
+	// before they are written. Of the records to change, mostShared are read at a time. Together
+	// these bound the memory of a cascade.
 	cascadePage = 250
 	flushEvents = 250
-	// lightRows is up to how many rows a cascade is a write as any other, which need not wait for
-	// its turn among the heavy ones.
+	// lightRows is the largest number of rows of a light write, which need not wait for its turn
+	// among the heavy ones.
 	lightRows = 500
 )
 
-// stage is how far a cascade has come.
+// stage is how far a cascade has got.
 type stage int
 
 const (
-	light  stage = iota // nothing was done, and little may be
-	heavy               // nothing was done, and this transaction has its turn among the heavy ones
-	chunks              // some chunks were done
+	light  stage = iota // nothing is done yet, and only a little may be
+	heavy               // nothing is done yet, and this transaction has its turn among the heavy ones
+	chunks              // some chunks are done
 )
 
-// match judges a precondition before anything was done. Later chunks do not ask again: a 412 would
-// say that nothing was done.
+// match checks a precondition before anything is done. Later chunks do not check it again: a 412
+// would mean that nothing was done.
 func (at stage) match(m sheaf.Match, revision int64) error {
 	if at == chunks {
 		return nil
@@ -71,16 +72,17 @@ func (at stage) match(m sheaf.Match, revision int64) error {
 type progress int
 
 const (
-	nothing progress = iota // there is more than a light one may do
+	nothing progress = iota // there is more than a light write may do
 	part                    // a chunk
 	all                     // the rest
 )
 
-// cascade runs act in one transaction after the other until act has done all. Each transaction asks
-// again what the caller may do, and leaves everything consistent: after an error, the same request
-// continues where this one ended. When the caller leaves, no further transaction begins.
+// cascade runs act in one transaction after another until act returns `all`. Each transaction
+// checks the caller's rights again and leaves everything consistent: after an error, the same
+// request continues where this one ended. When the caller leaves, no further transaction begins.
 //
-// A workspace has one heavy cascade at a time. Between two transactions others write.
+// A workspace has at most one heavy cascade at a time. Other writes run between two of its
+// transactions.
 func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *work, s stage) (progress, error)) error {
 	if err := firstError(needs(c), c.Refusal); err != nil {
 		return err
@@ -113,9 +115,9 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 	}
 }
 
-// writeWhole is write for a change of many records that must be one transaction. act is called as a
-// light one first. If it returns errHeavy, it is called again when this workspace has its turn among
-// the heavy ones.
+// writeWhole is write for a change of many records that must be one transaction. It calls act with
+// the light stage first. If act returns errHeavy, writeWhole waits for this workspace's turn among
+// the heavy writes and calls act again.
 func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work, s stage) (T, error)) (T, error) {
 	out, err := write(ctx, a, c, needs, fault, func(w *work) (T, error) { return act(w, light) })
 	if !errors.Is(err, errHeavy) {
@@ -133,13 +135,13 @@ func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault 
 	return out, err
 }
 
-// errHeavy is returned by what writeWhole runs, before it has changed anything, when there is more to do
-// than a write that waits for no turn may.
+// errHeavy is returned by the act of writeWhole, before it has changed anything, if there is more
+// to do than a light write may.
 var errHeavy = errors.New("this is for a transaction among the heavy ones")
 
-// portion returns how many of the n records that are left this transaction of a cascade may change:
-// all of them, a chunk, or none, if there are too many for a transaction that has not waited for its
-// turn. What a record costs depends on the number of subscriptions, and so does the size of a chunk.
+// portion returns how many of the n records that are left this transaction may change: all of them
+// (MaxInt64), a chunk, or 0 if there are too many for a light write. The more subscriptions there
+// are, the more rows a record takes, and the smaller is a chunk.
 func (w *work) portion(at stage, n int64) int64 {
 	rows := 2 + w.ws.Subscriptions // the record, its event and the deliveries
 	switch {
@@ -151,8 +153,8 @@ func (w *work) portion(at stage, n int64) int64 {
 	return max(1, min(w.app.cascades.Rows/rows, chunkMost))
 }
 
-// pages calls next for at most `most` records, a page at a time, until a page is not full, and
-// writes their events. It returns the number of records.
+// pages calls next for up to `most` records, one page at a time, until a page is not full. After
+// each page it writes the events if there are many. It returns the number of records.
 func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (total int64, err error) {
 	for total < most {
 		page := min(mostShared, most-total)
@@ -171,7 +173,7 @@ func (w *work) pages(most int64, next func(most int64) (n int64, err error)) (to
 	return total, nil
 }
 
-// flush writes the gathered events if there are many.
+// flush writes the collected events if there are flushEvents or more.
 func (w *work) flush() error {
 	if len(w.events) < flushEvents || w.misplaced != nil {
 		return w.misplaced

@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Deliveries returns a page of a subscription's deliveries; state "" is every one. An unknown
-// subscription is NotFound.
+// Deliveries returns a page of a subscription's deliveries in `state`, or all if it is "". An
+// unknown subscription is NotFound.
 func (a *App) Deliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, state sheaf.DeliveryState, p sheaf.Paging) (sheaf.Page[sheaf.Delivery], error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Delivery], error) {
 		return r.Deliveries(c.Workspace, id, state, p)
@@ -27,14 +27,14 @@ func (a *App) Delivery(ctx context.Context, c Caller, id sheaf.DeliveryID) (shea
 	})
 }
 
-// Recovered says how many deliveries run again.
+// Recovered is the number of deliveries that were queued again.
 type Recovered struct{ Queued int64 }
 
-// Fields appends the number.
+// Fields appends the fields of the JSON object.
 func (q *Recovered) Fields(o *sheaf.Object) { o.Int("queued", q.Queued) }
 
-// RecoverDeliveries makes the failed and held deliveries of events since then run the whole
-// schedule again, and count. An inactive subscription is Invalid.
+// RecoverDeliveries queues the failed and held deliveries of events since `since` again. They run
+// the whole schedule, and their failures count. An inactive subscription is Invalid.
 func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.SubscriptionID, since time.Time) (Recovered, error) {
 	before, err := a.recoverable(ctx, c, id, &since)
 	if err != nil {
@@ -48,8 +48,8 @@ func (a *App) RecoverDeliveries(ctx context.Context, c Caller, id sheaf.Subscrip
 	})
 }
 
-// RecoverHeld is RecoverDeliveries since the oldest event that the subscription holds. When it
-// holds none, nothing happens.
+// RecoverHeld is RecoverDeliveries since the oldest event that the subscription holds. If it holds
+// none, nothing happens.
 func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
 	before, err := a.recoverable(ctx, c, id, nil)
 	if err != nil {
@@ -63,15 +63,15 @@ func (a *App) RecoverHeld(ctx context.Context, c Caller, id sheaf.SubscriptionID
 	})
 }
 
-// Failing is what a subscription failed to deliver.
+// Failing describes the failed deliveries of a subscription.
 type Failing struct {
-	// Since is when the oldest of those events happened; nil when nothing failed.
+	// Since is when the oldest of their events happened; nil if none failed.
 	Since  *time.Time
-	Failed int64 // how many failed since then
+	Failed int64 // number of failed deliveries since then
 }
 
-// Failing says since when a subscription fails: since the first failure of those that it counts, or
-// where it counts none, since the oldest failed delivery that is kept.
+// Failing returns since when a subscription fails: since the first of the failures that it counts
+// or, if it counts none, since the oldest failed delivery that is kept.
 func (a *App) Failing(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Failing, error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (Failing, error) {
 		return failing(r, c.Workspace, id)
@@ -98,8 +98,8 @@ func failing(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (ou
 	return out, nil
 }
 
-// stoppedSince is since when the subscription fails or holds something; nil when it does neither. Of one
-// that is not there it is nil: the transaction says so.
+// stoppedSince returns since when the subscription fails or holds deliveries, or nil if it does
+// neither. For an unknown subscription it returns nil; the transaction that follows reports that.
 func (a *App) stoppedSince(ctx context.Context, c Caller, id sheaf.SubscriptionID) (*time.Time, error) {
 	since, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (*time.Time, error) {
 		held, err := oldestHeld(r, c.Workspace, id)
@@ -118,9 +118,9 @@ func (a *App) stoppedSince(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	return since, err
 }
 
-// Reactivate turns a subscription active and recovers everything since it began to fail, and what it
-// holds: both, or with an error neither. Otherwise whoever asked for both could be left with a
-// subscription that sends what is new and keeps back what is older.
+// Reactivate sets a subscription active and recovers everything since it began to fail, and what it
+// holds. It does both, or with an error neither. Otherwise a caller could be left with a
+// subscription that sends new events and holds back older ones.
 func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID) (Recovered, error) {
 	since, err := a.stoppedSince(ctx, c, id)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *App) Reactivate(ctx context.Context, c Caller, id sheaf.SubscriptionID)
 	})
 }
 
-// mayRecover locks the subscription, and returns Invalid when it is inactive.
+// mayRecover locks the subscription, and returns Invalid if it is inactive.
 func (w *work) mayRecover(id sheaf.SubscriptionID) error {
 	s, err := w.LockSubscription(w.ws.ID, id)
 	if err == nil && !s.Active {
@@ -151,15 +151,16 @@ func (w *work) mayRecover(id sheaf.SubscriptionID) error {
 	return err
 }
 
-// recoverable is what recovery would find.
+// recoverable is what a recovery would find.
 type recoverable struct {
 	store.Recoverable
-	since *time.Time // nil: nothing was held
+	since *time.Time // nil: nothing is held
 }
 
-// recoverable counts what recovery would find since then, or since the oldest event that is held, beside
-// the transaction that will do it, for the reason that heldCount has. Of a subscription that is not
-// there it counts nothing: the transaction says so, or that it was asked before.
+// recoverable counts what a recovery would find since `since` or, if that is nil, since the oldest
+// held event. It counts before the transaction that recovers, for the reason given at heldCount.
+// For an unknown subscription it counts nothing; the transaction that follows reports that, or
+// replays its kept answer.
 func (a *App) recoverable(ctx context.Context, c Caller, id sheaf.SubscriptionID, since *time.Time) (recoverable, error) {
 	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (out recoverable, err error) {
 		if out.since = since; since == nil {
@@ -176,7 +177,7 @@ func (a *App) recoverable(ctx context.Context, c Caller, id sheaf.SubscriptionID
 	return out, err
 }
 
-// oldestHeld is since when the subscription holds something; nil when it holds nothing.
+// oldestHeld returns the time of the oldest held event, or nil if the subscription holds none.
 func oldestHeld(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (*time.Time, error) {
 	at, found, err := r.OldestHeld(ws, id)
 	if err != nil || !found {
@@ -185,7 +186,7 @@ func oldestHeld(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.SubscriptionID) 
 	return &at, nil
 }
 
-// recover does what was counted before. Where nothing was held then, it looks again.
+// recover queues what was counted in `before`. If nothing was held then, it looks again.
 func (w *work) recover(id sheaf.SubscriptionID, before recoverable) (Recovered, error) {
 	since, err := before.since, error(nil)
 	if since == nil {
@@ -197,8 +198,8 @@ func (w *work) recover(id sheaf.SubscriptionID, before recoverable) (Recovered, 
 	return Recovered{n}, err
 }
 
-// Redeliver asks for one more attempt of a delivery, also when its subscription is inactive. It
-// counts for nothing.
+// Redeliver queues one more attempt of a delivery, also if its subscription is inactive. The
+// attempt does not count as a failure or success.
 func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (sheaf.Delivery, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Delivery, error) {
 		d, err := w.Delivery(w.ws.ID, id)
@@ -212,7 +213,8 @@ func (a *App) Redeliver(ctx context.Context, c Caller, id sheaf.DeliveryID) (she
 	})
 }
 
-// EventFates says for each subscription what became of an event, or why it got nothing.
+// EventFates returns, for each subscription, the state of its delivery of the event, or why it got
+// none.
 func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p sheaf.Paging) (sheaf.Page[sheaf.Fate], error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead, sheaf.WebhooksRead), func(r *store.Reader) (sheaf.Page[sheaf.Fate], error) {
 		e, err := r.Event(c.Workspace, id)
@@ -232,7 +234,7 @@ func (a *App) EventFates(ctx context.Context, c Caller, id sheaf.EventID, p shea
 	})
 }
 
-// fate says what became of the event for one subscription.
+// fate returns the state of the event's delivery to one subscription, or why there is none.
 func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.Event) (sheaf.Fate, error) {
 	f := sheaf.Fate{SubscriptionID: s.ID, SubscriptionName: s.Name}
 	d, found, err := r.DeliveryOf(ws, s.ID, e.Number)
@@ -259,7 +261,7 @@ func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.
 	return f, nil
 }
 
-// reasonOf says in words where a delivery stands.
+// reasonOf describes the state of a delivery in words.
 func reasonOf(d sheaf.Delivery) string {
 	switch d.State {
 	case sheaf.Delivered:

@@ -12,16 +12,16 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// deviceLives is for how long a browser counts as one that its person signed in with, since they
-// last did.
+// deviceLives is how long a browser is recognised after its person last signed in with it.
 const deviceLives = 180 * 24 * time.Hour
 
-// newDevice returns a token by which the person's browser is recognised when it signs in again:
-// others who guess the password then do not slow it down (brakesOf). The token opens nothing.
+// newDevice returns a token by which the person's browser is recognised when it signs in again.
+// Then other people who guess the password do not slow it down (brakesOf). The token does not sign
+// anyone in.
 //
-// It is NAME.EXPIRES.SIGNATURE: a random name, when the token ends in Unix seconds, and a signature
-// of both. The key of the signature is the stored hash of the password, which nobody outside the
-// store knows: so nodes need not share another secret, and a new password ends every token.
+// It has the form NAME.EXPIRES.SIGNATURE: a random name, the end of the token in Unix seconds, and
+// a signature of both. The signing key is the stored hash of the password, which only the store
+// knows. So nodes need no other shared secret, and a new password ends every token.
 func (a *App) newDevice(u sheaf.User) (token string, expires time.Time, err error) {
 	name, err := a.newToken()
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *App) newDevice(u sheaf.User) (token string, expires time.Time, err erro
 }
 
 // knownDevice returns the name of the browser with that token, if it is one of the user's. For an
-// unknown user it does the same work, so that its time does not tell whether there is one.
+// unknown user it does the same work, so that its timing does not reveal whether the user exists.
 func (a *App) knownDevice(u sheaf.User, token string) (name string, ok bool) {
 	hash := u.PasswordHash
 	if hash == "" {
@@ -52,7 +52,7 @@ func (a *App) knownDevice(u sheaf.User, token string) (name string, ok bool) {
 	return name, err == nil && a.now().Before(time.Unix(expires, 0))
 }
 
-// signDevice signs that a browser belongs to the user, for as long as the password stays.
+// signDevice signs that a browser belongs to the user, as long as the password is not changed.
 func signDevice(u sheaf.UserID, passwordHash, signed string) string {
 	mac := hmac.New(sha256.New, []byte(passwordHash))
 	fmt.Fprintf(mac, "sheaf device\n%s\n%s", u, signed)

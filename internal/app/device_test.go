@@ -15,7 +15,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// guess tries a wrong password of an account from an address.
+// guess tries a wrong password for an account from an address.
 func guess(t *testing.T, a *App, email, address string) error {
 	t.Helper()
 	_, err := a.SignIn(t.Context(), SignIn{Email: email, Password: "a wrong guess", Address: address}, "")
@@ -25,8 +25,8 @@ func guess(t *testing.T, a *App, email, address string) error {
 	return err
 }
 
-// Whoever guesses, however often, from a few addresses, keeps nobody out but themselves: the owner
-// gets in at every minute, from a browser that was never there before.
+// A person who guesses passwords from a few addresses, however often, locks out only themselves.
+// The owner can sign in at every minute, even from a new browser.
 func TestSignIn_AnAttackerDoesNotLockTheOwnerOut(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -52,8 +52,8 @@ func TestSignIn_AnAttackerDoesNotLockTheOwnerOut(t *testing.T) {
 	})
 }
 
-// Where hundreds of addresses guess, the account has a brake, and a browser that its person signed
-// in with before passes by it. Asking again while the brake is on costs the address.
+// If hundreds of addresses guess, the account's brake is on. A browser in which the owner signed in
+// before is not affected. Trying again while the brake is on counts against the address.
 func TestSignIn_AKnownBrowserPassesTheBrakeOfItsAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -63,7 +63,7 @@ func TestSignIn_AKnownBrowserPassesTheBrakeOfItsAccount(t *testing.T) {
 		for minute := range 40 {
 			networks := 4
 			if minute == 0 {
-				networks = 60 // more than go free
+				networks = 60 // more than are free
 			}
 			for i := range networks {
 				guess(t, a, in.Email, fmt.Sprintf("2001:db8:%x:%x::/64", minute, i))
@@ -104,7 +104,7 @@ func TestSignIn_AKnownBrowserPassesTheBrakeOfItsAccount(t *testing.T) {
 	})
 }
 
-// An account that does not exist is slowed down as one that does, in the same words.
+// An account that does not exist is slowed down like one that does, with the same text.
 func TestSignIn_BrakesTellNothingAboutWhoIsKnown(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -124,7 +124,7 @@ func TestSignIn_BrakesTellNothingAboutWhoIsKnown(t *testing.T) {
 	})
 }
 
-// The token of a browser is one account's, for as long as its password, and for some months.
+// A browser's token is bound to one account and its password, and expires after some months.
 func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -179,8 +179,8 @@ func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
 	})
 }
 
-// Others' guesses do not keep a person who is signed in from changing the password, and their own
-// have a brake.
+// Guesses of others do not keep a signed-in person from changing the password. The person's own
+// guesses have a brake.
 func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -201,8 +201,8 @@ func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 	})
 }
 
-// D112: a turn to hash a password comes within five seconds or not at all, goes to each name in its turn, and is not
-// waited for by a client that has left; strangers leave a place of hashing free.
+// D112: a turn to hash a password comes within five seconds or not at all. Names get turns fairly,
+// and a client that has left does not wait. Strangers leave one slot of hashing free.
 func TestLines_AreSharedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestLines_AreSharedOut(t *testing.T) {
 		_, err = l.turn(t.Context(), l.readers, "attacker")
 		wantKind(t, "one more of the same", err, sheaf.Unavailable)
 
-		// Others have a line of their own, or are served before those who wait.
+		// Others have their own line, or are served before those who wait.
 		setter, err := l.turn(t.Context(), l.setters, "attacker")
 		if err != nil {
 			t.Fatalf("setting a password beside: %v", err)
@@ -263,7 +263,7 @@ func TestLines_AreSharedOut(t *testing.T) {
 		}
 		done()
 
-		// Hashing itself is bounded, and waited for no longer.
+		// Hashing itself is bounded, and no one waits longer for it.
 		first, _ := l.turn(t.Context(), l.known, "a")
 		second, _ := l.turn(t.Context(), l.known, "b")
 		if _, err = l.turn(t.Context(), l.strangers, "c"); err == nil {

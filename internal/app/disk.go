@@ -10,8 +10,8 @@ import (
 // largeText is the size in bytes from which a text is refused while the disk is tight.
 const largeText = 64 << 10
 
-// diskBelow returns Unavailable if the disk has come to that level. What nearly fills a disk is refused first, at
-// disk.Tight; at disk.Full everything but deletions is.
+// diskBelow returns Unavailable if the disk has reached the level `most`. Requests that need much
+// room are refused at disk.Tight, all but deletions at disk.Full.
 func (a *App) diskBelow(most disk.Level) error {
 	switch at := a.disk.Level(); {
 	case at < most:
@@ -22,8 +22,8 @@ func (a *App) diskBelow(most disk.Level) error {
 	return noRoom("the disk of this service is nearly full, there is no room for files, reported events, large texts and batches: nothing was kept; delete what nobody needs, or repeat the request later")
 }
 
-// admitFile returns Unavailable if the disk has no room for that many bytes of a file. The caller calls done after
-// they were written.
+// admitFile returns Unavailable if the disk has no room for `bytes` more bytes of a file. The
+// caller calls done after they are written.
 func (a *App) admitFile(bytes int64) (done func(), err error) {
 	done, ok := a.disk.Admit(bytes)
 	if !ok {

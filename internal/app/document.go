@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Documents returns a page of the caller's documents: those that are deleted, or those that are not.
+// Documents returns a page of the caller's documents, either the deleted ones or the others.
 func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Document], error) {
 		if f.MustExist {
@@ -43,7 +43,7 @@ func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentCha
 	})
 }
 
-// createDocument makes a document, whose text is prepared.
+// createDocument creates a document with a prepared text.
 func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.Document, error) {
 	d := in.Apply(sheaf.Document{Version: 1, ContentBytes: text.Bytes(), ContentSHA256: text.SHA256()})
 	if err := w.projectExists(d.ProjectID); err != nil {
@@ -77,8 +77,8 @@ func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.D
 	return d, err
 }
 
-// documentIsOnly returns CONFLICT when another document, be it a deleted one, has the external id of
-// d.
+// documentIsOnly returns CONFLICT if another document, possibly a deleted one, has the external id
+// of d.
 func (w *work) documentIsOnly(d sheaf.Document) error {
 	if d.ExternalID == nil {
 		return nil
@@ -94,9 +94,10 @@ func (w *work) documentIsOnly(d sheaf.Document) error {
 	return taken("document", *d.ExternalID, string(holder.ID))
 }
 
-// PutDocument changes the document of that external id, as UpdateDocument does, restores it with the
-// change where it is deleted, or where there is none makes it, as CreateDocument does. With a match it
-// does the first alone (NotFound).
+// PutDocument upserts the document with that external id. If it exists, it is changed as by
+// UpdateDocument; if it is deleted, it is also restored; if there is none, it is created as by
+// CreateDocument. With a match, it only changes an existing document that is not deleted (else
+// NotFound).
 func (a *App) PutDocument(ctx context.Context, c Caller, externalID string, in sheaf.DocumentChange, match sheaf.Match) (Put[sheaf.Document], error) {
 	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check())
 	text := newText(in, fault)
@@ -116,7 +117,8 @@ func (a *App) PutDocument(ctx context.Context, c Caller, externalID string, in s
 	})
 }
 
-// newText prepares the text of a change, unless the change is at fault anyway.
+// newText prepares the text of a change. If there is a fault, the change is refused anyway, and the
+// text stays empty.
 func newText(in sheaf.DocumentChange, fault error) store.Text {
 	if fault != nil {
 		return store.Text{}
@@ -139,8 +141,8 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 	return err
 }
 
-// UpdateDocument changes the fields that were sent. What changes nothing leaves no trace; what
-// changes the title or the text makes a version, for whose text the plan must have room
+// UpdateDocument changes the fields that were sent. If nothing changes, nothing is written. A
+// change of the title or the text makes a version, and the plan must have room for its text
 // (QUOTA_REACHED).
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
 	fault := checkDocumentChange(in)
@@ -150,13 +152,14 @@ func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID,
 	})
 }
 
-// checkDocumentChange returns what is wrong with a change of a document whatever is stored.
+// checkDocumentChange returns the error of a change of a document that does not depend on what is
+// stored.
 func checkDocumentChange(in sheaf.DocumentChange) error {
 	return checkChange(in.Empty(), "title, description, project_id, content, external_id, url, metadata", in.Check())
 }
 
-// updateDocument changes the fields that were sent of a document, which may be NotFound. text is that
-// of the change.
+// updateDocument changes the fields that were sent, or returns NotFound. `text` is the prepared
+// text of the change.
 func (w *work) updateDocument(id sheaf.DocumentID, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
 	before, err := w.Document(w.ws.ID, id)
 	if err != nil {
@@ -165,8 +168,8 @@ func (w *work) updateDocument(id sheaf.DocumentID, in sheaf.DocumentChange, text
 	return w.applyToDocument(before, in, text, match)
 }
 
-// applyToDocument changes the fields that were sent, and restores the document where it is deleted.
-// text is that of the change.
+// applyToDocument changes the fields that were sent, and restores the document if it is deleted.
+// `text` is the prepared text of the change.
 func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
 	if err := firstMissing(w.projectExists(in.ProjectID.Pointer()), match.Check(before.Revision)); err != nil {
 		return before, err
@@ -182,8 +185,9 @@ func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, t
 	return w.changeDocument(before, d, text)
 }
 
-// changeDocument replaces `before` by d and emits its event, unless the two are equal. If `before` was
-// deleted, the event is document.created. text is the text of d; it is empty if the text is unchanged.
+// changeDocument replaces `before` by d and emits its event, unless the two are equal. If `before`
+// was deleted, the event is document.created. text is the text of d; it is empty if the text is
+// unchanged.
 func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
 	restored := before.Deleted != nil
 	if sheaf.SameFields(&before, &d) && !restored {
@@ -223,8 +227,7 @@ func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.
 	return d, err
 }
 
-// DeleteDocument deletes softly: the document is gone from every list and count until it is
-// restored.
+// DeleteDocument soft-deletes the document: it is in no list or count until it is restored.
 func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error { return w.deleteDocument(id, match) })
@@ -245,8 +248,9 @@ func (w *work) deleteDocument(id sheaf.DocumentID, match sheaf.Match) error {
 	return w.UpdateDocument(w.ws.ID, before, d)
 }
 
-// RestoreDocument undoes a deletion. One that is not deleted stays as it is. When its project is
-// gone meanwhile, it is in none. The plan must have room for it (QUOTA_REACHED).
+// RestoreDocument undoes a deletion. A document that is not deleted is left as it is. If its
+// project was deleted meanwhile, the document is in no project. The plan must have room for it
+// (QUOTA_REACHED).
 func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
 		return w.restoreDocument(id, sheaf.Match{})
@@ -269,7 +273,7 @@ func (w *work) restoreDocument(id sheaf.DocumentID, match sheaf.Match) (sheaf.Do
 	return w.changeDocument(before, d, store.Text{})
 }
 
-// DeletedDocument returns a document that is deleted, or NotFound.
+// DeletedDocument returns a deleted document, or NotFound.
 func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Document, error) {
 		d, err := r.AnyDocument(c.Workspace, id)
@@ -280,9 +284,10 @@ func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 	})
 }
 
-// PurgeDocument removes a deleted document for good, with its texts, versions and shares. One that is
-// not deleted is CONFLICT. No event tells of the document, whose deletion was told; each of its shares
-// has one. Many shares go first, in chunks, and then old versions, if they have much text.
+// PurgeDocument permanently deletes a soft-deleted document, with its texts, versions and shares. A
+// document that is not deleted is a CONFLICT. The document has no event, since its deletion had
+// one; each of its shares has one. If there are many shares they go first, in chunks; then, if they
+// have much text, old versions.
 func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.DocumentsWrite), func(w *work, at stage) (progress, error) {
 		d, err := w.AnyDocument(w.ws.ID, id)
@@ -314,11 +319,11 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 	})
 }
 
-// lightBytes is up to how many bytes of past texts a document is removed for good without waiting for a
-// turn among the heavy writes.
+// lightBytes is the size of past texts up to which purging a document is a light write, which does
+// not wait for a turn among the heavy ones.
 const lightBytes = 8 << 20
 
-// purge removes a deleted document that has no shares, or a part of its versions.
+// purge permanently deletes a document that has no shares, or some of its versions.
 func (w *work) purge(id sheaf.DocumentID) (progress, error) {
 	gone, err := w.PurgeDocument(w.ws.ID, id)
 	w.ws.Storage -= gone.Bytes

@@ -7,11 +7,11 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// EditDocument replaces passages of the text, and changes the other fields that were sent. The
-// passages are those of the text as it is stored in the moment of the change, so that two who edit
-// different passages at once both get what they want, and nothing is lost. A passage that is not
-// there, or is there several times, is CONFLICT; otherwise it is UpdateDocument. Who edits a text
-// learns what stands in it, and must be allowed to read it.
+// EditDocument replaces passages of the text, and changes the other fields that were sent. It looks
+// for the passages in the text that is stored at the moment of the change. So if two callers edit
+// different passages at the same time, both edits are kept. A passage that does not occur, or
+// occurs several times, is a CONFLICT. Otherwise EditDocument is like UpdateDocument. An edit
+// reveals what the text contains, so the caller must be allowed to read it.
 func (a *App) EditDocument(ctx context.Context, c Caller, id sheaf.DocumentID, edits []sheaf.Edit, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
 	needs := scope(sheaf.DocumentsRead, sheaf.DocumentsWrite)
 	fault := firstError(checkChange(len(edits) == 0 && in.Empty(), "edits, title, description", in.Check()), sheaf.CheckEdits(edits))
@@ -36,16 +36,16 @@ func (a *App) EditDocument(ctx context.Context, c Caller, id sheaf.DocumentID, e
 	})
 }
 
-// preparedEdit is the text of an edit, made before the transaction: packing a long text takes a while,
-// and everybody who writes to this workspace would wait for it.
+// preparedEdit is the edited text, prepared before the transaction: compressing a long text takes
+// time, and all writes to this workspace would wait for it.
 type preparedEdit struct {
-	of      string // the hash of the text that it was made from
+	of      string // hash of the text that was edited
 	content string
 	text    store.Text
 }
 
-// prepareEdit makes the text from the one that is stored now. It refuses at once what would be
-// refused then.
+// prepareEdit edits the text that is stored now. It returns at once the errors that the transaction
+// would return.
 func (a *App) prepareEdit(ctx context.Context, c Caller, needs need, id sheaf.DocumentID, edits []sheaf.Edit, match sheaf.Match) (out preparedEdit, err error) {
 	d, err := read(ctx, a, c, needs, func(r *store.Reader) (sheaf.DocumentText, error) { return r.DocumentText(c.Workspace, id) })
 	if err != nil {
@@ -61,8 +61,8 @@ func (a *App) prepareEdit(ctx context.Context, c Caller, needs need, id sheaf.Do
 	return out, nil
 }
 
-// edited returns the text as the change has it, and as it is stored: the prepared one, or where
-// somebody else was faster one that is made from theirs.
+// edited returns the edited text, and its prepared form. If the text has changed since prepareEdit,
+// the edits are applied again to the new text.
 func (w *work) edited(before sheaf.Document, edits []sheaf.Edit, ready preparedEdit, match sheaf.Match) (content sheaf.Opt[string], text store.Text, err error) {
 	if len(edits) == 0 {
 		return content, text, nil

@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Events returns a page of the workspace's log in commit order. An After that the log does not have
-// is NotFound, never an empty page.
+// Events returns a page of the workspace's log in commit order. If the log does not have the event
+// f.After, it returns NotFound, never an empty page.
 func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.Page[sheaf.Event], error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (sheaf.Page[sheaf.Event], error) {
 		after, err := position(r, c.Workspace, f.After)
@@ -20,8 +20,8 @@ func (a *App) Events(ctx context.Context, c Caller, f sheaf.EventFilter) (sheaf.
 	})
 }
 
-// position returns the number of the event, or 0, before the first, for an empty id. An event that
-// the log does not have is NotFound.
+// position returns the number of the event, or 0 for an empty id: the position before the first
+// event. If the log does not have the event, it returns NotFound.
 func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, error) {
 	if id == "" {
 		return 0, nil
@@ -34,7 +34,7 @@ func position(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.EventID) (int64, e
 	return e.Number, err
 }
 
-// EventsByID returns those of the events that are still kept.
+// EventsByID returns the events that are still kept. The others are missing from the result.
 func (a *App) EventsByID(ctx context.Context, c Caller, ids []sheaf.EventID) (map[sheaf.EventID]sheaf.Event, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (map[sheaf.EventID]sheaf.Event, error) {
 		out := map[sheaf.EventID]sheaf.Event{}
@@ -57,15 +57,15 @@ func (a *App) Event(ctx context.Context, c Caller, id sheaf.EventID) (sheaf.Even
 	})
 }
 
-// NewEvent is what another part of the service reports.
+// NewEvent is an event that another service reports.
 type NewEvent struct {
 	Type       sheaf.EventType
 	ResourceID string
-	Payload    []byte        // a JSON object, kept as it was sent
-	User       *sheaf.UserID // who did it; nil for the caller's user
+	Payload    []byte        // a JSON object, stored as it was sent
+	User       *sheaf.UserID // who did it; nil: the caller's user
 }
 
-// check returns what is wrong with an event that somebody publishes.
+// check returns the first error of a reported event.
 func (in NewEvent) check() error {
 	switch {
 	case !in.Type.Known():
@@ -78,9 +78,9 @@ func (in NewEvent) check() error {
 	return nil
 }
 
-// PublishEvent adds an event of a part that lives elsewhere: media, generation, share. One about a
-// medium that this service keeps is Invalid; a user who is no member of the workspace is NotFound. Beyond
-// the workspace's quota it is Forbidden, with QUOTA_REACHED.
+// PublishEvent adds an event of another service: media, generation or share. An event about a
+// medium or share of this service is Invalid; a user who is not a member of the workspace is
+// NotFound. If the workspace's quota is used up, it returns Forbidden with QUOTA_REACHED.
 func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Event, error) {
 	return write(ctx, a, c, scope(sheaf.EventsWrite), firstError(in.check(), a.diskBelow(disk.Tight)), func(w *work) (sheaf.Event, error) {
 		user := c.User
@@ -101,7 +101,8 @@ func (a *App) PublishEvent(ctx context.Context, c Caller, in NewEvent) (sheaf.Ev
 	})
 }
 
-// isElsewhere returns Invalid for the id of a record of this service, whose events it emits itself.
+// isElsewhere returns Invalid if id is a record of this service, which emits the events of its
+// records itself.
 func (w *work) isElsewhere(id string) error {
 	const own = "resource_id %s is a %s of this workspace, whose events this service emits itself: change the %[2]s instead"
 	switch _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); {
@@ -119,8 +120,8 @@ func (w *work) isElsewhere(id string) error {
 	return nil
 }
 
-// FollowEvents returns the position from which to follow the log: after the filter's event, which
-// may be NotFound, or at its end.
+// FollowEvents returns the position from which to follow the log: after the event f.After, or
+// NotFound if the log does not have it. Without f.After and f.Since it returns the end of the log.
 func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (int64, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (int64, error) {
 		if f.After != "" || f.Since != nil {
@@ -131,18 +132,18 @@ func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (
 	})
 }
 
-// Tail is a part of the log that a follower reads.
+// Tail is a part of the log that a follower has read.
 type Tail struct {
 	Events []sheaf.Event
-	At     int64 // the position behind this part
-	Last   int64 // the newest event's number
-	More   bool  // there is more to read at once
+	At     int64 // position after this part
+	Last   int64 // number of the newest event
+	More   bool  // more can be read at once
 }
 
-// tailSize bounds how many events a follower holds in memory: with the largest payloads 4 MiB.
+// tailSize bounds the events that a follower holds in memory: 4 MiB with the largest payloads.
 const tailSize = 16
 
-// EventsAfter returns what the log has behind a position, in commit order.
+// EventsAfter returns the events after the position `at`, in commit order.
 func (a *App) EventsAfter(ctx context.Context, c Caller, f sheaf.EventFilter, at int64) (Tail, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (Tail, error) {
 		ws, err := r.Workspace(c.Workspace)

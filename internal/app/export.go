@@ -7,25 +7,25 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Exported is one record of an export: a folder, a project, a document with its present version, a past
-// version with the document that it is of, a medium, a branding, a share, or a subscription.
+// Exported is one record of an export: a folder, a project, a document with its present version, a
+// past version with its document, a medium, a branding, a share, or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
 	Project      *sheaf.Project
 	Document     *sheaf.Document
 	Version      *sheaf.VersionText
-	VersionOf    sheaf.DocumentID // of a past version
-	Medium       *sheaf.Medium    // whose bytes ExportedBytes opens, later
+	VersionOf    sheaf.DocumentID // document of a past version
+	Medium       *sheaf.Medium    // its bytes are opened later, by ExportedBytes
 	Branding     *sheaf.Branding
-	Default      bool // of a branding: it is the workspace's default one
+	Default      bool // the branding is the workspace's default
 	Share        *sheaf.Share
 	Subscription *sheaf.Subscription
 }
 
-// Export calls each for every record of a workspace, as of one moment: folders, parents before
-// their children, projects, documents without the deleted, each followed by its past versions, newest
-// first, media, brandings, shares without those of deleted documents, and subscriptions. It returns
-// NotFound for an unknown workspace, and what each returns.
+// Export calls each for every record of a workspace, all as of one moment, in this order: folders,
+// parents before their children; projects; documents that are not deleted, each followed by its
+// past versions, newest first; media; brandings; shares, except those of deleted documents;
+// subscriptions. It returns NotFound for an unknown workspace, and any error of each.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		ws, err := r.Workspace(id)
@@ -68,7 +68,7 @@ func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) erro
 	return err
 }
 
-// exportDocument calls each for a document and for its past versions. One text is held at a time.
+// exportDocument calls each for a document and its past versions. It holds one text at a time.
 func exportDocument(r *store.Reader, ws sheaf.WorkspaceID, d sheaf.Document, each func(Exported) error) error {
 	present, err := r.Version(ws, d.ID, d.Version)
 	if err != nil {

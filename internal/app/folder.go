@@ -24,9 +24,9 @@ func (a *App) Folder(ctx context.Context, c Caller, id sheaf.FolderID) (sheaf.Fo
 	})
 }
 
-// CreateFolder adds a folder. Its parent must exist (NotFound), be of the same type and not at the
-// deepest level (Invalid), and its external id be free (CONFLICT); the plan must include the type
-// (PLAN_REQUIRED) and have room for it (QUOTA_REACHED).
+// CreateFolder adds a folder. Its parent must exist (NotFound), have the same type and not be at
+// the deepest level (Invalid). Its external id must be free (CONFLICT). The plan must include the
+// type (PLAN_REQUIRED) and have room for the folder (QUOTA_REACHED).
 func (a *App) CreateFolder(ctx context.Context, c Caller, in sheaf.FolderChange) (sheaf.Folder, error) {
 	_, fault := checkNewFolder(in)
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (sheaf.Folder, error) {
@@ -70,7 +70,7 @@ func checkNewFolder(in sheaf.FolderChange) (sheaf.EntityType, error) {
 	return sheaf.ParseEntityType(in.EntityType.Value)
 }
 
-// depthUnder returns the level of a folder under that parent.
+// depthUnder returns the level of a folder of type `entity` under `parent`.
 func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int, error) {
 	if parent == nil {
 		return 1, nil
@@ -82,7 +82,7 @@ func (w *work) depthUnder(parent *sheaf.FolderID, entity sheaf.EntityType) (int,
 	return depthIn(p, entity)
 }
 
-// depthIn returns the level of a folder of that type in p.
+// depthIn returns the level of a folder of type `entity` in p.
 func depthIn(p sheaf.Folder, entity sheaf.EntityType) (int, error) {
 	if p.EntityType != entity {
 		return 0, sheaf.InvalidField("parent_id", "parent_id names a %s folder: a %s folder can only be in one of its own entity_type", p.EntityType, entity).
@@ -99,7 +99,7 @@ func checkDepth(depth int) error {
 	return nil
 }
 
-// folderIsOnly returns CONFLICT when another folder has the external id of f.
+// folderIsOnly returns CONFLICT if another folder has the external id of f.
 func (w *work) folderIsOnly(f sheaf.Folder) error {
 	if f.ExternalID == nil {
 		return nil
@@ -111,31 +111,32 @@ func (w *work) folderIsOnly(f sheaf.Folder) error {
 	return err
 }
 
-// UpdateFolder changes the fields that were sent. What changes nothing leaves no trace.
+// UpdateFolder changes the fields that were sent. If nothing changes, nothing is written.
 func (a *App) UpdateFolder(ctx context.Context, c Caller, id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkFolderChange(in), func(w *work) (sheaf.Folder, error) {
 		return w.updateFolder(id, in, match)
 	})
 }
 
-// checkFolderChange returns what is wrong with a change of a folder whatever is stored.
+// checkFolderChange returns the error of a change of a folder that does not depend on what is
+// stored.
 func checkFolderChange(in sheaf.FolderChange) error {
 	return checkChange(in.Empty(), "name, color, sort_order, external_id", in.Check())
 }
 
-// updateFolder changes the fields that were sent of a folder, which may be NotFound.
+// updateFolder changes the fields that were sent, or returns NotFound.
 func (w *work) updateFolder(id sheaf.FolderID, in sheaf.FolderChange, match sheaf.Match) (sheaf.Folder, error) {
 	before, err := w.Folder(w.ws.ID, id)
 	if err != nil {
 		return before, err
 	}
-	in.ParentID, in.EntityType = sheaf.Opt[sheaf.FolderID]{}, sheaf.Opt[string]{} // which only PUT heeds
+	in.ParentID, in.EntityType = sheaf.Opt[sheaf.FolderID]{}, sheaf.Opt[string]{} // only PUT changes these
 	return w.replaceFolder(before, in, match)
 }
 
-// PutFolder changes the folder of that external id, as UpdateFolder and MoveFolder do, or where there
-// is none makes it, as CreateFolder does; with a match it makes none (NotFound). Nothing changes the
-// type of a folder (Invalid).
+// PutFolder upserts the folder with that external id. If it exists, it is changed as by
+// UpdateFolder and MoveFolder; if not, it is created as by CreateFolder. With a match, none is
+// created (NotFound). The type of a folder cannot be changed (Invalid).
 func (a *App) PutFolder(ctx context.Context, c Caller, externalID string, in sheaf.FolderChange, match sheaf.Match) (Put[sheaf.Folder], error) {
 	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check(), checkEntityType(in.EntityType))
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Folder], err error) {
@@ -154,7 +155,7 @@ func (a *App) PutFolder(ctx context.Context, c Caller, externalID string, in she
 	})
 }
 
-// checkEntityType returns what is wrong with a type that may be left out.
+// checkEntityType returns an error unless the type is valid or was not sent.
 func checkEntityType(in sheaf.Opt[string]) error {
 	if !in.Set {
 		return nil
@@ -163,12 +164,12 @@ func checkEntityType(in sheaf.Opt[string]) error {
 	return err
 }
 
-// replaceFolder changes the fields that were sent, and where a parent was sent moves the folder with
-// all below it: one change, with one event.
+// replaceFolder changes the fields that were sent. If a parent was sent, it moves the folder with
+// everything below it. This is one change, with one event.
 func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match sheaf.Match) (f sheaf.Folder, err error) {
 	f = in.Apply(before)
 	tree := []sheaf.Folder{before}
-	var nowhere error // the parent is not there, or cannot be one
+	var nowhere error // the parent does not exist, or cannot be the parent
 	if in.ParentID.Set {
 		if tree, err = w.Subtree(w.ws.ID, before); err != nil {
 			return before, err
@@ -191,7 +192,7 @@ func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match s
 	return w.changeTree(tree, f)
 }
 
-// changeFolder writes f where it differs from what it was.
+// changeFolder writes f and emits its event, unless f equals `before`.
 func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 	if sheaf.SameFields(&before, &f) {
 		return before, nil
@@ -202,8 +203,8 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 	return f, w.UpdateFolder(w.ws.ID, f)
 }
 
-// MoveFolder puts the folder, and all below it, under another, or with nil at the root level. A
-// cycle, another type and a fourth level are Invalid.
+// MoveFolder moves the folder, with everything below it, into `parent`, or with nil to the root
+// level. A cycle, another type and a fourth level are Invalid.
 func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Folder, error) {
 		return w.moveFolder(id, parent, match)
@@ -231,8 +232,8 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 	return w.changeTree(tree, moved)
 }
 
-// depthOfMoved returns the level that the top of the tree gets under that parent. It is Invalid
-// when the parent is in the tree itself, or the lowest folder would be too deep.
+// depthOfMoved returns the level of the top of the tree under `parent`. It returns Invalid if the
+// parent is in the tree itself, or if the lowest folder would be too deep.
 func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
 	top := tree[0]
 	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {
@@ -250,8 +251,8 @@ func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, e
 	return depth, checkDepth(depth + height)
 }
 
-// changeTree writes the top of the tree as it is to be; what is below it changes its depth alone,
-// which is derived and no event.
+// changeTree writes `top`, the new state of the tree's first folder. The folders below it only get
+// another depth, which is derived and has no event.
 func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, error) {
 	by := top.Depth - tree[0].Depth
 	top, err := w.changeFolder(tree[0], top)
@@ -267,9 +268,9 @@ func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, 
 	return top, nil
 }
 
-// DeleteFolder removes the folder and all below it. Their projects, or brandings, move to the root
-// level; no document changes. More than 2,000 of them move first, in chunks, and the folder goes with
-// the last.
+// DeleteFolder deletes the folder and all folders below it. Their projects or brandings move to the
+// root level; no document changes. If there are more than 2,000 of them, they move first, in
+// chunks, and the folder goes with the last chunk.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
@@ -298,8 +299,8 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	})
 }
 
-// emptyFolders moves at most `most` projects or brandings in the tree to the root level, and returns
-// their number.
+// emptyFolders moves at most `most` projects or brandings in the tree to the root level, and
+// returns their number.
 func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err error) {
 	filed, err := w.FiledFolders(w.ws.ID, top.ID, most)
 	if err != nil {
@@ -314,8 +315,8 @@ func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err erro
 	return moved, nil
 }
 
-// emptyFolder moves at most `most` projects or brandings right in the folder to the root level, and
-// returns their number.
+// emptyFolder moves at most `most` projects or brandings directly in the folder to the root level,
+// and returns their number.
 func (w *work) emptyFolder(id sheaf.FolderID, entity sheaf.EntityType, most int64) (int64, error) {
 	unfile, count := w.unfileProjects, w.CountProjects
 	if entity == sheaf.BrandingFolder {
@@ -328,8 +329,8 @@ func (w *work) emptyFolder(id sheaf.FolderID, entity sheaf.EntityType, most int6
 	return n, err
 }
 
-// unfileProjects moves at most `most` of the folder's own projects to the root level, and returns
-// their number.
+// unfileProjects moves at most `most` of the projects directly in the folder to the root level, and
+// returns their number.
 func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		projects, err := w.FiledProjects(w.ws.ID, folder, most)
@@ -346,8 +347,8 @@ func (w *work) unfileProjects(folder sheaf.FolderID, most int64) (int64, error) 
 	})
 }
 
-// removeFolders removes folders of the tree, the top last, until about `most` records have changed:
-// folders, and what was in them.
+// removeFolders deletes folders of the tree, the top last, until about `most` records have changed:
+// folders and the records in them.
 func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 	for most > 0 {
 		page, err := w.LowestFolders(w.ws.ID, top, min(cascadePage, most))

@@ -19,8 +19,8 @@ import (
 )
 
 // BenchmarkDeleteFolder deletes a folder while another workspace writes all the time. With 2,000
-// projects it is one transaction, with more it goes in chunks. longest-wait is the longest of the
-// other's writes.
+// projects it is one transaction, with more it is done in chunks. longest-wait is the longest of
+// the other workspace's writes.
 func BenchmarkDeleteFolder(b *testing.B) {
 	for _, size := range []struct{ projects, subscriptions int }{{2_000, 3}, {2_000, 20}, {10_000, 3}, {10_000, 20}, {20_000, 20}} {
 		name := fmt.Sprintf("%dx%d", size.projects, size.subscriptions)
@@ -54,7 +54,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 		return app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 	}
 	var longest, took, used time.Duration
-	var group, commit atomic.Int64 // the longest of SQLite's
+	var group, commit atomic.Int64 // the longest of SQLite
 	s.OnGroup(func(g store.GroupCommit) {
 		group.Store(max(group.Load(), g.Took.Milliseconds()))
 		commit.Store(max(commit.Load(), g.Commit.Milliseconds()))
@@ -89,7 +89,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 	b.ReportMetric(float64(used.Milliseconds())/float64(b.N), "cpu-ms/op")
 }
 
-// fillFolder makes a folder of n projects.
+// fillFolder creates a folder with n projects.
 func fillFolder(b *testing.B, s *store.Store, a *app.App, c app.Caller, n int) sheaf.FolderID {
 	b.Helper()
 	f, err := a.CreateFolder(context.Background(), c, sheaf.FolderChange{Name: sheaf.Some("All"), EntityType: sheaf.Some("project")})
@@ -102,7 +102,7 @@ func fillFolder(b *testing.B, s *store.Store, a *app.App, c app.Caller, n int) s
 	return f.ID
 }
 
-// longestWrite writes until stop is closed and returns what took longest.
+// longestWrite writes until stop is closed, and returns the time of the longest write.
 func longestWrite(b *testing.B, a *app.App, c app.Caller, stop <-chan struct{}) (longest time.Duration) {
 	pace := time.NewTicker(time.Millisecond)
 	defer pace.Stop()

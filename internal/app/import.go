@@ -9,30 +9,30 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// MaxImport is how many records one transaction imports at most, and MaxImportText how many bytes of
-// texts are enough for one: it takes no more after them.
+// MaxImport is the largest number of records that one transaction imports. A transaction takes no
+// further record once it has MaxImportText bytes of texts.
 const (
 	MaxImport     = 500
 	MaxImportText = 8 << 20
 )
 
 // ImportRecord is one record to import: its identifier, its times (nil: now), and the one noun that
-// is set. A document may have a Version beside it; a Version alone is a past one of the document that
-// has the identifier.
+// is set. A document may have a Version too. A Version alone is a past version of the document with
+// the identifier.
 type ImportRecord struct {
 	ID                   string
 	CreatedAt, UpdatedAt *time.Time
 	Folder               *sheaf.FolderChange
 	Branding             *sheaf.BrandingChange
-	DefaultBranding      bool // of a branding: it is the default one, unless the workspace has another
+	DefaultBranding      bool // the branding becomes the default, unless the workspace has one
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
 	Version              *ImportVersion
-	Medium               *ImportMedium // saved by ImportMedium alone
+	Medium               *ImportMedium // saved only by ImportMedium
 	Share                *ImportShare
 	Subscription         *sheaf.SubscriptionChange
 
-	text store.Text // of a document or a version: checkBatch prepares it, before the transaction
+	text store.Text // of a document or version; checkBatch prepares it before the transaction
 }
 
 // ImportCount counts records by kind.
@@ -40,7 +40,7 @@ type ImportCount struct {
 	Folders, Brandings, Projects, Documents, Versions, Media, Shares, Subscriptions int64
 }
 
-// Sum is how many records there are of all kinds.
+// Sum returns the number of records of all kinds.
 func (c ImportCount) Sum() int64 {
 	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Media + c.Shares + c.Subscriptions
 }
@@ -56,23 +56,22 @@ func (c *ImportCount) add(d ImportCount) {
 	c.Subscriptions += d.Subscriptions
 }
 
-// Imported is what an import did, or with a rehearsal would do.
+// Imported is what an import did or, in a rehearsal, would do.
 type Imported struct {
 	Added   ImportCount
-	Skipped ImportCount // records whose identifier the workspace has
-	// Subscriptions have the secrets that were made for them, which are shown once; nil in a
-	// rehearsal.
+	Skipped ImportCount // records whose identifier exists in the workspace
+	// Subscriptions have their new secrets, which are shown once. It is nil in a rehearsal.
 	Subscriptions []ImportedSubscription
 }
 
-// ImportedSubscription is a subscription and the identifier it was imported with, which is another
-// one where a subscription of another workspace has it.
+// ImportedSubscription is a subscription with the identifier From of its record. Its own ID differs
+// if a subscription of another workspace has that identifier.
 type ImportedSubscription struct {
 	sheaf.NewSubscription
 	From sheaf.SubscriptionID
 }
 
-// Add adds what another part of the import did.
+// Add adds the result of another part of the import.
 func (i *Imported) Add(more Imported) {
 	i.Added.add(more.Added)
 	i.Skipped.add(more.Skipped)
@@ -82,16 +81,16 @@ func (i *Imported) Add(more Imported) {
 // RecordError says which record of a batch was refused.
 type RecordError struct {
 	Index int   // in the batch
-	Err   error // why, as the API would say it
+	Err   error // the reason, as the API would give it
 }
 
-// Error returns why it was refused.
+// Error returns the reason.
 func (e *RecordError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why it was refused.
+// Unwrap returns the reason.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// CheckImport returns what is wrong with a record by itself, whatever the workspace has.
+// CheckImport returns the error of a record that does not depend on what is stored.
 func (o Operator) CheckImport(r ImportRecord) error {
 	if err := o.checkTimes(r); err != nil {
 		return err
@@ -116,11 +115,11 @@ func (o Operator) CheckImport(r ImportRecord) error {
 	return o.app.checkNewSubscription(*r.Subscription)
 }
 
-// futureSlack is by how much the clock of another machine may be ahead.
+// futureSlack is how far another machine's clock may be ahead.
 const futureSlack = time.Minute
 
-// checkTimes refuses a change before its creation, and one that is still to come: no event could
-// ever be as new.
+// checkTimes refuses a record that was changed before its creation, or in the future: no later
+// change could get a newer time.
 func (o Operator) checkTimes(r ImportRecord) error {
 	created, updated := r.times(o.app.now())
 	switch {
@@ -132,7 +131,7 @@ func (o Operator) checkTimes(r ImportRecord) error {
 	return nil
 }
 
-// times returns when the record was made and last changed.
+// times returns when the record was created and last changed.
 func (r ImportRecord) times(now time.Time) (created, updated time.Time) {
 	created = now
 	if r.UpdatedAt != nil {
@@ -149,8 +148,9 @@ func (r ImportRecord) times(now time.Time) (created, updated time.Time) {
 }
 
 // Import adds at most MaxImport records to a workspace, all in one transaction or, with an error,
-// none. What the API would refuse is a *RecordError; a record whose identifier the workspace has is
-// skipped. The records are their owner's doing: each emits its event.
+// none. If the API would refuse a record, the error is a *RecordError. A record whose identifier
+// exists in the workspace is skipped. Each record emits its event, in the name of the workspace's
+// owner.
 func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []ImportRecord) (Imported, error) {
 	if err := o.checkBatch(batch); err != nil {
 		return Imported{}, err
@@ -171,7 +171,8 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
 
-// checkBatch returns what is wrong with a record by itself, and prepares the texts of all.
+// checkBatch returns the first error of a record that does not depend on what is stored, and
+// prepares the texts.
 func (o Operator) checkBatch(batch []ImportRecord) error {
 	if len(batch) > MaxImport {
 		return fmt.Errorf("a transaction imports %d records at most, not %d", MaxImport, len(batch))
@@ -185,8 +186,8 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 	return nil
 }
 
-// saveImport writes what was accepted, in an order in which every reference leads to what is there;
-// the events are in that of the records.
+// saveImport writes what was accepted, so that every reference leads to a record written before.
+// The events are in the order of the records.
 func (w *work) saveImport(im *importing) (Imported, error) {
 	w.ws = im.ws
 	for _, s := range im.newShares {
@@ -224,12 +225,12 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 	return im.out, nil
 }
 
-// saveBrandings writes the brandings that were accepted, and which of them is the default one.
+// saveBrandings writes the accepted brandings, and the default one.
 func (w *work) saveBrandings(im *importing) error {
 	if len(im.newBrandings) == 0 {
 		return nil
 	}
-	w.changes() // no event does so
+	w.changes() // brandings have no events
 	if err := w.InsertBrandings(w.ws.ID, im.newBrandings); err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (w *work) saveImported(s *sheaf.NewSubscription) error {
 	return w.InsertSubscription(w.ws.ID, s.Subscription, store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret)})
 }
 
-// Rehearsal tells what an import would do, and changes nothing.
+// Rehearsal finds out what an import would do, and changes nothing.
 type Rehearsal struct {
 	operator Operator
 	id       sheaf.WorkspaceID
@@ -256,7 +257,7 @@ type Rehearsal struct {
 // Rehearse begins a rehearsal.
 func (o Operator) Rehearse(id sheaf.WorkspaceID) *Rehearsal { return &Rehearsal{operator: o, id: id} }
 
-// Import is Operator.Import after all that was rehearsed before.
+// Import returns what Operator.Import would do, after everything that was rehearsed before.
 func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported, error) {
 	if err := r.operator.checkBatch(batch); err != nil {
 		return Imported{}, err

@@ -8,17 +8,17 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// importing judges the records of an import one after the other, by what the workspace has and by
-// the records before them. It reads the store and writes nothing, so that an import and its
-// rehearsal judge alike: Import saves what was accepted in the same transaction, Rehearsal throws
-// it away and keeps what it learned for the next batch.
+// importing checks the records of an import one after the other, against what the workspace has and
+// against the records before them. It reads the store and writes nothing, so an import and its
+// rehearsal decide alike. Import saves what was accepted in the same transaction. Rehearsal
+// discards it, and keeps what it learned for the next batch.
 type importing struct {
-	ws    sheaf.Workspace // with the counters that it will have
+	ws    sheaf.Workspace // with the counters it will have after the import
 	now   time.Time
-	owner sheaf.UserID // of the workspace; empty in a rehearsal
+	owner sheaf.UserID // owner of the workspace; empty in a rehearsal
 
-	// These have what the workspace has, as far as the records name it, and what was accepted so
-	// far, by identifier. A record whose identifier is in them is skipped.
+	// The records that exist in the workspace, as far as the batch names them, and those accepted
+	// so far, by identifier. A record whose identifier is in one of them is skipped.
 	folders       map[sheaf.FolderID]sheaf.Folder
 	brandings     map[sheaf.BrandingID]bool
 	projects      map[sheaf.ProjectID]bool
@@ -28,12 +28,12 @@ type importing struct {
 	subscriptions map[sheaf.SubscriptionID]bool
 	current       importedDocument
 
-	// These have who holds the external ids that the records name, and those that were accepted.
+	// The holders of the external ids that the batch names, stored or accepted.
 	folderOf   map[string]sheaf.FolderID
 	projectOf  map[string]sheaf.ProjectID
 	documentOf map[string]sheaf.DocumentID
 
-	// What this batch adds, to be saved by saveImport.
+	// What this batch adds. saveImport saves it.
 	out          Imported
 	created      []creation
 	newFolders   []*sheaf.Folder
@@ -42,7 +42,7 @@ type importing struct {
 	newDocuments []store.NewDocument
 	newVersions  []store.NewVersion
 	newTexts     []acceptedText
-	newShares    []*sheaf.Share // whose addresses are made when they are saved
+	newShares    []*sheaf.Share // their addresses are created when they are saved
 }
 
 // creation is an event to emit.
@@ -60,14 +60,14 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 		documentOf: map[string]sheaf.DocumentID{}}
 }
 
-// nextBatch forgets what the last batch was to save, and keeps in mind that it was accepted.
+// nextBatch discards what the last batch was to save, and keeps which records were accepted.
 func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newBrandings, im.newProjects = Imported{}, nil, nil, nil, nil
 	im.newDocuments, im.newVersions, im.newTexts, im.newShares = nil, nil, nil, nil
 }
 
-// judge accepts the records in their order, or returns a *RecordError for the first that is
-// refused. One whose identifier the workspace has is skipped.
+// judge accepts the records in order, or returns a *RecordError for the first that is refused. A
+// record whose identifier exists in the workspace is skipped.
 func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 	if err := im.findStored(r, batch); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 	return nil
 }
 
-// findStored finds out which of the records that the batch names the workspace has.
+// findStored looks up which of the records that the batch names exist in the workspace.
 func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var folders []sheaf.FolderID
 	var brandings []sheaf.BrandingID
@@ -152,7 +152,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	return learn(im.documents, im.ws.ID, documents, r.KnownDocuments)
 }
 
-// findHolders finds out who holds the external ids that the batch names.
+// findHolders looks up the holders of the external ids that the batch names.
 func (im *importing) findHolders(r *store.Reader, batch []ImportRecord) error {
 	var folders, projects, documents []string
 	for _, b := range batch {
@@ -174,7 +174,7 @@ func (im *importing) findHolders(r *store.Reader, batch []ImportRecord) error {
 	return learn(im.documentOf, im.ws.ID, documents, r.DocumentsWith)
 }
 
-// hold notes that a record has an external id, or refuses it: another one has it.
+// hold records that `id` has the external id, or returns CONFLICT if another record has it.
 func hold[ID ~string](holders map[string]ID, noun string, externalID *string, id ID) error {
 	if externalID == nil {
 		return nil
@@ -193,7 +193,7 @@ func appendID[T ~string](ids []T, reference sheaf.Opt[T]) []T {
 	return ids
 }
 
-// learn adds to known what the store finds of these identifiers.
+// learn adds to `known` what `find` returns for these identifiers.
 func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find func(sheaf.WorkspaceID, []T) (map[T]V, error)) error {
 	found, err := find(ws, ids)
 	for id, v := range found {
@@ -202,8 +202,8 @@ func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find 
 	return err
 }
 
-// notEarlier is the refusal of a reference that leads neither into the workspace nor to an earlier
-// record.
+// notEarlier returns the refusal of a reference that leads neither to a record of the workspace nor
+// to an earlier record.
 func notEarlier(field, noun, id string) error {
 	return sheaf.InvalidField(field, "%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
 }
@@ -238,8 +238,8 @@ func (im *importing) acceptFolder(r ImportRecord) error {
 	return nil
 }
 
-// stamp counts a creation and returns its number and times. A record keeps the times that it comes
-// with, also those before the newest that the workspace has given; what is given from now on is not
+// stamp counts a new record, and returns its number and times. A record keeps its own times, even
+// if they are before the newest time that the workspace has given. Times given from now on are not
 // before them.
 func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.Time) {
 	im.ws.LastNumber++
@@ -251,8 +251,8 @@ func (im *importing) stamp(r ImportRecord) (number int64, created, updated time.
 	return im.ws.LastNumber, created, updated
 }
 
-// acceptBranding accepts a branding, without its logo where the workspace has no such picture: that is
-// no reason to refuse the whole file.
+// acceptBranding accepts a branding. If the workspace has no such picture, the branding is accepted
+// without its logo: that is no reason to refuse the whole file.
 func (im *importing) acceptBranding(reader *store.Reader, r ImportRecord) error {
 	id := sheaf.BrandingID(r.ID)
 	if im.brandings[id] {
@@ -349,8 +349,8 @@ func (im *importing) acceptDocument(reader *store.Reader, r ImportRecord) error 
 	return nil
 }
 
-// acceptSubscription accepts it inactive: what it is sent is decided by whoever turns it on, after
-// its endpoint has the new secret.
+// acceptSubscription accepts a subscription as inactive. The operator activates it after its
+// endpoint has the new secret, and so decides what it is sent.
 func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) error {
 	from := sheaf.SubscriptionID(record.ID)
 	id, here, err := im.freeSubscription(r, from)
@@ -368,7 +368,7 @@ func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) er
 	events, _ := sheaf.ParseEventTypes(in.Events.Value)
 	s := sheaf.Subscription{ID: id, Name: in.Name.Value, URL: in.URL.Value, Events: events, DeactivatedAt: &im.now,
 		DeactivationReason: &reason, HeaderNames: []string{}, Revision: 1, SinceEvent: im.ws.LastEvent, EventsSince: im.ws.LastEvent,
-		Filter: filterOf(in.Filter), FilterSince: im.ws.LastEvent} // what it names may not be here: it lets nothing more pass then
+		Filter: filterOf(in.Filter), FilterSince: im.ws.LastEvent} // records that it names may be missing here; then they match nothing
 	s.Number, s.CreatedAt, s.UpdatedAt = im.stamp(record)
 	im.subscriptions[id] = true
 	im.ws.Subscriptions++
@@ -377,9 +377,9 @@ func (im *importing) acceptSubscription(r *store.Reader, record ImportRecord) er
 	return nil
 }
 
-// freeSubscription returns the identifier that a subscription gets: its own, or where one of
-// another workspace has it, one that is made of the two, always the same. here says that this
-// workspace has it already.
+// freeSubscription returns the identifier for a subscription: its own or, if another workspace has
+// that, one derived from it and this workspace, always the same. here reports that this workspace
+// has the subscription already.
 func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID) (id sheaf.SubscriptionID, here bool, err error) {
 	for _, id := range []sheaf.SubscriptionID{from, otherID(im.ws.ID, from)} {
 		by, taken, err := r.TakenSubscription(id)
@@ -397,8 +397,8 @@ func (im *importing) freeSubscription(r *store.Reader, from sheaf.SubscriptionID
 	return "", false, sheaf.Invalidf("the id of this subscription is in use: give it another")
 }
 
-// otherID is the identifier, a UUIDv8, that a subscription gets in this workspace when another one
-// has its own.
+// otherID returns the identifier, a UUIDv8, of a subscription in this workspace if another
+// workspace has its own one.
 func otherID(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) sheaf.SubscriptionID {
 	sum := sha256.Sum256([]byte("sheaf import " + string(ws) + " " + string(id)))
 	return sheaf.SubscriptionID(sheaf.UUIDv8([16]byte(sum[:16])))

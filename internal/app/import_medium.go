@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// ImportMedium is a medium to import. What its bytes are, they tell themselves.
+// ImportMedium is a medium to import. Its type is found from its bytes.
 type ImportMedium struct {
 	Filename   sheaf.Opt[string]
 	DocumentID sheaf.Opt[sheaf.DocumentID]
@@ -21,7 +21,7 @@ type ImportMedium struct {
 	SHA256     string // in hexadecimal digits
 }
 
-// check returns what is wrong with it by itself.
+// check returns the error of its fields.
 func (in ImportMedium) check() error {
 	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 {
 		return sheaf.InvalidField("sha256", "sha256 must be 64 hexadecimal digits: correct it")
@@ -35,15 +35,16 @@ func (in ImportMedium) check() error {
 	return nil
 }
 
-// importWithin is how long the bytes of one medium may take to be stored: gigabytes, over any line.
+// importWithin is how long storing the bytes of one medium may take: gigabytes over any line.
 const importWithin = 2 * time.Hour
 
-// ImportMedium adds a medium to a workspace, with its event, as Import adds other records: one whose
-// identifier the workspace has is skipped. open returns its bytes from their beginning, each time anew.
-// It is Unavailable, and nothing is kept, while the bytes cannot be stored.
+// ImportMedium adds a medium to a workspace, with its event, as Import adds other records. A medium
+// whose identifier exists in the workspace is skipped. open returns its bytes from the beginning,
+// each time it is called. If the bytes cannot be stored, ImportMedium returns Unavailable and keeps
+// nothing.
 //
-// Until its bytes are there it is a pending row of another identifier, so that one whose import was
-// interrupted can be imported again at once.
+// Until its bytes are stored, it is a pending row with another identifier. So a medium whose import
+// was interrupted can be imported again at once.
 func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, open func() io.Reader) (Imported, error) {
 	if err := o.CheckImport(r); err != nil {
 		return Imported{}, &RecordError{0, err}
@@ -77,7 +78,7 @@ func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r Impo
 	return out, err
 }
 
-// medium is what is stored of it.
+// medium builds the Medium to store.
 func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
 	in := r.Medium
 	m := sheaf.Medium{ID: sheaf.MediumID(r.ID), Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
@@ -90,8 +91,9 @@ func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
 	return m, describe(&m, open)
 }
 
-// announceImport judges the record as Import would, and adds the pending row, unless the medium is there
-// or the same bytes are being removed: it returns by whom. No plan bounds what an operator imports.
+// announceImport checks the record as Import would, and adds the pending row, unless the medium
+// exists. If the same bytes are being removed, it returns that removal instead. No plan limits what
+// an operator imports.
 func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, pending sheaf.Medium) (out Imported, removing *store.Removal, err error) {
 	out, err = operate(ctx, o, id, func(w *work) (Imported, error) {
 		removing = nil // the transaction may run again
@@ -111,8 +113,8 @@ func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r Im
 	return out, removing, err
 }
 
-// publishImport puts the medium in the place of the pending one. Somebody else may have imported it
-// meanwhile: then it is skipped.
+// publishImport replaces the pending medium by m. If m was imported meanwhile by another import, it
+// is skipped.
 func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pending sheaf.MediumID, m sheaf.Medium) (Imported, error) {
 	return operate(ctx, o, id, func(w *work) (out Imported, err error) {
 		known, err := w.KnownMedia(id, []sheaf.MediumID{m.ID})
@@ -129,7 +131,7 @@ func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pendi
 		if w.caller.User, err = w.OwnerOf(id); err != nil {
 			return out, err
 		}
-		if w.documentExists(m.DocumentID) != nil { // it is in the trash
+		if w.documentExists(m.DocumentID) != nil { // the document is in the trash
 			m.DocumentID = nil
 		}
 		m.Number = w.nextNumber()
@@ -142,12 +144,12 @@ func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pendi
 	})
 }
 
-// errImportTooLong is told when a server that started meanwhile, or the sweep, took the medium for
+// errImportTooLong is returned if a starting server or the sweep removed the pending medium as
 // abandoned.
 var errImportTooLong = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable,
 	Text: "a medium was taken for abandoned while it was being imported, as when a server starts: import again"}
 
-// acceptMedium accepts a medium. It is saved by ImportMedium, when its bytes are there.
+// acceptMedium accepts a medium. ImportMedium saves it once its bytes are stored.
 func (im *importing) acceptMedium(r ImportRecord) error {
 	id := sheaf.MediumID(r.ID)
 	if im.media[id] {
@@ -162,8 +164,8 @@ func (im *importing) acceptMedium(r ImportRecord) error {
 	return nil
 }
 
-// ExportedBytes opens the bytes of a medium that Export told of, or returns nil when somebody deleted it
-// since then. Whoever opened them closes them.
+// ExportedBytes opens the bytes of an exported medium, which the caller closes. If the medium was
+// deleted after the export, it returns nil.
 func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
 	if o.app.media == nil {
 		return nil, errors.New("there are media, and nobody said where their bytes are: name the bucket with --media-url, as for the server, or leave them out with --without-media")
@@ -179,22 +181,22 @@ func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m she
 	case err != nil:
 		return nil, err
 	}
-	// It was there before and after the look.
+	// The medium existed before and after the look at its bytes.
 	return nil, lostBytes(m)
 }
 
-// lostBytes says that a medium has none, or others.
+// lostBytes returns the error for a medium whose bytes are missing or are not its own.
 func lostBytes(m sheaf.Medium) error {
 	return fmt.Errorf("the bytes of medium %s (%s) are not where they are kept, or are others: put the file back, delete the medium, or leave all out with --without-media", m.ID, sheaf.Clip(m.Filename))
 }
 
-// CheckedBytes passes on the bytes of a medium, and ends with an error, before their end, where they are
-// not those that were uploaded.
+// CheckedBytes passes on the bytes of a medium. If they are not the uploaded ones, it returns an
+// error before their end.
 func CheckedBytes(m sheaf.Medium, content io.Reader) io.Reader {
 	return &ownWords{media.Checked(content, m.Bytes, mediumKey("", m)), m}
 }
 
-// ownWords tells of bytes that differ in the words for an operator.
+// ownWords replaces media.ErrDiffers by an error text for the operator.
 type ownWords struct {
 	io.Reader
 	m sheaf.Medium

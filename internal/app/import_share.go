@@ -2,19 +2,19 @@ package app
 
 import "sheaf.dev/internal/sheaf"
 
-// ImportShare is a share to import: what it shows and how. Its address and its password are secrets,
-// which no export has.
+// ImportShare is a share to import: what it shows and how. Its address and password are secrets
+// that no export contains.
 type ImportShare struct {
 	sheaf.ShareChange      // without a password
-	HasPassword       bool // it had one where it was exported
+	HasPassword       bool // it had a password where it was exported
 }
 
-// lockedShare stands where the hash of a share's password would: no password is right.
+// lockedShare takes the place of the hash of a share's password. It matches no password.
 const lockedShare = "locked"
 
-// acceptShare accepts a share, which gets an address of its own: the one that it had leads to where it
-// was exported. One that had a password has one that nobody knows, until somebody sets it: so nothing
-// is open that was not.
+// acceptShare accepts a share, which gets a new address: its old one leads to where it was
+// exported. If it had a password, no password opens it until a new one is set. So the import
+// publishes nothing that was protected.
 func (im *importing) acceptShare(r ImportRecord) error {
 	id, in := sheaf.ShareID(r.ID), r.Share
 	if im.shares[id] {

@@ -7,17 +7,17 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// ImportVersion is a version of a document. Beside a document it is the present one, whose title and
-// text are the document's; alone it is a past one.
+// ImportVersion is a version of a document. With a document it is the present version, whose title
+// and text are the document's. Alone it is a past version.
 type ImportVersion struct {
 	Number         int64
-	Title, Content sheaf.Opt[string] // of a past one
+	Title, Content sheaf.Opt[string] // of a past version
 	UserID         *sheaf.UserID
 	KeyID          *sheaf.KeyID
-	CreatedAt      *time.Time // nil: when the document was changed last
+	CreatedAt      *time.Time // nil: when the document was last changed
 }
 
-// Content is the text of a document or of a version; other records have none.
+// Content returns the text of a document or version. Other records have none.
 func (r ImportRecord) Content() string {
 	switch {
 	case r.Document != nil:
@@ -28,8 +28,8 @@ func (r ImportRecord) Content() string {
 	return ""
 }
 
-// present is the present version of a document that is imported. Where the record does not tell, it
-// is the first one, and by the workspace's owner.
+// present returns the present version of an imported document. If the record has none, it is
+// version 1, by the workspace's owner.
 func (r ImportRecord) present(owner sheaf.UserID, created, updated time.Time) sheaf.Version {
 	v := r.Version
 	switch {
@@ -43,7 +43,7 @@ func (r ImportRecord) present(owner sheaf.UserID, created, updated time.Time) sh
 	return sheaf.Version{Number: v.Number, UserID: v.UserID, KeyID: v.KeyID, CreatedAt: updated}
 }
 
-// checkVersion refuses numbers that no version has, and a time that is still to come.
+// checkVersion refuses numbers that no version can have, and times in the future.
 func (o Operator) checkVersion(v *ImportVersion) error {
 	switch {
 	case v == nil:
@@ -56,22 +56,22 @@ func (o Operator) checkVersion(v *ImportVersion) error {
 	return nil
 }
 
-// importedDocument is the document whose versions follow: which of them are there, and which texts
-// were accepted for it.
+// importedDocument is the document whose versions are being imported: the versions that it has, and
+// the texts that were accepted for it.
 type importedDocument struct {
 	id    sheaf.DocumentID
 	kept  store.KeptVersions
 	texts map[string]bool // by hash
 }
 
-// acceptedText is a text to be saved.
+// acceptedText is a text to save.
 type acceptedText struct {
 	of   sheaf.DocumentID
 	text store.Text
 }
 
-// turnTo begins with the versions of a document, unless it has begun already: the batch before this
-// one may have ended within them.
+// turnTo makes `id` the current document. It may be that already, if the previous batch ended among
+// its versions.
 func (im *importing) turnTo(r *store.Reader, id sheaf.DocumentID) error {
 	if im.current.id == id {
 		return nil
@@ -84,10 +84,10 @@ func (im *importing) turnTo(r *store.Reader, id sheaf.DocumentID) error {
 	return err
 }
 
-// acceptVersion accepts a past version when it is the one before the oldest that the document has.
-// So those of a new document are accepted one after the other, also when the import was interrupted
-// between them, and a document that was there keeps its own: any other version is skipped, as is one
-// beyond the most that are kept.
+// acceptVersion accepts a past version if it is the one before the oldest that the document has. So
+// the versions of a new document are accepted one after the other, even if the import was
+// interrupted between them. A document that existed before keeps its own versions. All other
+// versions are skipped, and so are those beyond MaxVersions.
 func (im *importing) acceptVersion(r *store.Reader, record ImportRecord) error {
 	id, v := sheaf.DocumentID(record.ID), record.Version
 	if err := im.turnTo(r, id); err != nil {
@@ -109,8 +109,8 @@ func (im *importing) acceptVersion(r *store.Reader, record ImportRecord) error {
 	return nil
 }
 
-// acceptText counts a text of the document whose turn it is, once however many versions have it. No
-// plan bounds what an operator imports, as none bounds the records.
+// acceptText counts a text of the current document once, even if several versions have it. No plan
+// limits what an operator imports, neither its texts nor its records.
 func (im *importing) acceptText(r *store.Reader, t store.Text) error {
 	doc := &im.current
 	if t.Bytes() == 0 || doc.texts[t.SHA256()] {
@@ -125,8 +125,8 @@ func (im *importing) acceptText(r *store.Reader, t store.Text) error {
 	return nil
 }
 
-// saveVersions writes the texts and the past versions that were accepted. The texts are counted
-// already. A past version has no event, and so it changes the workspace's version itself.
+// saveVersions writes the accepted texts and past versions. The texts are counted already. Past
+// versions have no event, so saveVersions itself raises the workspace's version.
 func (w *work) saveVersions(im *importing) error {
 	for _, t := range im.newTexts {
 		if _, err := w.InsertText(w.ws.ID, t.of, t.text); err != nil {

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// invitationLives is for how long an invitation's link may be used.
+	// invitationLives is how long an invitation's link is valid.
 	invitationLives = 7 * 24 * time.Hour
-	// maxInvitations is how many may be open in a workspace: they are shown on one page.
+	// maxInvitations is the largest number of open invitations of a workspace. They are shown on
+	// one page.
 	maxInvitations = 100
 )
 
-// NewInvitation is an invitation just made. The token is shown once; its hash is kept.
+// NewInvitation is a new invitation. Its token is shown once; only the hash is stored.
 type NewInvitation struct {
 	sheaf.Invitation
 	Token string
 }
 
-// Invite makes a one-time link by which somebody joins the workspace, in place of an older one for
-// the same e-mail. No mail is sent. It returns Invalid for what is no e-mail, and Conflict for a
-// personal workspace, a member, or when maxInvitations to others are open.
+// Invite creates a one-time link for joining the workspace. It replaces an older one for the same
+// e-mail. No mail is sent. Invite returns Invalid for a text that is no e-mail address. It returns
+// Conflict for a personal workspace, for a member, or if maxInvitations to others are open.
 func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
 	fault := firstError(checkOperatorText("e-mail", email), checkEmail(email))
 	return write(ctx, a, c, owner, fault, func(w *work) (NewInvitation, error) {
@@ -35,7 +36,7 @@ func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Rol
 	})
 }
 
-// invite stores an invitation and returns it with its token, of which only the hash is kept.
+// invite stores an invitation and returns it with its token. Only the token's hash is stored.
 func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 	token, err := w.app.newToken()
 	if err != nil {
@@ -46,7 +47,7 @@ func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 	return NewInvitation{i, token}, w.InsertInvitation(w.ws.ID, i, tokenHash(token))
 }
 
-// mayInvite returns Conflict where nobody, or not this person, can be invited.
+// mayInvite returns Conflict if no one, or not this person, can be invited.
 func (w *work) mayInvite(email string) error {
 	if w.ws.Personal {
 		return sheaf.Conflictf("this workspace is personal and takes no second member: invite them to another one")
@@ -61,7 +62,7 @@ func (w *work) mayInvite(email string) error {
 	return w.notAMember(email)
 }
 
-// notAMember returns Conflict for somebody who belongs to the workspace already.
+// notAMember returns Conflict if the person belongs to the workspace already.
 func (w *work) notAMember(email string) error {
 	u, err := w.UserByEmail(email)
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -85,25 +86,25 @@ func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) err
 	})
 }
 
-// Offer is what the holder of an invitation's link is shown.
+// Offer is what the holder of an invitation's link sees.
 type Offer struct {
 	Invitation sheaf.Invitation
 	Workspace  sheaf.Workspace
 	InvitedBy  sheaf.User
-	// Known says that a user with the e-mail exists: they join with their own password. Locked says
-	// that this user has none, so that nobody can.
+	// Known means that a user with the e-mail exists, who joins with their own password. Locked
+	// means that this user has no password, so they cannot join.
 	Known, Locked bool
 }
 
 var errInvitation = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 	Text: "this invitation was used, withdrawn, or has expired: ask for a new one"}
 
-// Offer returns what a link offers, or NotFound. It does not use it.
+// Offer returns the offer of a link, or NotFound. It does not use up the link.
 func (a *App) Offer(ctx context.Context, token string) (Offer, error) {
 	return readUnasked(ctx, a, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
 }
 
-// offer is Offer within a transaction.
+// offer is Offer inside a transaction.
 func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 	ws, i, err := r.Invitation(tokenHash(token), a.now())
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -127,17 +128,17 @@ func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 	return o, err
 }
 
-// Join is what somebody sends who accepts an invitation.
+// Join is what a person sends to accept an invitation.
 type Join struct {
-	Token           string // of the invitation's link
-	Name            string // of a new user; a known one keeps theirs
+	Token           string // token of the invitation's link
+	Name            string // name of a new user; a known user keeps theirs
 	Password        string
 	Address, Device string // as in SignIn
 }
 
-// Join uses an invitation's link and signs in: a new user gets the name and the password, a known
-// one must give their own, as in SignIn. It returns NotFound for a link that cannot be used, and
-// Invalid for a name or password that cannot be.
+// Join uses up an invitation's link and signs the person in. A new user gets the name and the
+// password; a known user must give their own password, as for SignIn. It returns NotFound for a
+// link that cannot be used, and Invalid for a name or password that is not allowed.
 func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.WorkspaceID, error) {
 	o, err := a.Offer(ctx, in.Token)
 	if err != nil {
@@ -149,12 +150,12 @@ func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.
 	}
 	s, err := a.useInvitation(ctx, in.Token, o, user, old)
 	if errors.Is(err, store.ErrDuplicate) {
-		err = errInvitation // somebody joined with the same link or e-mail at this moment
+		err = errInvitation // the same link or e-mail was used at this moment
 	}
 	return s, o.Workspace.ID, err
 }
 
-// joiner returns who joins: somebody known, or a new user who is not kept yet.
+// joiner returns the user who joins: a known one, or a new one who is not stored yet.
 func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) {
 	if o.Known {
 		return a.checkSignIn(ctx, SignIn{Email: o.Invitation.Email, Password: in.Password, Address: in.Address, Device: in.Device})
@@ -166,7 +167,8 @@ func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) 
 	return sheaf.User{ID: sheaf.UserID(a.newID()), Email: &o.Invitation.Email, Name: in.Name, PasswordHash: hash, CreatedAt: a.now()}, err
 }
 
-// settled stores a new user. The password of a known one must still be the one that was compared.
+// settled stores a new user. If the user is known, their password must still be the one that was
+// compared.
 func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	if !o.Known {
 		return tx.InsertUser(user)
@@ -174,7 +176,7 @@ func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	return samePassword(tx, user)
 }
 
-// useInvitation makes the member, ends the link and opens the session, all in one transaction.
+// useInvitation adds the member, deletes the invitation and opens the session, in one transaction.
 func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
 	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(o.Workspace.ID)

@@ -16,8 +16,8 @@ func (a *App) Keys(ctx context.Context, c Caller, p sheaf.Paging) (sheaf.Page[sh
 	})
 }
 
-// KeyNames returns what the keys are called that did what these events tell of, by their numbers. One that was revoked, or
-// went with its time, is missing.
+// KeyNames returns the names of the keys that made these events, by the keys' numbers. Keys that
+// were revoked or have expired are missing.
 func (a *App) KeyNames(ctx context.Context, c Caller, events []sheaf.Event) (map[int64]string, error) {
 	return read(ctx, a, c, scope(sheaf.KeysRead), func(r *store.Reader) (map[int64]string, error) {
 		asked, names := map[int64]bool{0: true}, map[int64]string{}
@@ -38,14 +38,14 @@ func (a *App) KeyNames(ctx context.Context, c Caller, events []sheaf.Event) (map
 	})
 }
 
-// NewKey is what a client sends to make a key.
+// NewKey is a client's request to create a key.
 type NewKey struct {
 	Name      string
 	Scopes    sheaf.Scopes
 	ExpiresAt *time.Time // nil: never
 }
 
-// check returns the first fault of the fields themselves.
+// check returns the first error of the fields.
 func (k NewKey) check(now time.Time) error {
 	if err := k.checkName(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (k NewKey) check(now time.Time) error {
 
 func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf.MaxKeyName) }
 
-// checkExpiry refuses a key that would be dead at once.
+// checkExpiry refuses an expiry in the past.
 func (k NewKey) checkExpiry(now time.Time) error {
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
 		return sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or leave it out")
@@ -63,13 +63,14 @@ func (k NewKey) checkExpiry(now time.Time) error {
 	return nil
 }
 
-// CreateKey makes a key for the caller's user. It grants only scopes that the caller holds, and no
-// later expiry (Forbidden); the plan bounds how many live ones there are (KEY_LIMIT_REACHED) and
-// how many are made in an hour (RateLimited).
+// CreateKey creates a key for the caller's user. It grants only scopes that the caller has, and no
+// later expiry than the caller's own (Forbidden). The plan limits how many live keys there are
+// (KEY_LIMIT_REACHED) and how many are created in an hour (RateLimited).
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
 	fault := firstError(in.checkName(), in.checkGrant(c))
 	return write(ctx, a, c, scope(sheaf.KeysWrite), fault, func(w *work) (sheaf.NewKey, error) {
-		// Here and not before: a repetition after the key has expired still gets the first answer.
+		// Checked here and not before: if the request is repeated after the key expired, it still
+		// gets its first answer.
 		if err := in.checkExpiry(w.now); err != nil {
 			return sheaf.NewKey{}, err
 		}
@@ -77,8 +78,8 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 	})
 }
 
-// checkGrant returns Forbidden unless the caller holds every scope that the key is to have, and a
-// caller's key that expires does so no sooner than the new one.
+// checkGrant returns Forbidden unless the caller has every scope of the new key. If the caller's
+// own key expires, the new one must not expire later.
 func (k NewKey) checkGrant(c Caller) error {
 	for _, s := range k.Scopes {
 		if !c.May(s) {
@@ -110,9 +111,10 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
 
-// checkKeysMade returns RateLimited, with the time to wait, when the workspace made as many keys
-// within an hour as its plan allows. Whoever has a key could otherwise throw away any number of
-// them, each with a rate limit of its own. Operators are not asked: their commands are the way out.
+// checkKeysMade returns RateLimited, with the time to wait, if the workspace created as many keys
+// within an hour as its plan allows. Otherwise the holder of a key could create and discard any
+// number of keys, each with its own rate limit. It does not limit operators: their commands are the
+// way out.
 func (w *work) checkKeysMade() error {
 	if w.caller.Key.ID == "" && w.caller.Role == "" {
 		return nil
@@ -132,7 +134,7 @@ func (w *work) checkKeysMade() error {
 			most, w.ws.Plan, int(wait/time.Second))}
 }
 
-// keyLimitText says that the plan allows no more keys.
+// keyLimitText returns the text of KEY_LIMIT_REACHED.
 func keyLimitText(p sheaf.Plan, most int) string {
 	if most == 0 {
 		return "the free plan has no API keys: upgrade the workspace to Pro or Business"
@@ -140,7 +142,7 @@ func keyLimitText(p sheaf.Plan, most int) string {
 	return fmt.Sprintf("the %s plan allows %d API keys: revoke one, or upgrade the plan", p, most)
 }
 
-// RevokeKey ends a key at once, or returns NotFound.
+// RevokeKey revokes a key at once, or returns NotFound.
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
@@ -155,8 +157,8 @@ type Identity struct {
 	Storage sheaf.Storage // of the workspace
 }
 
-// Me returns the key that the caller uses, and its user. The key is read again: the caller's own
-// may have been remembered since before it was last used.
+// Me returns the caller's key and its user. The key is read again, because the caller's copy may be
+// cached from before its last use.
 func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 	return read(ctx, a, c, aKey, func(r *store.Reader) (me Identity, err error) {
 		if me.Key, err = r.Key(c.Workspace, c.Key.ID); err != nil {

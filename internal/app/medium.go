@@ -14,18 +14,19 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// An upload and a deletion are each two transactions with the bytes between them, which no
-// transaction waits for. store/medium.go has the states that a row goes through.
+// An upload and a deletion take two transactions each. The bytes are written or removed between
+// them, so that no transaction waits for that. store/medium.go describes the states of a row.
 
 const (
-	// uploadWithin is how long the bytes of an upload may take to be stored, once they have arrived.
-	// The row is the upload's own for twice as long, however far the clocks of two nodes are apart.
+	// uploadWithin is how long storing the bytes of an upload may take, once they have arrived. The
+	// row belongs to the upload for twice as long, so that clock differences between nodes do no
+	// harm.
 	uploadWithin = 5 * time.Minute
-	// removeWithin is how long the removal of bytes may take. The row is the remover's own for three
+	// removeWithin is how long removing bytes may take. The row belongs to the remover for three
 	// times as long.
 	removeWithin = 20 * time.Second
-	// waitForRemoval bounds how long an upload waits for bytes to be removed that are the same, and
-	// lookAgain is how often it looks.
+	// waitForRemoval bounds how long an upload waits while the same bytes are being removed. It
+	// looks again every lookAgain.
 	waitForRemoval = 10 * time.Second
 	lookAgain      = 20 * time.Millisecond
 )
@@ -54,8 +55,8 @@ func (a *App) MediumContent(ctx context.Context, c Caller, id sheaf.MediumID) (s
 	return m, content, err
 }
 
-// ContentOf returns the bytes of a medium that the caller has read before, which the caller closes. It is
-// NotFound when the medium was deleted since.
+// ContentOf returns the bytes of a medium that the caller has read before. The caller closes them.
+// If the medium was deleted since, it returns NotFound.
 func (a *App) ContentOf(ctx context.Context, c Caller, m sheaf.Medium) (media.Content, error) {
 	if err := scope(sheaf.MediaRead)(c); err != nil {
 		return nil, err
@@ -66,13 +67,13 @@ func (a *App) ContentOf(ctx context.Context, c Caller, m sheaf.Medium) (media.Co
 	})
 }
 
-// verifyWithin is how long a reader waits until the bytes of a medium are verified. Reading a gigabyte takes
-// a few seconds, once in a process.
+// verifyWithin is how long a reader waits until the bytes of a medium are verified. Verifying a
+// gigabyte takes a few seconds, once per process.
 const verifyWithin = 5 * time.Second
 
-// openMedium opens the bytes of a medium and verifies them. It is Unavailable, and names the medium, if they
-// are missing or damaged. If they are missing, it returns the error of deleted first: the medium may have
-// been deleted since the caller has read it.
+// openMedium opens the bytes of a medium and verifies them. If they are missing or damaged, it
+// returns Unavailable, naming the medium. If they are missing, it first calls `deleted` and returns
+// its error: the medium may have been deleted since the caller read it.
 func (a *App) openMedium(ctx context.Context, ws sheaf.WorkspaceID, m sheaf.Medium, deleted func() error) (media.Content, error) {
 	if a.media == nil {
 		return nil, errNoMedia
@@ -95,7 +96,7 @@ func (a *App) openMedium(ctx context.Context, ws sheaf.WorkspaceID, m sheaf.Medi
 		Person: fmt.Sprintf("The bytes of the file “%s” are %s. Upload it again, or ask the operator to restore it from a backup.", sheaf.Clip(m.Filename), what)}
 }
 
-// RefusedReads returns how many reads of media found their bytes damaged or missing.
+// RefusedReads returns the number of reads of media that found the bytes damaged or missing.
 func (o Operator) RefusedReads() uint64 {
 	if o.app.media == nil {
 		return 0
@@ -103,20 +104,22 @@ func (o Operator) RefusedReads() uint64 {
 	return o.app.verified.Refused()
 }
 
-// RecheckBytes hashes the bytes of a key, whatever is known of them: nil, media.ErrDamaged, media.ErrNotFound,
-// or why they could not be read. Later reads go by the verdict. pace slows it down, as Verifier.Recheck says.
+// RecheckBytes hashes the bytes of a key, even if they were verified before. It returns nil,
+// media.ErrDamaged, media.ErrNotFound, or why they could not be read. Later reads use the result.
+// pace slows it down, as described at Verifier.Recheck.
 func (o Operator) RecheckBytes(ctx context.Context, key media.Key, pace func(context.Context, int) error) error {
 	return o.app.verified.Recheck(ctx, key, pace)
 }
 
-// mediumKey is where the bytes of a medium are.
+// mediumKey returns the key under which the bytes of a medium are stored.
 func mediumKey(ws sheaf.WorkspaceID, m sheaf.Medium) media.Key {
 	key := media.Key{Workspace: string(ws)}
-	_, _ = hex.Decode(key.SHA256[:], []byte(m.SHA256)) // what is no hash leads to nothing
+	_, _ = hex.Decode(key.SHA256[:], []byte(m.SHA256)) // an invalid hash leads to no bytes
 	return key
 }
 
-// errNoMedia is told where nothing keeps files: several nodes share a database, and no folder.
+// errNoMedia is returned if no media storage is set up: several nodes share a database, but no
+// folder.
 var errNoMedia = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: time.Hour,
 	Text: "this service stores no media: on PostgreSQL they need a bucket that every node reaches; whoever operates it names one with --media-url"}
 
@@ -133,18 +136,18 @@ func mediaError(err error) error {
 		Text: "the place where this service keeps its files cannot be reached, or refuses: nothing was kept; repeat the request in a few seconds"}
 }
 
-// NewMedium is a file that somebody uploads.
+// NewMedium is a file to upload.
 type NewMedium struct {
-	Filename   string            // empty: it has none
-	DocumentID *sheaf.DocumentID // that it belongs to; nil: to none
+	Filename   string            // empty: the file has no name
+	DocumentID *sheaf.DocumentID // the document it belongs to; nil: none
 	Bytes      int64
-	SHA256     [32]byte // of what Open returns: nobody takes it again
-	// Open returns the bytes from their beginning, each time anew and each time the same: they are in
+	SHA256     [32]byte // hash of the bytes; it is not computed again
+	// Open returns the bytes from their beginning, the same each time it is called. They are in
 	// memory.
 	Open func() io.Reader
 }
 
-// medium returns what is stored of it: what the bytes are, they tell themselves.
+// medium builds the Medium to store. Its type is found from the bytes.
 func (in NewMedium) medium() (sheaf.Medium, error) {
 	if in.Bytes == 0 {
 		return sheaf.Medium{}, sheaf.InvalidField("file", "file is empty: send its bytes")
@@ -159,7 +162,7 @@ func (in NewMedium) medium() (sheaf.Medium, error) {
 	return m, describe(&m, in.Open)
 }
 
-// describe fills in what the bytes are, and how large the picture is.
+// describe sets the type of the medium and, for a picture, its size in pixels.
 func describe(m *sheaf.Medium, open func() io.Reader) error {
 	head := make([]byte, media.HeadSize)
 	n, err := io.ReadFull(open(), head)
@@ -174,12 +177,12 @@ func describe(m *sheaf.Medium, open func() io.Reader) error {
 	return nil
 }
 
-// UploadMedium stores a file and tells of it (media.uploaded). The document that it belongs to must
-// exist (NotFound), and the plan have room for its bytes (QUOTA_REACHED). It is Unavailable, and
-// nothing is kept, while the bytes cannot be stored.
+// UploadMedium stores a file and emits media.uploaded. Its document must exist (NotFound), and the
+// plan must have room for the bytes (QUOTA_REACHED). If the bytes cannot be stored, it returns
+// Unavailable and keeps nothing.
 func (a *App) UploadMedium(ctx context.Context, c Caller, in NewMedium) (sheaf.Medium, error) {
 	if err := scope(sheaf.MediaWrite)(c); err != nil {
-		return sheaf.Medium{}, err // nobody looks at the file of whoever may not upload one
+		return sheaf.Medium{}, err // the file of a caller who may not upload is not read
 	}
 	m, fault := in.medium()
 	m.ID = sheaf.MediumID(a.newID())
@@ -188,9 +191,9 @@ func (a *App) UploadMedium(ctx context.Context, c Caller, in NewMedium) (sheaf.M
 	})
 }
 
-// keepMedium makes a medium of bytes that put stores: it is pending before that, and live after. It
-// is asked again whether the caller may, and what was done for a request that was answered meanwhile is
-// undone.
+// keepMedium creates a medium of the bytes that put stores: first as a pending row, and live once
+// they are stored. Then the caller's rights are checked again. If that check fails, or the request
+// was answered meanwhile, the upload is undone.
 func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault error, put func(context.Context) error) (sheaf.Medium, error) {
 	done, full := a.admitFile(m.Bytes)
 	if full != nil {
@@ -205,7 +208,7 @@ func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault er
 		once.admitted = true
 		c.Once = &once
 	}
-	// A client that has sent all of it may leave: what was begun is ended.
+	// Once a client has sent everything, it may leave: the upload is completed.
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), uploadWithin)
 	defer cancel()
 	failpoint.Pass(failpoint.Announced)
@@ -220,8 +223,8 @@ func (a *App) keepMedium(ctx context.Context, c Caller, m sheaf.Medium, fault er
 	return live, err
 }
 
-// announceMedium adds the pending row, with its quota. While the same bytes are being removed, it
-// waits.
+// announceMedium adds the pending row and counts its bytes against the quota. While the same bytes
+// are being removed, it waits.
 func (a *App) announceMedium(ctx context.Context, c Caller, m sheaf.Medium, fault error) error {
 	if a.media == nil && fault == nil {
 		fault = errNoMedia
@@ -229,8 +232,8 @@ func (a *App) announceMedium(ctx context.Context, c Caller, m sheaf.Medium, faul
 	return a.whileRemoving(ctx, func() (*store.Removal, error) { return a.tryAnnounce(ctx, c, m, fault) })
 }
 
-// whileRemoving tries to announce a medium until no bytes that are the same are being removed. try
-// returns by whom they are.
+// whileRemoving calls try until the same bytes are no longer being removed. try returns the removal
+// that is in progress, or nil.
 func (a *App) whileRemoving(ctx context.Context, try func() (*store.Removal, error)) error {
 	end := time.NewTimer(a.removal)
 	defer end.Stop()
@@ -251,10 +254,11 @@ func (a *App) whileRemoving(ctx context.Context, try func() (*store.Removal, err
 	}
 }
 
-// tryAnnounce adds the pending row, unless the same bytes are being removed: it returns by whom.
+// tryAnnounce adds the pending row. If the same bytes are being removed, it returns that removal
+// instead.
 func (a *App) tryAnnounce(ctx context.Context, c Caller, m sheaf.Medium, fault error) (removing *store.Removal, err error) {
 	once := c.Once
-	c.Once = nil // the answer is kept when the medium is live
+	c.Once = nil // the answer is stored when the medium is live
 	return write(ctx, a, c, scope(sheaf.MediaWrite), fault, func(w *work) (*store.Removal, error) {
 		if err := w.answeredBefore(once); err != nil {
 			return nil, err
@@ -274,15 +278,15 @@ func (a *App) tryAnnounce(ctx context.Context, c Caller, m sheaf.Medium, fault e
 	})
 }
 
-// answeredBefore returns a Replay if the request of that key was answered before, and QUOTA_REACHED if the
-// workspace has no room for one more answer.
+// answeredBefore returns a Replay if the request with this idempotency key was answered before. It
+// returns QUOTA_REACHED if the workspace has no room for one more kept answer.
 func (w *work) answeredBefore(once *Once) error {
 	w.caller.Once = once
 	defer func() { w.caller.Once = nil }()
 	return w.replay()
 }
 
-// documentExists returns NotFound for a document that is not there.
+// documentExists returns NotFound unless the document exists, or id is nil.
 func (w *work) documentExists(id *sheaf.DocumentID) error {
 	if id == nil {
 		return nil
@@ -291,8 +295,8 @@ func (w *work) documentExists(id *sheaf.DocumentID) error {
 	return err
 }
 
-// publishMedium makes the pending medium live, with its event. One that took too long was taken for
-// abandoned: it is Unavailable.
+// publishMedium makes the pending medium live and emits its event. If the upload took too long, its
+// row was removed as abandoned, and publishMedium returns Unavailable.
 func (a *App) publishMedium(ctx context.Context, c Caller, m sheaf.Medium) (sheaf.Medium, error) {
 	return write(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) (sheaf.Medium, error) {
 		now, found, err := w.PendingMedium(w.ws.ID, m.ID)
@@ -302,15 +306,15 @@ func (a *App) publishMedium(ctx context.Context, c Caller, m sheaf.Medium) (shea
 		if err != nil {
 			return m, err
 		}
-		// Its document may have gone for good meanwhile: it belongs to none then.
+		// If its document was purged meanwhile, it belongs to none.
 		now.Number, now.CreatedAt = w.nextNumber(), w.now
 		w.emit(sheaf.MediaUploaded, string(now.ID), &now)
 		return now, w.PublishMedium(w.ws.ID, now)
 	})
 }
 
-// ChangeMedium changes the fields that were sent. The document must exist (NotFound). The contract has
-// no event for it.
+// ChangeMedium changes the fields that were sent. The document must exist (NotFound). The contract
+// has no event for this.
 func (a *App) ChangeMedium(ctx context.Context, c Caller, id sheaf.MediumID, in sheaf.MediumChange, match sheaf.Match) (sheaf.Medium, error) {
 	fault := checkChange(in.Empty(), "filename, document_id", in.Check())
 	return write(ctx, a, c, scope(sheaf.MediaWrite), fault, func(w *work) (sheaf.Medium, error) {
@@ -331,9 +335,9 @@ func (a *App) ChangeMedium(ctx context.Context, c Caller, id sheaf.MediumID, in 
 	})
 }
 
-// DeleteMedium removes a medium for good. When it returns nobody sees it any more; its bytes go with
-// it, or where that fails with the next sweep. More than 2,000 brandings lose it as their logo first, in
-// chunks. The contract has no event for it.
+// DeleteMedium permanently deletes a medium. When it returns, the medium can no longer be read. Its
+// bytes are removed too; if that fails, the sweep removes them. If it is the logo of more than
+// 2,000 brandings, they lose it first, in chunks. The contract has no event for this.
 func (a *App) DeleteMedium(ctx context.Context, c Caller, id sheaf.MediumID, match sheaf.Match) error {
 	var removed *store.Removal
 	err := a.cascade(ctx, c, scope(sheaf.MediaWrite), func(w *work, at stage) (progress, error) {
@@ -365,7 +369,7 @@ func (a *App) DeleteMedium(ctx context.Context, c Caller, id sheaf.MediumID, mat
 	return err
 }
 
-// removeMedium takes a medium away. It returns what is to be done with its bytes, nil for nothing.
+// removeMedium deletes a medium. It returns the removal of its bytes that is left to do, or nil.
 func (w *work) removeMedium(m sheaf.Medium) (*store.Removal, error) {
 	until := w.now.Add(3 * removeWithin)
 	bytes, err := w.RemoveMedium(&w.ws, m, until)

@@ -12,13 +12,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// What follows ends what somebody began who was asked, or whose process is gone: it decides nothing
-// for a caller, and so it asks nobody (conclude, in authorize.go).
+// The methods in this file end work that an authorized caller began, or whose process is gone. They
+// decide nothing for a caller, and so check no rights (conclude, in authorize.go).
 
-// settleBatch is how many rows a sweep looks for at once.
+// settleBatch is the number of rows that a sweep reads at once.
 const settleBatch = 100
 
-// undoUpload takes back what an upload has left that failed. Where that fails too, the sweep does it.
+// undoUpload removes what a failed upload has left. If that fails too, the sweep does it.
 func (a *App) undoUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.MediumID) {
 	removal, err := conclude(ctx, a, ws, func(w *work) (*store.Removal, error) {
 		m, found, err := w.PendingMedium(ws, id)
@@ -32,16 +32,16 @@ func (a *App) undoUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.Med
 	}
 }
 
-// finishRemoval removes the bytes of a medium, and then its row; nil is nothing to do. Where it fails,
-// the sweep does it.
+// finishRemoval removes the bytes of a medium, and then its row. nil means that there is nothing to
+// do. If it fails, the sweep does it.
 func (a *App) finishRemoval(ctx context.Context, r *store.Removal) {
 	if r != nil {
 		_ = a.removeBytes(ctx, *r)
 	}
 }
 
-// removeBytes removes the bytes that a row of the caller's stands for, and then the row. It ends well
-// before the row is taken over.
+// removeBytes removes the bytes of a row that the caller owns, and then the row. Its timeout is
+// well before the row can be taken over.
 func (a *App) removeBytes(ctx context.Context, r store.Removal) error {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -62,16 +62,16 @@ func (a *App) removeBytes(ctx context.Context, r store.Removal) error {
 	return err
 }
 
-// releaseRemoval gives up a removal that has failed, so that others need not wait until its time is
-// over: the next one who uploads the same bytes, or the sweep, takes it over at once. Where that fails
-// too, they wait.
+// releaseRemoval gives up a removal that has failed, so that others need not wait until it expires.
+// The next upload of the same bytes, or the sweep, takes it over at once. If releasing fails too,
+// they wait.
 func (a *App) releaseRemoval(ctx context.Context, r store.Removal) {
 	_, _ = conclude(ctx, a, r.Workspace, func(w *work) (struct{}, error) {
 		return struct{}{}, w.ReleaseRemoval(r, w.now)
 	})
 }
 
-// helpRemoving removes bytes that whoever was to remove them has left behind.
+// helpRemoving takes over a removal that has expired.
 func (a *App) helpRemoving(ctx context.Context, r store.Removal) {
 	if a.now().Before(r.Until) {
 		return
@@ -79,7 +79,7 @@ func (a *App) helpRemoving(ctx context.Context, r store.Removal) {
 	_ = a.takeOver(ctx, store.Unsettled{Workspace: r.Workspace, ID: r.Medium.ID})
 }
 
-// takeOver ends what whoever was at it has left: an upload is undone, a removal done.
+// takeOver ends abandoned work: an upload is undone, a removal is done.
 func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
 	removal, err := conclude(ctx, a, u.Workspace, func(w *work) (*store.Removal, error) {
 		if u.Pending {
@@ -102,14 +102,14 @@ func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
 	return a.removeBytes(ctx, *removal)
 }
 
-// SettleMedia ends uploads whose process is gone, or of which nothing arrived for a day, and deletions
-// whose bytes could not be removed. What fails is tried again the next time, and does not keep the rest
-// from being done.
+// SettleMedia ends uploads whose process is gone or that got no bytes for a day, and deletions
+// whose bytes could not be removed. If one fails, the others are still done, and it is retried the
+// next time.
 func (o Operator) SettleMedia(ctx context.Context) error {
 	if o.app.media == nil {
 		return nil
 	}
-	expired := o.expireUploads(ctx) // before the media that they were about to be
+	expired := o.expireUploads(ctx) // first, because their media are settled below
 	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]store.Unsettled, error) {
 		return r.UnsettledMedia(o.app.now(), settleBatch)
 	})
@@ -122,17 +122,17 @@ func (o Operator) SettleMedia(ctx context.Context) error {
 	return err
 }
 
-// AbandonMedia says that nobody is at any upload or deletion any more, as at the start of the one
-// server that a store has: the next SettleMedia ends them all.
+// AbandonMedia marks all uploads and deletions as abandoned: the next SettleMedia ends them. It is
+// called when the only server of a store starts.
 func (o Operator) AbandonMedia(ctx context.Context) error {
 	return o.app.writeUnasked(ctx, func(tx *store.Tx) error { return tx.AbandonMedia(o.app.now()) })
 }
 
-// tidyAfter is how old what was being written must be to be nobody's.
+// tidyAfter is the age from which partly written data counts as abandoned.
 const tidyAfter = 24 * time.Hour
 
-// RemoveStrayBytes removes bytes that no medium has: an upload that went on after it was taken for
-// abandoned has left them. It reads the names of all bytes.
+// RemoveStrayBytes removes bytes that no medium has, left by an upload that continued after it was
+// taken for abandoned. It reads the names of all stored bytes.
 func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 	if o.app.media == nil {
 		return nil
@@ -140,7 +140,7 @@ func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 	err := o.app.media.Workspaces(ctx, func(ws string) error {
 		id, ok := sheaf.ParseUUID(ws)
 		if !ok {
-			return nil // nothing of ours
+			return nil // not one of ours
 		}
 		return o.app.media.List(ctx, ws, func(key media.Key, size int64) error {
 			return o.app.removeStray(ctx, sheaf.WorkspaceID(id), key, size)
@@ -155,11 +155,11 @@ func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 	return mediaError(err)
 }
 
-// removeStray removes bytes if no row has them: under a row of their own, so that nobody writes the
-// same meanwhile.
+// removeStray removes bytes if no row has them. It adds a row for the removal, so that no one
+// stores the same bytes meanwhile.
 func (a *App) removeStray(ctx context.Context, ws sheaf.WorkspaceID, key media.Key, size int64) error {
 	hash := hex.EncodeToString(key.SHA256[:])
-	// Nearly all have one: a read disturbs nobody.
+	// Nearly all bytes have a row, and a read blocks no one.
 	has, err := readUnasked(ctx, a, func(r *store.Reader) (bool, error) { return r.HasBytes(ws, hash) })
 	if has || err != nil {
 		return err
@@ -173,7 +173,7 @@ func (a *App) removeStray(ctx context.Context, ws sheaf.WorkspaceID, key media.K
 		return &r, w.InsertRemoval(ws, r.Medium, r.Until)
 	})
 	switch {
-	case sheaf.KindOf(err) == sheaf.NotFound: // the workspace itself is not there: whose they are, nobody knows
+	case sheaf.KindOf(err) == sheaf.NotFound: // the workspace does not exist, so the owner of the bytes is unknown
 		return nil
 	case err != nil || removal == nil:
 		return err

@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// D104: nodes that share no place for files refuse them, and say what is missing.
+// D104: nodes without a shared media storage refuse files, and say what is missing.
 func TestMedia_WithoutAPlaceForFiles(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -36,14 +36,14 @@ func TestMedia_WithoutAPlaceForFiles(t *testing.T) {
 	})
 }
 
-// D104: where files cannot be written the upload is refused, and neither a row nor its room is left; when they can be
-// again, it is taken.
+// D104: if files cannot be written, the upload is refused, and neither a row nor its quota is left.
+// Once they can be written again, it is accepted.
 func TestMedia_WhereFilesCannotBeWritten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
 		n, _ := signIn(t, a, in)
 		owner := caller(t, a, n.Token)
-		blocked := filepath.Join(t.TempDir(), "media") // a file, where a folder is needed
+		blocked := filepath.Join(t.TempDir(), "media") // a file in place of the folder
 		if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

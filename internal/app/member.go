@@ -7,13 +7,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Members is who belongs to a workspace, and who is invited.
+// Members lists the members of a workspace and the open invitations.
 type Members struct {
 	Members     []sheaf.Membership
-	Invitations []sheaf.Invitation // for owners alone
+	Invitations []sheaf.Invitation // only for owners
 }
 
-// Members returns who belongs to the caller's workspace. A key sees nobody.
+// Members returns the members of the caller's workspace. A key may not read them.
 func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	return read(ctx, a, c, member, func(r *store.Reader) (m Members, err error) {
 		if m.Members, err = r.Members(c.Workspace); err != nil || c.Role != sheaf.Owner {
@@ -24,10 +24,10 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
-// SetRole changes what a member may do. What they made and could not make any more ends with it:
-// the invitations of somebody who is no owner any more, the keys of somebody who is no admin. It
-// returns NotFound for a user who is no member, and Conflict when the workspace would be left
-// without an owner.
+// SetRole changes a member's role. It also ends what the member created and may no longer create:
+// the invitations of someone who is no longer an owner, the keys of someone who is no longer an
+// admin. It returns NotFound for a user who is not a member, and Conflict if the workspace would
+// have no owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		now, err := w.Role(w.ws.ID, u)
@@ -47,8 +47,8 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 	})
 }
 
-// endBeyond ends what the user made and the role does not allow: an admin's invitations, and also
-// the keys of a member, or of somebody who leaves (role is empty then).
+// endBeyond ends what the user created and the role does not allow: the invitations unless the role
+// is owner, and the keys unless it is owner or admin. `role` is empty for a user who leaves.
 func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if role == sheaf.Owner {
 		return nil
@@ -60,7 +60,7 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 }
 
 // RemoveMember ends a membership, the member's keys in this workspace and the invitations that they
-// made. Owners may remove anybody, everybody else only themselves. It returns Conflict for the last
+// created. Owners may remove anyone, others only themselves. It returns Conflict for the last
 // owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
 	c.deletes = true
@@ -75,7 +75,7 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 	})
 }
 
-// ownerStays returns Conflict when the user is the last owner and would be one no longer.
+// ownerStays returns Conflict if the user is the last owner and would no longer be one.
 func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	role, err := w.Role(w.ws.ID, u)
 	if err != nil || role != sheaf.Owner || becomes == sheaf.Owner {
@@ -88,8 +88,8 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	return err
 }
 
-// RenameWorkspace changes the workspace's name, which owners may. It returns Invalid for a name
-// that is empty or too long.
+// RenameWorkspace changes the workspace's name. Only owners may. It returns Invalid for a name that
+// is empty or too long.
 func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sheaf.Opt[string]) error {
 	return do(ctx, a, c, owner, NewWorkspace{Name: name}.check(), func(w *work) error {
 		if err := seen(was, w.ws.Name); err != nil {
@@ -99,8 +99,8 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sh
 	})
 }
 
-// ChangePlan changes the workspace's plan, which owners may. What the new plan does not include
-// stays, and is refused when it is used.
+// ChangePlan changes the workspace's plan. Only owners may. Records that the new plan does not
+// include are kept, but using them is refused.
 func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.Opt[sheaf.Plan]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		if err := seen(was, w.ws.Plan); err != nil {
@@ -110,8 +110,8 @@ func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.
 	})
 }
 
-// seen returns PRECONDITION_FAILED when the caller says what was there before the change, and now
-// something else is. A record of one field needs no revision: its value is one.
+// seen returns PRECONDITION_FAILED if the caller says what the value was before the change, and it
+// is now another. A record of one field needs no revision: its value serves as one.
 func seen[T comparable](was sheaf.Opt[T], now T) error {
 	if was.Set && was.Value != now {
 		return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,

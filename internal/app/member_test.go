@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// caller is the person of a session in its only workspace.
+// caller returns the person of a session as a caller in their only workspace.
 func caller(t *testing.T, a *App, token string) Caller {
 	t.Helper()
 	s, err := a.Session(t.Context(), token)
@@ -26,7 +26,7 @@ func caller(t *testing.T, a *App, token string) Caller {
 	return c
 }
 
-// invited makes a link and uses it as a new user.
+// invited creates an invitation and accepts it as a new user.
 func invited(t *testing.T, a *App, owner Caller, email string, role sheaf.Role) Caller {
 	t.Helper()
 	i, err := a.Invite(t.Context(), owner, email, role)
@@ -40,7 +40,7 @@ func invited(t *testing.T, a *App, owner Caller, email string, role sheaf.Role) 
 	return caller(t, a, s.Token)
 }
 
-// wantKind fails the test unless err is of that kind. VALIDATION_ERROR is the code of Invalid alone.
+// wantKind fails the test unless err is of kind `want`. Only Invalid has the code VALIDATION_ERROR.
 func wantKind(t *testing.T, what string, err error, want sheaf.Kind) {
 	t.Helper()
 	if err == nil || sheaf.KindOf(err) != want {
@@ -86,8 +86,8 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro, sheaf.Opt[sheaf.Plan]{}), sheaf.Forbidden)
 		wantKind(t, "an admin removes the owner", a.RemoveMember(t.Context(), admin, owner.User), sheaf.Forbidden)
 
-		// The role counts that is stored when the change is made, not that of when the request
-		// came.
+		// What counts is the role that is stored when the change is made, not the role when the
+		// request arrived.
 		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Member, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 	})
 }
 
-// What somebody made who could, is no way back to what they were.
+// A member who loses a role also loses what they created with it.
 func TestRoles_EndWhatTheyAllowedToMake(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -151,7 +151,7 @@ func TestMembers_KeysSeeNoMember(t *testing.T) {
 	})
 }
 
-// Two owners who leave at the same moment: one stays.
+// If two owners leave at the same moment, one stays.
 func TestOwners_TheLastOneStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -212,7 +212,7 @@ func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
 	})
 }
 
-// An owner must not become somebody else by inviting their e-mail and using the link themselves.
+// An owner cannot take over another account by inviting its e-mail and using the link themselves.
 func TestInvitation_IsNoWayIntoAnothersAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -273,7 +273,7 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 	})
 }
 
-// Whoever invites by a script must not make a page that nobody can open.
+// Inviting by a script must not create a page that is too long to open.
 func TestInvitation_LimitUnderConcurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -324,7 +324,8 @@ func TestInvitation_LimitUnderConcurrency(t *testing.T) {
 	})
 }
 
-// invitationTo finds the open invitation by its e-mail: those of one moment come in any order.
+// invitationTo finds the open invitation by its e-mail. Invitations of the same moment come in any
+// order.
 func invitationTo(t *testing.T, a *App, c Caller, email string) sheaf.InvitationID {
 	t.Helper()
 	m, err := a.Members(t.Context(), c)

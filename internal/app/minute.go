@@ -10,13 +10,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// minutesAtOnce bounds one transaction: a writer waits for one at most.
+// minutesAtOnce bounds the workspaces of one transaction, and so how long other writes wait.
 const minutesAtOnce = 200
 
-// AddMinute adds what this process counted to the charts, some workspaces at a time. With an error
-// those that were not reached are left out.
+// AddMinute adds the counts of this process to the charts, minutesAtOnce workspaces at a time. With
+// an error, the workspaces that were not reached are left out.
 func (a *App) AddMinute(ctx context.Context, at time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error {
-	// In one order, so that two nodes do not wait for each other in a circle.
+	// In one order, so that two nodes cannot deadlock.
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(by)), minutesAtOnce) {
 		err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 			for _, ws := range some {
@@ -33,8 +33,8 @@ func (a *App) AddMinute(ctx context.Context, at time.Time, by map[sheaf.Workspac
 	return nil
 }
 
-// Minutes returns what was counted since then, by all nodes, oldest first; a minute in which
-// nothing happened is left out.
+// Minutes returns the counts of all nodes since `since`, oldest first. Minutes without counts are
+// left out.
 func (a *App) Minutes(ctx context.Context, c Caller, since time.Time) ([]sheaf.Minute, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) ([]sheaf.Minute, error) { return r.Minutes(c.Workspace, since) })
 }

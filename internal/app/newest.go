@@ -2,23 +2,23 @@ package app
 
 import "time"
 
-// Whoever copies a workspace asks again and again for what has changed since the newest updated_at
-// that it has seen, and must miss nothing, however the clocks of the nodes differ. So the times of
-// projects, folders and documents are given out under the lock of the workspace's row, which keeps
-// the newest that was given:
+// A client that copies a workspace polls for everything changed since the newest updated_at it has
+// seen. It must miss nothing, however far the nodes' clocks differ. So the times of projects,
+// folders and documents are given under the lock of the workspace's row, which stores the newest
+// time given:
 //
-//   - None is given that lies before it. A poller that has seen the newest has seen all below it.
-//   - No more than mostShared records get the same one. A page of 100 that begins with the newest
-//     that a poller has seen therefore always leads on to a later one.
+//   - No time is given that is before it. A poller that has seen the newest has seen all before it.
+//   - At most mostShared records get the same time. So a page of 100 that begins with the newest
+//     time a poller has seen always leads on to a later one.
 //
-// The times run ahead of a clock that stands still or goes back, by a millisecond for each
-// mostShared changes. Imported records keep the times that they come with.
+// If the clock stands still or goes back, the times run ahead of it, by a millisecond per
+// mostShared changes. Imported records keep their own times.
 
-// mostShared is how many records of a workspace get the same updated_at. A page of a cascade has no
-// more, since it is given one time as a whole.
+// mostShared is the largest number of records of a workspace with the same updated_at. A page of a
+// cascade gets one time, so it has no more records.
 const mostShared = 50
 
-// createdAt returns the time of a record that is made now.
+// createdAt returns the time for a record that is created now.
 func (w *work) createdAt() time.Time {
 	at := w.now
 	if !at.After(w.ws.NewestAt) {
@@ -31,8 +31,8 @@ func (w *work) createdAt() time.Time {
 	return at
 }
 
-// updatedAt returns the time of a record that is changed now and was changed at t before, than which it
-// is always later.
+// updatedAt returns the time for a record that is changed now and was last changed at t. It is
+// always later than t.
 func (w *work) updatedAt(t time.Time) time.Time {
 	if !t.Before(w.now) && !t.Before(w.ws.NewestAt) {
 		w.give(t.Add(time.Millisecond), 0)
@@ -40,8 +40,8 @@ func (w *work) updatedAt(t time.Time) time.Time {
 	return w.createdAt()
 }
 
-// updatedTogether returns one time for a page of at most mostShared records that are changed now: one
-// that no other record has.
+// updatedTogether returns one time for a page of at most mostShared records that are changed now.
+// No other record has that time.
 func (w *work) updatedTogether() time.Time {
 	at := w.now
 	if !at.After(w.ws.NewestAt) {

@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// poller copies documents as docs/recipes tells it: it asks for what has changed since the newest that it has seen, that
-// time too, from the beginning of each page, and never by an offset.
+// poller copies documents as docs/recipes describes: it asks for what has changed since the newest
+// time that it has seen, including that time, from the start of each page and never by an offset.
 type poller struct {
 	newest time.Time
 	seen   map[sheaf.DocumentID]time.Time
@@ -41,7 +41,7 @@ func (p *poller) poll(t *testing.T, a *App, c Caller) {
 	}
 }
 
-// wantAll compares the copy with what is there.
+// wantAll compares the copy with what is stored.
 func (p *poller) wantAll(t *testing.T, a *App, c Caller) {
 	t.Helper()
 	for offset := 0; ; offset += sheaf.MaxLimit {
@@ -60,7 +60,7 @@ func (p *poller) wantAll(t *testing.T, a *App, c Caller) {
 	}
 }
 
-// owner returns the caller who owns a workspace of its own.
+// ownerOfOne creates a workspace and returns its owner.
 func ownerOfOne(t *testing.T, a *App) Caller {
 	t.Helper()
 	w, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "w", Plan: sheaf.Business})
@@ -70,7 +70,8 @@ func ownerOfOne(t *testing.T, a *App) Caller {
 	return Caller{Workspace: w.ID, User: w.Owner, Role: sheaf.Owner, Plan: sheaf.Business}
 }
 
-// D86: two nodes whose clocks differ by minutes, and jump, write in turns; whoever polls either of them misses nothing.
+// D86: two nodes whose clocks differ by minutes, and jump, write in turns. A poller of either
+// misses nothing.
 func TestPoller_MissesNothingWhateverTheClocksAre(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]func(t *testing.T) store.Options{
@@ -115,10 +116,11 @@ func TestPoller_MissesNothingWhateverTheClocksAre(t *testing.T) {
 	}
 }
 
-// D86: a cascade and many changes at one instant give no time to more records than a page leads on from.
+// D86: a cascade, or many changes at one instant, give the same time to fewer records than a page
+// has.
 func TestPoller_LeadsOnPastManyOfOneInstant(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) { // whose clock stands still
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) { // the clock stands still
 		c := ownerOfOne(t, a)
 		project, err := a.CreateProject(t.Context(), c, sheaf.ProjectChange{Name: sheaf.Some("p")})
 		if err != nil {
@@ -140,7 +142,7 @@ func TestPoller_LeadsOnPastManyOfOneInstant(t *testing.T) {
 	})
 }
 
-// What the rules promise of the times that they give, one after the other.
+// The promises about times, one after the other.
 func TestNewest_TimesNeverFallAndAreSharedByFew(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)

@@ -11,24 +11,24 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Operator is the rules for whoever runs the program. Its methods take no Caller: the operator
-// holds the database, so nothing is asked here. They are for the command line alone. The limits of
-// plans hold for them too.
+// Operator has the rules for the person who runs the program. Its methods take no Caller and check
+// no rights, because the operator has the database anyway. They are only for the command line. The
+// limits of plans apply to them too.
 type Operator struct{ app *App }
 
-// Operator returns the rules for whoever runs the program.
+// Operator returns the rules for the person who runs the program.
 func (a *App) Operator() Operator { return Operator{a} }
 
-// OwnedWorkspace is a workspace and its first owner, as the command line shows it.
+// OwnedWorkspace is a workspace with its first owner, as the command line shows it.
 type OwnedWorkspace struct {
 	sheaf.Workspace
 	Owner sheaf.UserID
-	// Known says that the owner was a user before the workspace was made. Only CreateWorkspace sets
-	// it.
+	// Known means that the owner was a user before the workspace was created. Only CreateWorkspace
+	// sets it.
 	Known bool
 }
 
-// Fields appends the workspace.
+// Fields appends the fields of the JSON object.
 func (w *OwnedWorkspace) Fields(o *sheaf.Object) {
 	o.Text("id", string(w.ID))
 	o.Text("name", w.Name)
@@ -36,15 +36,15 @@ func (w *OwnedWorkspace) Fields(o *sheaf.Object) {
 	o.Text("user_id", string(w.Owner))
 }
 
-// NewWorkspace is what an operator says of a workspace that is to be made.
+// NewWorkspace is an operator's request to create a workspace.
 type NewWorkspace struct {
 	Name       string
 	Plan       sheaf.Plan
 	Personal   bool
-	OwnerEmail string // may be empty: the owner then has none
+	OwnerEmail string // empty: the owner has no e-mail
 }
 
-// check returns what is wrong with a workspace that is to be made.
+// check returns the first error of the fields.
 func (n NewWorkspace) check() error {
 	if err := checkOperatorText("name", n.Name); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (n NewWorkspace) check() error {
 	return checkEmail(n.OwnerEmail)
 }
 
-// CreateWorkspace makes a workspace and its owner: the user with that e-mail, or a new one. It
-// returns Invalid for a wrong name or e-mail.
+// CreateWorkspace creates a workspace with an owner: the user with that e-mail, or a new one. It
+// returns Invalid for a bad name or e-mail.
 func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWorkspace, error) {
 	var out OwnedWorkspace
 	if err := in.check(); err != nil {
@@ -90,7 +90,7 @@ func (a *App) insertWorkspace(tx *store.Tx, in NewWorkspace, owner sheaf.User) (
 	return OwnedWorkspace{Workspace: ws, Owner: owner.ID}, tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
 }
 
-// ownerFor returns the user with that e-mail, and makes one when there is none.
+// ownerFor returns the user with that e-mail, or creates one.
 func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, err error) {
 	u = sheaf.User{ID: sheaf.UserID(a.newID()), CreatedAt: a.now()}
 	if email != "" {
@@ -103,8 +103,8 @@ func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, er
 	return u, false, tx.InsertUser(u)
 }
 
-// SetPlan changes a workspace's plan, or returns NotFound. What the new plan does not include
-// stays, and is refused when it is used.
+// SetPlan changes a workspace's plan, or returns NotFound. Records that the new plan does not
+// include are kept, but using them is refused.
 func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Plan) (OwnedWorkspace, error) {
 	out, err := operate(ctx, o, id, func(w *work) (OwnedWorkspace, error) {
 		if err := w.SetPlan(id, p); err != nil {
@@ -137,8 +137,8 @@ func (o Operator) Workspaces(ctx context.Context) ([]OwnedWorkspace, error) {
 	})
 }
 
-// checkOperatorText refuses what no edge for HTTP lets through to a rule, and the command line
-// does.
+// checkOperatorText refuses texts that the command line accepts. The HTTP edges refuse them before
+// they reach a rule.
 func checkOperatorText(field, s string) error {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return sheaf.InvalidField(field, "%s is not valid UTF-8 text without NUL characters: correct it", field)
@@ -146,7 +146,7 @@ func checkOperatorText(field, s string) error {
 	return nil
 }
 
-// checkEmail returns an error unless mail to s could arrive.
+// checkEmail returns Invalid unless s is an e-mail address.
 func checkEmail(s string) error {
 	at, err := mail.ParseAddress(s)
 	if err != nil || at.Address != s || len(s) > 254 || strings.ContainsAny(s, " \t\r\n\"") {
@@ -155,8 +155,8 @@ func checkEmail(s string) error {
 	return nil
 }
 
-// forOperator words NotFound for somebody at the command line: which one was not found, and what
-// to do. Other errors stay as they are.
+// forOperator rewords NotFound for the command line: what was not found, and what to do. It returns
+// other errors unchanged.
 func forOperator(err error, noun, id, remedy string) error {
 	if sheaf.KindOf(err) != sheaf.NotFound {
 		return err

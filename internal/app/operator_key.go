@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// CreateKey makes a key for the workspace's owner. It returns NotFound for an unknown workspace,
+// CreateKey creates a key for the workspace's owner. It returns NotFound for an unknown workspace,
 // and KEY_LIMIT_REACHED as the API does.
 func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey) (sheaf.NewKey, error) {
 	if err := checkOperatorText("name", in.Name); err != nil {
@@ -47,7 +47,7 @@ func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, 
 	return keys, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }
 
-// RevokeKey ends a live key of any workspace, or returns NotFound.
+// RevokeKey revokes a live key of any workspace, or returns NotFound.
 func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (sheaf.Key, error) {
 	var key sheaf.Key
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // SetPassword sets the password of the user with that e-mail, or returns NotFound. It returns
-// Invalid for a password out of bounds.
+// Invalid for a password that is too short or too long.
 func (o Operator) SetPassword(ctx context.Context, email, password string) (sheaf.User, error) {
 	if err := checkPassword(password); err != nil {
 		return sheaf.User{}, err
@@ -25,11 +25,11 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 		}
 		u.PasswordHash = hash
 		user = u
-		// An open set-up link would let its holder in beside this password.
+		// An open set-up link would still let its holder in.
 		if err := tx.UseSetupLinks(); err != nil {
 			return err
 		}
-		// So would a session that was opened with the old one.
+		// So would a session that was opened with the old password.
 		if err := tx.DeleteSessions(u.ID); err != nil {
 			return err
 		}
@@ -44,13 +44,13 @@ func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
 	return u, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }
 
-// UserIn is a user and where they are a member, as the command line shows them.
+// UserIn is a user with their memberships, as the command line shows them.
 type UserIn struct {
 	sheaf.User
 	Memberships []sheaf.Membership
 }
 
-// Fields appends the user.
+// Fields appends the fields of the JSON object.
 func (u *UserIn) Fields(o *sheaf.Object) {
 	u.User.Fields(o)
 	o.Bool("has_password", u.PasswordHash != "")
@@ -66,14 +66,14 @@ func (u *UserIn) Fields(o *sheaf.Object) {
 
 type membershipRecord sheaf.Membership
 
-// Fields writes a membership for a script.
+// Fields appends the fields of the JSON object.
 func (m *membershipRecord) Fields(o *sheaf.Object) {
 	o.Text("id", string(m.Workspace.ID))
 	o.Text("name", m.Workspace.Name)
 	o.Text("role", string(m.Role))
 }
 
-// Users returns everybody, the oldest first.
+// Users returns all users, oldest first.
 func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 	return readUnasked(ctx, o.app, func(r *store.Reader) ([]UserIn, error) {
 		users, err := r.Users()
@@ -91,8 +91,8 @@ func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 	})
 }
 
-// Invite makes a one-time link into a workspace in the name of its owner, as App.Invite does. It
-// returns NotFound for an unknown workspace.
+// Invite creates a one-time link for joining a workspace, in the name of its owner, as App.Invite
+// does. It returns NotFound for an unknown workspace.
 func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string, role sheaf.Role) (NewInvitation, error) {
 	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
 		return NewInvitation{}, err

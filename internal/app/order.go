@@ -6,8 +6,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// firstMissing orders the refusals of one request as the contract does: an identifier that leads
-// nowhere before a stale If-Match, and that before any other rule about the stored state.
+// firstMissing returns the error that comes first in the contract: NotFound of a reference, then a
+// failed If-Match, then any other error of the reference.
 func firstMissing(reference, match error) error {
 	if sheaf.KindOf(reference) == sheaf.Invalid && match != nil {
 		return match
@@ -18,8 +18,7 @@ func firstMissing(reference, match error) error {
 	return match
 }
 
-// checkChange returns what is wrong with a change: that it names none of its fields, or the fault
-// of one.
+// checkChange returns an error if a change names none of its fields. Otherwise it returns fault.
 func checkChange(empty bool, fields string, fault error) error {
 	if empty {
 		return sheaf.Invalidf("nothing to change: send at least one of %s", fields)
@@ -27,8 +26,8 @@ func checkChange(empty bool, fields string, fault error) error {
 	return fault
 }
 
-// after returns the transaction's time, and always something later than t: a change raises
-// updated_at also when the clock stands still or goes back.
+// after returns the transaction's time, or if that is not later than t, the millisecond after t. So
+// a change raises updated_at even if the clock stands still or goes back.
 func (w *work) after(t time.Time) time.Time {
 	if w.now.After(t) {
 		return w.now

@@ -22,7 +22,8 @@ const (
 	MaxPassword = 1024
 )
 
-// PasswordCost is what hashing a new password costs. A stored hash names its own, so it may change.
+// PasswordCost is the cost of hashing a new password. A stored hash contains its own cost, so this
+// one may change.
 type PasswordCost struct {
 	Passes  uint32
 	Memory  uint32 // KiB
@@ -37,29 +38,30 @@ const (
 	argonKey  = 32
 )
 
-// hashAtOnce is how many passwords the process hashes at once, since each takes 64 MiB.
+// hashAtOnce is how many passwords the process hashes concurrently. Each takes 64 MiB.
 const hashAtOnce = 2
 
-// lines are where callers wait to have a password hashed. Each line shares its turns out by name, so that
-// no name, however often it comes, delays the others:
+// lines are the queues for hashing passwords. Each line shares its turns fairly among names, so a
+// name with many requests does not delay the others:
 //
 //	known browser      by person    ──▶ known     ── 2 turns ──┐
 //	any other browser  by address   ──▶ strangers ── 1 turn ───┤
 //	reader of a share  by workspace ──▶ readers   ── 1 turn ───┼──▶ hashing: 2 at once
-//	who sets that of a share,                                  │
+//	setter of a share's password,                              │
 //	                   by workspace ──▶ setters   ── 1 turn ───┘
 //
-// So guesses of strangers leave room for known browsers, and readers of shares for those who set a password.
-// A caller waits for turnWithin at most, and no longer than its client does.
+// So guesses by strangers leave room for known browsers, and readers of shares leave room for
+// callers who set a password. A caller waits at most turnWithin, and no longer than its client
+// does.
 type lines struct {
-	hashing                            chan struct{} // holds one for each that is being hashed
+	hashing                            chan struct{} // holds one token for each hash in progress
 	known, strangers, readers, setters *fair.Turns
 }
 
-// turnWithin is how long a caller waits for its turn. A hash takes a few tenths of a second.
+// turnWithin bounds how long a caller waits for its turn. A hash takes a few tenths of a second.
 const turnWithin = 5 * time.Second
 
-// The places to wait in a line: of one name, and in all.
+// How many callers may wait in a line: lineEach under one name, lineMost in all.
 const (
 	lineEach = 8
 	lineMost = 64
@@ -72,8 +74,8 @@ func newLines() lines {
 	return lines{hashing: make(chan struct{}, hashAtOnce), known: line(hashAtOnce), strangers: line(1), readers: line(1), setters: line(1)}
 }
 
-// turn blocks until the caller, who waits in the line under that name, may hash a password. done ends
-// the turn. It is Unavailable if the turn does not come in time, or if ctx ends.
+// turn blocks until the caller, who waits in `line` under `name`, may hash a password. done ends
+// the turn. It returns Unavailable if the turn does not come in time, or if ctx ends.
 func (l *lines) turn(ctx context.Context, line *fair.Turns, name string) (done func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, turnWithin, fair.ErrBusy)
 	defer cancel()
@@ -94,7 +96,7 @@ func (l *lines) turn(ctx context.Context, line *fair.Turns, name string) (done f
 	return nil, sheaf.UnavailableError(err) // the client has gone
 }
 
-// hashInLine hashes a new password for a caller who waits in the line under that name.
+// hashInLine hashes a new password. The caller waits in `line` under `name`.
 func (a *App) hashInLine(ctx context.Context, password string, line *fair.Turns, name string) (string, error) {
 	done, err := a.lines.turn(ctx, line, name)
 	if err != nil {
@@ -104,8 +106,8 @@ func (a *App) hashInLine(ctx context.Context, password string, line *fair.Turns,
 	return hashPassword(password, a.random, a.cost)
 }
 
-// compareInLine reports whether the hash is that of the password, for a caller who waits in the line
-// under that name.
+// compareInLine reports whether `hash` is the hash of the password. The caller waits in `line`
+// under `name`.
 func (a *App) compareInLine(ctx context.Context, hash, password string, line *fair.Turns, name string) (bool, error) {
 	done, err := a.lines.turn(ctx, line, name)
 	if err != nil {
@@ -115,13 +117,13 @@ func (a *App) compareInLine(ctx context.Context, hash, password string, line *fa
 	return passwordMatches(hash, password), nil
 }
 
-// nobodysHash returns a hash that no password matches, and that takes as long to compare as any of
-// that cost: time does not tell whether a user exists.
+// nobodysHash returns a hash that no password matches. Comparing it takes as long as any hash of
+// that cost, so the time does not reveal whether a user exists.
 func nobodysHash(cost PasswordCost) string {
 	return phc(cost, make([]byte, argonSalt), make([]byte, argonKey))
 }
 
-// phc is PHC's string format, which carries the parameters and the salt.
+// phc returns PHC's string format, which includes the parameters and the salt.
 func phc(cost PasswordCost, salt, key []byte) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Passes, cost.Threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
@@ -138,7 +140,7 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hashPassword returns the argon2id hash in PHC's string format. The caller has a turn.
+// hashPassword returns the argon2id hash in PHC's string format. The caller must have a turn.
 func hashPassword(password string, random io.Reader, cost PasswordCost) (string, error) {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
@@ -147,8 +149,8 @@ func hashPassword(password string, random io.Reader, cost PasswordCost) (string,
 	return phc(cost, salt, argon2.IDKey([]byte(password), salt, cost.Passes, cost.Memory, cost.Threads, argonKey)), nil
 }
 
-// passwordMatches reports whether the hash is that of the password. An empty hash, of a user
-// without a password, or one that is no argon2id matches none.
+// passwordMatches reports whether `hash` is the hash of the password. An empty hash (a user without
+// a password) and a hash that is not argon2id match no password.
 func passwordMatches(hash, password string) bool {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

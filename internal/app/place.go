@@ -2,19 +2,19 @@ package app
 
 import "sheaf.dev/internal/sheaf"
 
-// A subscription's filter matches where the event's record is now, or was before the change. The places
-// are read when the event is emitted, in the transaction of the change: a moment later the folder may be
-// gone. If no subscription of the workspace has a filter, they are not read.
+// A subscription's filter matches where the event's record is now, or was before the change. The
+// places are read when the event is emitted, in the transaction of the change: a moment later the
+// folder may be gone. If no subscription of the workspace has a filter, they are not read.
 
-// places caches the folders and projects that this transaction has read: a cascade asks for the same
-// ones a thousand times.
+// places caches the folders and projects that this transaction has read: a cascade asks for the
+// same ones a thousand times.
 type places struct {
-	folders  map[sheaf.FolderID][]sheaf.FolderID // each with all above it
-	projects map[sheaf.ProjectID]*sheaf.FolderID // where each is
+	folders  map[sheaf.FolderID][]sheaf.FolderID // each with all folders above it
+	projects map[sheaf.ProjectID]*sheaf.FolderID // the folder of each
 }
 
-// place sets the places of the newest event, whose record is payload. emit returns no error, so an error
-// is kept in w.misplaced and fails the transaction at its end.
+// place sets the places of the newest event, whose record is payload. emit returns no error, so an
+// error is kept in w.misplaced and fails the transaction at its end.
 func (w *work) place(payload sheaf.Record) {
 	if w.ws.Filters == 0 || w.misplaced != nil {
 		return
@@ -24,7 +24,7 @@ func (w *work) place(payload sheaf.Record) {
 	w.events[len(w.events)-1].Places = at
 }
 
-// addPlaces adds where a record is; of a change, where it was too.
+// addPlaces adds where a record is and, for a change, where it was.
 func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 	if w.places.folders == nil {
 		w.places = places{map[sheaf.FolderID][]sheaf.FolderID{}, map[sheaf.ProjectID]*sheaf.FolderID{}}
@@ -58,8 +58,8 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 	return nil
 }
 
-// forgetPlace forgets what a change makes wrong: where a project is, and what is above the folders
-// below one that is moved.
+// forgetPlace drops cache entries that a change makes wrong: the folder of a project, and the
+// folders above those below a moved folder.
 func (w *work) forgetPlace(before sheaf.Record) {
 	switch r := before.(type) {
 	case *sheaf.Folder:
@@ -69,7 +69,7 @@ func (w *work) forgetPlace(before sheaf.Record) {
 	}
 }
 
-// addFolder adds a folder and all above it.
+// addFolder adds a folder and all folders above it.
 func (w *work) addFolder(at *sheaf.Places, id *sheaf.FolderID) error {
 	if id == nil {
 		return nil
@@ -93,7 +93,7 @@ func (w *work) addFolder(at *sheaf.Places, id *sheaf.FolderID) error {
 	return nil
 }
 
-// addProject adds a project and the folders that it is in.
+// addProject adds a project and the folders that contain it.
 func (w *work) addProject(at *sheaf.Places, id *sheaf.ProjectID) error {
 	if id == nil {
 		return nil
@@ -111,7 +111,7 @@ func (w *work) addProject(at *sheaf.Places, id *sheaf.ProjectID) error {
 	return w.addFolder(at, folder)
 }
 
-// addDocument adds a document, be it a deleted one, that the event is about a part of.
+// addDocument adds the document, possibly a deleted one, of the event's share or medium.
 func (w *work) addDocument(at *sheaf.Places, id *sheaf.DocumentID) error {
 	if id == nil {
 		return nil
@@ -127,8 +127,8 @@ func (w *work) addDocument(at *sheaf.Places, id *sheaf.DocumentID) error {
 	return w.addProject(at, d.ProjectID)
 }
 
-// filterExists returns NotFound for an identifier that the workspace does not have. Those that the
-// filter had before may be gone.
+// filterExists returns NotFound if the filter names a record that the workspace does not have.
+// Records that the filter named before may be gone.
 func (w *work) filterExists(before, f *sheaf.Filter) error {
 	if f == nil {
 		return nil
@@ -169,7 +169,7 @@ func (w *work) filterExists(before, f *sheaf.Filter) error {
 	return nil
 }
 
-// resourceExists returns NotFound unless some record has the identifier of which events can tell.
+// resourceExists returns NotFound unless a record of a kind that has events has the identifier.
 func (w *work) resourceExists(id string) error {
 	for _, find := range []func() error{
 		func() error { _, err := w.AnyDocument(w.ws.ID, sheaf.DocumentID(id)); return err },

@@ -22,7 +22,7 @@ func (a *App) Projects(ctx context.Context, c Caller, f sheaf.ProjectFilter) (sh
 	})
 }
 
-// placeExists returns NotFound unless the project and the folder are there. nil asks for none.
+// placeExists returns NotFound unless the project and the folder exist. nil is not checked.
 func placeExists(r *store.Reader, ws sheaf.WorkspaceID, project *sheaf.ProjectID, folder *sheaf.FolderID) error {
 	if project != nil {
 		if _, err := r.Project(ws, *project); err != nil {
@@ -48,7 +48,7 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 	})
 }
 
-// ProjectNames returns the names of those of the projects that are there.
+// ProjectNames returns the names of the projects that exist.
 func (a *App) ProjectNames(ctx context.Context, c Caller, ids []sheaf.ProjectID) (map[sheaf.ProjectID]string, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (map[sheaf.ProjectID]string, error) {
 		out := map[sheaf.ProjectID]string{}
@@ -64,8 +64,8 @@ func (a *App) ProjectNames(ctx context.Context, c Caller, ids []sheaf.ProjectID)
 	})
 }
 
-// CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid), its
-// external id be free (CONFLICT), and the plan have room for it (QUOTA_REACHED).
+// CreateProject adds a project. Its folder must exist (NotFound) and hold projects (Invalid). Its
+// external id must be free (CONFLICT), and the plan must have room for it (QUOTA_REACHED).
 func (a *App) CreateProject(ctx context.Context, c Caller, in sheaf.ProjectChange) (sheaf.Project, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkNewProject(in), func(w *work) (sheaf.Project, error) {
 		return w.createProject(in)
@@ -98,7 +98,7 @@ func checkNewProject(in sheaf.ProjectChange) error {
 	return in.Check()
 }
 
-// projectIsOnly returns CONFLICT when another project has the external id of p.
+// projectIsOnly returns CONFLICT if another project has the external id of p.
 func (w *work) projectIsOnly(p sheaf.Project) error {
 	if p.ExternalID == nil {
 		return nil
@@ -110,8 +110,9 @@ func (w *work) projectIsOnly(p sheaf.Project) error {
 	return err
 }
 
-// PutProject changes the project of that external id, as UpdateProject does, or where there is none
-// makes it, as CreateProject does; with a match it makes none (NotFound).
+// PutProject upserts the project with that external id. If it exists, it is changed as by
+// UpdateProject; if not, it is created as by CreateProject. With a match, none is created
+// (NotFound).
 func (a *App) PutProject(ctx context.Context, c Caller, externalID string, in sheaf.ProjectChange, match sheaf.Match) (Put[sheaf.Project], error) {
 	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check())
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Project], err error) {
@@ -130,8 +131,8 @@ func (a *App) PutProject(ctx context.Context, c Caller, externalID string, in sh
 	})
 }
 
-// mayHoldProjects returns an error unless the folder is the root level, or exists and holds
-// projects.
+// mayHoldProjects returns an error unless id is nil, the root level, or a folder that exists and
+// holds projects.
 func (w *work) mayHoldProjects(id *sheaf.FolderID) error {
 	if id == nil {
 		return nil
@@ -151,19 +152,20 @@ func holdsProjects(f sheaf.Folder) error {
 	return nil
 }
 
-// UpdateProject changes the fields that were sent. What changes nothing leaves no trace.
+// UpdateProject changes the fields that were sent. If nothing changes, nothing is written.
 func (a *App) UpdateProject(ctx context.Context, c Caller, id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
 	return write(ctx, a, c, scope(sheaf.ProjectsWrite), checkProjectChange(in), func(w *work) (sheaf.Project, error) {
 		return w.updateProject(id, in, match)
 	})
 }
 
-// checkProjectChange returns what is wrong with a change of a project whatever is stored.
+// checkProjectChange returns the error of a change of a project that does not depend on what is
+// stored.
 func checkProjectChange(in sheaf.ProjectChange) error {
 	return checkChange(in.Empty(), "name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata", in.Check())
 }
 
-// updateProject changes the fields that were sent of a project, which may be NotFound.
+// updateProject changes the fields that were sent, or returns NotFound.
 func (w *work) updateProject(id sheaf.ProjectID, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
 	before, err := w.Project(w.ws.ID, id)
 	if err != nil {
@@ -172,7 +174,7 @@ func (w *work) updateProject(id sheaf.ProjectID, in sheaf.ProjectChange, match s
 	return w.changeProject(before, in, match)
 }
 
-// MoveProject puts the project into a folder, or with nil at the root level.
+// MoveProject moves the project into a folder, or with nil to the root level.
 func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, folder *sheaf.FolderID, match sheaf.Match) (sheaf.Project, error) {
 	in := sheaf.ProjectChange{FolderID: sheaf.Nil[sheaf.FolderID]()}
 	if folder != nil {
@@ -183,7 +185,7 @@ func (a *App) MoveProject(ctx context.Context, c Caller, id sheaf.ProjectID, fol
 	})
 }
 
-// changeProject writes the change, unless it changes nothing, with its event.
+// changeProject writes the change and emits its event, unless it changes nothing.
 func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match sheaf.Match) (sheaf.Project, error) {
 	p := in.Apply(before)
 	if err := firstMissing(w.mayHoldProjects(in.FolderID.Pointer()), match.Check(before.Revision)); err != nil {
@@ -204,8 +206,9 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	return p, w.UpdateProject(w.ws.ID, before, p)
 }
 
-// DeleteProject removes the project for good, with its shares. Its documents stay, in no project. More
-// than 2,000 of both leave it first, in chunks, and it goes with the last.
+// DeleteProject permanently deletes the project, with its shares. Its documents stay, in no
+// project. If there are more than 2,000 of both, they go first, in chunks, and the project goes
+// with the last chunk.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
@@ -230,8 +233,8 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 	})
 }
 
-// sizeOfProject returns how many documents and shares change or go with the project. It counts each of
-// the two only as far as it decides how many transactions the deletion takes.
+// sizeOfProject returns the number of documents and shares that change with the project's deletion.
+// It counts each only as far as needed to decide how many transactions the deletion takes.
 func (w *work) sizeOfProject(id sheaf.ProjectID) (int64, error) {
 	n, err := w.CountLinked(w.ws.ID, id, w.app.cascades.Whole+1)
 	if err != nil {
@@ -241,7 +244,7 @@ func (w *work) sizeOfProject(id sheaf.ProjectID) (int64, error) {
 	return n + shares, err
 }
 
-// removeProject removes the project with its shares, and takes its documents out of it.
+// removeProject deletes the project with its shares, and moves its documents out of it.
 func (w *work) removeProject(p sheaf.Project) error {
 	if _, err := w.unshare(sheaf.ShareOfProject, string(p.ID), math.MaxInt64); err != nil {
 		return err
@@ -254,7 +257,7 @@ func (w *work) removeProject(p sheaf.Project) error {
 	return w.DeleteProject(w.ws.ID, p)
 }
 
-// emptyProject ends shares of the project, and takes documents out of it, at most `most` of both.
+// emptyProject deletes shares of the project and moves documents out of it, at most `most` of both.
 func (w *work) emptyProject(p sheaf.Project, most int64) error {
 	ended, err := w.unshare(sheaf.ShareOfProject, string(p.ID), most)
 	if err != nil || ended == most {
@@ -267,15 +270,15 @@ func (w *work) emptyProject(p sheaf.Project, most int64) error {
 	return w.CountDocuments(w.ws.ID, p.ID, -shown)
 }
 
-// unlinkDocuments takes at most `most` documents out of the project, deleted ones too, and returns
-// how many of them were not deleted.
+// unlinkDocuments moves at most `most` documents out of the project, including deleted ones. It
+// returns how many of them were not deleted.
 func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
 	_, err = w.pages(most, func(most int64) (int64, error) {
 		documents, err := w.LinkedDocuments(w.ws.ID, id, most)
 		if err != nil || len(documents) == 0 {
 			return 0, err
 		}
-		var at time.Time // of those that are not deleted, if there is one
+		var at time.Time // time of the change; zero if all are deleted
 		for _, before := range documents {
 			if before.Deleted != nil {
 				continue

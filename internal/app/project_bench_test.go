@@ -16,8 +16,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// BenchmarkWriteProject is what `make bench` does to create and to change a project, without HTTP: 64 clients over 100
-// workspaces, each with a paused webhook. cpu-µs/op repeats on a busy machine, where ns/op does not.
+// BenchmarkWriteProject does what `make bench` does to create and change a project, without HTTP:
+// 64 clients over 100 workspaces, each with a paused webhook. On a busy machine cpu-µs/op is
+// repeatable; ns/op is not.
 func BenchmarkWriteProject(b *testing.B) {
 	ctx := context.Background()
 	o := store.Options{Folder: b.TempDir()}
@@ -84,7 +85,7 @@ func benchCaller(b *testing.B, a *app.App) app.Caller {
 	return c
 }
 
-// clients has 64 of them do b.N things, and reports the processor time of one.
+// clients runs do b.N times in 64 goroutines, and reports the processor time per call.
 func clients(b *testing.B, do func(i int) error) {
 	b.ReportAllocs()
 	var next atomic.Int64

@@ -8,12 +8,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// checkRecords returns QUOTA_REACHED when the workspace has as many projects, folders, documents and
-// brandings as its plan allows. It is asked under the workspace's lock, before one more is added, so that the
-// number holds exactly. Operators, who import, are not asked.
+// checkRecords returns QUOTA_REACHED if the workspace has as many projects, folders, documents and
+// brandings as its plan allows. It is called under the workspace's lock, before one more is added,
+// so the limit is exact. Imports by operators do not call it.
 func (w *work) checkRecords() error {
 	most := int64(w.app.maxRecords(w.ws.Plan))
-	// Each record has a number of its own: where fewer were ever given, there is nothing to count.
+	// Each record has its own number. If fewer numbers than the limit were ever given, nothing need
+	// be counted.
 	if most == 0 || w.ws.LastNumber < most {
 		return nil
 	}
@@ -32,14 +33,14 @@ func (w *work) checkRecords() error {
 		Text: fmt.Sprintf("this workspace has %d projects, folders, documents and brandings, and the %s plan allows %d: delete some, or upgrade the plan", used, w.ws.Plan, most)}
 }
 
-// The bytes of reported events and of kept answers count in the quota beside those of texts and media. But
-// texts and media are refused for their own bytes alone: no ordinary change fails because of what the
-// log holds. docs/decisions/0015 says why.
+// The bytes of reported events and kept answers count against the quota together with those of
+// texts and media. But texts and media are refused only for their own bytes: no ordinary change
+// fails because of what the log holds. docs/decisions/0015 gives the reasons.
 
-// checkStorage returns QUOTA_REACHED when the workspace has no room for a text of a document, which
-// is empty for one that is being made. It is asked under the workspace's lock, before the text is
-// added, so that the bound holds exactly. A text that the document has, or had, needs no room. While the disk
-// is tight, a large text is Unavailable.
+// checkStorage returns QUOTA_REACHED if the workspace has no room for the text t of the document
+// id. id is empty for a new document. It is called under the workspace's lock, before the text is
+// added, so the limit is exact. A text that a version of the document has takes no room. While the
+// disk is tight, a large text is Unavailable.
 func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
 	if t.Bytes() > largeText {
 		if err := w.app.diskBelow(disk.Tight); err != nil {
@@ -58,8 +59,8 @@ func (w *work) checkStorage(id sheaf.DocumentID, t store.Text) error {
 	return storageReached(w.ws, most, "text", t.Bytes())
 }
 
-// checkRoom returns QUOTA_REACHED when the workspace has no room for a file of that many bytes. It is
-// asked under the workspace's lock, before they are counted.
+// checkRoom returns QUOTA_REACHED if the workspace has no room for a file of `bytes` bytes. It is
+// called under the workspace's lock, before they are counted.
 func (w *work) checkRoom(bytes int64) error {
 	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Storage+bytes > most {
 		return storageReached(w.ws, most, "file", bytes)
@@ -75,9 +76,9 @@ func (w *work) checkReported(e sheaf.Event) error {
 	return nil
 }
 
-// checkAnswers returns QUOTA_REACHED if the quota has no byte left for the answer to a request with an
-// Idempotency-Key. How long the answer is, is not known before the request was carried out: the last answer
-// may exceed the quota, once.
+// checkAnswers returns QUOTA_REACHED if the quota has no byte left for the answer to a request with
+// an Idempotency-Key. The length of the answer is not known before the request is carried out, so
+// the last answer may exceed the quota, once.
 func (w *work) checkAnswers() error {
 	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Used()-w.expired >= most {
 		return keptReached(w.ws, most, "no answer can be kept for an Idempotency-Key; send the request without one, delete what nobody needs, or upgrade the plan")
@@ -90,8 +91,8 @@ func keptReached(ws sheaf.Workspace, most int64, then string) error {
 		Text: fmt.Sprintf("this workspace stores %d bytes, %d of them in reported events and kept answers, and the %s plan allows %d: %s", ws.Used(), ws.Kept, ws.Plan, most, then)}
 }
 
-// checkReserved returns QUOTA_REACHED when unfinished uploads, with one more of that length, would reserve
-// more than their part of the quota. It is asked under the workspace's lock.
+// checkReserved returns QUOTA_REACHED if the unfinished uploads, with one more of `length` bytes,
+// would reserve more than their share of the quota. It is called under the workspace's lock.
 func (w *work) checkReserved(length int64) error {
 	most := w.app.quota(w.ws.Plan) / sheaf.UploadsShare
 	if most == 0 {

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A person on the free plan, who has the console alone, meets the number of that plan, until the
-// plan is a higher one.
+// A person on the free plan, who only has the console, reaches the limit of that plan, until the
+// plan is raised.
 func TestQuota_OnTheFreePlan(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		a = New(Config{Store: a.store, Now: func() time.Time { return *now }, Random: rand.Reader,

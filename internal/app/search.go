@@ -9,9 +9,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Search returns a page of what has every word of the query, of the kinds that the caller may read.
-// It is Forbidden for a caller who may read none of those that are asked for, and for one who asks
-// for a folder and may not read folders. Words that are wrong are Invalid.
+// Search returns a page of the records that contain every word of the query, of the kinds that the
+// caller may read. It returns Forbidden if the caller may read none of the kinds asked for, or
+// narrows the search to a folder and may not read folders. Bad words are Invalid.
 func (a *App) Search(ctx context.Context, c Caller, q sheaf.SearchQuery) (page sheaf.Page[sheaf.Hit], err error) {
 	may := search.Scope{Types: readable(c, q.Types), Folders: c.May(sheaf.ProjectsRead)}
 	needs := searching(q, may.Types)
@@ -32,7 +32,7 @@ func (a *App) Search(ctx context.Context, c Caller, q sheaf.SearchQuery) (page s
 	return page, err
 }
 
-// readable returns those of the kinds that the caller may read; of none, of all.
+// readable returns the kinds among `asked` that the caller may read. Empty means all kinds.
 func readable(c Caller, asked []sheaf.SearchType) (types []sheaf.SearchType) {
 	if len(asked) == 0 {
 		asked = sheaf.SearchTypes
@@ -45,8 +45,8 @@ func readable(c Caller, asked []sheaf.SearchType) (types []sheaf.SearchType) {
 	return types
 }
 
-// searching demands that the caller may read some of the kinds that are asked for, and the folders
-// by which the search is narrowed.
+// searching requires that the caller may read at least one kind asked for, and folders if the
+// search is narrowed to one.
 func searching(q sheaf.SearchQuery, readable []sheaf.SearchType) need {
 	return func(c Caller) error {
 		if q.Folder != nil {

@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	// sessionLives is how long a session lasts at most, and sessionIdle how long it lasts when it
-	// is not used.
+	// sessionLives is the longest life of a session. A session that is not used ends after
+	// sessionIdle.
 	sessionLives = 7 * 24 * time.Hour
 	sessionIdle  = 12 * time.Hour
-	// sessionNoted is how exactly it is stored when a session was last used: not every page that is
-	// looked at may write.
+	// sessionNoted is the precision with which the last use of a session is stored, so that not
+	// every page view writes.
 	sessionNoted = time.Minute
 )
 
-// SignIn is what somebody sends who wants to sign in.
+// SignIn is what a person sends to sign in.
 type SignIn struct {
 	Email, Password string
-	Address         string // of the client, under which failures are counted
+	Address         string // address of the client; failures are counted under it
 	Device          string // NewSession.Device of an earlier session in this browser; may be empty
 }
 
-// NewSession is a session just made. Both tokens are for the person's browser alone.
+// NewSession is a new session. Both tokens are only for the person's browser.
 type NewSession struct {
-	Token           string // of the session; only its hash is kept
+	Token           string // session token; only its hash is stored
 	ExpiresAt       time.Time
-	Device          string // by which the browser is recognised when it signs in again: see newDevice
+	Device          string // recognises the browser when it signs in again: see newDevice
 	DeviceExpiresAt time.Time
 }
 
-// errSignIn says nothing about whether the e-mail is known.
+// errSignIn does not reveal whether the e-mail is known.
 var errSignIn = unauthorized("The e-mail or the password is wrong.")
 
-// SignIn opens a session. It returns Unauthorized, the same after the same work for a wrong
-// password, an unknown e-mail and a user without a password, and RateLimited with the time to wait
-// when there were too many failures of this account, or from this address: those of others do not
-// count for a browser that the person signed in with before. old is the token of the session that
-// this one replaces, if any.
+// SignIn opens a session. For a wrong password, an unknown e-mail and a user without a password, it
+// returns the same Unauthorized after the same work. After too many failures for this account or
+// from this address, it returns RateLimited with the time to wait. Failures of others do not count
+// for a browser in which the person signed in before. `old` is the token of the session that this
+// one replaces, or "".
 func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, error) {
 	user, err := a.checkSignIn(ctx, in)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 	return s, err
 }
 
-// samePassword returns Unauthorized when the password was changed since it was compared.
+// samePassword returns Unauthorized if the password was changed after it was compared.
 func samePassword(tx *store.Tx, user sheaf.User) error {
 	now, err := tx.User(user.ID)
 	if err == nil && now.PasswordHash != user.PasswordHash {
@@ -72,8 +72,8 @@ func samePassword(tx *store.Tx, user sheaf.User) error {
 	return err
 }
 
-// firstError returns the first of some errors. All of them are made before it is called, so it is
-// for checks alone: a statement must not run after another one of its transaction has failed.
+// firstError returns the first error that is not nil. Its arguments are evaluated before the call,
+// so use it only for checks: no statement may run after another one of its transaction has failed.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -83,7 +83,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// checkSignIn returns whose e-mail and password these are.
+// checkSignIn returns the user with this e-mail and password, or the errors of SignIn.
 func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	user, err := readUnasked(ctx, a, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(in.Email) })
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
@@ -95,8 +95,8 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), a.lines.strangers, in.Address)
 }
 
-// checkPasswordOf returns Unauthorized unless the password is the user's. The caller has to pass the
-// brakes, and waits in the line under that name.
+// checkPasswordOf returns Unauthorized unless the password is the user's. The attempt must pass the
+// brakes, and waits in `line` under `name`.
 func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, line *fair.Turns, name string) error {
 	if err := a.countAttempt(ctx, b); err != nil {
 		return err
@@ -115,10 +115,10 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 	return a.forgiveAttempt(ctx, b)
 }
 
-// clipPassword bounds the work for what can be no password anyway.
+// clipPassword bounds the work for texts that are too long to be a password.
 func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
 
-// openSession makes a session that begins now, for a user with this password.
+// openSession creates a session for the user.
 func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 	token, err := a.newToken()
 	if err != nil {
@@ -133,14 +133,14 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 	return NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}, tx.InsertSession(s)
 }
 
-// Session is a person who is signed in, and where they are a member.
+// Session is a signed-in person with their memberships.
 type Session struct {
 	User        sheaf.User
 	Memberships []sheaf.Membership
-	token       string // by which it was found
+	token       string // the session's token
 }
 
-// Session returns what the token of a browser stands for, as of now, or Unauthorized.
+// Session returns the current session of a browser's token, or Unauthorized.
 func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	now := a.now()
 	hash := tokenHash(token)
@@ -165,26 +165,26 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	a.sessions.know(hash, s.User.ID)
 	s.token = token
 	if now.Sub(stored.SeenAt) >= sessionNoted {
-		// Where nothing can be written, on a full disk, people can still look: their session only
+		// If nothing can be written, as on a full disk, people can still read. Their session only
 		// ends sooner.
 		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
 	}
 	return s, nil
 }
 
-// maxKnownSessions bounds the memory of sessions: some 200 bytes each.
+// maxKnownSessions bounds the memory for known sessions: about 200 bytes each.
 const maxKnownSessions = 10_000
 
-// knownSessions remembers whose sessions were found before. It decides nothing but whose part of
-// the store's connections is used to look for the session again: the person's own. Without it all
-// would look in one part, which somebody who sends made-up cookies could keep full.
+// knownSessions remembers the users of sessions that were found before. It only decides which share
+// of the store's connections looks up the session again: the user's own. Without it, all look-ups
+// would use one share, which a sender of made-up cookies could keep full.
 type knownSessions struct {
 	mu   sync.Mutex              // guards user
 	user map[string]sheaf.UserID // by the hash of the token; at most maxKnownSessions
 }
 
-// part names the part of the connections to look for the session in; empty is that of everybody
-// who is not known.
+// part returns the name of the share of connections in which to look up the session. It is "", the
+// share of everyone unknown, if the session is not known.
 func (k *knownSessions) part(hash []byte) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +194,7 @@ func (k *knownSessions) part(hash []byte) string {
 	return ""
 }
 
-// know remembers whose the session is. When the memory is full it forgets any other one.
+// know remembers the user of the session. If the memory is full, it forgets any other session.
 func (k *knownSessions) know(hash []byte, user sheaf.UserID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -207,7 +207,7 @@ func (k *knownSessions) know(hash []byte, user sheaf.UserID) {
 	k.user[string(hash)] = user
 }
 
-// forget drops a session that has ended.
+// forget removes a session that has ended.
 func (k *knownSessions) forget(hash []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -218,8 +218,8 @@ func ended(s store.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) >= sessionIdle
 }
 
-// Caller returns the person as a caller in one of their workspaces, or NotFound as for a workspace
-// that does not exist.
+// Caller returns the person as a caller in one of their workspaces. For any other workspace it
+// returns NotFound, as if that did not exist.
 func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) {
 	i := slices.IndexFunc(s.Memberships, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
 	if i < 0 {
@@ -229,19 +229,19 @@ func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) 
 	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Plan: m.Workspace.Plan}, m, nil
 }
 
-// SignOut ends the session of that token, if there is one.
+// SignOut ends the session with that token, if there is one.
 func (a *App) SignOut(ctx context.Context, token string) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSession(tokenHash(token)) })
 }
 
-// SignOutEverywhere ends every session of the person, this one too.
+// SignOutEverywhere ends every session of the person, including this one.
 func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessions(s.User.ID) })
 }
 
 // ChangePassword sets a new password, ends every session of the person and returns a new one. It
-// returns Invalid for a password out of bounds, and Unauthorized or RateLimited as SignIn does when
-// the current one is wrong; failures of others do not count.
+// returns Invalid for a password that is too short or too long. If the current password is wrong,
+// it returns Unauthorized or RateLimited, as SignIn does; failures of others do not count.
 func (a *App) ChangePassword(ctx context.Context, s Session, current, password string) (NewSession, error) {
 	if err := checkPassword(password); err != nil {
 		return NewSession{}, err
@@ -276,8 +276,8 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 	return out, err
 }
 
-// Rename changes the person's name. It returns Invalid for one that is empty or too long, and PRECONDITION_FAILED where was
-// is given and is their name no more.
+// Rename changes the person's name. It returns Invalid for a name that is empty or too long, and
+// PRECONDITION_FAILED if `was` is given and is not the present name.
 func (a *App) Rename(ctx context.Context, s Session, name string, was sheaf.Opt[string]) error {
 	if err := checkPersonName(name); err != nil {
 		return err

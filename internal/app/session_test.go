@@ -72,8 +72,8 @@ func TestSignIn_TellsNothingAboutWhoIsKnown(t *testing.T) {
 	})
 }
 
-// Five wrong passwords are free; then the next is not even compared, however many come at once, and
-// the right one waits too.
+// Five wrong passwords are free. After that the next one is not even compared, however many come at
+// once, and the right one has to wait too.
 func TestSignIn_SlowsAnAccountDown(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		in, _ := ada(t, a)
@@ -81,7 +81,8 @@ func TestSignIn_SlowsAnAccountDown(t *testing.T) {
 		kinds := make([]sheaf.Kind, 12)
 		for i := range kinds {
 			wg.Go(func() {
-				for kinds[i] = sheaf.Unavailable; kinds[i] == sheaf.Unavailable; { // only so many of an address wait at once
+				// Only a few attempts from one address may wait at once.
+				for kinds[i] = sheaf.Unavailable; kinds[i] == sheaf.Unavailable; {
 					_, err := a.SignIn(t.Context(), in.with(func(s *SignIn) { s.Password = "wrong" }), "")
 					kinds[i] = sheaf.KindOf(err)
 				}
@@ -100,7 +101,7 @@ func TestSignIn_SlowsAnAccountDown(t *testing.T) {
 		}
 		*now = now.Add(time.Second)
 		signIn(t, a, in)
-		// It begins anew.
+		// The count starts again.
 		if _, err := a.SignIn(t.Context(), in.with(func(s *SignIn) { s.Password = "wrong" }), ""); sheaf.KindOf(err) != sheaf.Unauthorized {
 			t.Errorf("after a success: %v", err)
 		}
@@ -132,7 +133,7 @@ func TestSignIn_SlowsEverySpellingDown(t *testing.T) {
 	}
 }
 
-// Whoever tries many accounts is slowed down by where they come from.
+// A person who tries many accounts is slowed down by their address.
 func TestSignIn_SlowsAnAddressDown(t *testing.T) {
 	now := time.Now()
 	b := brakesFor("", SignIn{Email: "x@example.com", Address: "192.0.2.1"}).own[1]
@@ -185,7 +186,7 @@ func TestSession_EndsByItselfAndByWish(t *testing.T) {
 	})
 }
 
-// A full disk refuses what is written, and so must not keep people from looking.
+// A full disk refuses writes, but people can still read.
 func TestSession_GoesOnWhereNothingCanBeWritten(t *testing.T) {
 	o := store.Options{DatabaseURL: migrated.URL(t)}
 	onEngine(t, o, func(t *testing.T, a *App, now *time.Time) {
@@ -256,18 +257,19 @@ func TestSignIn_MakesANewToken(t *testing.T) {
 	})
 }
 
-// Whoever sends cookies that he made up keeps nobody waiting whose session was found before.
+// A sender of made-up cookies does not block people whose session was found before.
 func TestSession_UnknownCookiesTakeNoPlaceFromKnownOnes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
 		known, _ := signIn(t, a, in)
-		const many = 60          // more than the places of one share
-		var settled atomic.Int64 // strangers who have a place, or were refused one
+		const many = 60          // more than the connections of one share
+		var settled atomic.Int64 // strangers who have a connection, or were refused one
 		release := make(chan struct{})
 		var strangers sync.WaitGroup
 		for range many {
 			strangers.Go(func() {
-				// Who finds no place is refused after a while; that is all the same here.
+				// A stranger who finds no connection is refused after a while, which does not
+				// matter here.
 				_, err := readPart(t.Context(), a, a.sessions.part(tokenHash("made up")), func(*store.Reader) (bool, error) {
 					settled.Add(1)
 					<-release
@@ -289,7 +291,8 @@ func TestSession_UnknownCookiesTakeNoPlaceFromKnownOnes(t *testing.T) {
 	})
 }
 
-// goroutinesIn counts the goroutines that are in a function: nobody is told who waits there.
+// goroutinesIn counts the goroutines that are in a function. Nothing else shows how many wait
+// there.
 func goroutinesIn(function string) int {
 	stacks := make([]byte, 1<<20)
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), function+"(")

@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// firstRunSetting is stored once FirstRun has made its workspace, and holds the owner's id.
+	// firstRunSetting is stored once FirstRun has created its workspace. Its value is the owner's
+	// id.
 	firstRunSetting = "first_run"
-	// setupLinkLives is for how long a set-up link may be used.
+	// setupLinkLives is how long a set-up link is valid.
 	setupLinkLives = time.Hour
 )
 
-// SetupLink is a one-time link by which a person sets the first password. The token is shown once;
-// its hash is kept.
+// SetupLink is a one-time link for setting the first password. The token is shown once; only its
+// hash is stored.
 type SetupLink struct {
 	Token     string
 	ExpiresAt time.Time
 }
 
-// FirstRun is what the first start of a new installation makes. The key and the link are shown
+// FirstRun is what the first start of a new installation creates. The key and the link are shown
 // once.
 type FirstRun struct {
 	Workspace OwnedWorkspace
@@ -35,9 +36,9 @@ type FirstRun struct {
 	Link      SetupLink
 }
 
-// FirstRun makes a workspace on the business plan, its owner, who has no e-mail yet, a key with
-// every scope, and a set-up link. It does so once in the life of a database, whatever number of
-// nodes ask, and never when somebody has a password: made is false then.
+// FirstRun creates a workspace on the business plan, its owner, who has no e-mail yet, a key with
+// every scope, and a set-up link. It does so once per database, however many nodes call it, and
+// never if a user has a password. `made` reports whether it did.
 func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err error) {
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		first, made = FirstRun{}, false
@@ -55,7 +56,7 @@ func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err 
 	return first, made && err == nil, err
 }
 
-// firstRun makes the first user, workspace, key and set-up link, in one transaction.
+// firstRun creates the first user, workspace, key and set-up link, in one transaction.
 func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 	if err := tx.InsertUser(owner); err != nil {
 		return FirstRun{}, err
@@ -76,7 +77,7 @@ func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 	return FirstRun{Workspace: ws, Key: *key.Secret, Link: link}, w.finish(nil)
 }
 
-// SetupPending reports whether nobody has a password yet.
+// SetupPending reports whether no user has a password yet.
 func (a *App) SetupPending(ctx context.Context) (bool, error) {
 	return readUnasked(ctx, a, func(r *store.Reader) (bool, error) {
 		finished, err := r.AnyPassword()
@@ -84,8 +85,8 @@ func (a *App) SetupPending(ctx context.Context) (bool, error) {
 	})
 }
 
-// SetupLink makes a new set-up link in place of older ones. It returns Conflict when somebody has a
-// password already, and NotFound when there is no user whom the link could let in.
+// SetupLink creates a set-up link, which replaces older ones. It returns Conflict if a user has a
+// password already, and NotFound if there is no user to set up.
 func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	var link SetupLink
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
@@ -108,7 +109,8 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	return link, err
 }
 
-// CheckSetupLink returns nil while the link may be used, and else NotFound. It does not use it.
+// CheckSetupLink returns nil while the link is valid, and otherwise NotFound. It does not use up
+// the link.
 func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	open, err := readUnasked(ctx, a, func(r *store.Reader) (bool, error) { return r.SetupLink(tokenHash(token), a.now()) })
 	if err == nil && !open {
@@ -117,9 +119,9 @@ func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	return err
 }
 
-// CompleteSetup uses the link: it gives the first owner an e-mail and a password, and ends every
-// other link. It returns NotFound when the link was used or has expired, and Invalid for an e-mail
-// or password that cannot be.
+// CompleteSetup uses up the link: it sets the first owner's e-mail and password, and ends every
+// other link. It returns NotFound if the link was used or has expired, and Invalid for a bad e-mail
+// or password.
 func (a *App) CompleteSetup(ctx context.Context, token, email, password string) error {
 	if err := checkEmail(email); err != nil {
 		return err
@@ -127,7 +129,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	if err := checkPassword(password); err != nil {
 		return err
 	}
-	// Hashing is dear, so only who has a link may ask for it.
+	// Hashing is expensive, so only the holder of a link may cause it.
 	if err := a.CheckSetupLink(ctx, token); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (a *App) CompleteSetup(ctx context.Context, token, email, password string) 
 	return a.useSetupLink(ctx, token, email, hash)
 }
 
-// useSetupLink sets the e-mail and the password of the first user, if the link may still be used.
+// useSetupLink sets the first user's e-mail and password, if the link is still valid.
 func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error {
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := a.consumeSetupLink(tx, token); err != nil {
@@ -157,8 +159,8 @@ func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error
 	return err
 }
 
-// consumeSetupLink ends every link, if this one may be used. Where two try at once on PostgreSQL,
-// the second waits in UseSetupLinks and then sees the password of the first.
+// consumeSetupLink ends every link, if this one is valid. If two try at once on PostgreSQL, the
+// second waits in UseSetupLinks and then sees the password of the first.
 func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
 	open, err := tx.SetupLink(tokenHash(token), a.now())
 	if err != nil {
@@ -177,8 +179,8 @@ func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
 var errSetupLink = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 	Text: "this set-up link was used or has expired: make a new one with sheaf user setup-link"}
 
-// setupUser returns whom the set-up gives a password: the owner that the first run made, or else
-// the first owner there is.
+// setupUser returns the user whose password the set-up sets: the owner that FirstRun created or, if
+// there is none, the first owner.
 func setupUser(r *store.Reader) (sheaf.User, error) {
 	id, found, err := r.Setting(firstRunSetting)
 	if err != nil {
@@ -195,7 +197,7 @@ func setupUser(r *store.Reader) (sheaf.User, error) {
 	return u, err
 }
 
-// insertSetupLink makes a link, of whose token only the hash is kept.
+// insertSetupLink creates a link. Only the hash of its token is stored.
 func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
 	token, err := a.newToken()
 	if err != nil {
@@ -206,7 +208,8 @@ func (a *App) insertSetupLink(tx *store.Tx) (SetupLink, error) {
 	return link, tx.InsertSetupLink(tokenHash(link.Token), now, link.ExpiresAt)
 }
 
-// newToken returns 256 random bits as text for an address or a cookie. Only its tokenHash is kept.
+// newToken returns 256 random bits as text for an address or a cookie. Only its tokenHash is
+// stored.
 func (a *App) newToken() (string, error) {
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(a.random, secret); err != nil {

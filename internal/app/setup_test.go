@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// eachEngine runs the test over an empty store of either kind.
+// eachEngine runs the test with an empty store of each engine.
 func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
 	for name, options := range map[string]func(*testing.T) store.Options{
 		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: migrated.Folder(t)} },
@@ -93,7 +93,7 @@ func TestCompleteSetup_OfManyPostsOneWins(t *testing.T) {
 			t.Fatal(err)
 		}
 		errs := make([]error, 4)
-		warmUp(t, a, len(errs)) // dialling and hashing would keep the posts apart
+		warmUp(t, a, len(errs)) // so that dialling and hashing do not separate the posts
 		var wg sync.WaitGroup
 		for i := range errs {
 			wg.Go(func() {
@@ -140,7 +140,7 @@ func TestSetupLink_LivesAnHour(t *testing.T) {
 	})
 }
 
-// The operator made somebody else first: the link must not rename them.
+// If the operator created another user first, the link must not rename that user.
 func TestCompleteSetup_IsForTheOwnerOfTheFirstRun(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
 		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {

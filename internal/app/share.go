@@ -8,8 +8,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// shownBy is what a caller must be allowed to read who makes or changes a share: all that the share
-// shows. Otherwise a key could read by a share what it may not read itself.
+// shownBy returns the scopes to read everything that a share of this kind shows. A caller needs
+// them to create or change one. Otherwise a key could read through a share what it may not read
+// itself.
 func shownBy(kind sheaf.Shareable) sheaf.Scopes {
 	if kind == sheaf.ShareOfProject {
 		return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead, sheaf.ProjectsRead}
@@ -17,12 +18,12 @@ func shownBy(kind sheaf.Shareable) sheaf.Scopes {
 	return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead}
 }
 
-// publishing demands that the caller may write shares, and read what one of that kind shows.
+// publishing requires the scope to write shares, and those to read what a share of this kind shows.
 func publishing(kind sheaf.Shareable) need {
 	return scope(append(sheaf.Scopes{sheaf.SharesWrite}, shownBy(kind)...)...)
 }
 
-// shown fills in where the share is.
+// shown sets the URL of the share.
 func (a *App) shown(s sheaf.Share) sheaf.Share {
 	s.URL = a.address + sheaf.SharePath + s.Token
 	return s
@@ -47,9 +48,10 @@ func (a *App) Share(ctx context.Context, c Caller, id sheaf.ShareID) (sheaf.Shar
 	return a.shown(s), err
 }
 
-// CreateShare makes an address under which everybody who has it reads a document, or a project with
-// its documents. What is shared must exist (NotFound), and the caller be allowed to read it; the plan
-// must include shares (PLAN_REQUIRED), and bounds how many there are (SHARE_LIMIT_REACHED).
+// CreateShare creates an address at which everyone who has it can read a document, or a project
+// with its documents. The shared record must exist (NotFound), and the caller must be allowed to
+// read it. The plan must include shares (PLAN_REQUIRED), and limits their number
+// (SHARE_LIMIT_REACHED).
 func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (sheaf.Share, error) {
 	needs, fault := publishing(sheaf.Shareable(in.ResourceType.Value)), in.CheckNew()
 	if err := firstError(needs(c), fault); err != nil {
@@ -70,7 +72,8 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 	if err := w.brandingExists(s.BrandingID); err != nil {
 		return s, err
 	}
-	// Here and not before: a repetition after the share has expired still gets the first answer.
+	// Checked here and not before: if the request is repeated after the share expired, it still
+	// gets its first answer.
 	if s.Expired(w.now) {
 		return s, errShareExpired
 	}
@@ -87,7 +90,7 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 
 var errShareExpired = sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or leave it out")
 
-// shareableExists returns NotFound unless what the share shows is there.
+// shareableExists returns NotFound unless the shared record exists.
 func (w *work) shareableExists(s sheaf.Share) (err error) {
 	if s.ResourceType == sheaf.ShareOfProject {
 		_, err = w.Project(w.ws.ID, sheaf.ProjectID(s.ResourceID))
@@ -97,7 +100,7 @@ func (w *work) shareableExists(s sheaf.Share) (err error) {
 	return err
 }
 
-// brandingExists returns NotFound for a look that the workspace does not have.
+// brandingExists returns NotFound if the workspace does not have the branding.
 func (w *work) brandingExists(id *sheaf.BrandingID) error {
 	if id == nil {
 		return nil
@@ -106,7 +109,7 @@ func (w *work) brandingExists(id *sheaf.BrandingID) error {
 	return err
 }
 
-// oneMoreShare returns PLAN_REQUIRED on a plan without shares, and SHARE_LIMIT_REACHED when the
+// oneMoreShare returns PLAN_REQUIRED on a plan without shares, and SHARE_LIMIT_REACHED if the
 // workspace has as many as its plan allows.
 func oneMoreShare(ws sheaf.Workspace) error {
 	if err := ws.Plan.AllowShares(); err != nil {
@@ -119,9 +122,9 @@ func oneMoreShare(ws sheaf.Workspace) error {
 	return nil
 }
 
-// UpdateShare changes the fields that were sent. What changes nothing leaves no trace; the password
-// that the share has already changes nothing. The caller must be allowed to read what the share shows,
-// and the plan include shares (PLAN_REQUIRED).
+// UpdateShare changes the fields that were sent. If nothing changes, nothing is written; sending
+// the present password changes nothing. The caller must be allowed to read what the share shows,
+// and the plan must include shares (PLAN_REQUIRED).
 func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sheaf.ShareChange, match sheaf.Match) (sheaf.Share, error) {
 	needs := publishing(sheaf.ShareOfDocument)
 	fault := checkChange(in.Empty(), "password, expires_at, branding_id, listed", in.Check())
@@ -148,7 +151,7 @@ func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sh
 	})
 }
 
-// changeShare writes s over before, unless they are the same, with its event.
+// changeShare replaces `before` by s and emits its event, unless they are the same.
 func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Share, error) {
 	if err := w.brandingExists(s.BrandingID); err != nil {
 		return before, err
@@ -173,7 +176,7 @@ func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Shar
 	return s, w.UpdateShare(w.ws.ID, s)
 }
 
-// DeleteShare ends a share: its address leads nowhere from now on.
+// DeleteShare deletes a share. Its address is NotFound from then on.
 func (a *App) DeleteShare(ctx context.Context, c Caller, id sheaf.ShareID, match sheaf.Match) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.SharesWrite), nil, func(w *work) error { return w.deleteShare(id, match) })
@@ -191,15 +194,15 @@ func (w *work) deleteShare(id sheaf.ShareID, match sheaf.Match) error {
 	return w.DeleteShare(w.ws.ID, id)
 }
 
-// unshared counts a share as gone, and tells of it.
+// unshared counts a share as deleted and emits its event.
 func (w *work) unshared(s sheaf.Share) {
 	s = w.app.shown(s)
 	w.ws.Shares--
 	w.emit(sheaf.ShareDeleted, string(s.ID), &s)
 }
 
-// unshare removes at most `most` shares of a document or a project that goes for good, each with its
-// event, and returns their number.
+// unshare deletes at most `most` shares of a document or project that is being permanently deleted,
+// each with its event. It returns their number.
 func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		shares, err := w.SharesOf(w.ws.ID, kind, id, most)
@@ -213,8 +216,8 @@ func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, erro
 	})
 }
 
-// undress takes a branding that goes from at most `most` of its shares, each with its event, and
-// returns their number.
+// undress removes a branding that is being deleted from at most `most` of its shares, each with its
+// event. It returns their number.
 func (w *work) undress(id sheaf.BrandingID, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		shares, err := w.SharesWith(w.ws.ID, id, most)

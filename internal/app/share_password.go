@@ -15,10 +15,10 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// shareOpen is how long a reader who gave the right password of a share is not asked for it again.
+// shareOpen is how long a share stays open for a reader who gave its password.
 const shareOpen = 12 * time.Hour
 
-// hashSharePassword returns the hash of a share's password, or none where there is none.
+// hashSharePassword returns the hash of a share's password, or "" if there is none.
 func (a *App) hashSharePassword(ctx context.Context, c Caller, password sheaf.Opt[string]) (string, error) {
 	if !password.Given() {
 		return "", nil
@@ -27,8 +27,8 @@ func (a *App) hashSharePassword(ctx context.Context, c Caller, password sheaf.Op
 	return hash, inWordsOfShares(err, "too many passwords are set at this moment: repeat the request in a few seconds")
 }
 
-// newSharePassword is hashSharePassword for a share that exists. Where the password is the one that
-// it has, its hash stays as it is: setting it again changes nothing.
+// newSharePassword is hashSharePassword for an existing share. If the password is the present one,
+// it returns the present hash, so that setting it again changes nothing.
 func (a *App) newSharePassword(ctx context.Context, c Caller, id sheaf.ShareID, password sheaf.Opt[string]) (string, error) {
 	if !password.Given() {
 		return "", nil
@@ -50,16 +50,17 @@ func (a *App) newSharePassword(ctx context.Context, c Caller, id sheaf.ShareID, 
 type Unlocking struct {
 	Token   string // opens the share until Expires, unless its password is changed
 	Expires time.Time
-	// Known is a token by which the browser is recognised when it asks again, until KnownUntil. It opens
+	// Known is a token that recognises the browser when it asks again, until KnownUntil. It opens
 	// nothing.
 	Known      string
 	KnownUntil time.Time
 }
 
-// UnlockShare compares what a reader at that address gives as the password of a share. known is the token of
-// a browser that opened the share before, or empty. It is Unauthorized for a wrong password, and RateLimited
-// with the time to wait after too many attempts: of this address, of this browser, or, for a browser that is
-// not known, of all addresses for this share. It is Unavailable if its turn does not come within turnWithin.
+// UnlockShare checks the password that a reader at `address` gives for a share. `known` is the
+// token of a browser that opened the share before, or "". It returns Unauthorized for a wrong
+// password. After too many attempts it returns RateLimited with the time to wait: attempts from
+// this address, from this browser or, for an unknown browser, from all addresses for this share. It
+// returns Unavailable if its turn does not come within turnWithin.
 func (a *App) UnlockShare(ctx context.Context, s sheaf.Shared, password, address, known string) (Unlocking, error) {
 	browser := sheaf.User{ID: sheaf.UserID("share " + string(s.ID)), PasswordHash: s.PasswordHash}
 	brakes := shareBrakes(s.ID, address)
@@ -85,9 +86,9 @@ func (a *App) UnlockShare(ctx context.Context, s sheaf.Shared, password, address
 	return out, a.forgiveAttempt(ctx, brakes)
 }
 
-// shareBrakes are what an attempt to guess the password of a share has to pass. The share is slowed down only
-// when many addresses try it, and never by more than a minute: at one guess a minute a password of eight
-// characters holds.
+// shareBrakes returns the brakes on guessing the password of a share. The share is slowed down only
+// if many addresses try it, and by at most a minute: at one guess a minute, a password of eight
+// characters is safe.
 func shareBrakes(id sheaf.ShareID, address string) brakes {
 	return brakes{own: []brake{
 		{name: "share " + string(id) + " from " + address, free: 5, most: 15 * time.Minute},
@@ -95,18 +96,20 @@ func shareBrakes(id sheaf.ShareID, address string) brakes {
 		account: &brake{name: "share " + string(id), free: 50, most: time.Minute, leak: time.Minute}}
 }
 
-// shareBrakesOf are those of a browser that opened the share before: nobody else's guesses slow it down.
+// shareBrakesOf returns the brakes for a browser that opened the share before. Guesses of others do
+// not slow it down.
 func shareBrakesOf(name, address string) brakes {
 	return brakes{own: append(brakesOf(name).own, opensFrom(address))}
 }
 
-// opensFrom bounds what one address may have hashed, with right passwords too: its owner may have set them.
-// A company whose people share an address opens sixty shares at once, and one every few seconds after that.
+// opensFrom limits the hashing that one address may cause, even with right passwords, because their
+// sender may have set them. A company behind one address can open sixty shares at once, and then
+// one every few seconds.
 func opensFrom(address string) brake {
 	return brake{name: "opened from " + address, free: 60, most: time.Minute, leak: 10 * time.Second, successes: true}
 }
 
-// inWordsOfShares says about a share what a refusal says to people who sign in. busy is for a turn that did
+// inWordsOfShares rewords a refusal of signing in for a share. `busy` is the text if the turn did
 // not come.
 func inWordsOfShares(err error, busy string) error {
 	var refused *sheaf.Error
@@ -125,8 +128,8 @@ func inWordsOfShares(err error, busy string) error {
 	return &said
 }
 
-// Unlocked reports whether a token that UnlockShare returned opens the share now. One without a
-// password is open.
+// Unlocked reports whether a token of UnlockShare opens the share now. A share without a password
+// is always open.
 func (a *App) Unlocked(s sheaf.Shared, token string) bool {
 	if s.PasswordHash == "" {
 		return true
@@ -139,9 +142,9 @@ func (a *App) Unlocked(s sheaf.Shared, token string) bool {
 	return err == nil && a.now().Before(time.Unix(expires, 0))
 }
 
-// signShare signs until when a reader may see a share. The key is the stored hash of the password, as
-// for the browsers of people who sign in (newDevice): a new password ends what was signed before, and
-// nodes need not share another secret.
+// signShare signs the time until which a reader may see a share. The key is the stored hash of the
+// password, as for devices (newDevice). So a new password ends earlier tokens, and nodes need no
+// other shared secret.
 func signShare(s sheaf.Share, until string) string {
 	mac := hmac.New(sha256.New, []byte(s.PasswordHash))
 	fmt.Fprintf(mac, "sheaf share\n%s\n%s", s.ID, until)

@@ -10,15 +10,15 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// What follows serves people who have the address of a share, and nothing else. Each method takes the
-// share that OpenShare found, and returns what it shows: no other document, project or medium of its
-// workspace is reached by it. What is not shown is NotFound, in the same words whatever the reason is.
+// The methods in this file serve readers of a share, who have only its address. Each takes the
+// share that OpenShare found and returns only what it shows: it reaches no other document, project
+// or medium of the workspace. Everything else is NotFound, with the same text whatever the reason.
 
-// errNotShared answers a reader who asks for anything that the share does not show.
+// errNotShared is the answer for everything that the share does not show.
 var errNotShared = sheaf.Missing("page")
 
-// OpenShare returns the share with that token, or NotFound when there is none, or it has expired. It
-// asks for no password: see Unlocked.
+// OpenShare returns the share with that token. It returns NotFound if there is none, or if it has
+// expired. It does not check a password: see Unlocked.
 func (a *App) OpenShare(ctx context.Context, token string) (sheaf.Shared, error) {
 	if !sheaf.IsShareToken(token) {
 		return sheaf.Shared{}, errNotShared
@@ -34,7 +34,7 @@ func (a *App) OpenShare(ctx context.Context, token string) (sheaf.Shared, error)
 	return s, nil
 }
 
-// notShared words every NotFound in the same way.
+// notShared replaces every NotFound by errNotShared.
 func notShared(err error) error {
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return errNotShared
@@ -42,7 +42,8 @@ func notShared(err error) error {
 	return err
 }
 
-// ShareShows returns NotFound when what the share shows is not there, as a document in the trash.
+// ShareShows returns NotFound if the shared record cannot be shown, such as a document in the
+// trash.
 func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
 	_, err := readShown(ctx, a, s, func(r *store.Reader) (bool, error) {
 		if s.ResourceType == sheaf.ShareOfProject {
@@ -55,15 +56,14 @@ func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
 	return notShared(err)
 }
 
-// SharedProject is a project that a share shows, and a page of its documents in the order of their
-// creation.
+// SharedProject is a shared project with a page of its documents, oldest first.
 type SharedProject struct {
 	sheaf.Project
 	Documents sheaf.Page[sheaf.Document]
 	Look      *sheaf.Branding // nil: none
 }
 
-// lookOf returns the branding of a share: its own, or the workspace's default; nil for none.
+// lookOf returns the branding of a share: its own, or the workspace's default, or nil.
 func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
 	id := s.BrandingID
 	if id == nil {
@@ -78,7 +78,7 @@ func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
 }
 
 // SharedLogo returns the logo of a share's branding with its bytes, which the caller closes, or
-// NotFound where there is none.
+// NotFound if there is none.
 func (a *App) SharedLogo(ctx context.Context, s sheaf.Shared) (sheaf.Medium, media.Content, error) {
 	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) {
 		b, err := lookOf(r, s)
@@ -102,8 +102,9 @@ func (a *App) openShared(ctx context.Context, s sheaf.Shared, m sheaf.Medium) (s
 	return m, content, err
 }
 
-// SharedMedium returns a medium that stands in the text of a document which the share shows, with its
-// bytes, which the caller closes, or NotFound. shows is asked whether the text shows it.
+// SharedMedium returns a medium in the text of a document that the share shows, with its bytes,
+// which the caller closes. `shows` reports whether the text shows the medium; if not, SharedMedium
+// returns NotFound.
 func (a *App) SharedMedium(ctx context.Context, s sheaf.Shared, in sheaf.DocumentID, id sheaf.MediumID,
 	shows func(text string) (bool, error)) (sheaf.Medium, media.Content, error) {
 	d, err := a.SharedDocument(ctx, s, in)
@@ -120,7 +121,7 @@ func (a *App) SharedMedium(ctx context.Context, s sheaf.Shared, in sheaf.Documen
 	return a.openShared(ctx, s, m)
 }
 
-// SharedProject returns the project of a share, or NotFound for a share of something else.
+// SharedProject returns the project of a share, or NotFound if the share is of a document.
 func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, p sheaf.Paging) (SharedProject, error) {
 	id := sheaf.ProjectID(s.ResourceID)
 	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedProject, err error) {
@@ -139,8 +140,8 @@ func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, p sheaf.Paging)
 	return out, notShared(err)
 }
 
-// SharedDocument is a document that a share shows, with its text, and where the share is that of a
-// project, the project and what stands beside the document in it.
+// SharedDocument is a document that a share shows, with its text. For a share of a project it also
+// has the project and the documents before and after it.
 type SharedDocument struct {
 	sheaf.DocumentText
 	Project *sheaf.Project
@@ -148,13 +149,12 @@ type SharedDocument struct {
 	Look    *sheaf.Branding // nil: none
 }
 
-// Beside is what stands before and behind a document in its project, in the order of their creation;
-// nil for nothing.
+// Beside has the previous and the next document of the project, by creation; nil if there is none.
 type Beside struct{ Before, Behind *sheaf.Document }
 
-// besideMost is how many documents are looked at for what stands beside one: those of its project, or,
-// where these are more, as many of the workspace on either side. A project whose documents lie further
-// apart than that does not tell.
+// besideMost bounds how many documents are read to find the neighbours of one. If the project has
+// more, that many documents of the workspace on either side are searched. A neighbour further away
+// is not found.
 const besideMost = 2_000
 
 // SharedDocument returns a document that the share shows, or NotFound.
@@ -177,7 +177,7 @@ func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.Docum
 	return out, notShared(err)
 }
 
-// place fills in the project, and what stands beside the document in it.
+// place sets the project and the document's neighbours in it.
 func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
 	p, err := r.Project(ws, *d.ProjectID)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
 	return err
 }
 
-// shows reports whether a share shows a document, which is not deleted.
+// shows reports whether a share shows a document that is not deleted.
 func shows(s sheaf.Share, d sheaf.Document) bool {
 	if s.ResourceType == sheaf.ShareOfProject {
 		return d.ProjectID != nil && string(*d.ProjectID) == s.ResourceID
@@ -200,7 +200,7 @@ func shows(s sheaf.Share, d sheaf.Document) bool {
 	return string(d.ID) == s.ResourceID
 }
 
-// SharedDocuments tells which of these documents the share shows.
+// SharedDocuments returns which of these documents the share shows.
 func (a *App) SharedDocuments(ctx context.Context, s sheaf.Shared, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -213,8 +213,8 @@ func (a *App) SharedDocuments(ctx context.Context, s sheaf.Shared, ids []sheaf.D
 	})
 }
 
-// SearchShared returns a page of the documents of a shared project that have every word of the text.
-// It is NotFound for a share of something else, and Invalid for words that are wrong.
+// SearchShared returns a page of the documents of a shared project that contain every word of the
+// text. It returns NotFound for a share of a document, and Invalid for bad words.
 func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
 	if s.ResourceType != sheaf.ShareOfProject {
 		return page, errNotShared
@@ -229,10 +229,10 @@ func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p s
 	return page, notShared(err)
 }
 
-// ShareViews is how often a share was seen.
+// ShareViews is the number of views of a share.
 type ShareViews = store.ShareViews
 
-// CountViews adds to how often shares were seen. The edge gathers that, so that no page waits for it.
+// CountViews adds to the views of shares. The edge collects them, so that no page waits for it.
 func (a *App) CountViews(ctx context.Context, views []ShareViews) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.AddViews(views) })
 }

@@ -19,7 +19,8 @@ func (a *App) Subscriptions(ctx context.Context, c Caller, p sheaf.Paging) (shea
 	})
 }
 
-// TroubledSubscriptions counts the subscriptions that fail, or were deactivated because they did.
+// TroubledSubscriptions returns the number of subscriptions that fail or were deactivated for
+// failing.
 func (a *App) TroubledSubscriptions(ctx context.Context, c Caller) (int64, error) {
 	return read(ctx, a, c, scope(sheaf.WebhooksRead), func(r *store.Reader) (int64, error) {
 		return r.TroubledSubscriptions(c.Workspace)
@@ -33,8 +34,8 @@ func (a *App) Subscription(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	})
 }
 
-// CreateSubscription adds an active subscription and returns its secret, once. The plan bounds how
-// many there are (SUBSCRIPTION_LIMIT_REACHED). Nothing is sent: there is no handshake.
+// CreateSubscription adds an active subscription and returns its secret, once. The plan limits
+// their number (SUBSCRIPTION_LIMIT_REACHED). Nothing is sent: there is no handshake.
 func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.SubscriptionChange) (sheaf.NewSubscription, error) {
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), a.checkNewSubscription(in), func(w *work) (sheaf.NewSubscription, error) {
 		if err := w.filterExists(nil, in.Filter.Pointer()); err != nil {
@@ -47,7 +48,7 @@ func (a *App) CreateSubscription(ctx context.Context, c Caller, in sheaf.Subscri
 	})
 }
 
-// checkNewSubscription returns what is wrong with a subscription that is to be made.
+// checkNewSubscription returns the first error of a new subscription's fields.
 func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 	switch {
 	case !in.Name.Set:
@@ -60,8 +61,8 @@ func (a *App) checkNewSubscription(in sheaf.SubscriptionChange) error {
 	return a.checkSubscription(in)
 }
 
-// oneMoreSubscription returns SUBSCRIPTION_LIMIT_REACHED when the workspace has as many as its plan
-// allows.
+// oneMoreSubscription returns SUBSCRIPTION_LIMIT_REACHED if the workspace has as many subscriptions
+// as its plan allows.
 func oneMoreSubscription(ws sheaf.Workspace) error {
 	if most := ws.Plan.MaxSubscriptions(); ws.Subscriptions >= int64(most) {
 		return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeSubscriptionLimit,
@@ -86,7 +87,7 @@ func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscripti
 	return sheaf.NewSubscription{Subscription: s, Secret: &secret}, w.InsertSubscription(w.ws.ID, s, sealed)
 }
 
-// checkSubscription returns the first fault of the fields that were sent.
+// checkSubscription returns the first error of the fields that were sent.
 func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (a *App) checkSubscription(in sheaf.SubscriptionChange) error {
 	return nil
 }
 
-// filterOf is the filter that was sent, each identifier once; nil for none.
+// filterOf returns the filter that was sent, each identifier once, or nil.
 func filterOf(in sheaf.Opt[sheaf.Filter]) *sheaf.Filter {
 	if !in.Given() {
 		return nil
@@ -112,7 +113,7 @@ func filterOf(in sheaf.Opt[sheaf.Filter]) *sheaf.Filter {
 	return in.Value.Once()
 }
 
-// countFilter keeps how many subscriptions of the workspace have a filter.
+// countFilter updates the number of subscriptions of the workspace that have a filter.
 func (w *work) countFilter(before, after *sheaf.Filter) {
 	if before != nil {
 		w.ws.Filters--
@@ -122,7 +123,7 @@ func (w *work) countFilter(before, after *sheaf.Filter) {
 	}
 }
 
-// headerNames are what is shown of the custom headers: their values are secrets.
+// headerNames returns the sorted names of the custom headers. Their values are secrets.
 func headerNames(headers []sheaf.Header) []string {
 	names := []string{}
 	for _, h := range headers {
@@ -132,7 +133,7 @@ func headerNames(headers []sheaf.Header) []string {
 	return names
 }
 
-// sealHeaders encrypts the custom headers for their place in the store.
+// sealHeaders encrypts the custom headers for the store.
 func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []byte {
 	var pairs [][2]string
 	for _, h := range headers {
@@ -141,9 +142,9 @@ func (w *work) sealHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) []by
 	return w.app.webhooks.Box.Headers(string(id), pairs)
 }
 
-// UpdateSubscription changes the fields that were sent. Turning it inactive holds what is waiting;
-// turning it active again sets failure_count to 0 and sends nothing by itself. Another scheme, host
-// or port drops the headers unless new ones are sent with it.
+// UpdateSubscription changes the fields that were sent. Deactivating it holds its waiting
+// deliveries. Activating it sets failure_count to 0 and sends nothing by itself. If the scheme,
+// host or port of the URL changes, the headers are dropped unless new ones are sent too.
 func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, in sheaf.SubscriptionChange, match sheaf.Match) (sheaf.Subscription, error) {
 	fault := checkChange(in.Empty(), "name, url, events, active, headers, filter", a.checkSubscription(in))
 	if err := firstError(scope(sheaf.WebhooksWrite)(c), c.Refusal, fault); err != nil {
@@ -210,7 +211,7 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 	return s, w.UpdateSubscription(w.ws.ID, s)
 }
 
-// changesHeaders reports whether the headers become others, which their names alone do not tell.
+// changesHeaders reports whether the headers change. Comparing their names is not enough.
 func (w *work) changesHeaders(before, after sheaf.Subscription, in sheaf.SubscriptionChange) (bool, error) {
 	if !in.Headers.Set {
 		return !slices.Equal(before.HeaderNames, after.HeaderNames), nil
@@ -220,7 +221,7 @@ func (w *work) changesHeaders(before, after sheaf.Subscription, in sheaf.Subscri
 		return false, err
 	}
 	_, kept, err := sealed.Open(w.app.webhooks.Box, before.ID, w.now)
-	// What cannot be opened any more is replaced.
+	// Headers that cannot be decrypted are replaced.
 	return err != nil || !slices.Equal(byName(kept), byName(in.Headers.Value)), nil
 }
 
@@ -271,7 +272,7 @@ func sameOrigin(a, b string) bool {
 	return err == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && port(u) == port(v)
 }
 
-// port is the port of a URL; where it names none, that of https.
+// port returns the port of a URL, or 443 if it names none.
 func port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
@@ -279,7 +280,7 @@ func port(u *url.URL) string {
 	return "443"
 }
 
-// replaceHeaders writes the custom headers anew.
+// replaceHeaders stores new custom headers.
 func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) error {
 	sealed, err := w.SealedOf(w.ws.ID, id)
 	if err != nil {
@@ -289,7 +290,7 @@ func (w *work) replaceHeaders(id sheaf.SubscriptionID, headers []sheaf.Header) e
 	return w.SealAnew(w.ws.ID, id, sealed)
 }
 
-// DeleteSubscription removes it; its deliveries are gone at once.
+// DeleteSubscription deletes a subscription. Its deliveries are gone at once.
 func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, match sheaf.Match) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) error {
@@ -306,8 +307,8 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 	})
 }
 
-// RotateSecret gives the subscription a new secret and returns it, once. The old one signs too for
-// the time of grace.
+// RotateSecret gives the subscription a new secret and returns it, once. For the time `grace`, the
+// old one signs too.
 func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
 	held, err := a.heldCount(ctx, c, id)
 	if err != nil {
@@ -339,10 +340,10 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 	})
 }
 
-// TestSubscription sends one webhook.test event now and returns what came of it. It is in no log,
-// is not retried and counts for nothing. The part that waits for the endpoint is done by wait, so
-// that a caller who counts its requests in work can leave it out; nil just waits. Too many at once
-// are RateLimited or Unavailable.
+// TestSubscription sends one webhook.test event and returns the result. The event is in no log, is
+// not retried, and does not count as a failure or success. `wait`, if not nil, runs the part that
+// waits for the endpoint, so that a caller that measures its requests can leave that part out. Too
+// many tests at once are RateLimited or Unavailable.
 func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.SubscriptionID, wait func(send func())) (sheaf.TestResult, error) {
 	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (sheaf.Outgoing, error) {
 		return a.testRequest(r, c, id)
@@ -365,7 +366,7 @@ func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.Subscript
 	return result, nil
 }
 
-// testRequest makes what the test of a subscription sends: an event that is in no log.
+// testRequest returns the request of a test: an event that is in no log.
 func (a *App) testRequest(r *store.Reader, c Caller, id sheaf.SubscriptionID) (sheaf.Outgoing, error) {
 	s, err := r.Subscription(c.Workspace, id)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// How many test events may wait for their endpoints at once. The fewer places are free, the fewer a
-// workspace may have, so that those whose endpoints hang leave some to the others.
+// Limits on the test events that wait for their endpoints at once. The fewer slots are free, the
+// fewer a workspace may have, so that workspaces whose endpoints hang leave some to the others.
 const (
 	testsPerSubscription = 2
 	testsPerWorkspace    = 8
-	testsAtOnce          = 256 // in the process
-	testsPart            = 16  // a workspace may have the 16th part of the places that are free
+	testsAtOnce          = 256 // in this process
+	testsPart            = 16  // a workspace may have a sixteenth of the free slots
 )
 
-// trials counts the test events under way.
+// trials counts the test events in progress.
 type trials struct {
 	mu             sync.Mutex // guards what follows
-	all            int        // in all workspaces; the maps have only who has some
+	all            int        // in all workspaces; the maps only have counts above 0
 	byWorkspace    map[sheaf.WorkspaceID]int
 	bySubscription map[sheaf.SubscriptionID]int
 }
@@ -29,9 +29,9 @@ func newTrials() *trials {
 	return &trials{byWorkspace: map[sheaf.WorkspaceID]int{}, bySubscription: map[sheaf.SubscriptionID]int{}}
 }
 
-// enter counts a test in, or refuses it; the function that it returns counts it out. Whoever has
-// too many themselves is RateLimited, and told to wait for those; when all together have too many
-// it is Unavailable.
+// enter counts a test in, or refuses it. leave counts it out. If the subscription or workspace
+// itself has too many, the refusal is RateLimited; if all together have too many, it is
+// Unavailable.
 func (t *trials) enter(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (leave func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func tooManyTests(n int, of string) error {
 		Text: fmt.Sprintf("%d tests of %s still wait for their endpoint, nothing was sent: wait until one has ended, or retry after 1 seconds", n, of)}
 }
 
-// count adds n tests under way to the workspace and the subscription.
+// count adds n to the tests in progress of the workspace and the subscription.
 func (t *trials) count(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, n int) {
 	t.all += n
 	if t.byWorkspace[ws] += n; t.byWorkspace[ws] == 0 {

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A subscription, a workspace and the process have their own bounds on tests under way; hung ones
-// of many workspaces leave some to the next.
+// A subscription, a workspace and the process have their own limits on tests in progress. Hanging
+// tests of many workspaces leave some slots to the next.
 func TestTrials_AreBounded(t *testing.T) {
 	t.Parallel()
 	trials := newTrials()

@@ -9,32 +9,34 @@ import (
 )
 
 const (
-	// MaxLevel is how many folders, and how many projects or brandings, a level of the tree shows.
+	// MaxLevel is the largest number of folders, and of projects or brandings, that a level of the
+	// tree shows.
 	MaxLevel = 30
-	// MaxOpen is how many folders of the tree are open beside those that lead to what the reader is at.
+	// MaxOpen is the largest number of open folders, besides those on the path to the reader's
+	// place.
 	MaxOpen = 20
 )
 
-// Level is what is in a folder, or at the root level: the first of each kind in the order of lists, and
-// what the reader is at, wherever it stands.
+// Level is the contents of a folder or of the root level: the first of each kind in the order of
+// lists. The record that the reader is at is included even if it comes later.
 type Level struct {
 	Folders   sheaf.Page[sheaf.Folder]
 	Projects  sheaf.Page[sheaf.Project]
 	Brandings sheaf.Page[sheaf.Branding]
 }
 
-// Tree is what somebody sees of the folders at one moment: the root level, and what is in those that are
-// open. A workspace may have thousands of folders and projects, and nobody looks at all of them.
+// Tree is what a reader sees of the folders: the root level, and the contents of open folders. A
+// workspace may have thousands of folders and projects, so only a part is read.
 type Tree struct {
-	Projects, Brandings Level                     // the root level of either type
-	In                  map[sheaf.FolderID]*Level // what is in the open ones
-	Subfolders          map[sheaf.FolderID]int64  // how many folders are right in each that is shown; no entry is none
-	Path                []sheaf.Folder            // from the root to the folder that the reader is in
-	Project             *sheaf.Project            // that the reader is at; nil for none
+	Projects, Brandings Level                     // the root level of each type
+	In                  map[sheaf.FolderID]*Level // contents of the open folders
+	Subfolders          map[sheaf.FolderID]int64  // number of direct subfolders of each folder shown; no entry means none
+	Path                []sheaf.Folder            // folders from the root to the reader's place
+	Project             *sheaf.Project            // the project that the reader is at, or nil
 }
 
-// Tree returns the tree of a reader who is at the folder, project or branding of that id, or at none, and
-// has opened those folders: the first MaxOpen of them, as far as they are there.
+// Tree returns the tree for a reader who is at the folder, project or branding with the id `here`,
+// or at none. The first MaxOpen of the folders in `open` that exist are open.
 func (a *App) Tree(ctx context.Context, c Caller, here string, open []sheaf.FolderID) (Tree, error) {
 	return a.growTree(ctx, c, func(g *growing) error {
 		if err := g.roots(); err != nil {
@@ -51,13 +53,13 @@ func (a *App) Tree(ctx context.Context, c Caller, here string, open []sheaf.Fold
 	})
 }
 
-// Where returns a tree that has no more than the folders that lead to the folder, project or branding of
-// that id: its Path and its Project say where that is. What is not there any more is nowhere.
+// Where returns a tree with only the folders that lead to the folder, project or branding with the
+// id `here`: its Path and Project say where that is. A record that does not exist has no Path.
 func (a *App) Where(ctx context.Context, c Caller, here string) (Tree, error) {
 	return a.growTree(ctx, c, func(g *growing) error { return g.find(here) })
 }
 
-// Branch returns a tree in which that folder alone is open, without the root level, or NotFound.
+// Branch returns a tree in which only that folder is open, without the root level, or NotFound.
 func (a *App) Branch(ctx context.Context, c Caller, id sheaf.FolderID) (Tree, error) {
 	return a.growTree(ctx, c, func(g *growing) error {
 		f, err := g.r.Folder(c.Workspace, id)
@@ -68,7 +70,7 @@ func (a *App) Branch(ctx context.Context, c Caller, id sheaf.FolderID) (Tree, er
 	})
 }
 
-// growTree returns the tree that grow reads, of one moment.
+// growTree returns the tree that grow reads, from one snapshot.
 func (a *App) growTree(ctx context.Context, c Caller, grow func(*growing) error) (Tree, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (Tree, error) {
 		g := growing{r: r, c: c, tree: Tree{In: map[sheaf.FolderID]*Level{}}}
@@ -85,7 +87,7 @@ type growing struct {
 	r    *store.Reader
 	c    Caller
 	tree Tree
-	// What the reader is at, where it is no project: of the two one is set at most.
+	// The record that the reader is at, if it is not a project. At most one of the two is set.
 	folder   *sheaf.Folder
 	branding *sheaf.Branding
 }
@@ -99,7 +101,7 @@ func (g *growing) roots() (err error) {
 	return err
 }
 
-// level reads what is in a folder of that type, or at the root level.
+// level reads the contents of a folder of that type, or of the root level.
 func (g *growing) level(kind sheaf.EntityType, in sheaf.Opt[sheaf.FolderID]) (l Level, err error) {
 	first := sheaf.Paging{Limit: MaxLevel}
 	if l.Folders, err = g.r.Folders(g.c.Workspace, sheaf.FolderFilter{EntityType: kind, Parent: in, Paging: first}); err != nil {
@@ -114,8 +116,8 @@ func (g *growing) level(kind sheaf.EntityType, in sheaf.Opt[sheaf.FolderID]) (l 
 	return l, err
 }
 
-// find looks for what the reader is at, and opens the folders that lead to it. What is not there any
-// more is not marked.
+// find looks up the record that the reader is at, and opens the folders that lead to it. If the
+// record does not exist, nothing is marked.
 func (g *growing) find(here string) error {
 	id, ok := sheaf.ParseUUID(here)
 	if !ok {
@@ -158,7 +160,7 @@ func (g *growing) findBranding(id sheaf.BrandingID) error {
 	return g.lead(b.FolderID)
 }
 
-// lead opens the folders from the root to that one, which are the path.
+// lead opens the folders from the root to the folder `to`, and sets the path to them.
 func (g *growing) lead(to *sheaf.FolderID) error {
 	for to != nil {
 		f, err := g.r.Folder(g.c.Workspace, *to)
@@ -175,7 +177,7 @@ func (g *growing) lead(to *sheaf.FolderID) error {
 	return nil
 }
 
-// open opens those of the folders that are there.
+// open opens the folders that exist.
 func (g *growing) open(ids []sheaf.FolderID) error {
 	for _, id := range ids {
 		f, err := g.r.Folder(g.c.Workspace, id)
@@ -192,7 +194,7 @@ func (g *growing) open(ids []sheaf.FolderID) error {
 	return nil
 }
 
-// openOne reads what is in a folder, once.
+// openOne reads the contents of a folder, once.
 func (g *growing) openOne(f sheaf.Folder) error {
 	if g.tree.In[f.ID] != nil {
 		return nil
@@ -202,8 +204,8 @@ func (g *growing) openOne(f sheaf.Folder) error {
 	return err
 }
 
-// showHere adds what the reader is at, and the folders that lead to it, to their levels where those are
-// too long to have them.
+// showHere adds the record that the reader is at, and the folders that lead to it, to their levels,
+// if the levels were cut off before them.
 func (g *growing) showHere() {
 	path := slices.Clone(g.tree.Path)
 	if g.folder != nil {
@@ -220,7 +222,7 @@ func (g *growing) showHere() {
 	}
 }
 
-// levelOf is the level of what is in that folder, which is open, or at the root level.
+// levelOf returns the level of the open folder `in`, or the root level.
 func (g *growing) levelOf(kind sheaf.EntityType, in *sheaf.FolderID) *Level {
 	switch {
 	case in != nil:
@@ -231,14 +233,14 @@ func (g *growing) levelOf(kind sheaf.EntityType, in *sheaf.FolderID) *Level {
 	return &g.tree.Projects
 }
 
-// show puts a record behind a page that does not have it.
+// show appends a record to a page that does not have it.
 func show[T any](page *sheaf.Page[T], one T, same func(T) bool) {
 	if !slices.ContainsFunc(page.Items, same) {
 		page.Items = append(page.Items, one)
 	}
 }
 
-// shown are the folders on all levels.
+// shown returns the ids of the folders on all levels.
 func (g *growing) shown() (ids []sheaf.FolderID) {
 	levels := []*Level{&g.tree.Projects, &g.tree.Brandings}
 	for _, l := range g.tree.In {
@@ -252,7 +254,8 @@ func (g *growing) shown() (ids []sheaf.FolderID) {
 	return ids
 }
 
-// Subfolders counts the folders right in each of those folders. One in which there is none has no entry.
+// Subfolders returns the number of direct subfolders of each of these folders. A folder without any
+// has no entry.
 func (a *App) Subfolders(ctx context.Context, c Caller, of []sheaf.FolderID) (map[sheaf.FolderID]int64, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsRead), func(r *store.Reader) (map[sheaf.FolderID]int64, error) {
 		return r.Subfolders(c.Workspace, of)
@@ -262,11 +265,11 @@ func (a *App) Subfolders(ctx context.Context, c Caller, of []sheaf.FolderID) (ma
 // FolderRemoval is what deleting a folder would do now.
 type FolderRemoval struct {
 	Folder     sheaf.Folder
-	Subfolders int64 // that go with it
+	Subfolders int64 // folders that are deleted with it
 	Filed      int64 // projects or brandings that move to the root level
 }
 
-// FolderRemoval counts what deleting the folder would do, or returns NotFound.
+// FolderRemoval returns what deleting the folder would do, or NotFound.
 func (a *App) FolderRemoval(ctx context.Context, c Caller, id sheaf.FolderID) (FolderRemoval, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsWrite), func(r *store.Reader) (out FolderRemoval, err error) {
 		if out.Folder, err = r.Folder(c.Workspace, id); err != nil {

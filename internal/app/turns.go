@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// turns lets one request at a time go on with something. Who comes later interrupts who is there, and
-// waits until that one has put down what it had: a client that comes again has lost its first
-// connection, which the service may not have noticed.
+// turns lets one request at a time work on a name, such as an upload. A later request interrupts
+// the current one and waits until it has ended. The later request is a client that lost its first
+// connection, which the server may not have noticed.
 type turns struct {
 	mu   sync.Mutex // guards held
 	held map[string]*turn
@@ -20,8 +20,8 @@ type turn struct {
 
 func newTurns() *turns { return &turns{held: map[string]*turn{}} }
 
-// take returns when nobody else is at it, and the function that ends the turn. interrupt is called
-// when somebody else waits, any number of times.
+// take blocks until no other request works on `name`. release ends the turn. interrupt is called
+// whenever another request waits, any number of times.
 func (t *turns) take(ctx context.Context, name string, interrupt func()) (release func(), err error) {
 	mine := &turn{interrupt, make(chan struct{})}
 	for {
@@ -38,7 +38,7 @@ func (t *turns) take(ctx context.Context, name string, interrupt func()) (releas
 	}
 }
 
-// try takes the turn, or returns whose it is.
+// try takes the turn and returns nil, or returns the turn that is in progress.
 func (t *turns) try(name string, mine *turn) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()

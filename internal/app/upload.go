@@ -15,33 +15,35 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// An upload is a row that reserves its length, and pieces of bytes that are kept before the row says
-// so. When the last one is there, it becomes a medium in the steps of every other one:
+// An upload is a row that reserves its length, and the bytes that have arrived. Bytes are stored
+// before the row counts them. When the last ones have arrived, the upload becomes a medium, in the
+// same steps as any other:
 //
 //	CreateUpload      the row, with its quota
-//	AppendUpload      the bytes, flushed; then the row says how far it has come
-//	  … until all is there, and then finishUpload:
+//	AppendUpload      the bytes, flushed; then the row counts them
+//	  … until everything has arrived, and then finishUpload:
 //	                  the row of a pending medium, which takes over the quota
 //	                  the bytes are joined under their hash
-//	                  the medium is live with its event, and the upload's row is gone
+//	                  the medium is live, with its event, and the upload's row is deleted
 //
-// Whenever the process dies, what the row says is there. A row that says that all is there belongs to
-// an upload that is being finished, or was when its process died: whoever asks for it next finishes it,
-// and nobody is told that all arrived before there is a medium.
+// If the process dies at any time, the bytes that the row counts are stored. A row that counts all
+// bytes belongs to an upload that is being finished, or was when its process died. The next request
+// for it finishes it. No client gets the answer that everything has arrived before there is a
+// medium.
 
-// NewUpload is an upload that somebody begins.
+// NewUpload is a request to begin an upload.
 type NewUpload struct {
-	Filename   string            // empty: it has none
-	DocumentID *sheaf.DocumentID // that it will belong to; nil: to none
+	Filename   string            // empty: the file has no name
+	DocumentID *sheaf.DocumentID // document that it will belong to; nil: none
 	Length     int64
 }
 
-// MaxMedium is how many bytes an upload may have.
+// MaxMedium returns the largest size of an upload in bytes.
 func (a *App) MaxMedium() int64 { return a.maxMedium }
 
-// CreateUpload begins an upload, which reserves its length. The document must exist (NotFound), the
-// plan have room for it, and unfinished uploads for what it reserves (QUOTA_REACHED), and the caller have less than ten unfinished ones
-// (UPLOAD_LIMIT_REACHED).
+// CreateUpload begins an upload, which reserves its length. The document must exist (NotFound). The
+// plan must have room for the upload, and for what unfinished uploads reserve (QUOTA_REACHED). The
+// caller must have fewer than ten unfinished uploads (UPLOAD_LIMIT_REACHED).
 func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.Upload, error) {
 	if in.Filename == "" {
 		in.Filename = sheaf.Untitled
@@ -77,7 +79,7 @@ func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.U
 	})
 }
 
-// uploader is whose upload it is: the key's, or in the console the person's.
+// uploader returns the owner of an upload: the key or, in the console, the person.
 func uploader(c Caller) sheaf.KeyID {
 	if c.Key.ID != "" {
 		return c.Key.ID
@@ -85,9 +87,9 @@ func uploader(c Caller) sheaf.KeyID {
 	return sheaf.KeyID(c.User)
 }
 
-// Upload returns how far an upload has come, or NotFound. Whoever is sending a piece of it meanwhile
-// is interrupted: the client that asks has given up on it. One that became a medium has all of its
-// bytes.
+// Upload returns how far an upload has got, or NotFound. If a request is sending a piece of it,
+// that request is interrupted: the client that asks has given up on it. An upload that became a
+// medium has all of its bytes.
 func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Upload, error) {
 	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
@@ -101,7 +103,7 @@ func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Up
 	return u, err
 }
 
-// findUpload reads an upload; finished says that it is a medium already.
+// findUpload reads an upload. finished reports that it is a medium already.
 func (a *App) findUpload(ctx context.Context, c Caller, id sheaf.MediumID) (u sheaf.Upload, finished bool, err error) {
 	u, err = read(ctx, a, c, scope(sheaf.MediaWrite), func(r *store.Reader) (sheaf.Upload, error) {
 		u, found, err := r.Upload(c.Workspace, id)
@@ -125,10 +127,11 @@ type Piece struct {
 	Interrupt func()
 }
 
-// AppendUpload adds a piece that begins at an offset, and makes a medium of the upload when nothing is
-// missing any more. It keeps what arrives also when reading the piece fails, whose error it returns.
-// CONFLICT: the upload has come to another offset. PAYLOAD_TOO_LARGE: the piece has more than is
-// missing, and nothing of it is kept. It is Unavailable, and nothing of the piece is kept, while bytes cannot be stored.
+// AppendUpload appends a piece that begins at `offset`. If nothing is missing afterwards, the
+// upload becomes a medium. If reading the piece fails, AppendUpload keeps what has arrived and
+// returns the error. It returns CONFLICT if the upload is at another offset. It returns
+// PAYLOAD_TOO_LARGE, and keeps nothing of the piece, if the piece has more bytes than are missing.
+// It returns Unavailable, and keeps nothing of the piece, if bytes cannot be stored.
 func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, offset int64, p Piece) (sheaf.Upload, error) {
 	if a.media == nil {
 		return sheaf.Upload{}, firstError(c.Authorize(sheaf.MediaWrite), errNoMedia)
@@ -150,7 +153,7 @@ func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, off
 		return u, err
 	}
 	defer done()
-	// A client that has sent something may leave: what arrived is kept.
+	// A client that has sent something may leave: what has arrived is kept.
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendWithin)
 	defer cancel()
 	next, failure := a.appendPiece(kept, c, u, p)
@@ -160,11 +163,11 @@ func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, off
 	return next, failure
 }
 
-// appendWithin bounds how long a piece may take to arrive and to be stored.
+// appendWithin bounds the time for a piece to arrive and be stored.
 const appendWithin = 10 * time.Minute
 
-// appendPiece stores what arrives, and then says so in the row. The error of reading comes back when
-// what was read is kept.
+// appendPiece stores what arrives, and then counts it in the row. If reading failed, it returns
+// that error after storing what was read.
 func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece) (sheaf.Upload, error) {
 	rest := &remainder{r: p, left: u.Length - u.Offset}
 	at, failure := a.media.Append(ctx, uploadName(c.Workspace, u.ID), media.Progress{Offset: u.Offset, State: u.State}, rest)
@@ -191,11 +194,11 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 	return next, mediaError(failure)
 }
 
-// remainder passes on what is missing of an upload, and refuses more.
+// remainder passes on the bytes that an upload still needs, and refuses more.
 type remainder struct {
 	r    io.Reader
 	left int64
-	over bool // there was more: this is no piece of that file, and nothing of it may count
+	over bool // there were more bytes: the piece is of another file, and nothing of it may count
 }
 
 // Read implements io.Reader.
@@ -206,7 +209,7 @@ func (r *remainder) Read(p []byte) (int, error) {
 		if r.over = n > 0; r.over {
 			return 0, &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge, Text: "the body has more bytes than are missing of this upload: send the rest of the file and no more"}
 		}
-		_ = err // all is there, whatever became of the connection
+		_ = err // everything has arrived, so the state of the connection does not matter
 		return 0, io.EOF
 	}
 	n, err := r.r.Read(p[:min(int64(len(p)), r.left)])
@@ -214,8 +217,8 @@ func (r *remainder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finishUpload makes a medium of an upload that is whole. It may be repeated: what an earlier one has
-// done, it finds done.
+// finishUpload makes a medium of a complete upload. It may be repeated: steps that were done before
+// are skipped.
 func (a *App) finishUpload(ctx context.Context, c Caller, u sheaf.Upload) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), uploadWithin)
 	defer cancel()
@@ -243,8 +246,8 @@ func (a *App) finishUpload(ctx context.Context, c Caller, u sheaf.Upload) error 
 	return a.publishUpload(ctx, c, m)
 }
 
-// announceUpload adds the row of the pending medium, which counts for the upload from then on, unless
-// it is there, or the same bytes are being removed: it returns by whom.
+// announceUpload adds the row of the pending medium, which takes over the upload's quota, unless
+// there is one. If the same bytes are being removed, it returns that removal instead.
 func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*store.Removal, error) {
 	return write(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) (*store.Removal, error) {
 		u, found, err := w.Upload(w.ws.ID, m.ID)
@@ -260,8 +263,10 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 		if rm, found, err := w.RemovingBytes(w.ws.ID, m.SHA256); err != nil || found {
 			return &rm, err
 		}
-		m := m                                                                          // the transaction may run again, and the document be there then
-		if err := w.documentExists(m.DocumentID); sheaf.KindOf(err) == sheaf.NotFound { // it went meanwhile
+		// A copy: the transaction may run again, and the document may exist then.
+		m := m
+		// The document may have been deleted meanwhile.
+		if err := w.documentExists(m.DocumentID); sheaf.KindOf(err) == sheaf.NotFound {
 			m.DocumentID = nil
 		} else if err != nil {
 			return nil, err
@@ -269,7 +274,7 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 		if err := w.ReserveUpload(&w.ws, u, 0); err != nil {
 			return nil, err
 		}
-		// A medium that was taken for abandoned has given its room back: it may be somebody else's.
+		// If the pending medium was removed as abandoned, its room was given back and may be taken.
 		if err := w.checkRoom(m.Bytes); err != nil {
 			return nil, err
 		}
@@ -279,8 +284,8 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 	})
 }
 
-// finishedElsewhere returns nil for an upload without a row that another node has made a medium of, and
-// NotFound for one that somebody ended, or whose time was over, while it was being finished.
+// finishedElsewhere checks an upload that no longer has a row. It returns nil if another node has
+// made a medium of it, and NotFound if it was deleted or expired while it was being finished.
 func (w *work) finishedElsewhere(id sheaf.MediumID) error {
 	_, err := w.Medium(w.ws.ID, id)
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -289,7 +294,7 @@ func (w *work) finishedElsewhere(id sheaf.MediumID) error {
 	return err
 }
 
-// describeStored fills in what the bytes of a medium are that is stored.
+// describeStored sets the type and picture size of a medium from its stored bytes.
 func (a *App) describeStored(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf.Medium) error {
 	content, err := a.media.Open(ctx, mediumKey(ws, *m))
 	if err != nil {
@@ -297,13 +302,14 @@ func (a *App) describeStored(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf
 	}
 	defer content.Close()
 	return describe(m, func() io.Reader {
-		_, _ = content.Seek(0, io.SeekStart) // to the beginning, which always is possible
+		_, _ = content.Seek(0, io.SeekStart) // seeking to the start always succeeds
 		return content
 	})
 }
 
-// publishUpload makes the medium live with its event, and removes the row of the upload. When another
-// node was faster, it is done; when the upload was ended meanwhile, it is NotFound.
+// publishUpload makes the medium live, emits its event and deletes the upload's row. If another
+// node has finished the upload, it returns nil. If the upload was deleted meanwhile, it returns
+// NotFound.
 func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error {
 	return do(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) error {
 		u, found, err := w.Upload(w.ws.ID, m.ID)
@@ -330,8 +336,8 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 	})
 }
 
-// DeleteUpload ends an upload that is not finished, and removes what arrived of it. NotFound: it is
-// none, or a medium already.
+// DeleteUpload deletes an unfinished upload with the bytes that have arrived. It returns NotFound
+// if there is no such upload, or if it is a medium already.
 func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
 	c.deletes = true
 	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), func() {})
@@ -353,11 +359,11 @@ func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) err
 		return w.DeleteUpload(&w.ws, u)
 	})
 	if err == nil && a.media != nil {
-		// Where that fails, the sweep does it.
+		// If this fails, the sweep does it.
 		_ = a.media.Abandon(context.WithoutCancel(ctx), uploadName(c.Workspace, id))
 	}
 	return err
 }
 
-// uploadName is what the bytes of an upload are called where they are kept.
+// uploadName returns the name of the upload's bytes in the media storage.
 func uploadName(ws sheaf.WorkspaceID, id sheaf.MediumID) string { return string(ws) + "_" + string(id) }

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// dropUpload removes the row of an upload whose bytes are not where the row says: somebody has taken
-// them away. It returns NotFound, so that the client begins anew.
+// dropUpload deletes the row of an upload whose bytes are missing from the storage. It returns
+// NotFound, so that the client starts again.
 func (a *App) dropUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.MediumID) error {
 	if err := a.endUpload(ctx, ws, id, func(sheaf.Upload, time.Time) bool { return true }); err != nil {
 		return err
@@ -18,7 +18,8 @@ func (a *App) dropUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.Med
 	return sheaf.Missing("upload")
 }
 
-// endUpload removes the row of an upload, if that is to be, and what arrived of it.
+// endUpload deletes the row of an upload, if `whether` returns true, and the bytes that have
+// arrived.
 func (a *App) endUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.MediumID, whether func(u sheaf.Upload, now time.Time) bool) error {
 	ended, err := conclude(ctx, a, ws, func(w *work) (bool, error) {
 		u, found, err := w.Upload(ws, id)
@@ -33,8 +34,8 @@ func (a *App) endUpload(ctx context.Context, ws sheaf.WorkspaceID, id sheaf.Medi
 	return mediaError(a.media.Abandon(ctx, uploadName(ws, id)))
 }
 
-// expireUploads removes uploads of which nothing arrived for a day, with what had arrived. What fails
-// is tried again the next time, and does not keep the rest from being done.
+// expireUploads deletes uploads that have expired, with the bytes that have arrived. If one fails,
+// the others are still done, and it is retried the next time.
 func (o Operator) expireUploads(ctx context.Context) error {
 	old, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]store.OldUpload, error) {
 		return r.ExpiredUploads(o.app.now(), settleBatch)
@@ -48,18 +49,18 @@ func (o Operator) expireUploads(ctx context.Context) error {
 	return err
 }
 
-// removeStrayUploads removes what arrived of uploads that have no row any more.
+// removeStrayUploads removes the bytes of uploads that no longer have a row.
 func (o Operator) removeStrayUploads(ctx context.Context) error {
 	return o.app.media.Uploads(ctx, func(name string) error {
 		ws, id, ok := parseUploadName(name)
 		if !ok {
-			return nil // nothing of ours
+			return nil // not one of ours
 		}
 		has, err := readUnasked(ctx, o.app, func(r *store.Reader) (bool, error) {
 			_, found, err := r.Upload(ws, id)
 			return found, err
 		})
-		if sheaf.KindOf(err) == sheaf.NotFound { // the workspace itself is not there: whose they are, nobody knows
+		if sheaf.KindOf(err) == sheaf.NotFound { // the workspace does not exist, so the owner of the bytes is unknown
 			return nil
 		}
 		if has || err != nil {

@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// joining is a store that tells when it has joined an upload.
+// joining is a media store that signals when it has joined an upload.
 type joining struct {
 	media.Store
 	joined func()
@@ -22,8 +22,9 @@ func (j joining) Join(ctx context.Context, upload string, at media.Progress, key
 	return err
 }
 
-// D101: an upload that another node ends while it is being finished is not told to be whole: there is no medium of it.
-// One that another node finishes meanwhile is.
+// D101: if another node deletes an upload while it is being finished, the client does not get the
+// answer that it is complete, since there is no medium. If another node finishes it meanwhile, the
+// client does.
 func TestUpload_EndedOrFinishedByAnotherNodeMeanwhile(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -43,7 +44,7 @@ func TestUpload_EndedOrFinishedByAnotherNodeMeanwhile(t *testing.T) {
 			_, err := a.AppendUpload(t.Context(), owner, u.ID, 0, Piece{Reader: bytes.NewReader(file), Interrupt: func() {}})
 			return err
 		}
-		// endRow does what another node does first: its bytes go after that.
+		// endRow does the first step of another node. It removes the bytes afterwards.
 		endRow := func(u sheaf.Upload) error {
 			return do(t.Context(), a, owner, scope(sheaf.MediaWrite), nil, func(w *work) error {
 				u, _, err := w.Upload(w.ws.ID, u.ID)

@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Versions returns a page of the versions of a document in the order of their numbers: the last of all
-// is the present one. It returns NotFound for a document that is not there, or is deleted.
+// Versions returns a page of a document's versions by number. The last of all is the present one.
+// It returns NotFound for a document that does not exist or is deleted.
 func (a *App) Versions(ctx context.Context, c Caller, id sheaf.DocumentID, p sheaf.Paging) (sheaf.Page[sheaf.Version], error) {
 	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Page[sheaf.Version], error) {
 		return r.Versions(c.Workspace, id, p)
@@ -30,15 +30,15 @@ func (a *App) Version(ctx context.Context, c Caller, id sheaf.DocumentID, number
 	})
 }
 
-// maxDiffLines bounds the texts that are compared.
+// maxDiffLines bounds the length of texts that are compared.
 const maxDiffLines = 20_000
 
-// DiffVersions returns what changed in the text of a document from a version to another one, or to
-// the present one where to is nil, as a unified diff; it is empty where the texts are the same. One of
-// more than 20,000 lines is Invalid, and a version that is not kept NotFound.
+// DiffVersions returns a unified diff of a document's text between the version `from` and the
+// version `to`; nil means the present one. If the texts are the same, it is empty. A text of more
+// than 20,000 lines is Invalid, and a version that is not kept is NotFound.
 //
-// It costs little whatever the texts are: beyond a hundred differences the search for what they have
-// in common ends, and what is left is told as one replacement.
+// Its cost is bounded: after a hundred differences the search for common lines ends, and the rest
+// is shown as one replacement.
 func (a *App) DiffVersions(ctx context.Context, c Caller, id sheaf.DocumentID, from int64, to *int64) (string, error) {
 	pair, err := read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (pair [2]sheaf.VersionText, err error) {
 		d, err := r.Document(c.Workspace, id)
@@ -73,9 +73,8 @@ func checkLines(name, text string) error {
 	return nil
 }
 
-// DiffTexts returns what is to be changed in one text to make it the other, as DiffVersions does for
-// two versions, and is Invalid likewise. It is for texts that are not stored, such as one that
-// somebody writes.
+// DiffTexts returns a unified diff of two texts that need not be stored, such as a draft. Its
+// errors are those of DiffVersions.
 func DiffTexts(from, to string) (string, error) {
 	if err := firstError(checkLines("the saved text", from), checkLines("your text", to)); err != nil {
 		return "", err
@@ -83,7 +82,8 @@ func DiffTexts(from, to string) (string, error) {
 	return udiff.Unified("saved", "yours", from, to), nil
 }
 
-// diffLabel names a version in the head of a diff, which is one line whatever the title is.
+// diffLabel returns the name of a version for the head of a diff. It is one line, whatever the
+// title contains.
 func diffLabel(v *sheaf.VersionText) string {
 	title := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -94,8 +94,8 @@ func diffLabel(v *sheaf.VersionText) string {
 	return fmt.Sprintf("version %d: %s", v.Number, title)
 }
 
-// RestoreVersion gives the document the title and the text that it had in a version, as a new
-// version. Where it has them already nothing happens.
+// RestoreVersion gives the document the title and text of an earlier version, as a new version. If
+// it has them already, nothing happens.
 func (a *App) RestoreVersion(ctx context.Context, c Caller, id sheaf.DocumentID, number int64, match sheaf.Match) (sheaf.Document, error) {
 	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
 		before, err := w.Document(w.ws.ID, id)

@@ -42,7 +42,7 @@ func (w *work) mayShow(before *sheaf.Document, d sheaf.Document, content sheaf.O
 	if sees || len(named) == 0 {
 		return nil
 	}
-	if was { // what the share shows already stays
+	if was { // what the share shows already may stay
 		old, err := w.DocumentText(w.ws.ID, d.ID)
 		if err != nil {
 			return err
@@ -76,12 +76,12 @@ func (w *work) mayPublish(all ...sheaf.Scope) error {
 	return nil
 }
 
-// mediaAddresses matches the address of a medium wherever it stands.
+// mediaAddresses matches the address of a medium anywhere in a text.
 var mediaAddresses = regexp.MustCompile(`media:[0-9a-f-]{32,}`)
 
-// mediaIn returns the addresses of media in a text. A page resolves backslashes, numeric references and
-// names of entities in an address, one after the other, so they are resolved here too. mediaIn may return
-// more than a page would show, and never less.
+// mediaIn returns the addresses of media in a text. A page resolves backslashes, numeric references
+// and names of entities in an address, one after the other, so they are resolved here too. mediaIn
+// may return more than a page would show, and never less.
 func mediaIn(text string) map[string]bool {
 	text = html.UnescapeString(html.UnescapeString(strings.ReplaceAll(text, `\`, "")))
 	text = strings.ToLower(text)

@@ -7,49 +7,51 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Once asks that a request has one effect however often it is sent, as an Idempotency-Key does.
+// Once requests that a request has its effect once, however often it is sent, as an Idempotency-Key
+// does.
 type Once struct {
 	Request
-	// Seal turns what the method returned into the answer that a repetition gets. It must leave out
-	// what is shown only once, such as a new key.
+	// Seal turns the method's result into the answer for repetitions. It must leave out what is
+	// shown only once, such as a new key.
 	Seal func(result any) Answer
-	// admitted says that the quota had room for the answer when the request began, and is not asked again.
+	// admitted means that the quota had room for the answer when the request began. It is not
+	// checked again.
 	admitted bool
 }
 
-// Request says which request is to have one effect, and Answer is how it was answered.
+// Request identifies a request that is to have its effect once. Answer is its kept answer.
 type (
 	Request = store.Once
 	Answer  = store.Answer
 )
 
-// Replay is the error by which a method says that it was asked before and did nothing now: the
-// answer is the first one.
+// Replay is the error of a method whose request was answered before. The method did nothing now,
+// and Answer is the first answer.
 type Replay struct{ Answer Answer }
 
-// Error says what the replay is.
+// Error implements error.
 func (*Replay) Error() string { return "the request was answered before" }
 
-// work is one transaction on one workspace, whose row it holds. What act does to ws and events is
-// written once, by finish.
+// work is one transaction on one workspace, whose row it locks. finish writes the changes of ws and
+// the events, once.
 type work struct {
 	*store.Tx
 	app    *App
 	caller Caller          // an operator has neither a key nor a role
-	now    time.Time       // one for the whole transaction
-	ws     sheaf.Workspace // with the counters as they will be
+	now    time.Time       // the same for the whole transaction
+	ws     sheaf.Workspace // with the counters as they will be stored
 	before sheaf.Workspace // as it was read
-	events []sheaf.Event   // emitted and not written yet
+	events []sheaf.Event   // emitted and not yet written
 
-	expired int64 // bytes of the expired answer that this one will replace
+	expired int64 // size of the expired answer that the new one will replace
 
-	places    places // where things are, as filters ask
-	misplaced error  // why that of some event could not be found out
+	places    places // cache for the filters of subscriptions
+	misplaced error  // error of finding the places of an event
 }
 
-// perform is what every transaction on a workspace does around its act: it locks the workspace's
-// row, asks the gate again (needs is nil for operators, who are not asked), answers a repetition
-// with the first answer, and in the end keeps events, counters and the answer.
+// perform runs act in a transaction on a workspace. It locks the workspace's row and checks the
+// caller's rights again; `needs` is nil for operators, who are not checked. A repeated request gets
+// the first answer. At the end perform writes the events, the counters and the answer.
 func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work) (T, error)) (out T, err error) {
 	ws, err := tx.LockWorkspace(c.Workspace)
 	if err != nil {
@@ -70,8 +72,8 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 	return out, w.finish(out)
 }
 
-// replay returns a Replay if the request was answered before, and QUOTA_REACHED if the workspace has no
-// room for one more answer. It does nothing for a request without an Idempotency-Key.
+// replay returns a Replay if the request was answered before, and QUOTA_REACHED if the workspace
+// has no room for one more answer. It does nothing for a request without an Idempotency-Key.
 func (w *work) replay() error {
 	if w.caller.Once == nil {
 		return nil
@@ -87,7 +89,7 @@ func (w *work) replay() error {
 	return w.checkAnswers()
 }
 
-// finish keeps the events, the counters and the answer.
+// finish writes the events, the counters and the answer.
 func (w *work) finish(out any) error {
 	if w.misplaced != nil {
 		return w.misplaced
@@ -106,18 +108,18 @@ func (w *work) finish(out any) error {
 	return w.SaveWorkspace(w.ws)
 }
 
-// changes raises the version, so that no cache answers with what was before. It follows the clock: a
-// version that a failover lost does not come again for something else.
+// changes raises the workspace's version, so that no cache answers with the previous state. The
+// version follows the clock: if a failover loses a version, it is not used again for another state.
 func (w *work) changes() { w.ws.Version = store.NextVersion(w.ws.Version, w.now) }
 
-// emit adds an event about a resource that this transaction changed.
+// emit adds an event about a record that this transaction changed.
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	w.changes()
 	w.emitRaw(t, id, w.caller.User, sheaf.Encode(payload))
 	w.place(payload)
 }
 
-// emitRaw is emit for a payload that is encoded already, in the name of any user.
+// emitRaw is emit for an encoded payload, in the name of any user.
 func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload []byte) sheaf.Event {
 	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.now,
 		UserID: user, ResourceID: id, Payload: payload}
@@ -129,10 +131,10 @@ func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload 
 	return w.events[len(w.events)-1]
 }
 
-// author is who makes versions in this transaction.
+// author returns the author of versions made in this transaction.
 func (w *work) author() sheaf.Author { return sheaf.Author{User: w.caller.User, Key: w.caller.Key.ID} }
 
-// nextNumber counts a creation.
+// nextNumber returns the number of a new record.
 func (w *work) nextNumber() int64 {
 	w.ws.LastNumber++
 	return w.ws.LastNumber
