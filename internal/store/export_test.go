@@ -31,6 +31,24 @@ func OpenRecording(o Options, asked func(sql string, rows [][]any)) (*Store, err
 	})
 }
 
+// OpenNaming is Open for a store that reports on whose behalf it writes.
+func OpenNaming(o Options, tenant func(string)) (*Store, error) {
+	return open(o, func(o engine.Options) (engine.Engine, error) {
+		e, err := engine.Open(context.Background(), o)
+		return naming{e, tenant}, err
+	})
+}
+
+type naming struct {
+	engine.Engine
+	tenant func(string)
+}
+
+func (n naming) WriteIn(ctx context.Context, tenant string, fn func(*engine.Tx) error) error {
+	n.tenant(tenant)
+	return n.Engine.WriteIn(ctx, tenant, fn)
+}
+
 // UniqueKey is a primary or unique key of a table.
 type UniqueKey struct {
 	Table, Name string

@@ -236,14 +236,15 @@ func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reade
 
 // WriteIn is Write on behalf of a workspace, under the same limit as ReadIn.
 func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+	if s.writes == nil { // SQLite, whose writer lets workspaces take turns
+		return s.engine.WriteIn(ctx, string(ws), s.writing(fn))
+	}
 	return s.writeIn(ctx, ws, s.engine.Write, fn)
 }
 
-// writeIn is WriteIn with `write`, which is the engine's Write or WriteLong.
+// writeIn runs `write`, which is the engine's Write or WriteLong, on one of the connections that the
+// workspace can hold.
 func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(context.Context, func(*engine.Tx) error) error, fn func(*Tx) error) error {
-	if s.writes == nil {
-		return write(ctx, s.writing(fn))
-	}
 	leave, err := s.writes.Acquire(ctx, string(ws))
 	if err != nil {
 		return err

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
@@ -46,4 +48,27 @@ func open(t testing.TB, o store.Options) *store.Store {
 		}
 	})
 	return s
+}
+
+// The writer of SQLite lets workspaces take turns, so every write for a workspace must name it.
+func TestWriteIn_NamesTheWorkspace(t *testing.T) {
+	t.Parallel()
+	o := store.Options{Folder: migrated.Folder(t)}
+	if err := store.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	var tenants []string
+	s, err := store.OpenNaming(o, func(tenant string) { tenants = append(tenants, tenant) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, write := range []func(context.Context, sheaf.WorkspaceID, func(*store.Tx) error) error{s.WriteIn, s.WriteHeavyIn} {
+		if err := write(t.Context(), "ws", func(*store.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"ws", "ws"}; !slices.Equal(tenants, want) {
+		t.Errorf("wrote on behalf of %q, want %q", tenants, want)
+	}
 }

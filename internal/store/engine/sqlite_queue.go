@@ -13,8 +13,10 @@ const (
 	bytesOfAWrite = 4096
 	// heavyCost is the cost of a heavy write: about 300 rows or 250 KiB, some milliseconds.
 	heavyCost = 64
+	// lightCost is more than a usual write costs: about 35 rows or 28 KiB.
+	lightCost = 8
 	// groupCost is the most that the writes of a group cost together, unless a single one costs
-	// more.
+	// more. Writes that are not light cost at most heavyCost together.
 	groupCost = 512
 	// maxLines is the most tenants without a waiting write that the queue remembers.
 	maxLines = 10_000
@@ -32,8 +34,8 @@ const (
 // the tenants being served. So its first write waits only for the job under way.
 //
 // The cost of a write is known after it has run. Until then it is estimated from its tenant's last
-// writes. Only the first write of a group can be heavy, so that light ones do not wait for a heavy
-// one before their COMMIT.
+// writes. A group whose cost has reached heavyCost takes only light writes, and only the first write
+// of a group can be heavy: a light one waits for little more than one heavy one before its COMMIT.
 //
 // The line "" is the service's own: deliveries, sweeps, sessions. It works for all tenants, so each
 // of its writes costs one and none is heavy.

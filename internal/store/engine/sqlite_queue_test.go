@@ -88,6 +88,41 @@ func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
 	}
 }
 
+// Writes that are neither light nor heavy share a group only until it costs as much as a heavy one, so
+// that a light one in it does not wait for many of them.
+func TestWriter_AGroupHasFewCostlyWrites(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	s.writer.span = time.Hour
+	groups := make(chan int, 100)
+	s.OnGroup(func(g GroupCommit) { groups <- g.Members })
+	var all sync.WaitGroup
+	begin := func(tenant string, fn func(*Tx) error) {
+		waiting := s.writer.queue.waiting()
+		all.Go(func() {
+			if err := s.WriteIn(context.Background(), tenant, fn); err != nil {
+				t.Error(err)
+			}
+		})
+		if tenant != "" {
+			sheaftest.Eventually(t, "it stands in the queue", func() bool { return s.writer.queue.waiting() > waiting })
+		}
+	}
+	inside, release := make(chan struct{}), make(chan struct{})
+	begin("", func(*Tx) error { close(inside); <-release; return nil })
+	<-inside
+	for range 12 {
+		begin("batches", rowsBy((heavyCost/2)*rowsOfAWrite)) // each costs about half of a heavy one
+	}
+	close(release)
+	all.Wait()
+	close(groups)
+	// The first one costs nothing until it has run, so it joins the group that waited.
+	if n := len(groups); n < 6 {
+		t.Errorf("12 costly writes were committed in %d groups, want at least 6", n)
+	}
+}
+
 // A tenant whose write makes the whole group run again is charged for that.
 func TestWriter_ATenantThatSpoilsTheGroupPays(t *testing.T) {
 	t.Parallel()

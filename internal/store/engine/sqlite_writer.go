@@ -216,7 +216,7 @@ func (w *writer) begin() error {
 }
 
 // attempt runs a group in the usual way: one transaction without savepoints. It adds jobs until
-// none waits, the next one is heavy, or the group is full. It returns all members.
+// none waits, the next one would make the group heavy, or the group is full. It returns all members.
 func (w *writer) attempt(first *job) ([]*job, error) {
 	until := time.Now().Add(w.span)
 	if err := w.begin(); err != nil {
@@ -231,7 +231,7 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	// as that brings new jobs, so that they join this group: the larger it is, the fewer pages and
 	// fsyncs each member costs.
 	for came := 0; len(members) < maxGroup && w.cost() < groupCost && time.Now().Before(until); {
-		j, waits := w.queue.next(heavyCost)
+		j, waits := w.queue.next(max(heavyCost-w.cost(), lightCost))
 		switch {
 		case j == nil && (waits || came == len(members)):
 			return members, w.commit(members)
