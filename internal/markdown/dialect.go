@@ -9,17 +9,17 @@ import (
 )
 
 // Other programs write more than CommonMark: Obsidian has comments, Outline and Docusaurus have
-// notices, Notion puts ids into names. Sheaf would show all of it as text, so an import replaces it.
-// An export must write nothing that the next import would replace: it replaces notices too, and
-// escapes what would be a comment.
+// notices, Notion puts ids into names. Sheaf would show all of this as text, so an import replaces
+// it. An export must write nothing that the next import would replace. So it replaces notices too,
+// and escapes text that looks like a comment.
 
-// indents finds blocks of code that are marked by their indentation alone.
+// indents finds blocks of code that are marked only by their indentation.
 type indents struct {
-	list      bool // the lines are inside a list, where indentation makes no code
-	paragraph bool // the line before is text, which an indented line continues
+	list      bool // inside a list, indentation does not make code
+	paragraph bool // the previous line is text, which an indented line continues
 }
 
-// code reads the next line outside of fences and reports whether it is code.
+// code takes the next line outside of fences, and reports whether it is code.
 func (i *indents) code(line string) bool {
 	bare := strings.TrimLeft(line, " \t")
 	if strings.TrimSpace(bare) == "" {
@@ -38,17 +38,17 @@ func (i *indents) code(line string) bool {
 	return false
 }
 
-// editComments removes Obsidian's comments from a text, or escapes them so that they are none:
-// %%on one line%%, and from a line that begins with %% to the next one that begins or ends so. Code
-// has no comments. A comment on one line stands apart from words, so 100%% and %%i stay text. The
-// time is linear in the length of the text.
+// editComments removes Obsidian's comments from a text or, with `escape`, escapes them. A comment
+// is %%on one line%%, or reaches from a line that begins with %% to the next line that begins or
+// ends with it. Code has no comments. A comment on one line does not touch a word, so 100%% and %%i
+// stay text. The time is linear in the length of the text.
 func editComments(text string, escape bool) string {
 	if !strings.Contains(text, "%%") {
 		return text
 	}
 	var (
 		b    strings.Builder
-		kept int // b has the text up to here
+		kept int // b has the text before this position
 		open codeFence
 		in   indents
 	)
@@ -81,7 +81,7 @@ func editComments(text string, escape bool) string {
 			for _, c := range lineComments(line, escape) {
 				start, end := at+c[0], at+c[1]
 				if last := strings.TrimSpace(line[c[1]:]) == ""; last && c[0] == 0 {
-					end = next // nothing is left of the line
+					end = next // remove the whole line
 				} else if last && !escape {
 					start = at + len(strings.TrimRight(line[:c[0]], " \t"))
 				}
@@ -93,14 +93,14 @@ func editComments(text string, escape bool) string {
 	return b.String() + text[kept:]
 }
 
-// lineAt returns the line that begins at a place, and the place of the next one.
+// lineAt returns the line that begins at `at`, and the start of the next one.
 func lineAt(text string, at int) (line string, next int) {
 	line, _, _ = strings.Cut(text[at:], "\n")
 	return line, min(at+len(line)+1, len(text))
 }
 
-// commentEnd returns the end of a comment of several lines, whose text begins at a place; 0 if it
-// has none.
+// commentEnd returns the end of a multi-line comment whose text begins at `at`, or 0 if it does not
+// end.
 func commentEnd(text string, at int) int {
 	for at < len(text) {
 		line, next := lineAt(text, at)
@@ -116,8 +116,8 @@ func commentEnd(text string, at int) int {
 	return 0
 }
 
-// lineComments returns where the comments of a line begin and end. If they are to be escaped, what
-// follows the first %% of one is read as text.
+// lineComments returns the start and end of each comment of a line. With `escape`, the text after
+// the first %% of a comment is searched too.
 func lineComments(line string, escape bool) (found [][2]int) {
 	code := codeSpans(line)
 	apart := func(r rune, size int) bool {
@@ -155,8 +155,8 @@ var (
 	noticeEnd   = regexp.MustCompile(`^ {0,3}(:{3,6})\s*$`)
 )
 
-// quoteNotices turns the notices of Outline and Docusaurus into quotations that begin with the title
-// or kind of the notice. A notice without an end stays text.
+// quoteNotices turns the notices of Outline and Docusaurus into block quotes that begin with the
+// title or kind of the notice. A notice without an end stays text.
 func quoteNotices(text string) string {
 	if !strings.Contains(text, ":::") {
 		return text
@@ -176,7 +176,7 @@ func quoteNotices(text string) string {
 				}
 				quote(&b, title, quoteNotices(text[next:bodyEnd]))
 				if after, _ := lineAt(text, end); strings.TrimSpace(after) != "" {
-					b.WriteByte('\n') // else the next line would belong to the quotation
+					b.WriteByte('\n') // else the next line would belong to the quote
 				}
 				at = end
 				continue
@@ -188,7 +188,8 @@ func quoteNotices(text string) string {
 	return b.String()
 }
 
-// noticeBody returns the end of a notice's text, and the place after the line that ends it.
+// noticeBody returns the end of a notice's text, and the position after the line that ends the
+// notice.
 func noticeBody(text string, at int, colons string) (end, after int, ok bool) {
 	var open codeFence
 	for at < len(text) {
@@ -206,7 +207,7 @@ func noticeBody(text string, at int, colons string) (end, after int, ok bool) {
 	return 0, 0, false
 }
 
-// quote writes a quotation with a title.
+// quote writes a block quote with a title.
 func quote(b *strings.Builder, title, body string) {
 	b.WriteString("> **" + title + "**\n")
 	body = strings.Trim(body, "\r\n")
@@ -219,18 +220,18 @@ func quote(b *strings.Builder, title, body string) {
 	}
 }
 
-// imageTag matches an img element of HTML.
+// imageTag matches an HTML img element.
 var (
 	imageTag  = regexp.MustCompile(`^<(?i:img)((?:\s+[A-Za-z_][A-Za-z0-9_:.-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>` + "`" + `{}]+))?)*)\s*/?>`)
 	attribute = regexp.MustCompile(`\s([A-Za-z_][A-Za-z0-9_:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+))`)
 	inAltText = regexp.MustCompile("[\\\\`\\[\\]<>*_|^]")
 )
 
-// maxTag is how long an img element may be, in bytes.
+// maxTag is the largest size of an img element in bytes.
 const maxTag = 2000
 
-// imageAt reads the img element that a text begins with: its length, address and, as Markdown, its
-// alternative text. The length is 0 if there is none.
+// imageAt reads the img element at the start of a text. It returns its length, address and
+// alternative text as Markdown. The length is 0 if there is none.
 func imageAt(text string) (length int, src, alt string) {
 	m := imageTag.FindStringSubmatch(text[:min(len(text), maxTag)])
 	if m == nil {
@@ -251,8 +252,8 @@ func imageAt(text string) (length int, src, alt string) {
 	return len(m[0]), src, alt
 }
 
-// notionID is the id that Notion's exports put behind the name of a page or folder.
+// notionID matches the id that Notion's exports append to the name of a page or folder.
 var notionID = regexp.MustCompile(`^(.*\S) [0-9a-f]{32}$`)
 
-// withoutNotionID returns a name as its reader knows it.
+// withoutNotionID returns a name without Notion's id.
 func withoutNotionID(name string) string { return notionID.ReplaceAllString(name, "$1") }

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// D123: Obsidian's comments are removed, those in code and single %% are not. An export escapes what the
-// next import would remove.
+// D123: Obsidian's comments are removed, but not those in code, nor single %%. An export escapes
+// what the next import would remove.
 func TestComments_AreRemovedOrEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
@@ -43,7 +43,7 @@ func TestComments_AreRemovedOrEscaped(t *testing.T) {
 	}
 }
 
-// D123: the notices of Outline and Docusaurus become quotations.
+// D123: the notices of Outline and Docusaurus become block quotes.
 func TestNotices_BecomeQuotations(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -69,8 +69,8 @@ func TestNotices_BecomeQuotations(t *testing.T) {
 	}
 }
 
-// D123: a page that only ids would make too long is imported with its links as they are; an export of it,
-// imported again, is the same.
+// D123: if only ids would make a page too long, it is imported with its links unchanged. An export
+// of it, imported again, is the same.
 func TestLoad_KeepsLinksThatWouldBeTooLong(t *testing.T) {
 	t.Parallel()
 	links := strings.Repeat("[a](b.md) ", sheaf.MaxContent/40)

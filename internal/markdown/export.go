@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Export turns documents into files whose paths a [Layout] has found, and media into files of
+// Export turns documents into files at the paths of a [Layout], and media into files at their
 // [MediaPaths].
 type Export struct {
 	paths map[string]string // by the document's id
@@ -20,29 +20,29 @@ type Export struct {
 	index *Index
 }
 
-// NewExport is for the documents of a layout, and the media beside them.
+// NewExport returns an Export for documents and media with these paths.
 func NewExport(paths, media map[string]string) *Export {
 	return &Export{paths, media, NewIndex(slices.Sorted(maps.Values(paths)), slices.Sorted(maps.Values(media)))}
 }
 
-// MediumPath is the path of a medium's file. What is deleted meanwhile is to be forgotten before a text
-// is written that leads to it.
+// MediumPath returns the path of a medium's file. If a medium is deleted meanwhile, call Forget
+// before writing a text that links to it.
 func (x *Export) MediumPath(id string) (path string, known bool) {
 	path, known = x.media[id]
 	return path, known
 }
 
-// Forget says that a medium has no file: links to it stay as they are.
+// Forget records that a medium has no file. Links to it are not changed.
 func (x *Export) Forget(id string) { delete(x.media, id) }
 
-// IDs returns the documents in the order of their paths.
+// IDs returns the ids of the documents in the order of their paths.
 func (x *Export) IDs() []string {
 	return slices.SortedFunc(maps.Keys(x.paths), func(a, b string) int { return comparePaths(x.paths[a], x.paths[b]) })
 }
 
-// File is the path and the bytes of a document's file. Links to documents that are exported too
-// lead to their files, and links to files are written in one way, so that the next export writes
-// the same.
+// File returns the path and the bytes of a document's file. Links to exported documents lead to
+// their files. Links to files are written in one form only, so that the next export writes the
+// same.
 func (x *Export) File(id string, p Page) (path string, data []byte) {
 	path = x.paths[id]
 	p.Content = editComments(rewrite(quoteNotices(p.Content), func(l link) (string, string, bool) { return x.find(path, l) },
@@ -71,14 +71,14 @@ func (x *Export) find(from string, l link) (target, part string, ok bool) {
 	return x.index.find(from, l)
 }
 
-// Writer makes a folder of files that is there whole or not at all: it is filled under another name
-// beside its place and moved there at the end.
+// Writer creates a folder of files atomically: it writes under a temporary name next to the target
+// and renames it at the end.
 type Writer struct {
 	root    *os.Root
 	dir, to string
 }
 
-// NewWriter begins a folder. Its place must be free, or an empty folder.
+// NewWriter begins a folder at `to`, which must not exist or be an empty folder.
 func NewWriter(to string) (*Writer, error) {
 	to, err := filepath.Abs(to)
 	if err != nil {
@@ -100,8 +100,8 @@ func NewWriter(to string) (*Writer, error) {
 	return &Writer{root, dir, to}, nil
 }
 
-// Write adds a file. It never writes over another: on a file system without regard to case two
-// paths may be one.
+// Write adds a file. It never overwrites another: on a case-insensitive file system two paths may
+// be the same.
 func (w *Writer) Write(path string, data []byte) error {
 	return w.WriteFrom(path, func(to io.Writer) error {
 		_, err := to.Write(data)
@@ -109,7 +109,7 @@ func (w *Writer) Write(path string, data []byte) error {
 	})
 }
 
-// WriteFrom is Write for what a function writes. Where that fails there is no file.
+// WriteFrom is Write for what a function writes. If the function fails, there is no file.
 func (w *Writer) WriteFrom(path string, write func(io.Writer) error) error {
 	if folder := folderOf(path); folder != "" {
 		if err := w.root.MkdirAll(folder, 0o755); err != nil {
@@ -129,8 +129,8 @@ func (w *Writer) WriteFrom(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Finish puts the folder into its place. It is for its owner alone, as all that this program
-// writes.
+// Finish renames the folder to its target. Only its owner can read it, like everything that this
+// program writes.
 func (w *Writer) Finish() error {
 	if err := w.root.Close(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (w *Writer) Finish() error {
 	return os.Rename(w.dir, w.to)
 }
 
-// Abort removes what was written, unless Finish has put it into its place.
+// Abort removes what was written, unless Finish has renamed it.
 func (w *Writer) Abort() error {
 	return errors.Join(w.root.Close(), os.RemoveAll(w.dir))
 }

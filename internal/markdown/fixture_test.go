@@ -15,8 +15,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// D123: what four kinds of exports become, as folders and as archives: their golden files have it
-// all.
+// D123: four kinds of exports, as folders and as archives, become what their golden files have.
 func TestFixtures_BecomeDocuments(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"outline", "obsidian", "mkdocs", "plain"} {
@@ -58,7 +57,8 @@ func TestFixtures_WhatIsLeftIsCounted(t *testing.T) {
 	}
 }
 
-// D123: export, import, export are equal; and a second import of the same finds nothing to do.
+// D123: export, import and export again are equal, and a second import of the same finds nothing to
+// do.
 func TestRoundTrip_OfFixtures(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"testdata/outline", "testdata/obsidian", "testdata/mkdocs", "testdata/plain", "../../docs"} {
@@ -80,7 +80,7 @@ func TestRoundTrip_OfFixtures(t *testing.T) {
 	}
 }
 
-// The documentation of this repository comes back as it was: no file of it needs another form.
+// The documentation of this repository comes back unchanged: no file needs another form.
 func TestRoundTrip_OfOurOwnDocs(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace()
@@ -89,7 +89,7 @@ func TestRoundTrip_OfOurOwnDocs(t *testing.T) {
 		t.Fatalf("only %d documents", len(plan.Create))
 	}
 	want := ofFolder(t, "../../docs")
-	for _, f := range plan.Upload { // what texts show or lead to, where it lay
+	for _, f := range plan.Upload { // what texts show or link to, at its path
 		content, err := os.ReadFile("../../docs/" + f.Path)
 		if err != nil {
 			t.Fatal(err)

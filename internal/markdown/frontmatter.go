@@ -15,11 +15,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// fence is the line before and behind front matter.
+// fence is the line before and after front matter.
 const fence = "---"
 
-// cutFrontMatter splits a text that begins with front matter. One blank line behind it is a part of
-// it, as Format writes it.
+// cutFrontMatter splits a text that begins with front matter. One blank line after it belongs to
+// it, because Format writes one.
 func cutFrontMatter(text string) (block, rest string, ok bool) {
 	first, after, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t\r") != fence {
@@ -43,8 +43,8 @@ func cutFrontMatter(text string) (block, rest string, ok bool) {
 	return "", "", false
 }
 
-// readFrontMatter takes the fields of a block, or reports that it is not to be understood: no YAML,
-// no mapping, a name twice, or something that refers to another part. Then the page is as before.
+// readFrontMatter reads the fields of a block. It returns false, and does not change the page, if
+// the block is not valid YAML, not a mapping, has a name twice or contains an alias.
 func (p *Page) readFrontMatter(block string) bool {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(block), &root) != nil {
@@ -83,7 +83,7 @@ type field struct {
 	value *yaml.Node
 }
 
-// pairs are the entries of a mapping, whose names are texts and differ.
+// pairs returns the entries of a mapping. ok is false unless all names are scalars and differ.
 func pairs(n *yaml.Node) (out []field, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false
@@ -100,8 +100,8 @@ func pairs(n *yaml.Node) (out []field, ok bool) {
 	return out, true
 }
 
-// plainTree reports whether a value can be turned into text: not deep, and without aliases, by
-// which a short block can stand for an endless one.
+// plainTree reports whether a value can be turned into text: it is not deeply nested and has no
+// aliases, which can make a short block expand without end.
 func plainTree(n *yaml.Node, depth int) bool {
 	if n.Kind == yaml.AliasNode || depth > 8 {
 		return false
@@ -114,7 +114,7 @@ func plainTree(n *yaml.Node, depth int) bool {
 	return true
 }
 
-// setField takes one entry of front matter.
+// setField sets one entry of front matter.
 func (p *Page) setField(name string, value *yaml.Node) {
 	text := valueText(value)
 	switch {
@@ -139,15 +139,15 @@ func (p *Page) setField(name string, value *yaml.Node) {
 	}
 }
 
-// setMetadata adds an entry under a name that metadata may have. What only this package may write,
-// where a file has its place, is not taken from a file.
+// setMetadata adds an entry under a valid name. The names that only this package writes (pathName,
+// placesName) are ignored.
 func (p *Page) setMetadata(name, value string) {
 	name = metadataName(name)
 	if name == pathName || name == placesName {
 		return
 	}
 	if len(p.Metadata) > sheaf.MaxMetadata/len(`"a":"",`) {
-		return // check refuses such metadata, and each further free name takes longer to find
+		return // check refuses such metadata, and finding a free name would take longer and longer
 	}
 	free := name
 	for n := 2; ; n++ {
@@ -162,7 +162,7 @@ func (p *Page) setMetadata(name, value string) {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-// metadataName is the nearest name that metadata may have.
+// metadataName returns the most similar name that is valid in metadata.
 func metadataName(name string) string {
 	name = clip(notInNames.ReplaceAllString(name, "_"), sheaf.MaxMetadataName)
 	if name == "" {
@@ -171,8 +171,8 @@ func metadataName(name string) string {
 	return name
 }
 
-// valueText is a value as metadata has it: numbers and times as they are written, nothing for null,
-// a list of texts joined, and everything else as JSON.
+// valueText returns a value as metadata text: numbers and times as written, "" for null, a list of
+// scalars joined by commas, and anything else as JSON.
 func valueText(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
@@ -189,7 +189,7 @@ func valueText(n *yaml.Node) string {
 	return string(encodeJSON(jsonValue(n)))
 }
 
-// jsonValue is a value with texts in place of what YAML makes of them.
+// jsonValue returns a value for JSON in which all scalars are texts.
 func jsonValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -212,7 +212,7 @@ func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // texts, lists and objects of them
+	_ = e.Encode(v) // texts, and lists and objects of texts
 	return bytes.TrimSpace(b.Bytes())
 }
 
@@ -223,8 +223,8 @@ func encodeMetadata(m map[string]string) []byte {
 	return encodeJSON(m)
 }
 
-// fieldNames have a meaning of their own at the top of front matter. Metadata of these names stands
-// one level deeper.
+// fieldNames are names with a special meaning at the top level of front matter. Metadata with these
+// names is written one level deeper.
 var fieldNames = []string{"title", "description", "url", "metadata"}
 
 // writeFrontMatter writes the fields: the document's own, then the metadata by name.
@@ -265,7 +265,7 @@ var (
 	plainValue = regexp.MustCompile(`^[\pL\pN]([\pL\pN _./@+()&,-]*[\pL\pN_./@+()&-])?$`)
 )
 
-// scalar writes a text so that YAML reads it back: bare where that is safe beyond doubt.
+// scalar writes a text so that YAML reads it back, without quotes if that is certainly safe.
 func scalar(s string) string {
 	if plainValue.MatchString(s) && !strings.EqualFold(s, "null") {
 		return s
@@ -273,7 +273,7 @@ func scalar(s string) string {
 	return quoted(s)
 }
 
-// quoted writes a text in double quotes, with every character escaped that is not to be seen.
+// quoted writes a text in double quotes and escapes every invisible character.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

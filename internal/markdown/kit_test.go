@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// files is a tree by its paths.
+// files is a tree: texts by path.
 type files map[string]string
 
 func (f files) tree(t fataler) *Tree {
@@ -42,7 +42,7 @@ func (f files) open() (*Tree, error) {
 	return openFS(m)
 }
 
-// zipped is the files of a folder as an archive, with entries for the folders too.
+// zipped returns the files of a folder as an archive that has entries for the folders too.
 func zipped(t testing.TB, dir string) *Tree {
 	t.Helper()
 	var b bytes.Buffer
@@ -76,9 +76,9 @@ type workspace struct {
 	projects  []Project
 	documents []Document
 	media     []Medium
-	bytes     map[string]string // of media, by their ids
+	bytes     map[string]string // bytes of media, by id
 	texts     map[string]string // by document
-	versions  map[string]int    // how often its text was set
+	versions  map[string]int    // number of times that its text was set
 	ids       int
 }
 
@@ -91,7 +91,7 @@ func (w *workspace) id() string {
 	return fmt.Sprintf("00000000-0000-7000-8000-%012d", w.ids)
 }
 
-// fataler is what fails a test, or one case of rapid's.
+// fataler fails a test, or one case of rapid.
 type fataler interface {
 	Helper()
 	Fatal(...any)
@@ -174,7 +174,7 @@ func (w *workspace) upload(t fataler, l *Library, f *File) string {
 	return w.medium(f.Name, string(content))
 }
 
-// medium adds one.
+// medium adds a medium.
 func (w *workspace) medium(name, content string) string {
 	id := w.id()
 	w.media = append(w.media, Medium{id, name, sum(content)})
@@ -191,7 +191,7 @@ func (w *workspace) write(id, text string) {
 	w.documents[i].SHA256 = sum(text)
 }
 
-// place finds or makes the project of a place.
+// place finds or creates the project of a place.
 func (w *workspace) place(p Place, source string) string {
 	parent := ""
 	for i, d := range p.Folders {
@@ -212,7 +212,7 @@ func (w *workspace) place(p Place, source string) string {
 	return w.projects[at].ID
 }
 
-// export is what an export writes.
+// export returns what an export writes.
 func (w *workspace) export(t fataler) files {
 	t.Helper()
 	paths := Layout(w.folders, w.projects, w.documents)
@@ -234,7 +234,7 @@ func (w *workspace) export(t fataler) files {
 	return out
 }
 
-// where is the path of names to a document.
+// where returns the path of names to a document.
 func (w *workspace) where(d Document) string {
 	i := slices.IndexFunc(w.projects, func(p Project) bool { return p.ID == d.ProjectID })
 	if i < 0 {
@@ -248,7 +248,7 @@ func (w *workspace) where(d Document) string {
 	return out
 }
 
-// String is the whole of it for a golden file, with names in place of ids.
+// String returns the whole workspace for a golden file, with names in place of ids.
 func (w *workspace) String() string {
 	var b strings.Builder
 	names := []string{}
@@ -274,7 +274,7 @@ func (w *workspace) String() string {
 	return b.String()
 }
 
-// sameFiles fails for every file that differs.
+// sameFiles reports an error for every file that differs.
 func sameFiles(t testing.TB, got, want files) {
 	t.Helper()
 	for path, text := range want {
@@ -289,7 +289,7 @@ func sameFiles(t testing.TB, got, want files) {
 	}
 }
 
-// ofFolder are the Markdown files of a folder as they are.
+// ofFolder returns the Markdown files of a folder.
 func ofFolder(t testing.TB, dir string) files {
 	t.Helper()
 	out := files{}

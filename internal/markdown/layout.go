@@ -9,20 +9,21 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Folder is one as a server has it.
+// Folder is a folder of the server.
 type Folder struct {
 	ID, ParentID, Name, ExternalID string // ParentID is empty at the root level
 	Depth                          int
 }
 
-// Project is one as a server has it.
+// Project is a project of the server.
 type Project struct {
 	ID, FolderID, Name, ExternalID string // FolderID is empty at the root level
 }
 
-// Layout gives every document of a workspace the path of its file, by its id. What was imported
-// goes where it came from; all else goes where folder, project and title say, with a number where
-// two would meet. Documents in no project lie at the root. Each list is in the order of creation.
+// Layout returns the path of the file of every document, by the document's id. An imported document
+// goes back to its original path. Any other gets a path of folders, project and title, with a
+// number if the path is taken. Documents in no project are at the root. Each list is in the order
+// of creation.
 func Layout(folders []Folder, projects []Project, documents []Document) map[string]string {
 	y := layout{paths: map[string]string{}, files: map[string]bool{}, folded: map[string]bool{}, dirs: map[string]bool{}, numbers: numbers{}}
 	y.own(documents)
@@ -38,15 +39,16 @@ func Layout(folders []Folder, projects []Project, documents []Document) map[stri
 }
 
 type layout struct {
-	paths  map[string]string // of documents, by id
-	files  map[string]bool   // that are taken
-	folded map[string]bool   // files and folders as systems without regard to case see them
-	dirs   map[string]bool   // folders
+	paths  map[string]string // paths of documents, by id
+	files  map[string]bool   // paths of files
+	folded map[string]bool   // paths of files and folders, folded as case-insensitive file systems do
+	dirs   map[string]bool   // paths of folders
 
-	numbers numbers // of files
+	numbers numbers // for the names of files
 }
 
-// own gives documents their own paths: of several that claim one, the first by source.
+// own gives documents their original paths. If several claim the same path, the first one by source
+// gets it.
 func (y *layout) own(documents []Document) {
 	type claimed struct{ id, source, path string }
 	var all []claimed
@@ -63,7 +65,7 @@ func (y *layout) own(documents []Document) {
 	}
 }
 
-// fits reports whether a file can have the path beside those that are there.
+// fits reports whether a file can have this path among the existing ones.
 func (y *layout) fits(path string) bool {
 	if y.files[path] || y.dirs[path] {
 		return false
@@ -88,12 +90,12 @@ func (y *layout) reserve(dir string) {
 	}
 }
 
-// numbers has, for the paths that were asked for, the number that is tried first: all below it are
-// taken, and stay so. Without it, thousands of documents of one title would take hours.
+// numbers has, for each path, the number to try first: all lower numbers are taken, and stay taken.
+// Without it, thousands of documents with one title would take hours.
 type numbers map[string]int
 
-// free finds the first name in a folder that is not taken: name, name (2) and so on. What is taken once
-// must stay taken.
+// free returns the first name in a folder that is not taken: name, name (2) and so on. A path that
+// was taken once must stay taken.
 func (m numbers) free(dir, name, ending string, taken func(string) bool) string {
 	if dir != "" {
 		dir += "/"
@@ -110,7 +112,7 @@ func (m numbers) free(dir, name, ending string, taken func(string) bool) string 
 	}
 }
 
-// folderDirs finds the path of every folder.
+// folderDirs returns the path of every folder.
 func (y *layout) folderDirs(folders []Folder) map[string]dir {
 	children, dirs := map[string][]Folder{}, map[string]dir{"": {}}
 	for _, f := range folders {
@@ -141,7 +143,8 @@ type dir struct {
 	depth int
 }
 
-// projectDirs finds the path of every project, by its id; documents in none are at the root.
+// projectDirs returns the path of every project, by its id. Documents in no project are at the
+// root.
 func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[string]string {
 	dirs, s, between := map[string]string{"": ""}, y.shelf(), numbers{}
 	for _, p := range projects {
@@ -154,7 +157,7 @@ func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[str
 			continue
 		}
 		in, names := folders[p.FolderID], []string{p.Name}
-		if in.depth == sheaf.MaxDepth { // where the name has the rest of a path
+		if in.depth == sheaf.MaxDepth { // the name contains the rest of the path
 			names = strings.Split(p.Name, "/")
 		}
 		path := in.path
@@ -166,8 +169,8 @@ func (y *layout) projectDirs(projects []Project, folders map[string]dir) map[str
 	return dirs
 }
 
-// shelf gives out paths of folders. A folder and a project may have one path, two of a kind may
-// not.
+// shelf assigns paths to folders or projects. A folder and a project may have the same path; two
+// folders, or two projects, may not.
 type shelf struct {
 	y       *layout
 	taken   map[string]bool
@@ -176,7 +179,7 @@ type shelf struct {
 
 func (y *layout) shelf() shelf { return shelf{y, map[string]bool{}, numbers{}} }
 
-// take takes a path if it is free, also of files.
+// take takes a path if it is free, and no file has it.
 func (s shelf) take(path string) bool {
 	key := fold(path)
 	if s.taken[key] || path != "" && !s.free(path) {
@@ -197,7 +200,7 @@ func (s shelf) free(path string) bool {
 	return true
 }
 
-// make takes the first path in a folder that is free for a name.
+// make takes the first free path in a folder for a name.
 func (s shelf) make(in, name string) string {
 	path := s.numbers.free(in, Segment(name), "", func(path string) bool { return s.taken[fold(path)] || !s.free(path) })
 	s.taken[fold(path)] = true

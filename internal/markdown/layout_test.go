@@ -58,7 +58,8 @@ func TestLayout_Paths(t *testing.T) {
 	}
 }
 
-// Thousands of documents of one title are given their numbers without trying all of them again for each.
+// Thousands of documents with one title get their numbers without trying all lower ones again for
+// each.
 func TestNumbers_OfOneTitle(t *testing.T) {
 	t.Parallel()
 	const documents = 10_000
@@ -78,13 +79,12 @@ func TestNumbers_OfOneTitle(t *testing.T) {
 	}
 }
 
-// words are what titles, names and texts of hostile workspaces are made of.
+// words are what the titles, names and texts of hostile workspaces consist of.
 var words = []string{"a", "A", "b.md", "README", "index", "a/b", "..", "", " ", "CON", "ü", "u\u0308", "---\n", "# a\n", "\ufeff", "\r\n", "x: y", "[[a]]", "[a](a.md)", "[x](<b.md.md> 't')",
 	"![[a]]", "`", "\n", "```\n", "[a]: a.md\n", "(2)", "a (2)", "mkdocs.yml", ".x", "null", "~", "![p](p.png)", "[l](document:00000000-0000-7000-8000-000000000003#p)", "\\", "|", "<!--", "- ", "> ",
 	"%%", "%%a%%", "%% a\n", ":::info\n", ":::\n", "<img src=a.png>", "<img alt='[x`' src=\"media/a\">", "[[#a]]", "![[a.png|b|100]]", "    ", " 0123456789abcdef0123456789abcdef"}
 
-// D123: export, import, export are equal byte for byte, whatever somebody has put into the
-// workspace.
+// D123: export, import and export again are equal byte for byte, whatever the workspace contains.
 func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,7 +115,7 @@ func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 			w.projects = append(w.projects, p)
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "media") {
-			// Any name that a server takes, few bytes so that some are equal.
+			// Any name that a server accepts. There are few bytes, so that some are equal.
 			if medium := name.Draw(t, "medium"); sheaf.CheckFilename(medium) == nil {
 				w.medium(medium, rapid.SampledFrom([]string{"1", "2"}).Draw(t, "bytes"))
 			}

@@ -9,39 +9,39 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Entry is a file that becomes a document: all but its text, which is read when it is sent.
+// Entry is a file that becomes a document. Its text is read when it is sent.
 type Entry struct {
 	Path       string
 	ExternalID string
 	Page       // without Content
-	// LinksKept reports that the links to other files stay as they are, because the text would be too
-	// long with ids in their place.
+	// LinksKept means that the links to other files are not changed, because with ids in their
+	// place the text would be too long.
 	LinksKept bool
 	links     []string
-	sum       [sha256.Size]byte // of the whole file
+	sum       [sha256.Size]byte // hash of the whole file
 }
 
-// Folder is the path of the folder that the file is in; empty at the root.
+// Folder returns the path of the file's folder; "" is the root.
 func (e *Entry) Folder() string { return folderOf(e.Path) }
 
-// Library is a tree whose files have all been read and found good, and what they are for a source.
+// Library is a tree whose files have all been read and accepted, for one source.
 type Library struct {
 	Source  string
 	Entries []*Entry // in the order of their paths
-	// Pictures counts the pictures that texts show and that are not there.
+	// Pictures is the number of pictures in the texts whose files are missing.
 	Pictures int
-	// TooLong has the files that texts show or lead to and that are too long for a medium.
+	// TooLong has the files that texts show or link to and that are too long for a medium.
 	TooLong []string
 
 	tree      *Tree
 	index     *Index
 	byPath    map[string]*Entry
-	files     map[string]*File // that texts show or lead to; nil for what becomes no medium
+	files     map[string]*File // files that texts show or link to; nil if the file becomes no medium
 	fileBytes int64
 }
 
-// Load reads every file once. A file that cannot be a document, and a tree without any, is an
-// error: then nothing of it may be sent.
+// Load reads every file once. It returns an error if a file cannot become a document, or if the
+// tree has none. Then nothing of the tree may be sent.
 func Load(t *Tree, source string) (*Library, error) {
 	if err := CheckSource(source); err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func Load(t *Tree, source string) (*Library, error) {
 	return l, nil
 }
 
-// problems are the files that cannot be taken, each with the reason.
+// problems are the files that were refused, each with the reason.
 type problems []string
 
-// Error names the first of them.
+// Error names the first ten of them.
 func (p problems) Error() string {
 	const most = 10
 	if len(p) <= most {
@@ -79,8 +79,8 @@ func (p problems) Error() string {
 	return fmt.Sprintf("%s; and %d more files", strings.Join(p[:most], "; "), len(p)-most)
 }
 
-// load reads one file and checks the length of its text with an id in the place of every link. If
-// only the ids make it too long, its links are kept.
+// load reads one file, and checks the length of its text with an id in place of every link. If only
+// the ids make it too long, its links are kept.
 func (l *Library) load(path string) (size int, err error) {
 	data, err := l.tree.Read(path)
 	if err != nil {
@@ -139,7 +139,7 @@ func (l *Library) LinksKept() (paths []string) {
 	return paths
 }
 
-// MDX returns the number of files of MDX.
+// MDX returns the number of MDX files.
 func (l *Library) MDX() (n int) {
 	for _, e := range l.Entries {
 		if IsMDX(e.Path) {
@@ -173,7 +173,7 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownM
 		if !IsMarkdown(path) {
 			f := l.files[path]
 			if f == nil {
-				return "", false // it stays where it is
+				return "", false // the link is kept
 			}
 			known, ok := media.ID(f)
 			whole = whole && ok
@@ -186,8 +186,8 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownM
 	return out.Text, whole, nil
 }
 
-// Ordered returns entries so that each comes behind those that it links to, as far as links do not
-// run in circles: then the ids are known when its text is sent, and one version of it is enough.
+// Ordered returns the entries in an order in which each comes after those that it links to, unless
+// links form a cycle. Then the ids are known when its text is sent, and one version is enough.
 func (l *Library) Ordered(entries []*Entry) []*Entry {
 	wanted, seen := map[*Entry]bool{}, map[*Entry]bool{}
 	for _, e := range entries {

@@ -65,7 +65,7 @@ func TestContent_OfAChangedFile(t *testing.T) {
 	}
 }
 
-// D123: a second run finds what changed, and nothing else.
+// D123: a second run finds only what changed.
 func TestCompare_FindsWhatChanged(t *testing.T) {
 	t.Parallel()
 	one := files{"a.md": "# A\n[b](b.md)", "b.md": "# B", "c.md": "# C", "d.md": "---\ndescription: x\nk: v\n---\n", "e.md": "# E\n[c](c.md)"}
@@ -99,7 +99,8 @@ func TestCompare_FindsWhatChanged(t *testing.T) {
 	}
 }
 
-// What links lead to is made first, so that one version is enough; of a circle one needs two.
+// The targets of links are created first, so that one version is enough. In a cycle, one document
+// needs two.
 func TestOrdered_OneVersionIsEnough(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace()

@@ -4,12 +4,12 @@ import "strings"
 
 // A link is a place in a text that leads somewhere.
 type link struct {
-	start, end int    // of what is replaced: a destination, or a wiki link or img element whole
-	dest       string // where it leads, as it is written, without <> and backslashes
+	start, end int    // what is replaced: a destination, or a whole wiki link or img element
+	dest       string // destination as written, without <> and backslashes
 	wiki       bool   // [[dest|text]]
 	html       bool   // <img src="dest" alt="text">
 	picture    bool   // it begins with !, or is an img element
-	text       string // what a wiki link or an img element shows
+	text       string // the text that a wiki link or an img element shows
 }
 
 // findLinks returns the links of a text in their order: [text](dest), ![text](dest), [label]: dest,
@@ -24,7 +24,7 @@ func findLinks(text string) []link {
 		open  codeFence
 		in    indents
 		code  bool // the block begins with indented code
-		block = -1 // where the current block begins
+		block = -1 // start of the current block
 	)
 	flush := func(end int) {
 		if block >= 0 {
@@ -49,14 +49,14 @@ func findLinks(text string) []link {
 	return found
 }
 
-// codeFence follows blocks of code between lines of ``` or ~~~.
+// codeFence tracks blocks of code between lines of ``` or ~~~.
 type codeFence struct {
 	mark   byte // 0: no block is open
 	length int
-	quoted bool // it stands in a quotation, and ends with it
+	quoted bool // the block is in a block quote, and ends with it
 }
 
-// take looks at the next line and reports whether it is code or a fence.
+// take takes the next line, and reports whether it is code or a fence.
 func (f *codeFence) take(line string) bool {
 	bare, quoted := unindent(line, f.mark == 0)
 	if f.mark != 0 && f.quoted && !quoted {
@@ -76,7 +76,8 @@ func (f *codeFence) take(line string) bool {
 	return true
 }
 
-// unindent drops what stands before a fence: space, marks of quotations, and of list items too.
+// unindent removes what may precede a fence: space, marks of block quotes and, with `items`, marks
+// of list items.
 func unindent(line string, items bool) (bare string, quoted bool) {
 	for {
 		line = strings.TrimLeft(line, " \t")
@@ -95,7 +96,8 @@ func unindent(line string, items bool) (bare string, quoted bool) {
 	}
 }
 
-// fenceOf is the mark at the beginning of a line, its length from 3 on, and what stands behind it.
+// fenceOf returns the mark at the start of a line, its length if that is at least 3, and the rest
+// of the line.
 func fenceOf(line string) (mark byte, length int, info string) {
 	if line == "" || line[0] != '`' && line[0] != '~' {
 		return 0, 0, ""

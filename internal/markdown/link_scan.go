@@ -2,19 +2,19 @@ package markdown
 
 import "strings"
 
-// scanner finds the links of one block: lines without a blank one between them.
+// scanner finds the links of one block: lines without a blank line between them.
 type scanner struct {
 	text  string
-	base  int // where the block begins in the whole text
+	base  int // start of the block in the whole text
 	at    int
 	found []link
 	open  []opener
-	code  map[int]int // where a span of code begins, and ends
+	code  map[int]int // start and end of each code span
 
-	indented bool // the block begins with indented code, where HTML is an example
+	indented bool // the block begins with indented code, in which HTML is an example
 }
 
-// opener is a [ that no ] has closed yet.
+// opener is a [ that is not closed yet.
 type opener struct {
 	at      int
 	picture bool
@@ -45,7 +45,7 @@ func (s *scanner) scan() []link {
 	return s.found
 }
 
-// codeSpans pairs each run of backticks with the next one of its length.
+// codeSpans pairs each run of backticks with the next run of the same length.
 func codeSpans(text string) map[int]int {
 	type run struct{ at, length int }
 	var runs []run
@@ -77,10 +77,10 @@ func (s *scanner) skipCode() {
 	s.at += len(s.text[s.at:]) - len(strings.TrimLeft(s.text[s.at:], "`"))
 }
 
-// maxWiki is how long a wiki link may be.
+// maxWiki is the largest size of a wiki link in bytes.
 const maxWiki = 1000
 
-// wiki takes [[page]], [[page|text]] and, with ! before it, what is shown in its place.
+// wiki takes [[page]] or [[page|text]]; picture means that a ! precedes it.
 func (s *scanner) wiki(picture bool) bool {
 	start := s.at
 	inside := strings.TrimPrefix(s.text[start:], "!")[2:]
@@ -90,9 +90,9 @@ func (s *scanner) wiki(picture bool) bool {
 	}
 	inside = inside[:end]
 	dest, text, named := strings.Cut(inside, "|")
-	dest = strings.TrimSpace(strings.TrimSuffix(dest, `\`)) // in a table the bar is escaped
+	dest = strings.TrimSpace(strings.TrimSuffix(dest, `\`)) // in a table, the bar is escaped
 	if text = strings.TrimSpace(text); !named || text == "" {
-		shown, _, _ := strings.Cut(dest, "^") // whose name of a paragraph is for programs
+		shown, _, _ := strings.Cut(dest, "^") // the name of a paragraph is for programs
 		text = strings.ReplaceAll(strings.Trim(shown, "#"), "#", " > ")
 	}
 	if strings.ContainsRune(dest+text, '\\') {
@@ -123,7 +123,7 @@ func (s *scanner) add(l link) {
 	s.found = append(s.found, l)
 }
 
-// close ends the innermost bracket and takes the destination behind it.
+// close ends the innermost bracket and takes the destination after it.
 func (s *scanner) close() {
 	s.at++
 	if len(s.open) == 0 {
@@ -140,10 +140,10 @@ func (s *scanner) close() {
 	}
 }
 
-// maxMarks is how many marks of quotations and lists may stand before a definition, in bytes.
+// maxMarks is the largest size in bytes of the marks of block quotes and lists before a definition.
 const maxMarks = 64
 
-// beginsLine reports whether only marks of quotations and lists stand before a place on its line.
+// beginsLine reports whether only marks of block quotes and lists precede `at` on its line.
 func (s *scanner) beginsLine(at int) bool {
 	before := s.text[max(0, at-maxMarks):at]
 	start := strings.LastIndexByte(before, '\n') + 1
@@ -154,8 +154,8 @@ func (s *scanner) beginsLine(at int) bool {
 	return bare == ""
 }
 
-// destination takes where a link leads, in brackets or as a definition, if it is well-formed to its
-// end.
+// destination takes the destination of an inline link or of a definition, if it is well-formed to
+// its end.
 func (s *scanner) destination(at int, picture, inline bool) {
 	at = skipSpace(s.text, at)
 	start, end, dest := destinationAt(s.text, at)
@@ -182,8 +182,8 @@ func skipSpace(text string, at int) int {
 	return at
 }
 
-// destinationAt reads <dest> or dest, which has balanced brackets and no space. The place spans the
-// angle brackets too.
+// destinationAt reads <dest> or dest, which has balanced parentheses and no space. start and end
+// include the angle brackets.
 func destinationAt(text string, at int) (start, end int, dest string) {
 	if at >= len(text) {
 		return at, at, ""
@@ -220,8 +220,8 @@ func destinationAt(text string, at int) (start, end int, dest string) {
 
 func unescape(dest string) string { return escaped.ReplaceAllString(dest, "$1") }
 
-// closes returns the place behind the ) that ends a link, which a title may precede; -1 without
-// one.
+// closes returns the position after the ) that ends a link, or -1 if there is none. A title may
+// precede the ).
 func closes(text string, at int) int {
 	i := skipSpace(text, at)
 	if i > at && i < len(text) && text[i] != ')' {
@@ -236,7 +236,7 @@ func closes(text string, at int) int {
 	return -1
 }
 
-// endsLine returns the end of a definition's line, on which a title may stand; -1 where more does.
+// endsLine returns the end of a definition's line, or -1 if anything but a title follows on it.
 func endsLine(text string, at int) int {
 	i := skipBlanks(text, at)
 	if i > at && i < len(text) && text[i] != '\n' {
@@ -258,7 +258,8 @@ func skipBlanks(text string, at int) int {
 	return at
 }
 
-// titleEnd returns the place behind a title in quotation marks or brackets; -1 where none is.
+// titleEnd returns the position after a title in quotation marks or parentheses, or -1 if there is
+// none.
 func titleEnd(text string, at int) int {
 	closing := map[byte]byte{'"': '"', '\'': '\'', '(': ')'}[text[at]]
 	if closing == 0 {

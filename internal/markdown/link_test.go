@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// library are the files that the tests' links lead to.
+// library are the files that the links in the tests lead to.
 var library = []string{"README.md", "a b.md", "x/one.md", "x/two.md", "x/y/README.md", "x/y/Über uns (neu).md", "notes/One.md", "q#1.md", "t:u.md"}
 
 // addressed writes the path itself, so that a test can read it.
@@ -88,7 +88,7 @@ func TestRewrite_CountsPictures(t *testing.T) {
 	}
 }
 
-// A relative link is found again from where it is written, whatever is in the names.
+// A relative link is found again from the file in which it is written, whatever the names contain.
 func TestRelative_LeadsThere(t *testing.T) {
 	t.Parallel()
 	x := NewIndex(library, nil)
@@ -106,7 +106,8 @@ func TestRelative_LeadsThere(t *testing.T) {
 	}
 }
 
-// What takes quadratic time in careless scanners is done at once: a slow one would never end here.
+// Texts that take quadratic time in careless scanners are handled at once. A slow scanner would not
+// end here.
 func TestFindLinks_HostileTexts(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"[", "]", "![", "[[", "[[a", "[a](", "[a](<", "[a](b \"", "[a](b '", "[a](b (", "`", "`a``", "``` ", "\\", "> ", "- ", "[a]: ", "[a](x", "[](((", "[a]:\n", "~~~\n", "1. ", "![[a|", "[x]:<",
@@ -124,7 +125,7 @@ func TestFindLinks_HostileTexts(t *testing.T) {
 	findLinks(odd.String())
 }
 
-// FuzzRewrite: what an export has written is read by an import and written again in the same way.
+// FuzzRewrite: an import reads what an export has written, and the next export writes the same.
 func FuzzRewrite(f *testing.F) {
 	for _, s := range []string{"[a](x/one.md)", "[[one]]", "[[a b|c]] ![[two]]", "[a](document:2#p) [b](document:99)", "[a]: <x/one.md> 't'", "`[[one]]`\n~~~\n[[one]]\n~~~\n[](q%231.md)",
 		"[[[one]]](x/two.md)", "![[one]](x/one.md)", "[a](<x/one.md#`>) `", "[a](x/one.md\n\"t\n\")", "[[one\\|x]]: [[two]]", "[a](./x/../x/one.md#%20(a))",

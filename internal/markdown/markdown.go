@@ -1,10 +1,10 @@
-// Package markdown reads and writes folders of Markdown: what `sheaf import-markdown` brings to a
-// server, and what `sheaf export-markdown` makes of one. It knows files, front matter, links and
-// where each file belongs; it talks to no server, and decides nothing that a server decides.
+// Package markdown reads and writes folders of Markdown: what `sheaf import-markdown` sends to a
+// server, and what `sheaf export-markdown` writes. It knows files, front matter, links and where
+// each file belongs. It talks to no server, and makes no decision that is the server's.
 //
-// One promise shapes all of it: what an export wrote, imported into an empty workspace and exported
-// again, is the same byte for byte. So there is one form in which a page is written ([Format]), it
-// is the shortest one that [Parse] reads back as the same page, and links are written in one way.
+// One promise shapes all of it: if an export is imported into an empty workspace and exported
+// again, the result is the same, byte for byte. So a page is written in one form ([Format]), the
+// shortest one that [Parse] reads back as the same page, and links are written in one form.
 package markdown
 
 import (
@@ -14,37 +14,36 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of what is read. They are far above what people have, and keep a hostile archive from
-// filling memory or a server.
+// Limits on what is read. They are far above what people have, and keep a hostile archive from
+// filling the memory or a server.
 const (
-	// MaxEntries is how many files and folders a tree may have, those that are no Markdown
-	// included.
+	// MaxEntries is the largest number of files and folders in a tree, including files that are not
+	// Markdown.
 	MaxEntries = 100_000
-	// MaxBytes is how much Markdown a tree may hold in all.
+	// MaxBytes is the largest amount of Markdown in a tree.
 	MaxBytes = 1 << 30
-	// MaxPath is how long the path of a file may be, in bytes.
+	// MaxPath is the largest length of a file's path in bytes.
 	MaxPath = 2_000
-	// maxFile is how long a file may be. A document's text is shorter: but links to other files may
-	// be longer than the ids that stand for them in it.
+	// maxFile is the largest size of a file. A document's text is shorter, but links to other files
+	// may be longer than the ids that replace them.
 	maxFile = 8 << 20
-	// maxFrontMatter is how long the block before a text may be.
+	// maxFrontMatter is the largest size of the block before a text.
 	maxFrontMatter = 64 << 10
 )
 
-// fold is a name as file systems without regard to case see it.
+// fold returns a name as case-insensitive file systems compare it.
 func fold(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFD.String(s))) }
 
-// IsMarkdown reports whether a file of this name is a document.
+// IsMarkdown reports whether a file with this name becomes a document.
 func IsMarkdown(name string) bool {
 	lower := strings.ToLower(name)
 	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown") || IsMDX(lower)
 }
 
-// IsMDX reports whether a file of this name is MDX: Markdown with JSX in it, which Sheaf shows as
-// text.
+// IsMDX reports whether a file with this name is MDX: Markdown with JSX, which Sheaf shows as text.
 func IsMDX(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".mdx") }
 
-// stem is the name of a file without its folder and ending.
+// stem returns the name of a file without its folder and ending.
 func stem(path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
@@ -53,5 +52,5 @@ func stem(path string) string {
 	return name
 }
 
-// folderOf is the path of the folder that a file is in; empty for the root of the tree.
+// folderOf returns the path of a file's folder; "" is the root of the tree.
 func folderOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }

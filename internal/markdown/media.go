@@ -16,39 +16,41 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Pictures and other files that texts show or lead to become media, and media that texts show or lead
-// to become files. A medium has a name and no path: where it lay, the metadata of the document tells; what
-// was never imported goes into one folder. An import knows a file again by its name and its bytes.
+// Pictures and other files that texts show or link to become media, and media that texts show or
+// link to become files. A medium has a name but no path: the metadata of the document has the path
+// of its file. Media that were never imported go into one folder. An import recognises a file by
+// its name and bytes.
 
 const (
-	// MaxMedium is how long a file may be that becomes a medium. A longer one is left where it is.
+	// MaxMedium is the largest size of a file that becomes a medium. Links to longer files are
+	// kept.
 	MaxMedium = 2 << 30
-	// maxMediaBytes is how long all of them may be together.
+	// maxMediaBytes is the largest size of all such files together.
 	maxMediaBytes = 16 << 30
-	// mediaFolder is where an export puts media.
+	// mediaFolder is the folder that an export writes media to.
 	mediaFolder = "media"
 )
 
-// Medium is one as a server has it.
+// Medium is a medium of the server.
 type Medium struct {
 	ID, Filename string
 	SHA256       string // as hexadecimal digits
 }
 
-// File is a file of a tree that is no Markdown and that a text shows or leads to.
+// File is a file of a tree that is not Markdown and that a text shows or links to.
 type File struct {
 	Path   string
-	Name   string // as a medium
+	Name   string // name of the medium
 	Bytes  int64
 	SHA256 string // as hexadecimal digits
 }
 
-// identity is by what a file and a medium are known to be the same.
+// identity returns what identifies a file and a medium as the same.
 func (m Medium) identity() string { return m.SHA256 + " " + m.Filename }
 func (f *File) identity() string  { return f.SHA256 + " " + f.Name }
 
-// mediumName is the name of a file that a medium of that name is written to, and of a medium that is made
-// of a file: what it returns, it leaves as it is. The nth of one name gets a number.
+// mediumName returns the name of the file for a medium, and of the medium for a file. Applied to
+// its own result, it changes nothing. For n > 1 the name gets the number n.
 func mediumName(name string, n int) string {
 	name = Segment(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
@@ -57,7 +59,7 @@ func mediumName(name string, n int) string {
 		return r
 	}, name))
 	if IsMarkdown(name) {
-		name += ".bin" // else it would be a document
+		name += ".bin" // else it would become a document
 	}
 	ending := path.Ext(name)
 	if len(ending) > 20 || len(ending) == len(name) {
@@ -71,15 +73,16 @@ func mediumName(name string, n int) string {
 	return cmp.Or(stem, "_") + number + ending
 }
 
-// fileName is the name of the medium that is made of the file of a path.
+// fileName returns the name of the medium for the file at path p.
 func fileName(p string) string { return mediumName(p[strings.LastIndexByte(p, '/')+1:], 1) }
 
-// placesName is the name in a document's metadata under which the paths of its media stand that lay
-// elsewhere than an export would put them: a line for each, of its id and its path.
+// placesName is the name in a document's metadata for the paths of its media that differ from where
+// an export would put them. Each line has a medium's id and its path.
 const placesName = "sheaf.media"
 
-// Metadata is what the document of an entry is to have: that of its file, and where its media lay. What
-// is too much of the latter is left out: an export puts all of them into one folder then.
+// Metadata returns the metadata for the document of an entry: that of its file, and the paths of
+// its media. If the paths make it too long, they are left out, and an export puts the media into
+// one folder.
 func (l *Library) Metadata(e *Entry, media KnownMedia) map[string]string {
 	var places []string
 	for _, p := range e.links {
@@ -105,10 +108,10 @@ func (l *Library) Metadata(e *Entry, media KnownMedia) map[string]string {
 	return out
 }
 
-// MediaPaths gives every medium of a workspace the path of its file, by its id, beside the files of
-// documents, whose paths are given: where it lay when it was imported, by the first document that tells
-// it, else in one folder. Media that an import would take for the same share a file. The media are in the
-// order of their creation.
+// MediaPaths returns the path of the file of every medium, by its id. `paths` are those of the
+// documents. A medium goes back to the path from which it was imported, according to the first
+// document that has it, or else into one folder. Media that an import would take for the same share
+// a file. `media` are in the order of creation.
 func MediaPaths(paths map[string]string, documents []Document, media []Medium) map[string]string {
 	s := mediaShelf{files: map[string]bool{}, dirs: map[string]bool{}, paths: map[string]string{}, same: map[string]string{}}
 	for _, p := range paths {
@@ -138,16 +141,15 @@ func MediaPaths(paths map[string]string, documents []Document, media []Medium) m
 	return s.paths
 }
 
-// mediaShelf gives out the paths of media. Names are taken as file systems without regard to case see
-// them.
+// mediaShelf assigns paths to media. Names are folded as case-insensitive file systems do.
 type mediaShelf struct {
 	files, dirs map[string]bool
-	paths       map[string]string // of media, by id
-	same        map[string]string // of media, by the identity that their files have for an import
+	paths       map[string]string // paths of media, by id
+	same        map[string]string // paths of media, by the identity of their files for an import
 }
 
-// take gives a medium the path, or that of the file that an import would take for the same. It returns
-// false when something else has it.
+// take gives a medium the path p, or the path of a file that an import would take for the same. It
+// returns false if p is taken.
 func (s *mediaShelf) take(m Medium, p string) bool {
 	identity := (&File{Name: fileName(p), SHA256: m.SHA256}).identity()
 	if other, given := s.same[identity]; given {
@@ -162,7 +164,7 @@ func (s *mediaShelf) take(m Medium, p string) bool {
 	return true
 }
 
-// put takes a path, and those of the folders above it.
+// put marks a path as a file, and the folders above it as folders.
 func (s *mediaShelf) put(p string) {
 	s.files[fold(p)] = true
 	for at := folderOf(p); at != ""; at = folderOf(at) {
@@ -170,7 +172,7 @@ func (s *mediaShelf) put(p string) {
 	}
 }
 
-// free reports whether a file can have the path beside those that are there.
+// free reports whether a file can have this path among the existing ones.
 func (s *mediaShelf) free(p string) bool {
 	for at := folderOf(p); at != ""; at = folderOf(at) {
 		if s.files[fold(at)] {
@@ -180,8 +182,8 @@ func (s *mediaShelf) free(p string) bool {
 	return !s.files[fold(p)] && !s.dirs[fold(p)]
 }
 
-// file returns the file of a path that becomes a medium, or nil for one that is too long. It is read
-// once, to its end.
+// file returns the file at path p if it becomes a medium, and nil if it is too long. It reads the
+// file once, to its end.
 func (l *Library) file(p string) (*File, error) {
 	if f, known := l.files[p]; known {
 		return f, nil
@@ -204,7 +206,7 @@ func (l *Library) file(p string) (*File, error) {
 
 var errTooLong = errors.New("it is too long for a medium")
 
-// medium reads a file and describes it.
+// medium reads a file and returns its name, size and hash.
 func (t *Tree) medium(p string) (*File, error) {
 	r, err := t.open(t.names[p])
 	if err != nil {
@@ -219,12 +221,12 @@ func (t *Tree) medium(p string) (*File, error) {
 	case n > MaxMedium:
 		return nil, errTooLong
 	case n == 0:
-		return nil, nil // no server takes an empty file
+		return nil, nil // servers refuse empty files
 	}
 	return &File{p, fileName(p), n, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// Files are those that become media, by their paths.
+// Files returns the files that become media, sorted by path.
 func (l *Library) Files() (out []*File) {
 	for _, f := range l.files {
 		if f != nil {
@@ -235,13 +237,13 @@ func (l *Library) Files() (out []*File) {
 	return out
 }
 
-// OpenFile opens a file. Whoever opened it closes it.
+// OpenFile opens a file. The caller closes it.
 func (l *Library) OpenFile(f *File) (io.ReadCloser, error) { return l.tree.open(l.tree.names[f.Path]) }
 
-// KnownMedia finds the media that files are on a server already: of several the first.
+// KnownMedia finds the media of a server by file. If several match, it has the first.
 type KnownMedia map[string]string
 
-// Know is made of the media of a server, in the order of their creation.
+// Know returns the KnownMedia of a server's media, which are in the order of creation.
 func Know(media []Medium) KnownMedia {
 	k := KnownMedia{}
 	for _, m := range media {
@@ -252,16 +254,16 @@ func Know(media []Medium) KnownMedia {
 	return k
 }
 
-// ID is the medium that a file is.
+// ID returns the id of the medium for a file.
 func (k KnownMedia) ID(f *File) (string, bool) {
 	id, ok := k[f.identity()]
 	return id, ok
 }
 
-// Add says that a file has become a medium.
+// Add records that a file has become a medium.
 func (k KnownMedia) Add(f *File, id string) { k[f.identity()] = id }
 
-// MediaIn returns the media that a text shows or leads to, by their ids, each once.
+// MediaIn returns the ids of the media that a text shows or links to, each once.
 func MediaIn(text string) (ids []string) {
 	for _, l := range findLinks(quoteNotices(text)) { // as an export writes it
 		id, is := mediumOf(l)
@@ -272,7 +274,7 @@ func MediaIn(text string) (ids []string) {
 	return ids
 }
 
-// mediumOf is the medium that a link names.
+// mediumOf returns the id of the medium that a link names.
 func mediumOf(l link) (id string, is bool) {
 	to, is := strings.CutPrefix(l.dest, "media:")
 	if !is || l.wiki {

@@ -12,8 +12,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// D123: pictures and other files that texts show or lead to become media: by relative paths, by paths from the root, by
-// name as Obsidian does, in definitions. What no text leads to, and what is not there, does not.
+// D123: pictures and other files that texts show or link to become media: by relative paths, by
+// paths from the root, by name as in Obsidian, and in definitions. Files that no text links to, and
+// missing files, do not.
 func TestMedia_OfTexts(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace()
@@ -33,7 +34,8 @@ func TestMedia_OfTexts(t *testing.T) {
 	}
 }
 
-// D123: a second import of the same files uploads nothing; another file, or another name, is another medium.
+// D123: a second import of the same files uploads nothing. Another file or another name is another
+// medium.
 func TestMedia_AreKnownAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace()
@@ -53,7 +55,7 @@ func TestMedia_AreKnownAgain(t *testing.T) {
 	}
 }
 
-// A name stays what it is when it is written and read again, whatever it is.
+// A name does not change when it is written and read again.
 func TestMediumName_IsStable(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"a.png": "a.png", "a.md": "a.md.bin", ".hidden": "_.hidden", "../up.png": "_..-up.png", "CON.png": "_CON.png", "a .png": "a.png", "": "untitled"} {
@@ -76,8 +78,8 @@ func TestMediumName_IsStable(t *testing.T) {
 	})
 }
 
-// D123: pictures of a hostile archive: a path that climbs, a link in place of a picture, a bomb, an entry whose bytes
-// are not those of its checksum. The archive is refused whole.
+// D123: pictures in a hostile archive: a path that climbs, a link in place of a picture, a bomb, an
+// entry whose bytes do not match its checksum. The whole archive is refused.
 func TestZip_HostilePicturesAreRefused(t *testing.T) {
 	t.Parallel()
 	page := "![](p.png)"
@@ -122,7 +124,7 @@ func symlink() zip.FileHeader {
 	return h
 }
 
-// An archive whose picture is damaged is found before anything is sent.
+// A damaged picture in an archive is found before anything is sent.
 func TestLoad_APictureThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -158,8 +160,8 @@ func TestMediaIn_FindsWhatATextShows(t *testing.T) {
 	}
 }
 
-// D123: two media of equal bytes whose files an import would take for one medium are one file: each with a
-// path of its own, one of the two would be gone after the import.
+// D123: if an import would take two media with equal bytes for one medium, they share a file. With
+// a path for each, one of the two would be gone after the import.
 func TestRoundTrip_OfEqualMedia(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace()

@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Page is what a file of Markdown says: the fields of a document, and its text.
+// Page is the content of a Markdown file: the fields of a document, and its text.
 type Page struct {
 	Title       string
 	Description string // empty: none
@@ -22,7 +22,7 @@ type Page struct {
 	Content     string
 }
 
-// Equal reports whether two pages say the same.
+// Equal reports whether two pages are the same.
 func (p Page) Equal(q Page) bool {
 	return p.Title == q.Title && p.Description == q.Description && p.URL == q.URL && p.Content == q.Content &&
 		maps.Equal(p.Metadata, q.Metadata)
@@ -30,9 +30,10 @@ func (p Page) Equal(q Page) bool {
 
 const byteOrderMark = "\ufeff"
 
-// Parse reads a file. Its title is that of its front matter, else the heading that it begins with,
-// else its name, or for README and index the name of their folder. What looks like front matter and
-// cannot be understood stays in the text. The error says why no document can be made of it.
+// Parse reads a file. The title is that of the front matter, else the heading at the start of the
+// text, else the file's name or, for README and index, that of the folder. A block that looks like
+// front matter but is not valid stays in the text. The error says why the file cannot become a
+// document.
 func Parse(path string, data []byte) (Page, error) {
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	switch {
@@ -51,8 +52,8 @@ func Parse(path string, data []byte) (Page, error) {
 	return p, p.check()
 }
 
-// check holds what front matter says against the bounds of a document, all but the text's: that
-// depends on its links.
+// check checks the front matter against the limits of a document. It does not check the length of
+// the text, which depends on the links.
 func (p Page) check() error {
 	if err := sheaf.CheckName("title", p.Title, sheaf.MaxName); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (p Page) check() error {
 	return nil
 }
 
-// Format writes a file that Parse reads as the same page: the text alone where that is enough, else
+// Format returns a file that Parse reads as the same page: only the text if that is enough, else
 // front matter, a blank line and the text.
 func Format(path string, p Page) []byte {
 	if bare := []byte(p.Content); readsAs(path, bare, p) {
@@ -93,7 +94,7 @@ func readsAs(path string, data []byte, p Page) bool {
 	return err == nil && read.Equal(p)
 }
 
-// implied is the title of a page that states none.
+// implied returns the title of a page that states none.
 func implied(path, content string) string {
 	if IsMDX(path) {
 		content = moduleLines.ReplaceAllString(content, "")
@@ -108,10 +109,10 @@ func implied(path, content string) string {
 	return cmp.Or(shorten(withoutNotionID(name)), "untitled")
 }
 
-// moduleLines are the lines of JavaScript that a file of MDX begins with.
+// moduleLines are the lines of JavaScript at the start of an MDX file.
 var moduleLines = regexp.MustCompile(`^(?:\s|(?:import|export) .*)*`)
 
-// heading is what a heading of the first level says that the text begins with.
+// heading returns the text of the first-level heading with which the text begins, or "".
 func heading(content string) string {
 	content = strings.TrimLeft(content, "\r\n")
 	line, rest, _ := strings.Cut(content, "\n")
@@ -137,7 +138,7 @@ var (
 	escaped       = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
 )
 
-// plain is a heading without the marks that a reader does not see.
+// plain returns a heading without the marks that a reader does not see.
 func plain(text string) string {
 	text = attributes.ReplaceAllString(text, "")
 	text = linkInHeading.ReplaceAllString(text, "$1")

@@ -73,7 +73,8 @@ func TestParse_RefusesWhatIsNoDocument(t *testing.T) {
 	}
 }
 
-// namesOfOneForm are entries of front matter that all get the same name in metadata, but for its number.
+// namesOfOneForm returns entries of front matter that all get the same metadata name, except for
+// its number.
 func namesOfOneForm(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -82,7 +83,7 @@ func namesOfOneForm(n int) string {
 	return b.String()
 }
 
-// Front matter that stands for something endless is text.
+// Front matter that expands without end is treated as text.
 func TestParse_AliasBombs(t *testing.T) {
 	t.Parallel()
 	bomb := "---\na0: &a0 [x, x]\n"
@@ -98,7 +99,7 @@ func TestParse_AliasBombs(t *testing.T) {
 	}
 }
 
-// Front matter is written in one form, and only where the text alone would be read otherwise.
+// Front matter is written in one form, and only if the text alone would be read differently.
 func TestFormat_IsTheShortest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -125,7 +126,7 @@ func TestFormat_IsTheShortest(t *testing.T) {
 	}
 }
 
-// FuzzFrontMatter: whatever a file says, what is written of it says the same.
+// FuzzFrontMatter: for any file, the written page says the same.
 func FuzzFrontMatter(f *testing.F) {
 	for _, s := range []string{"---\ntitle: a\n---\n", "# x", "---\na: [b, {c: d}]\nurl: https://x.y\n---\n\n\n", "\ufeff\ufeff", "---\r\nz: |\n  a\n  b\n---\r\n",
 		"---\n? [a]\n: b\n---", "---\n\"\\U0010FFFF\": !!binary x\n---\n", "---\n!<x> a: !y b\n---\n"} {
@@ -150,7 +151,7 @@ func FuzzFrontMatter(f *testing.F) {
 	})
 }
 
-// FuzzFormat: whatever a document says, its file says the same.
+// FuzzFormat: for any document, its file says the same.
 func FuzzFormat(f *testing.F) {
 	f.Add("t", "d", "n", "v", "c")
 	f.Add(" ", "~", "null", "null", "---\n")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// checkPath returns what is wrong with a path from outside: one that leaves its tree, or that some
-// system would read as another path.
+// checkPath returns an error if a path from outside leaves its tree, or if some system would read
+// it as another path.
 func checkPath(path string) error {
 	switch {
 	case path == "" || len(path) > MaxPath:
@@ -30,8 +30,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isDrive reports whether a path that begins so is on a drive of Windows. A note that is called
-// "Q: why?" is not.
+// isDrive reports whether `begins` is the start of a path on a Windows drive. A note called "Q:
+// why?" is not.
 func isDrive(begins string) bool {
 	return len(begins) > 1 && isASCIILetter(begins[0]) && begins[1] == ':' && (len(begins) == 2 || begins[2] == '/')
 }
@@ -49,12 +49,12 @@ func hidden(path string) bool {
 	return false
 }
 
-// maxSegment is how long a name of a file or folder is made, in bytes: file systems take 255, and a
-// number and an ending may follow.
+// maxSegment is the largest size in bytes of a file or folder name that we create. File systems
+// allow 255, and a number and an ending may follow.
 const maxSegment = 200
 
-// Segment turns a title or name into the name of a file or folder, without its ending, that every
-// common file system takes and that is not hidden.
+// Segment turns a title or name into the name of a file or folder, without its ending. The name is
+// valid on every common file system and not hidden.
 func Segment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) || r == utf8.RuneError {
@@ -84,7 +84,7 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// reserved reports whether Windows takes the name for a device, whatever ending it has.
+// reserved reports whether Windows takes the name for a device, whatever its ending.
 func reserved(name string) bool {
 	name, _, _ = strings.Cut(strings.ToUpper(name), ".")
 	switch name {

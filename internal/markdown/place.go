@@ -6,22 +6,22 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Dir is a folder of files, as it is to be on the server.
+// Dir is a folder of files, and its name on the server.
 type Dir struct {
-	Path string // in the tree; Root is its root
+	Path string // in the tree; Root is the root
 	Name string
 }
 
-// Place is where the documents of a folder of files belong: in a project, which is in folders.
+// Place is where the documents of a folder of files belong: in a project, which may be in folders.
 type Place struct {
-	Folders []Dir // from the root level on, at most sheaf.MaxDepth
+	Folders []Dir // from the root level down, at most sheaf.MaxDepth
 	Project Dir
 }
 
-// PlaceOf finds the place for the files of a folder. Files make a project of it, beside the folder
-// for what is below it; folders nest three levels deep, and what is deeper is a project of the
-// third level's folder, whose name has the rest of the path. The files at the root make a project
-// of the source's name.
+// PlaceOf returns the place for the files of a folder. The files of a folder become a project; the
+// folders below it belong to a folder of the same name. Folders nest three levels deep. A deeper
+// folder becomes a project in the folder of the third level, and its name has the rest of the path.
+// The files at the root become a project with the name of the source.
 func PlaceOf(folder, source string) Place {
 	if folder == "" {
 		return Place{Project: Dir{Root, source}}

@@ -6,36 +6,36 @@ import (
 	"maps"
 )
 
-// Document is one as a server has it, without its text.
+// Document is a document of the server, without its text.
 type Document struct {
-	ID, ExternalID, ProjectID string // the latter two may be empty
+	ID, ExternalID, ProjectID string // ExternalID and ProjectID may be empty
 	Page                             // without Content
-	SHA256                    string // of the content, as hexadecimal digits
+	SHA256                    string // hash of the content, in hexadecimal digits
 }
 
-// Change is an entry whose document is there and differs.
+// Change is an entry whose document exists and differs.
 type Change struct {
 	*Entry
 	Document Document
-	// Fields names what differs, by the API's names.
+	// Fields has the API's names of the fields that differ.
 	Fields []string
 }
 
-// Plan is what an import has to do. What is equal, and what another source brought, is in no part
-// of it.
+// Plan is what an import has to do. It does not contain documents that are equal or that came from
+// another source.
 type Plan struct {
-	Upload []*File  // by their paths, before all else
-	Create []*Entry // in the order in which they are to be made
+	Upload []*File  // sorted by path; before all else
+	Create []*Entry // in the order in which to create them
 	Update []Change
-	Trash  []Document // of the source, whose files are gone
+	Trash  []Document // documents of the source whose files are gone
 	Same   int
 }
 
-// Compare holds a library against the documents and media of a server. A document keeps the place that
-// somebody gave it: only its fields and its text follow the file.
+// Compare compares a library with the documents and media of a server. A document that was moved on
+// the server stays there: only its fields and text follow the file.
 func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 	var plan Plan
-	announced := map[string]bool{} // equal files of one name are one medium
+	announced := map[string]bool{} // equal files with one name are one medium
 	for _, f := range l.Files() {
 		if _, there := media.ID(f); !there && !announced[f.identity()] {
 			announced[f.identity()] = true
@@ -72,7 +72,7 @@ func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 	return plan, nil
 }
 
-// differs names the fields in which a document is not as its file says.
+// differs returns the names of the fields in which a document differs from its file.
 func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string, media KnownMedia) (fields []string, err error) {
 	if e.Title != d.Title {
 		fields = append(fields, "title")
@@ -99,7 +99,7 @@ func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string, media Kno
 	return fields, nil
 }
 
-// gone are the documents of this source that have no file any more.
+// gone returns the documents of this source that no longer have a file.
 func (l *Library) gone(have []Document) (out []Document) {
 	files := map[string]bool{}
 	for _, e := range l.Entries {

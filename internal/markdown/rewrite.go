@@ -11,14 +11,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Index finds the file that a link means.
+// Index finds the file that a link leads to.
 type Index struct {
 	files map[string]bool
-	named map[string][]string // Markdown by the folded name without its ending: nearest to the root first
-	other map[string][]string // what is no Markdown by the folded name, likewise
+	// Markdown files by the folded name without its ending, nearest to the root first.
+	named map[string][]string
+	// Other files by the folded name, likewise.
+	other map[string][]string
 }
 
-// NewIndex is made of the paths of a tree: those of Markdown, and those of all else.
+// NewIndex returns the Index of a tree with these Markdown files and these other files.
 func NewIndex(paths, others []string) *Index {
 	x := &Index{map[string]bool{}, map[string][]string{}, map[string][]string{}}
 	for _, p := range paths {
@@ -39,7 +41,7 @@ func NewIndex(paths, others []string) *Index {
 	return x
 }
 
-// nearer orders paths by how many folders they are deep, then as pages are ordered.
+// nearer sorts paths by depth, then in the order of pages.
 func nearer(a, b string) int {
 	if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
 		return d
@@ -47,7 +49,7 @@ func nearer(a, b string) int {
 	return comparePaths(a, b)
 }
 
-// find returns the file that a link of another leads to, and the part of it, with its #.
+// find returns the file that a link in the file `from` leads to, and the part after it, with its #.
 func (x *Index) find(from string, l link) (target, part string, ok bool) {
 	if l.wiki {
 		return x.findWiki(from, l.dest)
@@ -79,7 +81,8 @@ var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 func hasScheme(dest string) bool { return scheme.MatchString(dest) }
 
-// at returns the file of a path: itself, with an ending, or the page that introduces the folder.
+// at returns the file for a path: the path itself, with an ending, or the page that introduces the
+// folder.
 func (x *Index) at(p string) (string, bool) {
 	if p == "." {
 		p = ""
@@ -96,11 +99,11 @@ func (x *Index) at(p string) (string, bool) {
 	return "", false
 }
 
-// findWiki finds a page by its name, or by the end of its path, whatever the case: in the same
+// findWiki finds a page by its name or by the end of its path, ignoring case. It looks in the same
 // folder first, then nearest to the root, as Obsidian does.
 func (x *Index) findWiki(from, dest string) (target, part string, ok bool) {
 	dest, part = cutPart(dest)
-	dest, _, _ = strings.Cut(dest, "^") // a paragraph, which has no address here
+	dest, _, _ = strings.Cut(dest, "^") // the name of a paragraph has no address here
 	dest = strings.TrimPrefix(strings.TrimSpace(dest), "/")
 	if dest == "" {
 		return "", "", false
@@ -116,7 +119,8 @@ func (x *Index) findWiki(from, dest string) (target, part string, ok bool) {
 	return best, anchor(part), best != ""
 }
 
-// nearest is the first of the paths whose end is what a wiki link says, or one in the same folder.
+// nearest returns the first of the paths that ends in `dest`. A path in the same folder takes
+// precedence.
 func nearest(paths []string, from, dest string, shown func(string) string) (best string) {
 	want := "/" + fold(dest)
 	for _, p := range paths {
@@ -130,8 +134,8 @@ func nearest(paths []string, from, dest string, shown func(string) string) (best
 	return best
 }
 
-// anchor returns the address of the heading that a wiki link names last, with its #. A paragraph,
-// and a heading without letters, has none.
+// anchor returns the address, with its #, of the last heading that a wiki link names. A paragraph
+// and a heading without letters have none.
 func anchor(part string) string {
 	if part == "" || strings.HasPrefix(part, "#^") {
 		return ""
@@ -151,22 +155,23 @@ func anchor(part string) string {
 	return "#" + words
 }
 
-// Rewritten is a text with other links in it.
+// Rewritten is a text with its links replaced.
 type Rewritten struct {
 	Text string
 	// Targets are the files that it links to, each once.
 	Targets []string
-	// Pictures counts those that lead to no file of the tree, and elsewhere by no address.
+	// Pictures is the number of pictures that lead to no file of the tree and are not web
+	// addresses.
 	Pictures int
 }
 
-// Rewrite replaces the links of a file's text that lead to files of the tree by what address
-// returns for the path; those for which it has none stay as they are.
+// Rewrite replaces the links in a file's text that lead to files of the tree by what `address`
+// returns for the path. If address returns false, the link is kept.
 func (x *Index) Rewrite(from, text string, address func(path string) (string, bool)) Rewritten {
 	return rewrite(text, func(l link) (string, string, bool) { return x.find(from, l) }, address)
 }
 
-// rewrite does so for whatever find finds.
+// rewrite is Rewrite for any function that finds the file of a link.
 func rewrite(text string, find func(link) (target, part string, ok bool), address func(string) (string, bool)) Rewritten {
 	var (
 		out  Rewritten
@@ -211,8 +216,8 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 	return out
 }
 
-// direct returns the Markdown of a link whose address needs no file: a wiki link to a heading of its
-// own page, and an img element from the web.
+// direct returns the Markdown for a link that needs no file: a wiki link to a heading of its own
+// page, or an img element from the web.
 func direct(l link) (text string, ok bool) {
 	switch {
 	case l.wiki && strings.HasPrefix(l.dest, "#"):
@@ -227,7 +232,7 @@ func direct(l link) (text string, ok bool) {
 var webAddress = regexp.MustCompile(`^(?i:https?)://`)
 
 // inMarkdown writes a wiki link or an img element as Markdown. A picture is shown, a page is linked
-// to. Sizes of pictures are dropped: Markdown has none.
+// to. Sizes of pictures are dropped, because Markdown has none.
 func inMarkdown(l link, page bool, to string) string {
 	mark, text := "", l.text
 	if l.picture && !page {
@@ -242,10 +247,10 @@ func inMarkdown(l link, page bool, to string) string {
 	return mark + "[" + text + "](" + to + ")"
 }
 
-// pictureSize is how Obsidian says how large a picture is shown: ![[cat.png|Our cat|100x80]].
+// pictureSize matches Obsidian's size of a picture: ![[cat.png|Our cat|100x80]].
 var pictureSize = regexp.MustCompile(`\|[0-9]+(x[0-9]+)?$`)
 
-// relative is the link from one file to another, as exports write it.
+// relative returns the link from one file to another, as exports write it.
 func relative(from, to string) string {
 	here, there := strings.Split(from, "/"), strings.Split(to, "/")
 	same := 0
@@ -255,14 +260,14 @@ func relative(from, to string) string {
 	return strings.Repeat("../", len(here)-1-same) + encodePath(strings.Join(there[same:], "/"))
 }
 
-// encodePart writes the part of a page that a link names so that it ends where the link ends.
+// encodePart encodes the part of a page that a link names, so that it cannot end the link.
 func encodePart(part string) string {
 	return structural.ReplaceAllStringFunc(part, url.PathEscape)
 }
 
 var structural = regexp.MustCompile("[\\s\\pC()<>\"'`\\\\\\[\\]|]")
 
-// encodePath writes a path so that no character of it has a meaning in Markdown or in an address.
+// encodePath encodes a path so that no character of it has a meaning in Markdown or in an address.
 func encodePath(p string) string {
 	var b strings.Builder
 	for _, r := range p {

@@ -13,13 +13,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// pathName is the name in a document's metadata under which its path stands when the external id
-// has only the path's hash.
+// pathName is the name in a document's metadata for its path, if the external id only has the
+// path's hash.
 const pathName = "sheaf.path"
 
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// CheckSource returns what is wrong with the name of a source.
+// CheckSource returns an error if the name of a source is not valid.
 func CheckSource(name string) error {
 	if !sourceName.MatchString(name) {
 		return fmt.Errorf("--source: %q is no name for a source: take 1 to 64 letters, digits, dots, dashes or underscores", name)
@@ -27,8 +27,8 @@ func CheckSource(name string) error {
 	return nil
 }
 
-// ExternalID is by what a file or folder of a source is known again, at every import: the source
-// and the path, or what stands for a path that is too long.
+// ExternalID returns the external id by which every import recognises a file or folder of a source:
+// the source and the path, or the path's hash if the path is too long.
 func ExternalID(source, path string) string {
 	id := source + ":" + path
 	if utf8.RuneCountInString(id) <= sheaf.MaxExternalID {
@@ -38,14 +38,14 @@ func ExternalID(source, path string) string {
 	return source + ":" + hashed + hex.EncodeToString(sum[:])
 }
 
-// hashed begins what stands for a long path.
+// hashed is the prefix of a path's hash in an external id.
 const hashed = "sha256:"
 
 // Root is the path of a source's root folder.
 const Root = "."
 
-// Origin is the source and path of a document that was imported. Other programs give external ids
-// of their own: what is not the path of a file that an import would read is none.
+// Origin returns the source and path of an imported document. Other programs have their own
+// external ids: ok is false unless the external id names a file that an import would read.
 func Origin(externalID string, metadata map[string]string) (source, path string, ok bool) {
 	source, path, _ = strings.Cut(externalID, ":")
 	if strings.HasPrefix(path, hashed) {
@@ -55,7 +55,8 @@ func Origin(externalID string, metadata map[string]string) (source, path string,
 	return source, path, ok
 }
 
-// FolderOrigin is the path of a folder of files, from the external id of what was made of it.
+// FolderOrigin returns the path of a folder of files, from the external id of its folder or
+// project.
 func FolderOrigin(externalID string) (path string, ok bool) {
 	source, path, _ := strings.Cut(externalID, ":")
 	if !sourceName.MatchString(source) || strings.HasPrefix(path, hashed) {
@@ -67,12 +68,12 @@ func FolderOrigin(externalID string) (path string, ok bool) {
 	return path, importable(path)
 }
 
-// importable reports whether an import would take a path as it is.
+// importable reports whether an import would take a path without changing it.
 func importable(path string) bool {
 	return checkPath(path) == nil && !hidden(path) && norm.NFC.IsNormalString(path)
 }
 
-// Of reports whether a document came from a source, so that it may be removed with its file.
+// Of reports whether a document came from this source, so that it may be deleted with its file.
 func Of(source, externalID string) bool {
 	path, ok := strings.CutPrefix(externalID, source+":")
 	return ok && (IsMarkdown(path) || strings.HasPrefix(path, hashed))

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Tree is a folder of files, or an archive of one, whose paths have been judged. Texts are read
-// when they are asked for, so that a large tree needs little memory.
+// Tree is a folder of files, or an archive of one, whose paths have been checked. Texts are read on
+// demand, so that a large tree needs little memory.
 type Tree struct {
-	paths  []string // of the Markdown, as pages are ordered
+	paths  []string // Markdown files, in the order of pages
 	names  map[string]string
-	others []string // of files that are no Markdown
+	others []string // files that are not Markdown
 
-	// Passed counts the symbolic links, pipes and devices of a folder, which are not followed.
+	// Passed is the number of symbolic links, pipes and devices in a folder. They are not followed.
 	Passed int
 
 	open   func(name string) (io.ReadCloser, error)
 	closer io.Closer
 }
 
-// Open reads the names of a folder or zip archive. An archive that is made to harm, whose paths
-// climb out of it, which has links, entries twice or far more in it than it is long, is refused
-// whole.
+// Open reads the names in a folder or zip archive. It refuses a hostile archive as a whole: one
+// with paths that leave it, with links, with duplicate entries, or with far more data than its
+// size.
 func Open(path string) (*Tree, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func Open(path string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A root opens nothing outside of it, also when somebody puts a link into the folder meanwhile.
+	// A root opens nothing outside of it, even if a link is put into the folder meanwhile.
 	t, err := openFS(root.FS())
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
@@ -51,7 +51,7 @@ func Open(path string) (*Tree, error) {
 	return t, nil
 }
 
-// openFS reads the names of a file system.
+// openFS reads the names in a file system.
 func openFS(fsys fs.FS) (*Tree, error) {
 	t := &Tree{names: map[string]string{}, open: func(name string) (io.ReadCloser, error) { return fsys.Open(name) }}
 	s := survey{}
@@ -78,7 +78,7 @@ func openFS(fsys fs.FS) (*Tree, error) {
 // survey has every path that was seen, and whether it is a folder.
 type survey map[string]bool
 
-// add takes an entry's path, or says why the tree is refused.
+// add adds the path of an entry, or returns why the tree is refused.
 func (t *Tree) add(s survey, name string, folder bool) error {
 	if err := checkPath(name); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *Tree) add(s survey, name string, folder bool) error {
 	return nil
 }
 
-// enter notes a path and the folders above it.
+// enter records a path and the folders above it.
 func (s survey) enter(path string, folder bool) error {
 	s[path] = folder
 	for at := folderOf(path); at != ""; at = folderOf(at) {
@@ -111,14 +111,14 @@ func (s survey) enter(path string, folder bool) error {
 			return fmt.Errorf("%q is a file and a folder", at)
 		}
 		if seen {
-			return nil // and so are those above it
+			return nil // those above it are recorded too
 		}
 		s[at] = true
 	}
 	return nil
 }
 
-// finish orders the pages and finds the root of a site that mkdocs would build.
+// finish sorts the pages and finds the root of an mkdocs site.
 func (t *Tree) finish() error {
 	if err := t.enterMkdocs(); err != nil {
 		return err
@@ -127,8 +127,8 @@ func (t *Tree) finish() error {
 	return nil
 }
 
-// comparePaths orders files as one would read them: those of a folder before those of its folders,
-// the page that introduces the folder first.
+// comparePaths sorts files in reading order: the files of a folder before those of its subfolders,
+// and the page that introduces the folder first.
 func comparePaths(a, b string) int {
 	inA, inB := folderOf(a), folderOf(b)
 	if inA != inB {
@@ -140,7 +140,7 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// introduces is 1 for the file that stands for its folder.
+// introduces returns 1 for the file that introduces its folder, and 0 for any other.
 func introduces(path string) int {
 	switch strings.ToLower(stem(path)) {
 	case "readme", "index":
@@ -152,7 +152,7 @@ func introduces(path string) int {
 // Paths returns the paths of the Markdown files in the order in which they are read.
 func (t *Tree) Paths() []string { return t.paths }
 
-// Others is how many files are no Markdown.
+// Others returns the number of files that are not Markdown.
 func (t *Tree) Others() int { return len(t.others) }
 
 // Read returns a file's bytes.
@@ -172,7 +172,7 @@ func (t *Tree) Read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Close gives the folder or archive back.
+// Close closes the folder or archive.
 func (t *Tree) Close() error {
 	if t.closer == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// enterMkdocs makes the folder of the documents the root of a tree that has a mkdocs.yml, as mkdocs
-// itself does: its paths and links begin there, and what lies beside it is no page.
+// enterMkdocs handles a tree with a mkdocs.yml as mkdocs does: the folder of the documents becomes
+// the root. Paths and links begin there, and files outside of it are not pages.
 func (t *Tree) enterMkdocs() error {
 	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml"} {
 		if !slices.Contains(t.others, name) {
@@ -26,13 +26,13 @@ func (t *Tree) enterMkdocs() error {
 	return nil
 }
 
-// docsDir reads the one setting of mkdocs that matters here.
+// docsDir reads the only mkdocs setting that matters here.
 func (t *Tree) docsDir(name string) (string, error) {
 	data, err := t.Read(name)
 	if err != nil {
 		return "", err
 	}
-	var settings yaml.Node // no Go values: themes put tags there that only Python knows
+	var settings yaml.Node // not Go values: themes use tags that only Python knows
 	if err := yaml.Unmarshal(data, &settings); err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func (t *Tree) docsDir(name string) (string, error) {
 	return path.Clean(dir), nil
 }
 
-// enter leaves only what is in a folder of the tree; a folder without Markdown changes nothing.
+// enter keeps only what is in the folder `dir`. If that has no Markdown, nothing changes.
 func (t *Tree) enter(dir string) {
 	inside := func(paths []string) (in []string) {
 		for _, p := range paths {

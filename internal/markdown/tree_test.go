@@ -27,7 +27,7 @@ func TestTree_TakesWhatReadersRead(t *testing.T) {
 	}
 }
 
-// Names are known in one form, whatever form the system that packed them writes accents in.
+// Names have one form, whatever form of accents the system that packed them writes.
 func TestTree_NamesAreComposed(t *testing.T) {
 	t.Parallel()
 	decomposed := "u\u0308ber.md"
@@ -43,7 +43,7 @@ func TestTree_NamesAreComposed(t *testing.T) {
 	}
 }
 
-// Links of a folder are not followed, wherever they lead, and are counted.
+// Links in a folder are not followed, wherever they lead. They are counted.
 func TestTree_PassesOverLinks(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret.md")
@@ -61,7 +61,7 @@ func TestTree_PassesOverLinks(t *testing.T) {
 	if !slices.Equal(tree.Paths(), []string{"a.md"}) || tree.Passed != 4 {
 		t.Errorf("paths %q, %d passed over", tree.Paths(), tree.Passed)
 	}
-	// Nor when one is put there later.
+	// Nor is one that is put there later.
 	if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTree_PassesOverLinks(t *testing.T) {
 	}
 }
 
-// entry is one of an archive that a test makes.
+// entry is an entry of an archive that a test makes.
 type entry struct {
 	name, text string
 	change     func(*zip.FileHeader)
@@ -108,7 +108,7 @@ func mode(m fs.FileMode) func(*zip.FileHeader) {
 	return func(h *zip.FileHeader) { h.SetMode(m | 0o644) }
 }
 
-// D123: an archive that is made to harm is refused by its list, before anything of it is read.
+// D123: a hostile archive is refused by its list, before any of its entries is read.
 func TestZip_HostileArchivesAreRefused(t *testing.T) {
 	t.Parallel()
 	many := make([]entry, MaxEntries+1)
@@ -153,7 +153,7 @@ func TestZip_HostileArchivesAreRefused(t *testing.T) {
 	}
 }
 
-// Figures that lie in the list are found out when the file is read, before it is sent.
+// Wrong sizes in the list are noticed when the file is read, before it is sent.
 func TestZip_LyingSizes(t *testing.T) {
 	t.Parallel()
 	data := archive(t, entry{name: "a.md", text: strings.Repeat("a", 1000)})
@@ -175,7 +175,7 @@ func TestZip_LyingSizes(t *testing.T) {
 	}
 }
 
-// The list of entries is not read without end.
+// Reading the list of entries is bounded.
 func TestZip_LongLists(t *testing.T) {
 	t.Parallel()
 	m := &metered{bytes.NewReader(make([]byte, 100)), 150}
@@ -186,7 +186,8 @@ func TestZip_LongLists(t *testing.T) {
 	}
 }
 
-// FuzzZip: an archive of any bytes is refused, or every path in it is one that an import takes.
+// FuzzZip: an archive of any bytes is either refused, or every path in it is one that an import
+// takes.
 func FuzzZip(f *testing.F) {
 	f.Add(archive(f, entry{name: "a.md", text: "# A"}, entry{name: "b/"}, entry{name: "b/c.png"}))
 	f.Add(archive(f, entry{name: "../a.md"}, entry{name: "mkdocs.yml", text: "docs_dir: x"}, entry{name: "x/y.md"}))

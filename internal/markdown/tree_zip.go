@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// maxZip is how long an archive may be.
+	// maxZip is the largest size of an archive.
 	maxZip = 2 << 30
-	// maxDirectory is how much of an archive may be read before it is judged: its list of entries.
+	// maxDirectory is the largest part of an archive that is read before it is checked: its list of
+	// entries.
 	maxDirectory = 32 << 20
-	// maxRatio is how many times as long as the archive its entries may be together. Texts are five
-	// times as long; what is hundreds of times as long is made to fill a disk.
+	// maxRatio is the largest ratio of the size of all entries to the size of the archive. Texts
+	// have a ratio of about five. An archive with a ratio of hundreds is made to fill a disk.
 	maxRatio = 100
-	// smallZip is how much may be in an archive whatever its ratio.
+	// smallZip is the size of all entries up to which the ratio is not checked.
 	smallZip = 16 << 20
 )
 
-// openZip opens an archive and judges every entry of it by what its list says.
+// openZip opens an archive and checks every entry in its list.
 func openZip(path string) (*Tree, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,11 +48,11 @@ func readZip(f *os.File) (*Tree, error) {
 	return newZip(f, info.Size())
 }
 
-// newZip is the tree of an archive.
+// newZip returns the tree of an archive.
 func newZip(file io.ReaderAt, size int64) (*Tree, error) {
 	counted := &metered{file, maxDirectory}
 	z, err := zip.NewReader(counted, size)
-	// The package's own judgement of paths is a part of ours, which says more.
+	// Our check of paths includes that of the package, and gives a better error.
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, fmt.Errorf("this is neither a folder nor a zip archive that can be read: %w", err)
 	}
@@ -74,12 +75,12 @@ func newZip(file io.ReaderAt, size int64) (*Tree, error) {
 	return t, t.finish()
 }
 
-// checkBomb refuses an archive that holds far more than it is long. The figures are the archive's
-// own: what an entry has beyond its figure is never read.
+// checkBomb refuses an archive that contains far more than its size. The sizes are the archive's
+// own claims: more than an entry claims is never read.
 func checkBomb(entries []*zip.File, size int64) error {
 	var all, texts uint64
 	for _, e := range entries {
-		if e.UncompressedSize64 > 1<<50 { // so that no sum can overflow
+		if e.UncompressedSize64 > 1<<50 { // so that the sum cannot overflow
 			return fmt.Errorf("%q has %d bytes", e.Name, e.UncompressedSize64)
 		}
 		if all += e.UncompressedSize64; IsMarkdown(e.Name) {
@@ -95,7 +96,7 @@ func checkBomb(entries []*zip.File, size int64) error {
 	return nil
 }
 
-// checkEntry refuses what no export of documents has.
+// checkEntry refuses entries that no export of documents has.
 func checkEntry(e *zip.File) error {
 	folder := strings.HasSuffix(e.Name, "/")
 	switch mode := e.Mode(); {
@@ -109,8 +110,8 @@ func checkEntry(e *zip.File) error {
 	return nil
 }
 
-// metered reads no more of an archive than is left, or with less than 0 without bound. It is not
-// safe for use by several until that.
+// metered reads at most `left` bytes of an archive; a negative `left` means no limit. It is safe
+// for concurrent use only without a limit.
 type metered struct {
 	io.ReaderAt
 	left int64
