@@ -149,9 +149,9 @@ func (l *Library) MDX() (n int) {
 	return n
 }
 
-// Content reads a file's text again, with document:<id> and media:<id> in place of links to files whose
-// id is known. whole reports whether all ids were known. If the file has changed since Load, Content
-// returns an error.
+// Content reads a file's text again, with document:<id> and media:<id> in place of links to files
+// whose id is known. whole reports whether all ids were known. If the file has changed since Load,
+// Content returns an error.
 func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownMedia) (text string, whole bool, err error) {
 	data, err := l.tree.Read(e.Path)
 	if err != nil {

@@ -15,9 +15,10 @@ type link struct {
 // findLinks returns the links of a text in their order: [text](dest), ![text](dest), [label]: dest,
 // [[page]] and <img src="dest">. Code has none. The time is linear in the length of the text.
 //
-// findLinks is not a Markdown parser: it may find links where a reader sees none. That does no harm,
-// because only a link to a file of the tree is replaced, and an export writes the same back. If you
-// change findLinks, keep this rule: what it finds must not depend on the destination of a link.
+// findLinks is not a Markdown parser: it may find links where a reader sees none. That does no
+// harm, because only a link to a file of the tree is replaced, and an export writes the same back.
+// If you change findLinks, keep this rule: what it finds must not depend on the destination of a
+// link.
 func findLinks(text string) []link {
 	var (
 		found []link

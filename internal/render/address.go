@@ -7,20 +7,20 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// An address is where a link leads, or a picture is, if it is of a kind that may be written.
+// An address is the destination of a link or picture, if it is of a kind that may be written.
 type address struct {
 	kind     addressKind
-	href     string // as it is written, not yet escaped for HTML
-	host     string // of a web address, in lower case
-	secure   bool   // a web address by https
+	href     string // as written, not yet escaped for HTML
+	host     string // host of a web address, in lower case
+	secure   bool   // the web address uses https
 	id       string // of a document or a medium
-	fragment string // of a document, as the reader's browser wants it
+	fragment string // of a document, as the reader's browser needs it
 }
 
 type addressKind int
 
 const (
-	noAddress       addressKind = iota // what leads there is shown as its text
+	noAddress       addressKind = iota // only the text of the link is shown
 	webAddress                         // http, https
 	mailAddress                        // mailto
 	fragmentAddress                    // a place on the same page
@@ -28,13 +28,13 @@ const (
 	mediaAddress
 )
 
-// maxAddress is the longest address that is written. Browsers take no more, and a definition that
-// is used a thousand times is written a thousand times.
+// maxAddress is the length of the longest address that is written. Browsers take no more, and a
+// definition that is used a thousand times is written a thousand times.
 const maxAddress = 4096
 
-// readAddress says what an address of the text is. Escapes and entities are taken out first, so
-// that no spelling hides what it is from the list below, which is the whole list: whatever is not
-// on it is no address.
+// readAddress returns the address that `source` stands for. It resolves escapes and entities first,
+// so that no spelling gets around the list below. That list is complete: anything else is no
+// address.
 func (m *meter) readAddress(source []byte) address {
 	m.spend(4*len(source)+inlineSteps, 2*len(source))
 	if len(source) > maxAddress {
@@ -62,12 +62,14 @@ func (m *meter) readAddress(source []byte) address {
 	return address{}
 }
 
-// isControl tells whether a browser would drop a character from an address, or nobody can see it.
+// isControl reports whether a browser would drop the character from an address, or a reader could
+// not see it.
 func isControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
 
-// webOf reads a web address that has a host. A password in it is nobody's business.
+// webOf reads a web address, which must have a host. An address with a user name or password is
+// refused.
 func webOf(s string) address {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.Opaque != "" {
@@ -97,7 +99,7 @@ func ownOf(kind addressKind, id, place string) address {
 	return a
 }
 
-// isID tells whether a text has the form of an identifier of Sheaf:
+// isID reports whether a text has the form of a Sheaf identifier:
 // 01a1ddaf-e222-75b0-8b0f-db9056ab7cea.
 func isID(s string) bool {
 	if len(s) != 36 {
@@ -111,8 +113,8 @@ func isID(s string) bool {
 	return true
 }
 
-// fragment returns the address of a heading of the same page. It is made as the heading's id is, so
-// that a link that is written like the heading leads there as well.
+// fragment returns the address of a heading on the same page. It is made like the heading's id, so
+// that a link written like the heading leads there too.
 func fragment(place string) string {
 	if unescaped, err := url.PathUnescape(place); err == nil {
 		place = unescaped

@@ -10,8 +10,8 @@ import (
 )
 
 // angleLinks reads addresses in angle brackets: <https://example.com>, <mailto:a@example.com>,
-// <a@example.com>. It is written here because goldmark's own uses regular expressions that take a
-// microsecond for a byte.
+// <a@example.com>. We do not use goldmark's own parser, because its regular expressions take a
+// microsecond per byte.
 type angleLinks struct{}
 
 // Trigger implements [parser.InlineParser].
@@ -39,7 +39,8 @@ func (angleLinks) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.No
 	return node
 }
 
-// kindOfAddress tells a web address from one of mail. What is neither is no link.
+// kindOfAddress reports whether an address is a web or an e-mail address. ok is false if it is
+// neither.
 func kindOfAddress(address []byte) (ast.AutoLinkType, bool) {
 	for _, scheme := range []string{"http://", "https://", "mailto:"} {
 		if len(address) > len(scheme) && bytes.EqualFold(address[:len(scheme)], []byte(scheme)) {
@@ -53,11 +54,12 @@ func newAutoLink(kind ast.AutoLinkType, start, stop int) *ast.AutoLink {
 	return ast.NewAutoLink(kind, ast.NewTextSegment(text.NewSegment(start, stop)))
 }
 
-// bareLinks reads addresses that stand in the text by themselves: https://example.com,
-// www.example.com, a@example.com.
+// bareLinks reads addresses in the text without brackets: https://example.com, www.example.com,
+// a@example.com.
 type bareLinks struct{}
 
-// Trigger implements [parser.InlineParser]: the space is any, and the beginning of a line.
+// Trigger implements [parser.InlineParser]. The space stands for any white space and for the start
+// of a line.
 func (bareLinks) Trigger() []byte { return []byte{' ', '*', '_', '~', '('} }
 
 // Parse implements [parser.InlineParser].
@@ -86,7 +88,7 @@ func (bareLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) as
 	return node
 }
 
-// bareAddress returns how long the address is that a line begins with, or 0.
+// bareAddress returns the length of the address at the start of a line, or 0.
 func (m *meter) bareAddress(line []byte) (kind ast.AutoLinkType, protocol []byte, length int) {
 	for _, prefix := range []string{"https://", "http://", "www."} {
 		if !bytes.HasPrefix(line, []byte(prefix)) {
@@ -102,14 +104,15 @@ func (m *meter) bareAddress(line []byte) (kind ast.AutoLinkType, protocol []byte
 		}
 		return ast.AutoLinkURL, protocol, length
 	}
-	// Only so much of a word can be the name of a mailbox.
+	// The name of a mailbox has at most this length.
 	length = mailLength(line)
 	m.spend(min(len(line), maxMail), 0)
 	return ast.AutoLinkEmail, nil, length
 }
 
-// webLength is how far a web address goes: to the next space or angle bracket, without the
-// punctuation that ends a sentence and without a parenthesis that was opened before the address.
+// webLength returns the length of a web address: up to the next space or angle bracket, without the
+// punctuation at the end of a sentence, and without a parenthesis that was opened before the
+// address.
 func webLength(line []byte, from int) int {
 	end, depth := from, 0
 	for end < len(line) && line[end] > ' ' && line[end] != '<' && line[end] != '>' {
@@ -137,7 +140,7 @@ func webLength(line []byte, from int) int {
 	return end
 }
 
-// hasHost tells whether a web address has a host that looks like one: a name with a point in it, or
+// hasHost reports whether the host of a web address looks like one: a name with a dot, or
 // localhost.
 func hasHost(address []byte, prefix string) bool {
 	host := address[len(prefix):]
@@ -157,10 +160,10 @@ func hasHost(address []byte, prefix string) bool {
 	return true
 }
 
-// maxMail is how long an address of mail may be.
+// maxMail is the largest length of an e-mail address.
 const maxMail = 320
 
-// mailLength is how long the address of mail is that a line begins with, or 0 when it begins with
+// mailLength returns the length of the e-mail address at the start of a line, or 0 if there is
 // none.
 func mailLength(line []byte) int {
 	line = line[:min(len(line), maxMail)]

@@ -11,9 +11,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-// bombs are texts of a size that a naive parser takes minutes for, or all memory: each repeats
-// something, some between a beginning and an end. What goldmark takes more than linear time for by
-// itself is marked.
+// bombs are texts for which a naive parser takes minutes or all memory, at this size. Each repeats
+// a part, some between a head and a tail. Those for which goldmark alone takes more than linear
+// time are marked.
 var bombs = []struct{ name, head, part, tail string }{
 	{"quotes", "", ">", ""}, // quadratic
 	{"quotes with spaces", "", "> ", ""},
@@ -191,7 +191,7 @@ var bombs = []struct{ name, head, part, tail string }{
 	{"signs that become five", "", "\"", ""},
 }
 
-// bombSize is the longest text that a document can hold.
+// bombSize is the size of the longest text of a document.
 const bombSize = MaxText
 
 func bombText(i int) string {
@@ -218,13 +218,13 @@ func growing(part func(int) string) string {
 	return text.String()[:bombSize]
 }
 
-// measured is set where the machine has nothing else to do, and a second can be measured: in `make
+// measured is set if the machine does nothing else, so that a second can be measured: in `make
 // texts` and `make proof`.
 var measured = proof.Rounds(0, 1, 1) == 1
 
-// D83: whatever is put in, a mebibyte of it costs no more than its budget, and less than 128 MiB.
-// What a second of a processor is, depends on the machine: here the steps are counted, and the time
-// is only told.
+// D83: for any input, a mebibyte costs no more than its budget, and less than 128 MiB. How much a
+// processor does in a second depends on the machine, so the steps are counted, and the time is only
+// logged.
 func TestPage_NoTextCostsMoreThanItsBudget(t *testing.T) {
 	r := New(Options{})
 	row := proof.Row{Name: "texts that are hard to render", Control: "a budget without end for 64 KiB of escaped bars"}
@@ -251,17 +251,17 @@ func TestPage_NoTextCostsMoreThanItsBudget(t *testing.T) {
 	row.Report(t)
 }
 
-// weight is what reading a text cost.
+// weight is the cost of rendering a text.
 type weight struct {
-	page       *Page // nil where it is shown as plain text
+	page       *Page // nil if it is shown as plain text
 	spent      cost
 	took       time.Duration
 	allocated  uint64
-	complaints []string // what of it is more than is promised
+	complaints []string // costs that exceed what is promised
 }
 
-// weigh reads a text as Markdown, paid for by a meter, and judges what it cost by the budget that a
-// text of its length has.
+// weigh renders a text as Markdown, paid for by a meter, and compares the cost with the budget for
+// a text of its length.
 func weigh(t *testing.T, r *Renderer, text string, m *meter) (w weight) {
 	t.Helper()
 	complain := func(format string, args ...any) { w.complaints = append(w.complaints, fmt.Sprintf(format, args...)) }

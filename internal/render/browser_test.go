@@ -21,7 +21,7 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// chromium opens a tab in a browser of its own, which ends with the test.
+// chromium opens a tab in a browser that ends with the test.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -29,9 +29,9 @@ func chromium(t *testing.T) context.Context {
 		sheaftest.Unable(t, "rendered text is looked at in Debian's package chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(5*time.Minute), // for ever: a busy machine starts it slowly
+		chromedp.WSURLReadTimeout(5*time.Minute), // practically forever: a busy machine starts it slowly
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		// Nothing on the pages may leave this machine, whatever they try.
+		// Nothing on the pages may leave this machine.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
@@ -47,12 +47,12 @@ func chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// A listener serves pages and hears what they do: requests that they make, and calls of alert.
+// A listener serves pages and records what they do: the requests they make, and calls of alert.
 type listener struct {
 	*httptest.Server
 	mu    sync.Mutex
 	pages map[string]string // by path
-	heard map[string]string // what was asked for, with the page that did
+	heard map[string]string // requested paths, each with the page that requested it
 }
 
 func newListener(t *testing.T) *listener {
@@ -78,8 +78,8 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// show puts a page at a path. It has no policy: nothing but the renderer stands between the text
-// and the reader. What would run calls alert, which the page hears.
+// show serves a page at a path. It has no policy: only the renderer stands between the text and the
+// reader. Anything that runs calls alert, which the page records.
 func (l *listener) show(path, body string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,8 +90,8 @@ addEventListener('securitypolicyviolation', (e) => heard.push(e.blockedURI));
 </script><div class="prose">` + body + `</div>`
 }
 
-// provoke does with a page what a reader might: it moves over everything, focuses and clicks it.
-// It returns what was heard, also what an element's name has put in the way of the page's own.
+// provoke does with a page what a reader might do: it moves over everything, focuses it and clicks
+// it. It returns what was recorded, including names of elements that shadow the page's own.
 const provoke = `new Promise((done) => {
   for (const e of document.querySelectorAll('.prose, .prose *')) {
     for (const type of ['mouseover', 'mouseenter', 'pointerenter', 'focus', 'blur', 'error', 'load', 'toggle', 'start', 'animationstart', 'transitionend', 'beforetoggle', 'change'])
@@ -106,8 +106,8 @@ const provoke = `new Promise((done) => {
   setTimeout(() => done(heard.join('; ')), 30);
 })`
 
-// D83: no vector runs or loads anything in a real browser, as the API shows it and as the console
-// does. A control that would, is heard.
+// D83: no vector runs or loads anything in a real browser, neither as the API shows it nor as the
+// console does. A control that would run is noticed.
 func TestBrowser_HearsNothing(t *testing.T) {
 	l := newListener(t)
 	r := newHostileRenderer()
@@ -124,7 +124,7 @@ func TestBrowser_HearsNothing(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for asked := range l.heard {
-			if !strings.HasPrefix(asked, "/media/") { // these the reader may see
+			if !strings.HasPrefix(asked, "/media/") { // the reader may see these
 				heard += "; asked for " + asked
 			}
 		}
@@ -148,8 +148,8 @@ func TestBrowser_HearsNothing(t *testing.T) {
 	}
 }
 
-// The style sheet: every colour of text can be read on its ground, in light and in dark. The
-// pictures are for a person, in out.
+// In the style sheet, every text colour is readable on its background, in light and in dark. The
+// pictures in out are for a person.
 func TestCSS_CanBeRead(t *testing.T) {
 	file, err := os.ReadFile("testdata/specimen.txt")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestCSS_CanBeRead(t *testing.T) {
 	}
 }
 
-// weakest asks for the contrasts of a page that has none.
+// weakest checks the contrasts of a page without any.
 func weakest(t *testing.T, ctx context.Context, l *listener) string {
 	t.Helper()
 	l.show("/grey", `<style>p { background: #777; color: #888 }</style><p>a</p>`)
@@ -212,7 +212,7 @@ const contrasts = `(() => {
   return [...weak].join(', ');
 })()`
 
-// save writes a picture of what the tab shows.
+// save writes a screenshot of the tab.
 func save(ctx context.Context, name string) error {
 	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{})
 	if err != nil {

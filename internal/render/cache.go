@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A cache keeps pages by the hashes of their texts: of those that were asked for least recently it
-// lets go first.
+// A cache keeps pages by the hashes of their texts. It drops the least recently used pages first.
 type cache struct {
 	max int // bytes
 
@@ -22,7 +21,7 @@ type cached struct {
 	page *Page
 }
 
-// entryBytes is about what an entry takes beside its page.
+// entryBytes is about the size of an entry without its page.
 const entryBytes = 256
 
 func newCache(max int) *cache {

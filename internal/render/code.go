@@ -2,14 +2,14 @@ package render
 
 import "github.com/yuin/goldmark/ast"
 
-// What is highlighted: one block, and all of a page. Each word of code is an element then, ten
-// times as long as the word.
+// Limits on highlighted code, per block and per page. Highlighting makes each word of code an
+// element that is ten times as long.
 const (
 	maxColourBlock = 32 << 10
 	maxColourPage  = 128 << 10
 )
 
-// code writes a block of it, in the colours of its language when that is known.
+// code writes a block of code, highlighted if its language is known.
 func (w *writer) code(n ast.Node, name string) {
 	lines, length := n.Lines(), 0
 	for i := range lines.Len() {

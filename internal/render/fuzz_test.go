@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRender renders whatever comes. The page is harmless whoever reads it, the parser does not
-// panic, and what is spent is within the budget.
+// FuzzRender renders any input. The page is harmless for every reader, the parser does not panic,
+// and the cost is within the budget.
 func FuzzRender(f *testing.F) {
 	for _, v := range vectors(f, "http://127.0.0.1:1") {
 		f.Add(v.text)

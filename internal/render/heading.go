@@ -6,25 +6,25 @@ import (
 	"unicode"
 )
 
-// What the ids of a page begin with. A page of the console, or a script, that looks for an element
-// by its name can never meet one that somebody wrote: its own names have no such beginning.
+// Prefixes of the ids on a page. The console's pages and scripts use no such names, so they never
+// find an element that a text created.
 const (
 	headingPrefix = "h-"
 	notePrefix    = "fn-"
 	notedPrefix   = "fnref-"
 )
 
-// maxSlug bounds the ids of headings, in characters.
+// maxSlug is the largest number of characters in the id of a heading.
 const maxSlug = 80
 
-// headingIDs gives each heading of a page an id of its own.
+// headingIDs gives each heading of a page a unique id.
 type headingIDs struct {
 	used map[string]bool
-	next map[string]int // the number that is tried first when a name is taken
+	next map[string]int // the number to try next if a name is taken
 }
 
 // of returns the id for a heading: its letters and digits in lower case, with dashes for spaces. A
-// second heading of the same name gets a number, as elsewhere.
+// second heading with the same name gets a number, as elsewhere.
 func (h *headingIDs) of(title string) string {
 	name := headingPrefix + slug(title)
 	if h.used == nil {

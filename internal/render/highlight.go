@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The classes of highlighted code are those that Chroma and Pygments use, so that their style
-// sheets fit. The lexer is written here and is simple: it goes through the code once, from its
-// beginning to its end, and never goes back. Lexers made of regular expressions go back, and how
-// far decides whoever writes the code (decision 28).
+// The classes of highlighted code are those of Chroma and Pygments, so that their style sheets fit.
+// The lexer is our own and simple: it reads the code once, from start to end, and never goes back.
+// Lexers made of regular expressions go back, and the author of the code decides how far (decision
+// 28).
 const (
 	classComment  = "c"
 	classString   = "s"
@@ -34,7 +34,7 @@ const (
 	classPlain    = ""
 )
 
-// A lexer goes through code and hands over its parts.
+// A lexer reads code and emits its parts with their classes.
 type lexer struct {
 	*language
 	code []byte
@@ -45,7 +45,7 @@ type lexer struct {
 // highlight writes code as elements with classes.
 func (w *writer) highlight(lang *language, code []byte) {
 	var class string
-	var pending []byte // parts of one class become one element
+	var pending []byte // adjacent parts of one class become one element
 	flush := func() {
 		if class == classPlain {
 			w.raw(pending)
@@ -58,7 +58,7 @@ func (w *writer) highlight(lang *language, code []byte) {
 	l := &lexer{language: lang, code: code, emit: func(next string, part []byte) {
 		w.meter.spend(2*len(part)+inlineSteps, 0)
 		if next == class && len(pending) > 0 {
-			pending = pending[:len(pending)+len(part)] // they follow each other in the code
+			pending = pending[:len(pending)+len(part)] // they are adjacent in the code
 			return
 		}
 		flush()
@@ -68,7 +68,7 @@ func (w *writer) highlight(lang *language, code []byte) {
 	flush()
 }
 
-// take hands over the next n bytes.
+// take emits the next n bytes.
 func (l *lexer) take(class string, n int) {
 	if n <= 0 {
 		return
@@ -78,12 +78,12 @@ func (l *lexer) take(class string, n int) {
 	l.pos += n
 }
 
-// rest is what has not been handed over.
+// rest returns what has not been emitted yet.
 func (l *lexer) rest() []byte { return l.code[l.pos:] }
 
 func (l *lexer) done() bool { return l.pos >= len(l.code) }
 
-// lineLength is how far it is to the end of the line, with its end.
+// lineLength returns the number of bytes to the end of the line, including the line break.
 func (l *lexer) lineLength() int {
 	if i := bytes.IndexByte(l.rest(), '\n'); i >= 0 {
 		return i + 1
@@ -100,7 +100,7 @@ func lexCode(l *lexer) {
 	}
 }
 
-// lineStart tells whether only spaces stand before the position on its line.
+// lineStart reports whether only spaces precede the position on its line.
 func (l *lexer) lineStart() bool {
 	before := l.code[:l.pos]
 	before = before[bytes.LastIndexByte(before, '\n')+1:]
@@ -129,7 +129,8 @@ func (l *lexer) comment() bool {
 	return false
 }
 
-// quoted reads a string. One that may not go over the end of its line ends there, closed or not.
+// quoted reads a string. If the string may not span lines, it ends at the end of its line, closed
+// or not.
 func (l *lexer) quoted() bool {
 	rest := l.rest()
 	for _, q := range l.quotes {
@@ -156,8 +157,8 @@ func (l *lexer) quoted() bool {
 	return false
 }
 
-// stringClass tells a name of an object's field from other strings, in a language where both are
-// quoted.
+// stringClass returns the class of a string. In a language with quoted field names, it tells these
+// from other strings.
 func (l *lexer) stringClass(after []byte) string {
 	if l.quotedNames && hasPrefix(bytes.TrimLeft(after[:min(len(after), 16)], " \t"), ":") {
 		return classTag
@@ -209,7 +210,7 @@ func (l *lexer) wordClass(word string, after []byte) string {
 	return classPlain
 }
 
-// sigil reads a name behind a sign: $variable, ${variable}, @decorator, #[attribute], :symbol.
+// sigil reads a name after a sign: $variable, ${variable}, @decorator, #[attribute], :symbol.
 func (l *lexer) sigil() bool {
 	rest := l.rest()
 	class := classVariable
@@ -237,7 +238,7 @@ func (l *lexer) sigil() bool {
 	return true
 }
 
-// other hands over one character: an operator, a bracket, a space.
+// other emits one character: an operator, a bracket, a space.
 func (l *lexer) other() {
 	rest := l.rest()
 	if strings.IndexByte("+-*/%=<>!&|^~?:", rest[0]) >= 0 {
@@ -245,7 +246,7 @@ func (l *lexer) other() {
 		return
 	}
 	i := 1
-	for i < len(rest) && rest[i] >= 0x80 { // never in the midst of a character
+	for i < len(rest) && rest[i] >= 0x80 { // never split a character
 		i++
 	}
 	l.take(classPlain, i)
@@ -270,7 +271,7 @@ func lexMarkup(l *lexer) {
 	}
 }
 
-// until hands over what there is to a byte, with it.
+// until emits everything up to and including the byte `end`.
 func (l *lexer) until(class string, end byte) {
 	if i := bytes.IndexByte(l.rest(), end); i >= 0 {
 		l.take(class, i+1)
@@ -279,7 +280,7 @@ func (l *lexer) until(class string, end byte) {
 	l.take(class, len(l.rest()))
 }
 
-// upTo hands over at least one byte, and then all before the next of some.
+// upTo emits at least one byte, and everything before the next of the bytes in `ends`.
 func (l *lexer) upTo(class, ends string) {
 	rest := l.rest()
 	if i := bytes.IndexAny(rest[1:], ends); i >= 0 {
@@ -346,7 +347,7 @@ func lexSettings(l *lexer) {
 	}
 }
 
-// settingName reads what a line of settings begins with: a section, or the name before : or =.
+// settingName reads the start of a line of settings: a section, or the name before : or =.
 func (l *lexer) settingName() {
 	line := l.rest()[:l.lineLength()]
 	indent := len(line) - len(bytes.TrimLeft(line, " \t-"))
@@ -365,8 +366,8 @@ func (l *lexer) settingName() {
 	}
 }
 
-// settingWord reads a bare value, which is looked up whole: 1.2.3-beta is no number and on.example
-// no word.
+// settingWord reads a bare value and looks it up as a whole: 1.2.3-beta is not a number, and
+// on.example is not a keyword.
 func (l *lexer) settingWord() bool {
 	rest := l.rest()
 	i := 0
@@ -384,8 +385,7 @@ func (l *lexer) settingWord() bool {
 	return true
 }
 
-// lexLines reads languages whose lines say by their beginning what they are: differences, and
-// sessions of a shell.
+// lexLines highlights line-prefixed formats: diffs and shell transcripts.
 func lexLines(l *lexer) {
 	for !l.done() {
 		line := l.rest()[:l.lineLength()]
@@ -399,7 +399,8 @@ func lexLines(l *lexer) {
 	}
 }
 
-// lineClass finds the longest beginning that fits.
+// lineClass returns the class of the first beginning that matches the line. Longer beginnings are
+// listed first.
 func (l *lexer) lineClass(line []byte) string {
 	for _, b := range l.beginnings {
 		if hasPrefix(line, b.text) {
@@ -409,7 +410,7 @@ func (l *lexer) lineClass(line []byte) string {
 	return l.otherLines
 }
 
-// command reads the rest of a line as a shell does.
+// command reads the rest of a line as shell code.
 func (l *lexer) command() {
 	end := l.pos + l.lineLength()
 	shell := &lexer{language: languageNamed("sh"), code: l.code[:end], pos: l.pos, emit: l.emit}

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A vector is a text that tries to run or to load something.
+// A vector is a text that tries to run or load something.
 type vector struct{ name, text string }
 
-// vectors reads them all. A vector that loads something does it from listener.
+// vectors reads all vectors. A vector that loads something loads it from `listener`.
 func vectors(t testing.TB, listener string) (all []vector) {
 	t.Helper()
 	file, err := os.ReadFile("testdata/hostile.txt")
@@ -30,12 +30,12 @@ func vectors(t testing.TB, listener string) (all []vector) {
 	return all
 }
 
-// imageHost is the one whose pictures the tests allow.
+// imageHost is the host whose pictures the tests allow.
 const imageHost = "images.example"
 
 func newHostileRenderer() *Renderer { return New(Options{ImageHosts: []string{imageHost}}) }
 
-// D83: whatever is put in, the page consists of harmless elements.
+// D83: for any input, the page consists of harmless elements.
 func TestPage_IsHarmless(t *testing.T) {
 	r := newHostileRenderer()
 	all := vectors(t, "http://127.0.0.1:1")
@@ -64,7 +64,7 @@ var (
 	unknown = Refs{Document: func(string) string { return "" }, Media: func(string) string { return "" }}
 )
 
-// The control: what must not be written is found.
+// Control: the check finds what must not be written.
 func TestHarmless_FindsWhatIsNot(t *testing.T) {
 	for _, page := range []string{
 		`<script>alert(1)</script>`, `<img src="https://images.example/a.png" onerror="alert(1)">`, `<a href="javascript:alert(1)">a</a>`,
@@ -82,7 +82,8 @@ func TestHarmless_FindsWhatIsNot(t *testing.T) {
 	}
 }
 
-// attributes are what an element may have, beside what check knows.
+// attributes are the attributes that an element may have, besides those that harmless itself
+// allows.
 var attributes = map[atom.Atom][]string{
 	atom.A: {"href", "rel", "title", "class", "aria-label"}, atom.Blockquote: nil, atom.Br: nil, atom.Code: {"class"}, atom.Del: nil, atom.Div: {"class", "tabindex"},
 	atom.Em: nil, atom.H1: {"id"}, atom.H2: {"id"}, atom.H3: {"id"}, atom.H4: {"id"}, atom.H5: {"id"}, atom.H6: {"id"}, atom.Hr: nil,
@@ -91,15 +92,15 @@ var attributes = map[atom.Atom][]string{
 	atom.Sup: {"id"}, atom.Table: nil, atom.Tbody: nil, atom.Td: {"class"}, atom.Th: {"class"}, atom.Thead: nil, atom.Tr: nil, atom.Ul: nil,
 }
 
-// values are all that an attribute may say, where that is a short list.
+// values are all values that an attribute may have, if they are a short list.
 var values = map[string][]string{
 	"rel": {"noopener nofollow"}, "type": {"checkbox"}, "tabindex": {"0"}, "loading": {"lazy"}, "referrerpolicy": {"no-referrer"}, "disabled": {""}, "checked": {""},
 	"class": append([]string{"task", "table", "right", "center", "plain", "chroma", "footnotes", "gone"},
 		strings.Fields("c s m k kt kc nb nf nv nt na nd ni o gh gi gd gu gp go gs")...),
 }
 
-// harmless returns an error for a page that has anything but what is listed above, that is not
-// well-formed, or whose ids are not its own.
+// harmless returns an error if a page has anything that is not listed above, is not well-formed, or
+// has ids of others.
 func harmless(page []byte) error {
 	tokens := html.NewTokenizer(strings.NewReader(string(page)))
 	var open []atom.Atom
@@ -162,7 +163,7 @@ func checkElement(token html.Token, open []atom.Atom, ids map[string]bool) error
 	return checkAddress(token.DataAtom, found)
 }
 
-// checkAddress looks at where a link leads and where a picture is.
+// checkAddress checks the destination of a link or picture.
 func checkAddress(element atom.Atom, found map[string]string) error {
 	if src, ok := found["src"]; ok && !strings.HasPrefix(src, "https://"+imageHost+"/") && !strings.HasPrefix(src, "/media/") {
 		return fmt.Errorf("a picture of %q", src)

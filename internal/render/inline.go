@@ -27,7 +27,7 @@ func asText(block text.Reader, length int) ast.Node {
 	return ast.NewTextSegment(segment.WithStop(segment.Start + length))
 }
 
-// runLength is how often the first byte of a line is repeated.
+// runLength returns how many times the first byte of a line is repeated.
 func runLength(line []byte) int {
 	n := 1
 	for n < len(line) && line[n] == line[0] {
@@ -36,8 +36,8 @@ func runLength(line []byte) int {
 	return n
 }
 
-// codeSpans reads code within a paragraph. The end of one is looked for before it is read: goldmark
-// makes a node of each line on the way, also when there is no end.
+// codeSpans reads code within a paragraph. It looks for the end of the code first, because goldmark
+// would make a node of each line on the way even if there is no end.
 type codeSpans struct{ parser.InlineParser }
 
 // Parse implements [parser.InlineParser].
@@ -57,8 +57,8 @@ func (c codeSpans) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 	return node
 }
 
-// findClosingRun searches for the next run of exactly `run` backticks. It returns the number of lines
-// that the code spans, or 0 if the paragraph has no such run, which it remembers.
+// findClosingRun searches for the next run of exactly `run` backticks. It returns the number of
+// lines that the code spans, or 0 if the paragraph has no such run, which it remembers.
 func (m *meter) findClosingRun(parent ast.Node, block text.Reader, run int) int {
 	if m.paragraph.unclosed[run] {
 		return 0
@@ -97,7 +97,7 @@ func hasRun(line []byte, run int) bool {
 	}
 }
 
-// noteReferences reads references to footnotes, each of which is looked for among all.
+// noteReferences reads references to footnotes. goldmark searches all footnotes for each reference.
 type noteReferences struct{ parser.InlineParser }
 
 // Parse implements [parser.InlineParser].
@@ -108,13 +108,13 @@ func (n noteReferences) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 	}
 	node := n.InlineParser.Parse(parent, block, pc)
 	m.inline(node)
-	if node != nil { // it will have its way back, too
+	if node != nil { // its link back is an inline node too
 		m.inline(node)
 	}
 	return node
 }
 
-// links reads links and pictures. A closing bracket makes goldmark look at all that came after the
+// links reads links and pictures. At a closing bracket, goldmark searches everything after the
 // opening one, and more.
 type links struct {
 	parser.InlineParser
@@ -146,10 +146,10 @@ func (l links) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 	return node
 }
 
-// closeBracket pays for what a closing bracket makes goldmark do:
-//   - it looks for a link among the nodes since the opening one, and copies the text between them;
-//   - it looks for the line of the opening one from the last line of the paragraph, for each of two labels;
-//   - when there were delimiters between them, it goes through all nodes of the paragraph;
+// closeBracket pays for what goldmark does at a closing bracket:
+//   - it looks for a link among the nodes since the opening bracket, and copies the text in between;
+//   - it looks for the line of the opening one from the last line on, for each of two labels;
+//   - if there were delimiters between them, it goes through all nodes of the paragraph;
 //   - it reads the address that follows.
 func (m *meter) closeBracket(parent ast.Node, line []byte, segment text.Segment, pc parser.Context) {
 	last := len(m.paragraph.brackets) - 1
@@ -162,12 +162,12 @@ func (m *meter) closeBracket(parent ast.Node, line []byte, segment text.Segment,
 		steps += compareSteps * parent.ChildCount()
 	}
 	if len(line) > 1 && line[1] == '(' {
-		steps += 4 * addressLength(line[2:]) // it is read here, and there more slowly
+		steps += 4 * addressLength(line[2:]) // it is read here, and more slowly by goldmark
 	}
 	m.spend(steps, label+2*min(label, 1000))
 }
 
-// addressLength is how much of a line is looked at for the address of a link.
+// addressLength returns how much of a line is read for the address of a link.
 func addressLength(line []byte) int {
 	if len(line) > 0 && line[0] == '<' {
 		if i := bytes.IndexByte(line, '>'); i >= 0 {
@@ -190,7 +190,7 @@ func addressLength(line []byte) int {
 	return len(line)
 }
 
-// CloseBlock implements [parser.CloseBlocker]: the paragraph ends here.
+// CloseBlock implements [parser.CloseBlocker]. It ends the paragraph.
 func (l links) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	m := meterOf(pc)
 	l.closer.CloseBlock(parent, block, pc)
@@ -203,8 +203,8 @@ type emphases struct{}
 // Trigger implements [parser.InlineParser].
 func (emphases) Trigger() []byte { return []byte{'*', '_', '~'} }
 
-// Parse implements [parser.InlineParser]. What can neither open nor close anything is text at once,
-// and not a delimiter that every later one is held against.
+// Parse implements [parser.InlineParser]. A run that can neither open nor close anything becomes
+// text at once, so that later delimiters are not compared with it.
 func (emphases) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	m := meterOf(pc)
 	before := block.PrecendingCharacter()
@@ -226,7 +226,7 @@ func (emphases) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node
 	return d
 }
 
-// delimiters says which of them belong together, and makes a node of two that do.
+// delimiters decides which delimiters match, and creates the node of two that do.
 type delimiters struct {
 	meter *meter
 	node  func(length int) ast.Node
@@ -235,7 +235,7 @@ type delimiters struct {
 // IsDelimiter implements [parser.DelimiterProcessor].
 func (*delimiters) IsDelimiter(b byte) bool { return b == '*' || b == '_' || b == '~' }
 
-// CanOpenCloser implements [parser.DelimiterProcessor]. A closing delimiter is held against every
+// CanOpenCloser implements [parser.DelimiterProcessor]. A closing delimiter is compared with every
 // opening one before it.
 func (d *delimiters) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 	d.meter.spend(compareSteps, 0)

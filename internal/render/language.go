@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// A language is what its lexer knows of it.
+// A language has what its lexer needs.
 type language struct {
-	name          string // as the class has it; never what somebody wrote
+	name          string // as used in the class; never text of a user
 	lex           func(*lexer)
 	lineComments  []string
 	blockComments [][2]string
 	quotes        []quote // longer ones first
 	words         map[string]string
 	sigils        string // signs that begin a name
-	fold          bool   // upper and lower case mean the same
-	dashes        bool   // a name may have them
+	fold          bool   // case is ignored
+	dashes        bool   // a name may contain dashes
 	calls         bool   // a name before a parenthesis is a function
 	quotedNames   bool   // a string before a colon is a name
 	beginnings    []beginning
@@ -24,11 +24,12 @@ type language struct {
 
 // A quote is how a string begins and ends.
 type quote struct {
-	open, close   string
-	escape, lines bool // a backslash takes the next character; it may go over several lines
+	open, close string
+	// escape: a backslash escapes the next character. lines: the string may span several lines.
+	escape, lines bool
 }
 
-// A beginning says what a line is.
+// A beginning gives the class of a line that begins with text.
 type beginning struct{ text, class string }
 
 var (
@@ -59,7 +60,8 @@ func dictionary(keywords, types, constants, builtins string) map[string]string {
 	return words
 }
 
-// languages has every language that is highlighted, by each of its names. The first use makes it.
+// languages has every language that is highlighted, by each of its names. It is built at the first
+// use.
 var languages struct {
 	once   sync.Once
 	byName map[string]*language
@@ -80,7 +82,7 @@ func loadLanguages() {
 	}
 }
 
-// languageNamed finds a language by what stands behind a fence, or returns nil. "Go", "golang" and
+// languageNamed finds a language by the text after a fence, or returns nil. "Go", "golang" and
 // "go{hl_lines=1}" are Go.
 func languageNamed(info string) *language {
 	if i := strings.IndexAny(info, " ,{:"); i >= 0 {
@@ -93,7 +95,8 @@ func languageNamed(info string) *language {
 	return languages.byName[strings.ToLower(info)]
 }
 
-// catalogue is made once. The first of the names of a language is the one in its class.
+// catalogue returns the languages. It is called once. The first name of a language is the one in
+// its class.
 func catalogue() map[string]*language {
 	c := func(words map[string]string) *language {
 		return &language{lineComments: slashes, blockComments: starred, quotes: []quote{double, single}, words: words, calls: true}

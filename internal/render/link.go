@@ -8,7 +8,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// link writes one, or the text of one that leads nowhere we would send a reader.
+// link writes a link, or only its text if the address is not allowed.
 func (w *writer) link(n *ast.Link, depth int) {
 	a := w.meter.readAddress(n.Destination)
 	if !w.open(a, w.attribute(n.Title)) {
@@ -19,7 +19,7 @@ func (w *writer) link(n *ast.Link, depth int) {
 	w.end()
 }
 
-// autoLink writes an address that stands for itself.
+// autoLink writes an address that is its own text.
 func (w *writer) autoLink(n *ast.AutoLink) {
 	label, href := n.Label(w.source), n.URL(w.source)
 	if n.AutoLinkType == ast.AutoLinkEmail {
@@ -33,8 +33,8 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	w.end()
 }
 
-// open begins a link. It writes nothing and returns false when the address is none, or a link is
-// open already.
+// open begins a link. It writes nothing and returns false if the address is not allowed, or if a
+// link is open already.
 func (w *writer) open(a address, title string) bool {
 	if a.kind == noAddress || w.inLink {
 		return false
@@ -60,7 +60,7 @@ func (w *writer) end() {
 	w.inLink = false
 }
 
-// own is the address of a document or a medium as the text has it.
+// own returns the address of a document or a medium as the text has it.
 func (a address) own() string {
 	if a.kind == mediaAddress {
 		return "media:" + a.id
@@ -68,18 +68,18 @@ func (a address) own() string {
 	return "document:" + a.id + a.fragment
 }
 
-// markBytes is about what a mark takes in memory.
+// markBytes is about the size of a mark in memory.
 const markBytes = 400
 
-// mark remembers a reference, from start to what was written last.
+// mark records a reference, from `start` to the end of the output.
 func (w *writer) mark(start int, a address, p *picture) {
 	w.meter.spend(0, markBytes)
 	w.marks = append(w.marks, mark{start: start, end: len(w.out), kind: a.kind, id: a.id, fragment: a.fragment, picture: p})
 }
 
-// image writes a picture: of a host that the operator allows, as one; of another, as a link to it;
-// one of the media, as a link that becomes a picture once somebody knows its address. Within a link
-// only the first can be.
+// image writes a picture. A picture from an allowed host is shown, and one from another host is a
+// link to it. A medium is a link, which becomes a picture when its address is known. Within a link,
+// only a picture from an allowed host or a medium can be shown.
 func (w *writer) image(n *ast.Image) {
 	a := w.meter.readAddress(n.Destination)
 	p := &picture{alt: escape(string(w.plain(n))), title: w.attribute(n.Title)}
@@ -103,7 +103,7 @@ func (w *writer) image(n *ast.Image) {
 	}
 }
 
-// noteReference writes the number that leads to a footnote.
+// noteReference writes the number that links to a footnote.
 func (w *writer) noteReference(n *east.FootnoteLink) {
 	note := strconv.Itoa(n.Index)
 	w.tags(`<sup id="`, notedID(n.Index, n.RefIndex), `">`)
@@ -115,12 +115,12 @@ func (w *writer) noteReference(n *east.FootnoteLink) {
 	w.tags(`</sup>`)
 }
 
-// noteReturn writes the way back to where a footnote is referred to.
+// noteReturn writes the link back to where a footnote is referenced.
 func (w *writer) noteReturn(n *east.FootnoteBacklink) {
 	w.tags(` <a href="#`, notedID(n.Index, n.RefIndex), `" aria-label="Back to the text">↩︎</a>`)
 }
 
-// notedID is the id of a place that refers to a footnote; one may have several.
+// notedID returns the id of a reference to a footnote. A footnote may have several.
 func notedID(note, place int) string {
 	id := notedPrefix + strconv.Itoa(note)
 	if place > 0 {

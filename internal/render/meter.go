@@ -5,18 +5,18 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// What a text may consist of. Beyond any of these it is shown as plain text.
+// Limits on the structure of a text. A text beyond any of them is shown as plain text.
 const (
-	maxNesting  = 32     // quotes, list items and notes within each other
+	maxNesting  = 32     // nested quotes, list items and notes
 	maxBlocks   = 20_000 // paragraphs, headings, code and rules; and as many containers
 	maxCells    = 20_000 // cells of all tables
-	maxBrackets = 1_000  // brackets that are open at the same time in one paragraph
-	maxMatches  = 10_000 // emphases of one paragraph, which may all be within each other
-	maxDepth    = 400    // elements within each other, of all kinds
+	maxBrackets = 1_000  // open brackets at one time in one paragraph
+	maxMatches  = 10_000 // emphases of one paragraph, which may all be nested
+	maxDepth    = 400    // nested elements of all kinds
 )
 
-// What a text may cost. A step is what takes about a nanosecond: looking at a byte. A short text
-// has less to spend than a long one, so that many short ones do not take what no long one may.
+// The budget of a text. A step takes about a nanosecond: looking at one byte. A short text has a
+// smaller budget than a long one, so that many short ones do not take more than a long one may.
 const (
 	baseSteps    = 16_000_000
 	stepsPerByte = 148
@@ -24,29 +24,29 @@ const (
 	bytesPerByte = 47
 )
 
-// The costs of single acts, as measured: steps, and bytes of memory.
+// Measured costs of single acts: steps, and bytes of memory.
 const (
 	blockSteps, blockBytes   = 60, 500  // a block, or another line of it
 	inlineSteps, inlineBytes = 40, 450  // a node within a paragraph, with the text before it
 	cellSteps, cellBytes     = 400, 600 // a cell of a table
-	compareSteps             = 6        // two delimiters, or two notes, held against each other
+	compareSteps             = 6        // comparing two delimiters or two notes
 )
 
-// tooHard is the panic that ends the reading of a text that costs too much.
+// tooHard is the panic that stops rendering a text that exceeds its budget.
 type tooHard struct{}
 
 // A cost is what was spent.
 type cost struct {
 	steps, bytes int
-	fault        any // what the parser panicked with by itself
+	fault        any // what the parser itself panicked with
 }
 
-// A meter pays for the steps of the parser, which knows no bounds by itself. It belongs to one text
-// and one goroutine.
+// A meter pays for the steps of the parser, which has no limits itself. It belongs to one text and
+// one goroutine.
 type meter struct {
 	steps, bytes   int // what is left
 	allowed        cost
-	blocks, groups int // how many there are: blocks, and containers of blocks
+	blocks, groups int // number of blocks, and of containers of blocks
 	cells          int
 	notes          int // definitions of footnotes
 	pipes          int // escaped bars in tables
@@ -56,11 +56,11 @@ type meter struct {
 	paragraph      paragraph
 }
 
-// paragraph is what is known of the one whose text is being read.
+// paragraph is the state of the paragraph that is being read.
 type paragraph struct {
-	nodes    int           // read so far
+	nodes    int           // number of nodes so far
 	brackets []openBracket // not closed yet
-	matches  int           // emphases found
+	matches  int           // number of emphases found
 	unclosed map[int]bool  // lengths of backtick runs that do not occur in the rest of it
 }
 
@@ -70,7 +70,7 @@ type openBracket struct {
 	delimiter             *parser.Delimiter // the last one before it
 }
 
-// mostSteps returns the steps that a text of that length may take.
+// mostSteps returns the budget of steps for a text of that length.
 func mostSteps(length int) int { return baseSteps + stepsPerByte*min(length, MaxText) }
 
 func newMeter(length int) *meter {
@@ -82,7 +82,7 @@ func newMeter(length int) *meter {
 
 var meterKey = parser.NewContextKey()
 
-// context returns what the parsers find the meter by.
+// context returns a context in which the parsers find the meter.
 func (m *meter) context() parser.Context {
 	pc := parser.NewContext()
 	pc.Set(meterKey, m)
@@ -91,27 +91,27 @@ func (m *meter) context() parser.Context {
 
 func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
 
-// spend pays for what is about to be done, or ends the reading: what cannot be paid for is not
-// done.
+// spend pays for what is about to be done. If the budget is not enough, it stops rendering
+// (tooHard).
 func (m *meter) spend(steps, bytes int) {
 	m.require(steps <= m.steps && bytes <= m.bytes)
 	m.steps -= steps
 	m.bytes -= bytes
 }
 
-// require ends the reading unless a bound holds.
+// require stops rendering unless a limit holds.
 func (m *meter) require(holds bool) {
 	if !holds {
 		panic(tooHard{})
 	}
 }
 
-// spent is what was paid so far.
+// spent returns the cost so far.
 func (m *meter) spent() cost {
 	return cost{steps: m.allowed.steps - m.steps, bytes: m.allowed.bytes - m.bytes, fault: m.fault}
 }
 
-// inline pays for a call of a parser within a paragraph, and counts what it found.
+// inline pays for a call of an inline parser, and counts the node that it found.
 func (m *meter) inline(found ast.Node) {
 	if found == nil {
 		m.spend(inlineSteps, 0)
@@ -121,7 +121,7 @@ func (m *meter) inline(found ast.Node) {
 	m.spend(2*inlineSteps, inlineBytes)
 }
 
-// block counts a block that begins, and looks at how deep it is.
+// block counts a new block, and checks its depth.
 func (m *meter) block(node, parent ast.Node) {
 	switch node.(type) {
 	case *ast.List: // counted by its items
@@ -139,6 +139,6 @@ func (m *meter) block(node, parent ast.Node) {
 			depth++
 		}
 	}
-	// The document, which is the outermost, does not count.
+	// The document itself, the outermost node, does not count.
 	m.require(depth <= maxNesting+1)
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A Page is what was made of a text. It does not change, and may be used by several goroutines at
-// once.
+// A Page is a rendered text. It does not change, and is safe for concurrent use.
 type Page struct {
 	html  []byte
 	marks []mark // in the order of the page
@@ -17,8 +16,7 @@ type Page struct {
 	opening  string
 }
 
-// A mark is a reference to a document or a medium: the bytes of the page that an address takes the
-// place of.
+// A mark is a reference to a document or a medium: the bytes of the page that an address replaces.
 type mark struct {
 	start, end int
 	kind       addressKind
@@ -27,20 +25,19 @@ type mark struct {
 	picture    *picture
 }
 
-// A picture is what a mark becomes when the medium has an address. Its texts are escaped.
+// A picture is what a mark becomes if the medium has an address. Its texts are escaped.
 type picture struct{ alt, title string }
 
-// Refs says where documents and media are, for the one who reads the page.
+// Refs returns the addresses of documents and media for the reader of the page.
 type Refs struct {
-	// Document and Media return the address for an id, or "" when the reader may not see it or it
-	// is not there: then the text of the link is shown, and no link. While one of them is nil, its
-	// kind stays as it was written.
+	// Document and Media return the address for an id. They return "" if it does not exist or the
+	// reader may not see it: then only the text of the link is shown. If one of them is nil,
+	// references of its kind are left as written.
 	Document, Media func(id string) string
 }
 
-// HTML returns the page: elements that stand in a body, in UTF-8. With the zero Refs, references to
-// documents and media are written as they are in the text: href="document:…". The bytes must not be
-// changed.
+// HTML returns the page: elements for a body, in UTF-8. With the zero Refs, references to documents
+// and media are left as in the text: href="document:…". The bytes must not be changed.
 func (p *Page) HTML(refs Refs) []byte {
 	if len(p.marks) == 0 || refs.Document == nil && refs.Media == nil {
 		return p.html
@@ -54,7 +51,7 @@ func (p *Page) HTML(refs Refs) []byte {
 	return append(out, p.html[from:]...)
 }
 
-// with returns what stands at the mark.
+// with returns what replaces the mark.
 func (m mark) with(refs Refs, written []byte) string {
 	find := refs.Document
 	if m.kind == mediaAddress {
@@ -75,7 +72,7 @@ func (m mark) with(refs Refs, written []byte) string {
 	return ` href="` + html.EscapeString(found+m.fragment) + `"`
 }
 
-// text stands in for a picture that is not shown.
+// text returns the text shown in place of a picture.
 func (p *picture) text() string {
 	if p.alt == "" {
 		return "picture"
@@ -90,10 +87,10 @@ func titleAttribute(title string) string {
 	return ` title="` + title + `"`
 }
 
-// Documents returns the ids of the documents that the page refers to, each once, in order.
+// Documents returns the ids of the documents that the page refers to, each once, sorted.
 func (p *Page) Documents() []string { return p.ids(documentAddress) }
 
-// Media returns the ids of the media that the page refers to, each once, in order.
+// Media returns the ids of the media that the page refers to, each once, sorted.
 func (p *Page) Media() []string { return p.ids(mediaAddress) }
 
 func (p *Page) ids(kind addressKind) (ids []string) {
@@ -106,11 +103,11 @@ func (p *Page) ids(kind addressKind) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// Plain tells whether the text is shown as it was written, because reading it as Markdown would
-// take too long.
+// Plain reports whether the text is shown as it was written, because rendering it as Markdown would
+// cost too much.
 func (p *Page) Plain() bool { return p.plain }
 
-// size is about how many bytes the page takes.
+// size returns about how many bytes the page takes.
 func (p *Page) size() int {
 	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening)
 }

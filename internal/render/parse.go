@@ -12,9 +12,8 @@ import (
 )
 
 // newParser returns a parser of CommonMark with tables, task lists, strikethrough, footnotes and
-// bare addresses. Its parts are those of goldmark, each behind something that pays for it; the
-// order of the parts is goldmark's own. Two parts are missing on purpose, those for HTML: what is
-// not read as HTML is text.
+// bare addresses. Its parts are goldmark's, in goldmark's order, each wrapped to pay for what it
+// does. The two parts for HTML are left out on purpose: HTML is read as text.
 func newParser() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -49,8 +48,8 @@ func newParser() parser.Parser {
 	)
 }
 
-// meteredBlock pays for each look of a block parser at a line. None of them looks at more than the
-// line.
+// meteredBlock pays for each look of a block parser at a line. No block parser looks further than
+// the line.
 type meteredBlock struct{ parser.BlockParser }
 
 // Open implements [parser.BlockParser].
@@ -74,8 +73,8 @@ func (b meteredBlock) Continue(node ast.Node, reader text.Reader, pc parser.Cont
 	return b.BlockParser.Continue(node, reader, pc)
 }
 
-// look pays for a look at the rest of the line. A line whose indentation is a part of a tab is
-// copied for it.
+// look pays for reading the rest of the line. If its indentation is part of a tab, goldmark copies
+// the line.
 func (m *meter) look(reader text.Reader, bytes int) {
 	line, segment := reader.PeekLine()
 	if segment.Padding != 0 {
@@ -84,8 +83,8 @@ func (m *meter) look(reader text.Reader, bytes int) {
 	m.spend(blockSteps+len(line), bytes)
 }
 
-// definitions reads those of link addresses at the beginning of a paragraph. For each one that it
-// finds it moves all later lines of the paragraph, and looks for one among them.
+// definitions reads definitions of link addresses at the start of a paragraph. For each one,
+// goldmark moves all later lines of the paragraph and searches them.
 type definitions struct{ parser.ParagraphTransformer }
 
 // Transform implements [parser.ParagraphTransformer].
@@ -102,8 +101,8 @@ func (d definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parse
 	d.ParagraphTransformer.Transform(node, reader, pc)
 }
 
-// tables makes those. It makes all cells of one at once, also those that a short row lacks, so they
-// are counted before.
+// tables reads tables. goldmark creates all cells of a table at once, including those missing from
+// short rows, so they are counted first.
 type tables struct{ parser.ParagraphTransformer }
 
 // Transform implements [parser.ParagraphTransformer].
@@ -129,14 +128,14 @@ func (t tables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Con
 	t.ParagraphTransformer.Transform(node, reader, pc)
 }
 
-// columns is how many cells a line may have: one more than bars between them.
+// columns returns the largest number of cells in a line: one more than there are bars between them.
 func columns(line []byte) int {
 	line = bytes.TrimSpace(line)
 	line = bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|"))
 	return 1 + bytes.Count(line, []byte("|"))
 }
 
-// isRuler tells whether a line may be the one below the head of a table.
+// isRuler reports whether a line may be the one below the head of a table.
 func isRuler(line []byte) bool {
 	bars := false
 	for _, c := range line {
@@ -151,8 +150,8 @@ func isRuler(line []byte) bool {
 	return bars
 }
 
-// pipes takes the escapes of bars out of code in tables, for which it holds each cell that has one
-// against all others.
+// pipes removes the escapes of bars in code in tables. goldmark compares each cell that has one
+// with all others.
 type pipes struct{ parser.ASTTransformer }
 
 // Transform implements [parser.ASTTransformer].
@@ -162,7 +161,7 @@ func (p pipes) Transform(node *ast.Document, reader text.Reader, pc parser.Conte
 	p.ASTTransformer.Transform(node, reader, pc)
 }
 
-// notes puts the footnotes at the end, sorted by insertion.
+// notes moves the footnotes to the end. goldmark sorts them by insertion.
 type notes struct{ parser.ASTTransformer }
 
 // Transform implements [parser.ASTTransformer].

@@ -2,7 +2,7 @@ package render
 
 import "html"
 
-// plainPage shows a text as it was written.
+// plainPage returns a page that shows a text as it was written.
 func plainPage(text string) *Page {
 	return &Page{html: []byte(`<pre class="plain" tabindex="0">` + html.EscapeString(text) + "</pre>\n"), plain: true}
 }

@@ -1,17 +1,16 @@
-// Package render makes HTML of what people write: Markdown, as documents hold it, for the API, the
-// console and shares. It is the one place that knows the parser, and it trusts nothing that it
-// reads:
+// Package render turns Markdown of documents into HTML, for the API, the console and shares. It is
+// the only package that knows the parser, and it trusts nothing that it reads:
 //
-//   - What it writes consists of a few elements and attributes, each of which this package writes
-//     itself. HTML in the text is shown as text, because the parser does not know it. An address is
-//     written when it is of a kind on a short list.
-//   - Whatever is put in, rendering 1 MiB takes less than a second of one processor and less than
-//     128 MiB. Every step of the parser is paid for from a budget (meter.go); a text that exhausts
-//     it, or nests deeper than anybody reads, is shown as plain text. The same text has the same
-//     outcome on every machine and at every time: no clock decides.
+//   - The output consists of a few elements and attributes, all written by this package itself.
+//     HTML in the text is shown as text, because the parser does not know it. An address is written
+//     only if its kind is on a short list.
+//   - For any input, rendering 1 MiB takes less than a second of one processor and less than 128
+//     MiB. Every step of the parser is paid for from a budget (meter.go). A text that exceeds it, or
+//     nests too deeply, is shown as plain text. The outcome for a text is the same on every machine
+//     and at every time: no clock decides.
 //
-// It knows no document, workspace or address of the service: `document:` and `media:` stay as they
-// are until a caller says, by [Refs], what to put in their place.
+// It knows no documents, workspaces or addresses of the service: `document:` and `media:` are left
+// as they are until a caller gives, by [Refs], what replaces them.
 package render
 
 import (
@@ -27,28 +26,27 @@ import (
 	"sheaf.dev/internal/fair"
 )
 
-// MaxText is the longest text, in bytes, that is read as Markdown. A longer one is shown as plain
-// text.
+// MaxText is the length in bytes of the longest text that is rendered as Markdown. A longer one is
+// shown as plain text.
 const MaxText = 1 << 20
 
-// turns are the bounds on rendering. Two texts are rendered at once, because each may take 128 MiB,
-// and one of a workspace. What waits counts with the most that its rendering may cost, in steps of a
-// nanosecond: of a workspace seven of the longest texts wait, or 64 of up to 18 KB.
+// turns limits rendering. Two texts are rendered at once, because each may take 128 MiB, and one
+// per workspace. A waiting text counts with the most that rendering it may cost, in steps of a
+// nanosecond. So seven of the longest texts of a workspace may wait, or 64 of up to 18 KB.
 var turns = fair.Limits{Places: 2, Each: 1, Waiting: 1_200_000_000, AllWaiting: 8_000_000_000, Wait: 5 * time.Second}
 
-// Options are what an operator decides.
+// Options are the operator's settings.
 type Options struct {
 	// ImageHosts are the hosts, such as "images.example.com" or "localhost:9000", from which
-	// pictures may be loaded over https. A picture of another host is shown as a link to it.
+	// pictures may be loaded over https. A picture from another host is shown as a link.
 	ImageHosts []string
-	// CacheBytes bounds the cache of rendered pages: 32 MiB when it is 0.
+	// CacheBytes limits the cache of rendered pages. 0 means 32 MiB.
 	CacheBytes int
-	// Wait is how long a text waits for its turn at most: 5 s when it is 0.
+	// Wait is how long a text waits for its turn. 0 means 5 s.
 	Wait time.Duration
 }
 
-// A Renderer makes pages of texts, and remembers them. It may be used by several goroutines at
-// once.
+// A Renderer renders texts and caches the pages. It is safe for concurrent use.
 type Renderer struct {
 	parser parser.Parser
 	images map[string]bool
@@ -70,15 +68,15 @@ func New(o Options) *Renderer {
 	return &Renderer{parser: newParser(), images: images, cache: newCache(o.CacheBytes), turns: fair.New(limits)}
 }
 
-// Await blocks until its caller has one of the turns, at that cost. `bytes` is the length of the text that
+// Await blocks until the caller has a turn, at that cost. `bytes` is the length of the text that
 // the caller holds in memory meanwhile. done ends the turn.
 type Await func(turns *fair.Turns, cost int64, bytes int) (done func(), err error)
 
-// Page renders a text, or returns the cached page of the same text. Rendering needs a turn; the error
-// of await is the only one that Page returns.
+// Page renders a text, or returns the cached page of the same text. Rendering needs a turn; the
+// error of await is the only one that Page returns.
 //
-// Pages are cached by the hash of their text. A caller that asks for a page has the text already, so
-// the cache shows nobody another's text.
+// Pages are cached by the hash of their text. A caller that asks for a page has the text already,
+// so the cache reveals no text to anyone.
 func (r *Renderer) Page(await Await, text string) (*Page, error) {
 	key := sha256.Sum256([]byte(text))
 	if p, ok := r.cache.get(key); ok {
@@ -98,7 +96,7 @@ func (r *Renderer) Page(await Await, text string) (*Page, error) {
 	return p, nil
 }
 
-// render makes the page, and says what it cost.
+// render renders a text and returns its cost.
 func (r *Renderer) render(text string) (*Page, cost) {
 	text = clean(text)
 	if len(text) > MaxText {
@@ -112,8 +110,8 @@ func (r *Renderer) render(text string) (*Page, cost) {
 	return p, m.spent()
 }
 
-// attempt reads the text as Markdown. It returns nil when that takes more than the budget. A fault
-// of the parser is answered in the same way: the reader gets the text, if not its form.
+// attempt renders the text as Markdown. It returns nil if that exceeds the budget, or if the parser
+// panics: the reader then gets the text without its form.
 func (r *Renderer) attempt(source string, m *meter) (p *Page) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -130,7 +128,7 @@ func (r *Renderer) attempt(source string, m *meter) (p *Page) {
 	return w.page()
 }
 
-// clean replaces what HTML cannot hold, and ends all lines in the same way.
+// clean replaces what HTML cannot contain, and makes all line breaks the same.
 func clean(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")

@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// D83: every construct has its form. The golden file alternates between a text and the HTML that it is
-// rendered to.
+// D83: every construct is rendered as in the golden file, which alternates between a text and its
+// HTML.
 func TestPage_Golden(t *testing.T) {
 	const path = "testdata/golden.txt"
 	file, err := os.ReadFile(path)
@@ -60,8 +60,8 @@ func (r *Renderer) page(t testing.TB, text string) *Page {
 
 const anID = "01a1ddaf-e222-75b0-8b0f-db9056ab7cea"
 
-// D83: the console and shares put addresses in place of document: and media:, and a picture is one
-// only for who may see it.
+// D83: the console and shares replace document: and media: by addresses. A picture is shown only to
+// readers who may see it.
 func TestHTML_PutsAddressesInPlace(t *testing.T) {
 	r := New(Options{})
 	for _, test := range []struct{ text, zero, known, unknown string }{
@@ -110,7 +110,7 @@ func TestPage_NamesWhatItRefersTo(t *testing.T) {
 	}
 }
 
-// D83: a text is plain from its bounds on, and not before.
+// D83: a text is plain exactly from its limits on.
 func TestPage_BoundsAreExact(t *testing.T) {
 	r := New(Options{})
 	cells := func(columns, rows int) string {
@@ -134,7 +134,7 @@ func TestPage_BoundsAreExact(t *testing.T) {
 	}
 }
 
-// nested is a list in a list, so often, a line each.
+// nested returns lists nested `depth` levels deep, one line each.
 func nested(depth int) (text string) {
 	for i := range depth {
 		text += strings.Repeat("  ", i) + "- a\n"
@@ -151,8 +151,7 @@ func TestPage_PlainTextIsEscaped(t *testing.T) {
 	}
 }
 
-// What people really write is far from every bound: this repository's pages, also all of them in
-// one text.
+// Real texts are far from every limit: the pages of this repository, also all of them in one text.
 func TestPage_RealTextsAreNotPlain(t *testing.T) {
 	r := New(Options{})
 	var all strings.Builder
@@ -169,7 +168,7 @@ func TestPage_RealTextsAreNotPlain(t *testing.T) {
 	}
 }
 
-// realTexts are the pages of this repository.
+// realTexts returns the pages of this repository.
 func realTexts(t testing.TB) (texts []string) {
 	t.Helper()
 	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md"} {
@@ -191,7 +190,7 @@ func realTexts(t testing.TB) (texts []string) {
 	return texts
 }
 
-// A part that panics, in goldmark or here, costs the reader the form of a text and not the text.
+// If a part panics, in goldmark or here, the reader gets the text without its form.
 func TestPage_AFaultOfTheParserIsPlainText(t *testing.T) {
 	r := New(Options{})
 	r.parser = nil
@@ -201,13 +200,13 @@ func TestPage_AFaultOfTheParserIsPlainText(t *testing.T) {
 	}
 }
 
-// awaitAs waits for the turns of a workspace.
+// awaitAs waits for a turn of a workspace.
 func awaitAs(ctx context.Context, ws string) Await {
 	return func(turns *fair.Turns, cost int64, _ int) (func(), error) { return turns.Take(ctx, ws, cost) }
 }
 
-// One workspace's texts, however many and long they are, leave a place to the others; seven of the
-// longest wait, and none for longer than 5 seconds.
+// Texts of one workspace, however many and long, leave a slot to the others. Seven of the longest
+// may wait, and none longer than 5 seconds.
 func TestPage_OneWorkspaceLeavesAPlaceToTheOthers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", MaxText)
@@ -218,7 +217,7 @@ func TestPage_OneWorkspaceLeavesAPlaceToTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		var refused []time.Duration // each after how long
+		var refused []time.Duration // how long each waited
 		var mu sync.Mutex
 		var waiting sync.WaitGroup
 		for i := range 20 {
@@ -248,7 +247,8 @@ func TestPage_OneWorkspaceLeavesAPlaceToTheOthers(t *testing.T) {
 	})
 }
 
-// A text that another call renders meanwhile is not rendered again, and a text that waits can be called back.
+// A text that another call renders meanwhile is not rendered again. A waiting call ends with its
+// context.
 func TestPage_WaitsForItsTurnOrUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	r := New(Options{Wait: time.Hour})
@@ -309,7 +309,7 @@ func TestPage_IsRememberedByItsText(t *testing.T) {
 	}
 }
 
-// tenKilobytes is the beginning of a page of ours.
+// tenKilobytes returns the start of one of our pages.
 func tenKilobytes(b *testing.B) string {
 	b.Helper()
 	text, err := os.ReadFile("../../docs/operations.md")
@@ -319,7 +319,7 @@ func tenKilobytes(b *testing.B) string {
 	return string(text[:10_000])
 }
 
-// BenchmarkPage renders 10 KB, without the cache.
+// BenchmarkPage renders 10 KB without the cache.
 func BenchmarkPage(b *testing.B) {
 	text, r := tenKilobytes(b), New(Options{})
 	b.SetBytes(int64(len(text)))
@@ -331,7 +331,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// BenchmarkPage_Remembered is the same text again.
+// BenchmarkPage_Remembered renders the same text again.
 func BenchmarkPage_Remembered(b *testing.B) {
 	text, r := tenKilobytes(b), New(Options{})
 	b.ReportAllocs()

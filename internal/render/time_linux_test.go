@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// threadTime is how long a processor has worked for this goroutine, which keeps its thread until
-// the test ends.
+// threadTime returns the processor time of this goroutine, which keeps its thread until the test
+// ends.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	runtime.LockOSThread()

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// threadTime is the time of day, where a thread's own cannot be asked for.
+// threadTime returns the time of day, because the time of a thread is not available here.
 func threadTime(*testing.T) time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -11,9 +11,9 @@ import (
 	markdown "github.com/yuin/goldmark/renderer/html"
 )
 
-// A writer turns the parsed text into HTML. Every element and attribute that can occur stands
-// literally in this package; what comes from the text is written by text, raw and attribute, which
-// escape it.
+// A writer turns the parsed text into HTML. Every element and attribute that can occur is written
+// out in this package. Content of the text is written only by text, raw and attribute, which escape
+// it.
 type writer struct {
 	meter  *meter
 	source []byte
@@ -21,23 +21,23 @@ type writer struct {
 	out    []byte
 	marks  []mark
 	ids    headingIDs
-	inLink bool // whether a link is open, in which there can be no other
-	colour int  // how many bytes of code were highlighted
+	inLink bool // a link is open, and links cannot be nested
+	colour int  // number of bytes of code highlighted so far
 
 	headings []Heading
-	opening  string // the words of the first paragraph
+	opening  string // text of the first paragraph
 }
 
-// maxOutput is how long a page may become: a definition of an address that is used in every word is
-// as long each time.
+// maxOutput is the largest size of a page. If a long definition of an address is used in every
+// word, it is written each time.
 const maxOutput = 8 << 20
 
-// page ends the writing.
+// page returns the finished page.
 func (w *writer) page() *Page {
 	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening}
 }
 
-// tags writes what this package spells out.
+// tags writes markup of this package, unescaped.
 func (w *writer) tags(parts ...string) {
 	for _, part := range parts {
 		w.out = append(w.out, part...)
@@ -45,14 +45,14 @@ func (w *writer) tags(parts ...string) {
 	w.meter.require(len(w.out) <= maxOutput)
 }
 
-// text writes a text of the Markdown: its escapes and entities are resolved, and what remains is
-// escaped for HTML.
+// text writes a text of the Markdown: it resolves escapes and entities, and escapes the result for
+// HTML.
 func (w *writer) text(value []byte) { markdown.DefaultWriter.Write(w, value) }
 
 // raw writes a text as it is, escaped.
 func (w *writer) raw(value []byte) { markdown.DefaultWriter.RawWrite(w, value) }
 
-// attribute returns a text of the Markdown, fit to stand between quotes.
+// attribute returns a text of the Markdown, escaped for use in a quoted attribute.
 func (w *writer) attribute(value []byte) string {
 	start := len(w.out)
 	w.text(value)
@@ -61,7 +61,7 @@ func (w *writer) attribute(value []byte) string {
 	return s
 }
 
-// children writes what is in a node.
+// children writes the children of a node.
 func (w *writer) children(n ast.Node, depth int) {
 	w.meter.require(depth <= maxDepth)
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -77,7 +77,7 @@ func (w *writer) within(n ast.Node, depth int, open, end string) {
 	w.tags(end)
 }
 
-// node writes a block, or what stands in a paragraph.
+// node writes a block or an inline node.
 func (w *writer) node(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Paragraph:
@@ -114,7 +114,7 @@ func (w *writer) node(n ast.Node, depth int) {
 	}
 }
 
-// inline writes what stands in a paragraph.
+// inline writes an inline node.
 func (w *writer) inline(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -206,7 +206,7 @@ func (w *writer) item(n *ast.ListItem, depth int) {
 	w.within(n, depth, open, "</li>\n")
 }
 
-// isTask tells whether an item begins with a box.
+// isTask reports whether an item begins with a check box.
 func isTask(n *ast.ListItem) bool {
 	if n.FirstChild() == nil {
 		return false
@@ -223,7 +223,7 @@ func (w *writer) checkBox(n *east.TaskCheckBox) {
 	}
 }
 
-// table writes one in a box of its own, which scrolls when the table is wider than the page.
+// table writes a table in a box that scrolls if the table is wider than the page.
 func (w *writer) table(n *east.Table, depth int) {
 	w.tags(`<div class="table" tabindex="0">`, "\n<table>\n")
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -260,7 +260,7 @@ func (w *writer) row(row ast.Node, head bool, depth int) {
 	w.tags("</tr>\n")
 }
 
-// plain returns the words in a node: the alternative of a picture, the name of a heading.
+// plain returns the text in a node: the alternative text of a picture, the text of a heading.
 func (w *writer) plain(n ast.Node) []byte {
 	start := len(w.out)
 	w.plainChildren(n, 0)
@@ -292,8 +292,8 @@ func (w *writer) plainChildren(n ast.Node, depth int) {
 	}
 }
 
-// What follows makes the writer one that goldmark's escaping writes to. It never fails and holds
-// nothing back.
+// The methods below let goldmark's escaping write to the writer. They never fail and buffer
+// nothing.
 
 // Write implements [io.Writer].
 func (w *writer) Write(p []byte) (int, error) {
@@ -315,21 +315,21 @@ func (w *writer) WriteByte(c byte) error {
 	return nil
 }
 
-// WriteRune writes a character.
+// WriteRune appends a character.
 func (w *writer) WriteRune(r rune) (int, error) {
 	before := len(w.out)
 	w.out = utf8.AppendRune(w.out, r)
 	return len(w.out) - before, nil
 }
 
-// Available returns how much may be written without another allocation.
+// Available returns how many bytes can be written without another allocation.
 func (w *writer) Available() int { return cap(w.out) - len(w.out) }
 
-// Buffered returns what is held back: nothing.
+// Buffered returns 0: nothing is buffered.
 func (w *writer) Buffered() int { return 0 }
 
 // Flush does nothing.
 func (w *writer) Flush() error { return nil }
 
-// escape makes a text fit to stand in HTML, also between quotes.
+// escape escapes a text for HTML, also for use in quotes.
 func escape(s string) string { return html.EscapeString(strings.ToValidUTF8(s, "\ufffd")) }
