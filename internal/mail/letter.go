@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// letter is the whole mail about a subscription. Its Message-ID is that of the event which it tells of, so
-// that programs of mail can drop one that comes twice.
+// letter returns the whole mail about a subscription. Its Message-ID names the event that caused
+// it, so that mail programs can drop a duplicate.
 func (m *Mailer) letter(s *sheaf.Subscription, w *sheaf.Workspace, n store.Notice, people []sheaf.User) []byte {
 	var b bytes.Buffer
 	head := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
@@ -24,18 +24,18 @@ func (m *Mailer) letter(s *sheaf.Subscription, w *sheaf.Workspace, n store.Notic
 	head("Date", m.Now().UTC().Format(time.RFC1123Z))
 	_, domain, _ := strings.Cut(m.Server.From, "@")
 	head("Message-ID", fmt.Sprintf("<sheaf-%s-%d@%s>", s.ID, n.Event, domain))
-	head("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers it
+	head("Auto-Submitted", "auto-generated") // RFC 3834: keeps out-of-office replies away
 	head("MIME-Version", "1.0")
 	head("Content-Type", "text/plain; charset=utf-8")
 	head("Content-Transfer-Encoding", "quoted-printable")
 	b.WriteString("\r\n")
 	text := quotedprintable.NewWriter(&b)
-	_, _ = text.Write([]byte(strings.ReplaceAll(m.text(s, w), "\n", "\r\n"))) // into memory
+	_, _ = text.Write([]byte(strings.ReplaceAll(m.text(s, w), "\n", "\r\n"))) // a buffer in memory: it cannot fail
 	_ = text.Close()
 	return b.Bytes()
 }
 
-// addresses is the list of recipients, folded: no line of a mail may be long.
+// addresses returns the list of recipients, folded, because lines of a mail must be short.
 func addresses(people []sheaf.User) string {
 	out := make([]string, len(people))
 	for i := range people {
@@ -51,7 +51,8 @@ func subject(s *sheaf.Subscription, w *sheaf.Workspace) string {
 	return fmt.Sprintf("The webhook %q of %s is turned off", s.Name, w.Name)
 }
 
-// text is what the mail says. Of the webhook's address it has no more than its origin, as the events have.
+// text returns the body of the mail. Of the webhook's address it only has the origin, as the events
+// do.
 func (m *Mailer) text(s *sheaf.Subscription, w *sheaf.Workspace) string {
 	var b strings.Builder
 	what := fmt.Sprintf("The webhook %q of the workspace %s, which sends to %s,", s.Name, w.Name, s.Origin())

@@ -1,7 +1,7 @@
-// Package mail tells the owners and admins of a workspace by mail that a webhook fails, where the operator
-// has named a server of mail. What is to be told the store keeps, since the transaction that counted the
-// failure: so it is told at least once, by one of the nodes, also after a restart. It must not send
-// anything that was not decided there, and keeps nobody waiting.
+// Package mail informs the owners and admins of a workspace by mail that a webhook fails, if the
+// operator has set up a mail server. What is to be sent is stored in the transaction that counts
+// the failure. So it is sent at least once, by one of the nodes, even after a restart. The package
+// must not send anything that was not decided there, and nothing waits for it.
 package mail
 
 import (
@@ -18,26 +18,28 @@ import (
 )
 
 const (
-	// every is how often it looks for what is due.
+	// every is how often it looks for due mails.
 	every = 5 * time.Second
-	// batch bounds one round.
+	// batch is the number of mails sent per round.
 	batch = 50
-	// mostPeople bounds the recipients of one mail: mail servers refuse more. The longest-standing
-	// members of the workspace come first.
+	// mostPeople is the largest number of recipients of one mail, because mail servers refuse more.
+	// The longest-standing members of the workspace come first.
 	mostPeople = 50
-	// firstRest and longestRest bound the pause after a mail that could not be sent; it doubles.
+	// firstRest is the pause after a mail that could not be sent. It doubles each time, up to
+	// longestRest.
 	firstRest, longestRest = time.Minute, time.Hour
-	// tooOld is the age at which what could not be told is told no more: the console shows it.
+	// tooOld is the age at which a mail that could not be sent is dropped. The console shows the
+	// failure anyway.
 	tooOld = 24 * time.Hour
 )
 
-// Config is what the mails need.
+// Config has the settings and dependencies of a Mailer.
 type Config struct {
 	Store  *store.Store
 	Log    *slog.Logger
 	Now    func() time.Time
 	Server Server
-	Base   string // the address of the console, without a slash at its end
+	Base   string // address of the console, without a trailing slash
 }
 
 // Mailer sends the mails.
@@ -46,7 +48,7 @@ type Mailer struct {
 	mails *prometheus.CounterVec
 }
 
-// New returns a Mailer. Nothing happens before Run.
+// New returns a Mailer. It does nothing before Run.
 func New(c Config) *Mailer {
 	m := &Mailer{Config: c, mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_mails_total",
 		Help: "Mails about webhooks that fail, by what came of them."}, []string{"outcome"})}
@@ -56,21 +58,22 @@ func New(c Config) *Mailer {
 	return m
 }
 
-// What comes of a mail.
+// Outcomes of a mail.
 const (
 	sent      = "sent"
-	postponed = "postponed" // it is tried again
-	dropped   = "dropped"   // it is not: nobody takes it, or it is too old
+	postponed = "postponed" // it will be retried
+	dropped   = "dropped"   // it will not be retried: it is refused for good, or too old
 )
 
-// Register adds the count of mails to r. Without a server of mail there is none.
+// Register adds the count of mails to r. A nil Mailer (no mail server) adds nothing.
 func (m *Mailer) Register(r prometheus.Registerer) {
 	if m != nil {
 		r.MustRegister(m.mails)
 	}
 }
 
-// Run says once whether the server of mail can be used, and sends what is due until ctx ends.
+// Run sends due mails until ctx ends. At the start it logs a warning if the mail server cannot be
+// used.
 func (m *Mailer) Run(ctx context.Context) error {
 	if err := m.Server.Check(ctx); err != nil && ctx.Err() == nil {
 		m.Log.Warn("the server of mail cannot be used: look at --smtp-url", "error", err)
@@ -89,7 +92,7 @@ func (m *Mailer) Run(ctx context.Context) error {
 	}
 }
 
-// round sends what is due, of several nodes one at a time. While nothing is due it only looks.
+// round sends what is due. Of several nodes, one sends at a time. If nothing is due, it only reads.
 func (m *Mailer) round(ctx context.Context) error {
 	due, err := m.due(ctx)
 	if err != nil || len(due) == 0 {
@@ -98,7 +101,7 @@ func (m *Mailer) round(ctx context.Context) error {
 	return m.Store.Alone(ctx, "mail", m.Once)
 }
 
-// due returns a batch of what is to be sent now.
+// due returns a batch of due mails.
 func (m *Mailer) due(ctx context.Context) (due []store.Notice, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) (err error) {
 		due, err = r.NoticesDue(m.Now(), batch)
@@ -107,8 +110,8 @@ func (m *Mailer) due(ctx context.Context) (due []store.Notice, err error) {
 	return due, err
 }
 
-// Once sends one batch of due mails. It stops at the first error: if the mail server is unreachable, the
-// remaining mails would fail too.
+// Once sends one batch of due mails. It stops at the first error: if the mail server is
+// unreachable, the remaining mails would fail too.
 func (m *Mailer) Once(ctx context.Context) error {
 	due, err := m.due(ctx)
 	for i := range due {
@@ -119,13 +122,13 @@ func (m *Mailer) Once(ctx context.Context) error {
 	return err
 }
 
-// tell sends one mail, and keeps what came of it. A crash in between sends it again.
+// tell sends one mail, and stores the outcome. After a crash in between, it is sent again.
 func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
 	l, err := m.write(ctx, n)
 	if err != nil {
 		return err
 	}
-	if l.text == nil || len(l.people) == 0 { // it is well again, or there is nobody to tell
+	if l.text == nil || len(l.people) == 0 { // the webhook works again, or there is no recipient
 		return m.settle(ctx, n)
 	}
 	if m.Now().Sub(n.At) > tooOld {
@@ -149,15 +152,15 @@ func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
 	return errors.Join(err, m.postpone(ctx, n))
 }
 
-// told is what a mail says, and to whom.
+// told is a mail to send, with its recipients.
 type told struct {
-	text      []byte // nil: there is nothing to tell any more
+	text      []byte // nil: there is no longer a reason to send it
 	people    []sheaf.User
-	off       bool      // that the webhook was turned off, and not that it fails
-	notBefore time.Time // the workspace gets no mail earlier
+	off       bool      // the webhook was deactivated, not just failing
+	notBefore time.Time // the workspace gets no mail before this time
 }
 
-// write returns the mail of a notice.
+// write returns the mail for a notice.
 func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) error {
 		s, err := r.UncountedSubscription(n.Workspace, n.Subscription)
@@ -186,7 +189,7 @@ func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) 
 	return l, nil
 }
 
-// ails reports whether there still is something to tell: somebody may have mended it meanwhile.
+// ails reports whether the subscription still fails: it may have been repaired meanwhile.
 func ails(s *sheaf.Subscription) bool {
 	if !s.Active {
 		return s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures
@@ -194,7 +197,7 @@ func ails(s *sheaf.Subscription) bool {
 	return s.FailureCount >= sheaf.WarnFailures
 }
 
-// toTell returns the owners and admins of a workspace who have an address.
+// toTell returns the owners and admins of a workspace who have an e-mail address.
 func toTell(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err error) {
 	members, err := r.Members(ws)
 	for i := range members {

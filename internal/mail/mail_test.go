@@ -27,23 +27,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// scene is a workspace with people, a webhook that fails, and a server of mail.
+// scene is a workspace with people, a failing webhook and a mail server.
 type scene struct {
 	*testing.T
 	api    *apitest.API
 	client *apitest.Client
 	hook   *sheaftest.Receiver
-	id     string // of the webhook
+	id     string // id of the webhook
 	server *smtptest.Server
 	log    sheaftest.Output
 }
 
-// each plays on SQLite and on two nodes with PostgreSQL.
+// each runs the test on SQLite, and on two nodes with PostgreSQL.
 func each(t *testing.T, play func(s *scene)) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) { play(on(t, a)) })
 }
 
-// on sets the scene, in which no time passes by itself: the rests between tries are minutes.
+// on sets up the scene. Its clock stands still, because the pauses between attempts are minutes.
 func on(t *testing.T, a *apitest.API) *scene {
 	t.Helper()
 	a.Clock.Freeze()
@@ -63,14 +63,14 @@ func on(t *testing.T, a *apitest.API) *scene {
 	return s
 }
 
-// subscribe makes another webhook, which is that of the scene from now on.
+// subscribe creates another webhook, which becomes the webhook of the scene.
 func (s *scene) subscribe() {
 	s.Helper()
 	r := s.client.POST("/api/webhooks/subscriptions", map[string]any{"name": "Süd\r\nBcc: x", "url": s.hook.URL + "/secret-path", "events": []string{"project.created"}}).Want(s, 201)
 	s.id = r.JSON["subscription"].(map[string]any)["id"].(string)
 }
 
-// join makes a member.
+// join adds a member.
 func (s *scene) join(ws sheaf.WorkspaceID, email string, role sheaf.Role) {
 	s.Helper()
 	u := sheaf.User{ID: sheaf.UserID(sheaf.NewUUID(s.api.Clock.Now(), rand.Reader)), Email: &email, Name: email, CreatedAt: s.api.Clock.Now()}
@@ -85,7 +85,7 @@ func (s *scene) join(ws sheaf.WorkspaceID, email string, role sheaf.Role) {
 	}
 }
 
-// fail lets deliveries fail, one after the other.
+// fail makes deliveries fail, one after the other.
 func (s *scene) fail(times int) {
 	s.Helper()
 	path := "/api/webhooks/subscriptions/" + s.id
@@ -98,22 +98,22 @@ func (s *scene) fail(times int) {
 	}
 }
 
-// turn turns the webhook off or on.
+// turn deactivates or activates the webhook.
 func (s *scene) turn(active bool) {
 	s.Helper()
 	s.client.PATCH("/api/webhooks/subscriptions/"+s.id, map[string]any{"active": active}).Want(s, 200)
 }
 
-// mailer is one that has just started, on the server.
+// mailer returns a Mailer that has just started.
 func (s *scene) mailer() *mail.Mailer {
 	return mail.New(mail.Config{Store: s.api.Store, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Now: s.api.Clock.Now, Base: "https://sheaf.example.com",
 		Server: mail.Server{Host: s.server.Host, Port: s.server.Port, From: "sheaf@example.com"}})
 }
 
-// round is one round of a mailer that has just started.
+// round runs one round of a Mailer that has just started.
 func (s *scene) round() error { return s.mailer().Round(context.Background()) }
 
-// wantLetters checks to whom letters went, and returns the last one.
+// wantLetters checks the recipients of the letters, and returns the last letter.
 func (s *scene) wantLetters(when string, want ...string) letter {
 	s.Helper()
 	var got []string
@@ -131,7 +131,7 @@ func (s *scene) wantLetters(when string, want ...string) letter {
 	return read(s, letters[len(letters)-1].Body)
 }
 
-// letter is a mail as a program of mail shows it.
+// letter is a mail as a mail program shows it.
 type letter struct {
 	netmail.Header
 	text string
@@ -150,7 +150,7 @@ func read(t testing.TB, raw string) letter {
 	return letter{m.Header, string(text)}
 }
 
-// subject is the subject without its encoding.
+// subject returns the decoded subject.
 func (l letter) subject(t testing.TB) string {
 	t.Helper()
 	s, err := new(mime.WordDecoder).DecodeHeader(l.Get("Subject"))
@@ -162,7 +162,8 @@ func (l letter) subject(t testing.TB) string {
 
 const both = "admin@example.com owner@example.com"
 
-// D134: owners and admins are told that a webhook fails and that it is turned off, each once; others are not.
+// D134: owners and admins get a mail that a webhook fails, and one that it is deactivated, each
+// once; other members do not.
 func TestMailer_TellsOwnersAndAdmins(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(4)
@@ -191,7 +192,8 @@ func TestMailer_TellsOwnersAndAdmins(t *testing.T) {
 	})
 }
 
-// D134: an endpoint that fails on and off causes at most one mail an hour, and none if it has recovered by then.
+// D134: an endpoint that fails on and off causes at most one mail an hour, and none if it has
+// recovered by then.
 func TestMailer_OnceAnHour(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(5)
@@ -217,8 +219,9 @@ func TestMailer_OnceAnHour(t *testing.T) {
 	})
 }
 
-// D134: that a webhook was turned off is told once an hour too, though somebody turns it on again at once,
-// and of all its webhooks a workspace is told four times at once.
+// D134: the mail that a webhook was deactivated is also sent at most once an hour, even if the
+// webhook is activated again at once. For all its webhooks together, a workspace gets four mails at
+// once.
 func TestMailer_TurnedOffIsBounded(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(10)
@@ -249,7 +252,8 @@ func TestMailer_TurnedOffIsBounded(t *testing.T) {
 	})
 }
 
-// D134: while the server of mail is away nothing is lost, over restarts; after a day it is told no more.
+// D134: while the mail server is unreachable nothing is lost, even over restarts. After a day the
+// mail is dropped.
 func TestMailer_TheServerIsAway(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(5)
@@ -279,11 +283,11 @@ func TestMailer_TheServerIsAway(t *testing.T) {
 	})
 }
 
-// D134: whom the server takes nothing for keeps the mail from nobody else.
+// D134: a recipient whom the server refuses does not keep the mail from others.
 func TestMailer_WhoIsRefused(t *testing.T) {
 	each(t, func(s *scene) {
 		s.fail(5)
-		s.server.Refuse("owner@example.com", 450) // for now
+		s.server.Refuse("owner@example.com", 450) // temporarily
 		if err := s.round(); err == nil {
 			s.Error("a recipient who was refused for now is no error")
 		}
@@ -304,7 +308,7 @@ func TestMailer_WhoIsRefused(t *testing.T) {
 	})
 }
 
-// D134: of several nodes one tells.
+// D134: of several nodes, one sends the mail.
 func TestMailer_OneOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	s := on(t, apitest.Nodes(t))

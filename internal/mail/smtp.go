@@ -15,25 +15,26 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// within bounds one conversation with the server of mail, from its name to its end.
+// within bounds one session with the mail server, including the name look-up.
 const within = 30 * time.Second
 
-// Server is a server of mail.
+// Server is a mail server.
 type Server struct {
-	Host, Port     string
-	TLS            bool           // from the first byte; else as soon as the server offers it
-	User, Password string         // empty: it asks for none. Without TLS they are told to this machine alone
-	From           string         // the address that mails are from
-	Roots          *x509.CertPool // nil: those of the system
+	Host, Port string
+	TLS        bool // TLS from the first byte; otherwise STARTTLS if the server offers it
+	// Empty: the server needs no sign-in. Without TLS they are sent only to this machine.
+	User, Password string
+	From           string         // sender address
+	Roots          *x509.CertPool // nil: the system's
 }
 
-// Check talks to the server as far as a mail would begin.
+// Check connects and signs in to the server, without sending a mail.
 func (s *Server) Check(ctx context.Context) error {
 	return s.talk(ctx, func(c *smtp.Client) error { return nil })
 }
 
-// Send gives the server one letter for some people. It returns whom the server takes nothing for, and an
-// error when that is everybody, or when it does not take the letter.
+// Send sends one letter to some people. It returns the recipients that the server refused. It
+// returns an error if it refused all of them, or the letter.
 func (s *Server) Send(ctx context.Context, people []sheaf.User, letter []byte) (refused map[sheaf.UserID]error, err error) {
 	refused = map[sheaf.UserID]error{}
 	err = s.talk(ctx, func(c *smtp.Client) error {
@@ -58,7 +59,7 @@ func (s *Server) Send(ctx context.Context, people []sheaf.User, letter []byte) (
 	return refused, err
 }
 
-// hand gives the letter to the server, which has it when this returns nil.
+// hand transfers the letter. If it returns nil, the server has accepted it.
 func hand(c *smtp.Client, letter []byte) error {
 	w, err := c.Data()
 	if err != nil {
@@ -73,7 +74,7 @@ func hand(c *smtp.Client, letter []byte) error {
 	return nil
 }
 
-// talk opens a conversation, lets act say what it has to, and ends it.
+// talk opens a session, calls act, and ends the session.
 func (s *Server) talk(ctx context.Context, act func(*smtp.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -82,7 +83,7 @@ func (s *Server) talk(ctx context.Context, act func(*smtp.Client) error) error {
 		return fmt.Errorf("connect to %s: %w", net.JoinHostPort(s.Host, s.Port), err)
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })() // net/smtp knows no context
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // net/smtp does not use contexts
 	c, err := smtp.NewClient(conn, s.Host)
 	if err != nil {
 		return errors.Join(context.Cause(ctx), err)
@@ -94,7 +95,7 @@ func (s *Server) talk(ctx context.Context, act func(*smtp.Client) error) error {
 	if err := act(c); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
-	_ = c.Quit() // whatever it says to that, it has taken the letter
+	_ = c.Quit() // whatever it answers, it has accepted the letter
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (s *Server) tls() *tls.Config {
 	return &tls.Config{ServerName: s.Host, RootCAs: s.Roots, MinVersion: tls.VersionTLS12}
 }
 
-// greet takes what the server offers: TLS, and who we are.
+// greet introduces us, and uses TLS and sign-in as far as needed.
 func (s *Server) greet(c *smtp.Client) error {
 	if _, domain, _ := strings.Cut(s.From, "@"); domain != "" {
 		if err := c.Hello(domain); err != nil {
@@ -125,19 +126,19 @@ func (s *Server) greet(c *smtp.Client) error {
 	if s.User == "" {
 		return nil
 	}
-	// Plain authentication refuses to tell the password without TLS, but to this machine itself.
+	// Plain authentication refuses to send the password without TLS, except to this machine itself.
 	if err := c.Auth(smtp.PlainAuth("", s.User, s.Password, s.Host)); err != nil {
 		return &notNow{fmt.Errorf("sign in: %w", err)}
 	}
 	return nil
 }
 
-// notNow is an error that the operator can mend, whatever its code says.
+// notNow is an error that the operator can fix, whatever its code says.
 type notNow struct{ error }
 
 func (e *notNow) Unwrap() error { return e.error }
 
-// permanent reports whether the server has said that it will never take it.
+// permanent reports whether the server has refused for good.
 func permanent(err error) bool {
 	var mends *notNow
 	var said *textproto.Error

@@ -10,7 +10,8 @@ import (
 	"sheaf.dev/internal/sheaftest/smtptest"
 )
 
-// A letter goes over TLS where the server has it, and to whom it knows; no error repeats the password.
+// A letter is sent over TLS if the server has it, and to the recipients that it knows. No error
+// contains the password.
 func TestServer_TLSAndSignIn(t *testing.T) {
 	t.Parallel()
 	ca, err := sheaftest.NewCA()

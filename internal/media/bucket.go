@@ -18,40 +18,40 @@ import (
 
 // bucket keeps bytes as objects of an S3-compatible service:
 //
-//	content/<workspace>/<hash>   what is stored
-//	uploads/<upload>/<part>      what arrived of an upload so far
+//	content/<workspace>/<hash>   stored bytes
+//	uploads/<upload>/<part>      bytes of an upload that have arrived so far
 //
-// An object is there whole or not at all, so there is no staging. The hash goes into the signature
-// of every object that is put, and the service refuses bytes that are not those.
+// An object exists whole or not at all, so there is no staging. The hash is part of the signature
+// of every object that is put, and the service refuses other bytes.
 type bucket struct {
 	core   minio.Core
 	name   string
-	prefix string // of all objects; empty, or with a slash at its end
+	prefix string // of all objects; empty, or with a trailing slash
 	spool  string
 }
 
-// BucketOptions are what a bucket needs beside its address.
+// BucketOptions are the settings of a bucket besides its address.
 type BucketOptions struct {
 	// Getenv reads the settings that the tools of AWS know: AWS_ACCESS_KEY_ID and
 	// AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN; AWS_REGION or AWS_DEFAULT_REGION; and
-	// AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for a service that is not Amazon's. Without keys they
-	// come from the file of shared credentials or from the machine's role. It is os.Getenv where it
-	// is nil.
+	// AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for a service that is not Amazon's. If there are no
+	// keys, they are taken from the shared credentials file or from the machine's role. nil means
+	// os.Getenv.
 	Getenv func(string) string
-	// Spool is the folder of files that hold what arrives of an upload until it is sent on, each of
-	// a request's size; where it is empty, that of the system. They have no names, so that nothing is
-	// left of them when the process dies.
+	// Spool is the folder for files that hold the bytes of an upload until they are sent on, each
+	// as large as a request. Empty means the system's temporary folder. The files have no names, so
+	// nothing is left of them if the process dies.
 	Spool string
-	// Patience is how long the service may be silent before a call fails; 30 seconds where it is
-	// zero.
+	// Patience is how long the service may be silent before a call fails. 0 means 30 seconds.
 	Patience time.Duration
 }
 
-// MaxBucketBytes is the most that a bucket takes in one request, and so the largest medium.
+// MaxBucketBytes is the most that a bucket takes in one request, and so the size of the largest
+// medium.
 const MaxBucketBytes = 5 << 30
 
-// Bucket returns a store in the bucket of an address such as s3://bucket/prefix. It does not
-// connect: whether the bucket can be reached, the first call finds out.
+// Bucket returns a store in the bucket at an address such as s3://bucket/prefix. It does not
+// connect: the first call finds out whether the bucket can be reached.
 func Bucket(address string, o BucketOptions) (Store, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -72,8 +72,8 @@ func Bucket(address string, o BucketOptions) (Store, error) {
 		Secure:    endpoint.Scheme == "https",
 		Region:    first(o.Getenv, "us-east-1", "AWS_REGION", "AWS_DEFAULT_REGION"),
 		Transport: transport(o.Patience),
-		// What can be repeated is sent twice more. An object that is being put cannot: whoever
-		// uploads does it again.
+		// Requests that can be repeated are sent up to twice more. Putting an object cannot be
+		// repeated here: the client uploads it again.
 		MaxRetries: 3,
 	})
 	if err != nil {
@@ -103,8 +103,8 @@ func endpointOf(getenv func(string) string) (*url.URL, error) {
 	return u, nil
 }
 
-// credentialsOf returns the keys of the environment, or else where to find them. They are asked for
-// when they are needed, and again before they expire.
+// credentialsOf returns the keys of the environment or, if there are none, a provider that looks
+// them up when they are needed and again before they expire.
 func credentialsOf(getenv func(string) string) *credentials.Credentials {
 	id, secret := getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY")
 	if id != "" && secret != "" {
@@ -113,7 +113,7 @@ func credentialsOf(getenv func(string) string) *credentials.Credentials {
 	return credentials.NewChainCredentials([]credentials.Provider{&credentials.FileAWSCredentials{}, &credentials.IAM{}})
 }
 
-// first returns the first setting that is not empty, or the default.
+// first returns the first setting that is not empty, or `otherwise`.
 func first(getenv func(string) string, otherwise string, names ...string) string {
 	for _, name := range names {
 		if v := getenv(name); v != "" {
@@ -123,7 +123,7 @@ func first(getenv func(string) string, otherwise string, names ...string) string
 	return otherwise
 }
 
-// Shared says yes: every node reaches the bucket.
+// Shared returns true: every node reaches the bucket.
 func (b *bucket) Shared() bool { return true }
 
 // Put implements Store.
@@ -142,11 +142,11 @@ func (b *bucket) Put(ctx context.Context, key Key, size int64, r io.Reader) erro
 	return failed("store an object", err)
 }
 
-// put stores one object, whose hash is known.
+// put stores one object with a known hash.
 func (b *bucket) put(ctx context.Context, object string, body io.Reader, size int64, hash string) error {
 	_, err := b.core.PutObject(ctx, b.name, object, body, size, "", hash, minio.PutObjectOptions{
 		ContentType:          "application/octet-stream",
-		DisableContentSha256: true, // not chunk by chunk: the hash of the whole is in the signature
+		DisableContentSha256: true, // not per chunk: the hash of the whole object is in the signature
 	})
 	return err
 }
@@ -165,13 +165,13 @@ func (b *bucket) Open(ctx context.Context, key Key) (Content, error) {
 		stamp: stampOf(info.ETag+" "+info.LastModified.String(), info.Size, info.LastModified, objectSettles)}, nil
 }
 
-// stat returns what the service knows of an object, or ErrNotFound.
+// stat returns the service's information about an object, or ErrNotFound.
 func (b *bucket) stat(ctx context.Context, object string) (minio.ObjectInfo, error) {
 	info, err := b.core.StatObject(ctx, b.name, object, minio.StatObjectOptions{})
 	return info, absent(err)
 }
 
-// absent makes ErrNotFound of the answer that there is no such object.
+// absent replaces the service's answer that there is no such object by ErrNotFound.
 func absent(err error) error {
 	if e := minio.ToErrorResponse(err); e.Code == minio.NoSuchKey {
 		return ErrNotFound
@@ -226,11 +226,11 @@ func (b *bucket) Workspaces(ctx context.Context, each func(string) error) error 
 	})
 }
 
-// list calls each with the objects below a prefix, by what follows it; not recursive, with what
-// stands below a further slash once, and with that slash.
+// list calls each with the objects below a prefix, by the rest of their names. If it is not
+// recursive, everything below a further slash is one entry that ends in that slash.
 func (b *bucket) list(ctx context.Context, prefix string, recursive bool, each func(name string, size int64) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the listing when each does
+	defer cancel() // ends the listing if each returns an error
 	prefix = b.prefix + prefix
 	for info := range b.core.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix, Recursive: recursive}) {
 		if info.Err != nil {
@@ -243,8 +243,8 @@ func (b *bucket) list(ctx context.Context, prefix string, recursive bool, each f
 	return failed("list objects", ctx.Err())
 }
 
-// Tidy implements Store: only Join leaves something, when it dies, an upload by parts that nobody
-// completes.
+// Tidy implements Store. Only a Join whose process died leaves something: a multipart upload that
+// is never completed.
 func (b *bucket) Tidy(ctx context.Context, before time.Time) (n int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -267,8 +267,8 @@ func (b *bucket) object(key Key) string {
 	return b.prefix + "content/" + key.Workspace + "/" + key.Hash()
 }
 
-// objectContent is an object that is being read. It asks for the bytes when they are read, from
-// where the last Seek led.
+// objectContent is an object that is being read. It requests the bytes at the first Read, from the
+// position of the last Seek.
 type objectContent struct {
 	ctx    context.Context
 	bucket *bucket
@@ -276,7 +276,7 @@ type objectContent struct {
 	size   int64
 	stamp  Stamp
 	at     int64
-	body   io.ReadCloser // nil: nothing was asked for yet
+	body   io.ReadCloser // nil: nothing is requested yet
 }
 
 func (c *objectContent) Size() int64  { return c.size }
@@ -327,7 +327,7 @@ func (c *objectContent) Seek(offset int64, whence int) (int64, error) {
 		return 0, errors.New("seek before the beginning")
 	}
 	if offset != c.at {
-		_ = c.Close() // what remains of it is of no interest
+		_ = c.Close() // the rest of the body is not needed
 	}
 	c.at = offset
 	return offset, nil
@@ -343,8 +343,8 @@ func (c *objectContent) Close() error {
 	return body.Close()
 }
 
-// transport is how the service is talked to: a connection on which nothing moves for the time of
-// patience is given up.
+// transport returns the HTTP transport. A connection on which nothing moves for `patience` is
+// closed.
 func transport(patience time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -355,6 +355,6 @@ func transport(patience time.Duration) *http.Transport {
 		IdleConnTimeout:     patience,
 		WriteBufferSize:     64 << 10,
 		ReadBufferSize:      64 << 10,
-		DisableCompression:  true, // bytes as they are
+		DisableCompression:  true, // the bytes must not be changed
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaftest/s3test"
 )
 
-// refused calls each method of the store, all at once, and complains of those that do not say that
-// it is unavailable.
+// refused calls each method of the store, all at once, and reports those that do not return
+// Unavailable.
 func refused(t *testing.T, s media.Store, key media.Key, b []byte, at media.Progress) {
 	t.Helper()
 	nothing := func(string) error { return nil }
@@ -48,8 +48,8 @@ func refused(t *testing.T, s media.Store, key media.Key, b []byte, at media.Prog
 	all.Wait()
 }
 
-// A service that is killed, or that accepts connections and never answers, is unavailable, within a
-// few times its patience; when it is back, everything works, and what it had is there.
+// A service that is killed, or that accepts connections and never answers, is unavailable within a
+// few times its patience. When it is back, everything works, and what it stored is there.
 func TestBucket_AServiceThatIsGoneOrSilent(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -68,7 +68,7 @@ func TestBucket_AServiceThatIsGoneOrSilent(t *testing.T) {
 	}
 	server.Freeze()
 	refused(t, hasty, key, b, at)
-	server.Restart() // it would carry out what it has been sent: removals too
+	server.Restart() // it would still carry out what it was sent, including removals
 	if err := s.Join(t.Context(), "one", at, key); err != nil {
 		t.Errorf("join after the silence: %v", err)
 	}
@@ -77,8 +77,8 @@ func TestBucket_AServiceThatIsGoneOrSilent(t *testing.T) {
 	}
 }
 
-// A service that died after it removed the last part of an upload, and before it removed the folder of it, may show that
-// folder: there is no such upload, whatever comes beside it.
+// A service that died after it removed the last part of an upload, and before it removed the
+// folder, may show that folder. It is not an upload, whatever else there is.
 func TestBucket_AnEmptyFolderIsNoUpload(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -93,7 +93,7 @@ func TestBucket_AnEmptyFolderIsNoUpload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var uploads string // the folder in which the service keeps them
+	var uploads string // folder in which the service keeps them
 	err := filepath.WalkDir(server.Objects(), func(path string, e fs.DirEntry, err error) error {
 		if e != nil && e.IsDir() && e.Name() == "one" {
 			uploads = filepath.Dir(path)
@@ -115,7 +115,8 @@ func TestBucket_AnEmptyFolderIsNoUpload(t *testing.T) {
 	}
 }
 
-// Whoever died while the parts of a joined upload were removed has left some: joining it again removes them.
+// If a process died while it removed the parts of a joined upload, joining it again removes the
+// rest.
 func TestBucket_JoiningAgainRemovesThePartsThatAreLeft(t *testing.T) {
 	t.Parallel()
 	s := s3test.Files(t)
@@ -145,7 +146,7 @@ func TestBucket_JoiningAgainRemovesThePartsThatAreLeft(t *testing.T) {
 	}
 }
 
-// A service that breaks off in the midst of reading says so: nobody takes a part for the whole.
+// If a service breaks off during a read, the read fails: a part is not taken for the whole.
 func TestBucket_AServiceThatDiesWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -168,7 +169,7 @@ func TestBucket_AServiceThatDiesWhileItIsRead(t *testing.T) {
 	}
 }
 
-// A bucket that refuses: without it, with wrong keys, or full.
+// A bucket refuses: it does not exist, the keys are wrong, or it is full.
 func TestBucket_Refusals(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)

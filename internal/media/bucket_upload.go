@@ -16,29 +16,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// What arrives of an upload becomes objects, its parts, which Join has the service put together. All
-// but the last must have minPart bytes, so a part that is smaller is sent once more, with what
-// follows it:
+// The bytes of an upload are stored as objects, its parts, which the service concatenates in Join.
+// All parts but the last must have at least minPart bytes. A smaller part is sent again, together
+// with the bytes that follow it:
 //
 //	Append of 6 MiB       0–6
 //	Append of 3 MiB       0–6  6–9
-//	Append of 4 MiB       0–6  6–13        and 6–9, which nobody needs any more
+//	Append of 4 MiB       0–6  6–13        and 6–9, which is no longer needed
 //
-// A part is never changed: its name tells where it begins, the hash of all before it, and the hash
-// of all up to its end. So two nodes that go on from the same place do not overwrite each other's
-// parts: the progress that was kept says whose parts count, and Join finds them from the last back
-// to the first.
+// A part is never changed: its name has its start, the hash of all bytes before it, and the hash of
+// all bytes up to its end. So two nodes that continue from the same position do not overwrite each
+// other's parts. The stored progress decides whose parts count, and Join finds them from the last
+// back to the first.
 
-// minPart is what S3 wants of every part but the last.
+// minPart is the smallest size that S3 accepts for every part but the last.
 const minPart = 5 << 20
 
 // A part is one object of an upload.
 type part struct {
 	start, size   int64
-	before, after string // hashes, in hexadecimal digits: enough of them to tell parts apart
+	before, after string // hashes in hexadecimal digits, shortened to hashDigits
 }
 
-// hashDigits are as many digits of a hash as the name of a part has.
+// hashDigits is the number of digits of a hash in the name of a part. They are enough to tell parts
+// apart.
 const hashDigits = 32
 
 func partOf(run *running, size int64) part {
@@ -48,7 +49,7 @@ func partOf(run *running, size int64) part {
 
 func (p part) name() string { return fmt.Sprintf("%015d-%s-%s", p.start, p.before, p.after) }
 
-// parsePart reads the name of an object; ok says whether it is that of a part.
+// parsePart reads the name of an object. ok is false if it is not the name of a part.
 func parsePart(name string, size int64) (p part, ok bool) {
 	if len(name) != 15+1+hashDigits+1+hashDigits {
 		return p, false
@@ -89,8 +90,8 @@ func (b *bucket) Append(ctx context.Context, upload string, at Progress, r io.Re
 	return next, readErr
 }
 
-// reopen begins a new part at the end of the upload, or spools the last one when that is too small
-// to stay as it is.
+// reopen begins a new part at the end of the upload. If the last part is smaller than minPart, it
+// reads that part into the spool instead.
 func (b *bucket) reopen(ctx context.Context, s *spool, upload string, run *running, end int64) error {
 	size := end - run.last
 	if size >= minPart || size == 0 {
@@ -130,7 +131,7 @@ func (b *bucket) Join(ctx context.Context, upload string, at Progress, key Key) 
 	parts, err := b.parts(ctx, upload, at)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		err = nil // an earlier call has done it, or died while it removed the parts
+		err = nil // an earlier call has joined it, or died while it removed the parts
 	case err == nil:
 		err = b.join(ctx, upload, parts, b.object(key))
 	}
@@ -143,7 +144,7 @@ func (b *bucket) Join(ctx context.Context, upload string, at Progress, key Key) 
 	return failed("join an upload", err)
 }
 
-// joined returns nil if the object is there and has that size.
+// joined returns nil if the object exists and has that size.
 func (b *bucket) joined(ctx context.Context, key Key, size int64) error {
 	info, err := b.stat(ctx, b.object(key))
 	if err == nil && info.Size != size {
@@ -152,8 +153,8 @@ func (b *bucket) joined(ctx context.Context, key Key, size int64) error {
 	return err
 }
 
-// parts returns the parts of an upload in their order. ErrNotFound: they do not lead from the end to
-// the beginning.
+// parts returns the parts of an upload in order. It returns ErrNotFound if they do not lead from
+// the end back to the start.
 func (b *bucket) parts(ctx context.Context, upload string, at Progress) ([]part, error) {
 	type place struct {
 		at   int64
@@ -186,10 +187,10 @@ func (b *bucket) parts(ctx context.Context, upload string, at Progress) ([]part,
 	return parts, nil
 }
 
-// joinAtOnce is how many parts the service copies at a time.
+// joinAtOnce is the number of parts that the service copies concurrently.
 const joinAtOnce = 8
 
-// join has the service make one object of the parts.
+// join makes the service create one object of the parts.
 func (b *bucket) join(ctx context.Context, upload string, parts []part, object string) error {
 	if len(parts) == 1 {
 		_, err := b.core.CopyObject(ctx, b.name, b.upload(upload)+parts[0].name(), b.name, object, nil, minio.CopySrcOptions{}, minio.PutObjectOptions{})
@@ -228,8 +229,8 @@ func (b *bucket) Abandon(ctx context.Context, upload string) error {
 	return failed("remove an upload", err)
 }
 
-// Uploads implements Store. It reads the names of all parts: a service that keeps objects in a file system
-// may show a folder in which nothing is any more, when it died between the two removals.
+// Uploads implements Store. It reads the names of all parts, because a service that keeps objects
+// in a file system may show an empty folder if it died between two removals.
 func (b *bucket) Uploads(ctx context.Context, each func(string) error) error {
 	last := ""
 	return b.list(ctx, "uploads/", true, func(name string, _ int64) error {
@@ -244,14 +245,14 @@ func (b *bucket) Uploads(ctx context.Context, each func(string) error) error {
 
 func (b *bucket) upload(upload string) string { return b.prefix + "uploads/" + upload + "/" }
 
-// spool holds what arrives until it is sent on: the service wants to know how many bytes come, and
-// with which hash, and nobody knows that before they are there.
+// spool holds arriving bytes until they are sent on: the service needs their number and hash first,
+// which are known only when all have arrived.
 type spool struct {
 	*os.File
-	hash hash.Hash // of all that was written
+	hash hash.Hash // hash of everything written
 }
 
-// newSpool returns an empty spool, whose file has no name any more.
+// newSpool returns an empty spool. Its file has been unlinked.
 func newSpool(dir string) (*spool, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, folderPerm); err != nil {

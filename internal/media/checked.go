@@ -10,9 +10,9 @@ import (
 	"sheaf.dev/internal/failpoint"
 )
 
-// checked passes on what r has, if it is size bytes with the hash of the key. It withholds the last
-// of them until it knows: whoever writes them somewhere has less than was announced unless all is
-// as it should be.
+// checked passes on the bytes of r, if they are `size` bytes with the hash of the key. It withholds
+// the last of them until it has checked that. So a writer that copies them gets fewer bytes than
+// announced unless all are right.
 type checked struct {
 	r    io.Reader
 	left int64
@@ -22,9 +22,8 @@ type checked struct {
 	err error
 }
 
-// Hashed is bytes in memory that were hashed there: whoever wraps a reader in it knows that they have
-// the hash of the key. A second look at them would cost as much as writing them does. They are counted
-// all the same.
+// Hashed marks bytes in memory that the caller has hashed itself, so they are known to have the
+// hash of the key. Hashing them again would cost as much as writing them. They are still counted.
 type Hashed struct{ io.Reader }
 
 func check(r io.Reader, size int64, key Key) *checked {
@@ -38,8 +37,8 @@ func check(r io.Reader, size int64, key Key) *checked {
 	return c
 }
 
-// Checked passes on what r has, if it is size bytes with the hash of the key: it ends with ErrDiffers,
-// before the last of them, where it is not. An error of r comes back as it is.
+// Checked passes on the bytes of r, if they are `size` bytes with the hash of the key. If not, it
+// returns ErrDiffers before the last of them. An error of r is returned unchanged.
 func Checked(r io.Reader, size int64, key Key) io.Reader { return check(r, size, key) }
 
 // Read implements io.Reader.
@@ -70,7 +69,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// end looks whether nothing follows and the hash is right.
+// end checks that nothing follows and that the hash is right.
 func (c *checked) end() error {
 	var more [1]byte
 	if n, _ := io.ReadFull(c.r, more[:]); n > 0 || c.left < 0 {
@@ -82,15 +81,15 @@ func (c *checked) end() error {
 	return nil
 }
 
-// chunk is how much is read and written at a time.
+// chunk is the number of bytes read and written at a time.
 const chunk = 256 << 10
 
-// chunks are used again: a new one for each file would be a quarter of the garbage of an upload.
+// chunks are reused: a new one for each file would be a quarter of an upload's garbage.
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// transfer writes what src has to dst until src ends, and tells an error of the one from an error
-// of the other. n counts what was written whole. A context that ends counts as an error of dst:
-// nobody waits for it any more.
+// transfer copies src to dst until src ends. It returns errors of src as readErr and errors of dst
+// as writeErr. n counts the bytes written completely. If ctx ends, that is a writeErr, because no
+// one waits for the result.
 func transfer(ctx context.Context, dst io.Writer, src io.Reader) (n int64, readErr, writeErr error) {
 	b := chunks.Get().(*[chunk]byte)
 	defer chunks.Put(b)

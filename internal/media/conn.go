@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patientDialer makes connections that end when nothing moves on them for a while. A bound on the
-// whole of a request would be wrong: a large object over a slow line takes as long as it takes.
+// patientDialer makes connections that end if nothing moves on them for `patience`. A limit on the
+// whole request would be wrong: a large object over a slow line takes long.
 type patientDialer struct{ patience time.Duration }
 
 func (d *patientDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -23,8 +23,8 @@ type patientConn struct {
 	patience time.Duration
 }
 
-// Read waits for the time of patience, and longer as long as something is being written: an answer
-// is awaited from the first byte of a request on.
+// Read waits for `patience`, and longer while something is being written: a client waits for the
+// answer from the first byte of its request on.
 func (c *patientConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
@@ -32,7 +32,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write sets the deadline of a read that is under way too.
+// Write also extends the deadline of a Read in progress.
 func (c *patientConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err

@@ -14,22 +14,23 @@ import (
 
 // folder keeps bytes as files:
 //
-//	content/<workspace>/<aa>/<hash>   what is stored; aa are the first two digits of the hash
-//	uploads/<upload>                  what arrived of an upload so far
-//	staging/<random name>             what Put is writing
+//	content/<workspace>/<aa>/<hash>   stored bytes; aa are the first two digits of the hash
+//	uploads/<upload>                  bytes of an upload that have arrived so far
+//	staging/<random name>             bytes that Put is writing
 //
-// A file gets its name in content when it is whole and flushed, by renaming; then the folder is
-// flushed. So whenever the process or the machine dies, a file in content is whole, and what Put
-// had not finished is in staging, where Tidy finds it.
+// A file is renamed into content when it is complete and flushed, and then the folder is flushed.
+// So if the process or the machine dies, every file in content is complete. An unfinished Put
+// leaves its file in staging, where Tidy finds it.
 type folder struct {
 	path string
 
 	mu sync.Mutex // guards durable
-	// durable has folders that are known to outlast a power cut. They are never removed.
+	// durable has folders that are known to survive a power cut. Folders are never removed.
 	durable map[string]bool
 }
 
-// maxDurable bounds what is remembered: beyond it, folders are flushed once more than they need be.
+// maxDurable limits the memory. If there are more folders, some are flushed once more than
+// necessary.
 const maxDurable = 4096
 
 const (
@@ -40,13 +41,13 @@ const (
 
 const filePerm, folderPerm = 0o600, 0o700
 
-// Folder returns a store of files below path, which must be on one file system and need not exist
-// yet. Several processes of one machine may use it, as an import does beside a server.
+// Folder returns a store of files below `path`, which must be on one file system and need not exist
+// yet. Several processes of one machine may use it, such as a server and an import.
 func Folder(path string) Store {
 	return &folder{path: path, durable: map[string]bool{}}
 }
 
-// Shared says no: other machines do not see the folder.
+// Shared returns false: other machines do not see the folder.
 func (f *folder) Shared() bool { return false }
 
 // Put implements Store.
@@ -65,7 +66,7 @@ func (f *folder) Put(ctx context.Context, key Key, size int64, r io.Reader) erro
 	return failed("store a file", err)
 }
 
-// stage writes what body has into a new file and flushes it. What fails leaves no file.
+// stage writes the bytes of body into a new file and flushes it. If it fails, it leaves no file.
 func (f *folder) stage(ctx context.Context, body io.Reader) (path string, err error) {
 	dir := filepath.Join(f.path, stagingFolder)
 	if err := f.makeDurable(dir); err != nil {
@@ -87,8 +88,8 @@ func (f *folder) stage(ctx context.Context, body io.Reader) (path string, err er
 	return path, nil
 }
 
-// publish gives a file that is whole and flushed its name, durably. When the last flush fails the
-// file stays where it is: another medium with the same bytes may have been there before.
+// publish renames a complete and flushed file to its final name, durably. If the last flush fails,
+// the file stays there: another medium with the same bytes may have had it before.
 func (f *folder) publish(from, to string) error {
 	dir := filepath.Dir(to)
 	err := f.makeDurable(dir)
@@ -118,8 +119,8 @@ func (f *folder) Open(_ context.Context, key Key) (Content, error) {
 	return &fileContent{file, info.Size(), stampOf(state, info.Size(), at, fileSettles)}, nil
 }
 
-// fileContent is a file that is being read. Its Read is the file's own, so that the kernel can send
-// it without a copy.
+// fileContent is a file that is being read. Its Read is that of os.File, so that the kernel can
+// send the file without copying.
 type fileContent struct {
 	*os.File
 	size  int64
@@ -137,8 +138,8 @@ func (f *folder) Remove(_ context.Context, key Key) error {
 	return failed("remove a file", remove(f.file(key)))
 }
 
-// remove removes a file durably. A file that is not there may have been removed before a power cut
-// forgot it: its folder is flushed all the same.
+// remove removes a file durably. Even if the file does not exist, the folder is flushed: an earlier
+// removal may not have been.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -201,8 +202,8 @@ func (f *folder) Tidy(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-// entries calls each with what a folder has, a page at a time; a folder that does not exist has
-// nothing.
+// entries calls each with the entries of a folder, one page at a time. A folder that does not exist
+// has none.
 func entries(ctx context.Context, path string, each func(fs.DirEntry) error) error {
 	dir, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -233,8 +234,8 @@ func (f *folder) file(key Key) string {
 	return filepath.Join(f.path, contentFolder, key.Workspace, hash[:2], hash)
 }
 
-// makeDurable makes a folder below the store's, and those that lead to it, and flushes their names.
-// A folder that exists may be one whose name another call has not flushed yet.
+// makeDurable creates a folder below the store's, with its parents, and flushes their names. It
+// also flushes existing folders, because another call may not have flushed them yet.
 func (f *folder) makeDurable(dir string) error {
 	f.mu.Lock()
 	known := f.durable[dir]
@@ -269,8 +270,8 @@ func (f *folder) remember(dir string) {
 	f.durable[dir] = true
 }
 
-// forget returns err. Where there is one, somebody may have removed folders from outside: the next
-// call looks for all of them, and makes what is missing.
+// forget returns err. If err is not nil, folders may have been removed from outside, so the next
+// call checks all of them again and creates missing ones.
 func (f *folder) forget(err error) error {
 	if err != nil {
 		f.mu.Lock()
@@ -289,7 +290,7 @@ func flush(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// missing is failed for a file that must be there.
+// missing is failed, but returns ErrNotFound if the file does not exist.
 func missing(act string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// Append implements Store. What is in the file beyond at is of a call whose result nobody kept: it
-// is written over.
+// Append implements Store. Bytes in the file after `at` are from a call whose result was not
+// stored; they are overwritten.
 func (f *folder) Append(ctx context.Context, upload string, at Progress, r io.Reader) (Progress, error) {
 	run, err := at.resume()
 	if err == nil {
@@ -29,7 +29,7 @@ func (f *folder) Append(ctx context.Context, upload string, at Progress, r io.Re
 		err = file.Sync()
 	}
 	if err != nil {
-		// What is beyond at counts for nobody, and on a full disk it would keep the last room there is.
+		// Bytes after `at` do not count, and on a full disk they would take the last room.
 		err = errors.Join(err, file.Truncate(at.Offset))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -42,8 +42,8 @@ func (f *folder) Append(ctx context.Context, upload string, at Progress, r io.Re
 	return next, readErr
 }
 
-// openUpload opens the file of an upload for writing at its end, which is offset. It makes the file
-// durable before anything is in it.
+// openUpload opens the file of an upload for writing at its end, which is `offset`. A new file's
+// name is flushed before anything is written.
 func (f *folder) openUpload(upload string, offset int64) (*os.File, error) {
 	path := filepath.Join(f.path, uploadsFolder, upload)
 	flags := os.O_WRONLY
@@ -83,7 +83,7 @@ func seekEnd(file *os.File, offset int64) error {
 	return err
 }
 
-// Join implements Store: the file of the upload becomes that of the key.
+// Join implements Store. The file of the upload becomes that of the key.
 func (f *folder) Join(_ context.Context, upload string, at Progress, key Key) error {
 	err := checkJoin(upload, at, key)
 	if err != nil {
@@ -109,7 +109,8 @@ func (f *folder) Join(_ context.Context, upload string, at Progress, key Key) er
 	return failed("join an upload", err)
 }
 
-// joined looks whether an earlier call has done it, and flushes what that may not have flushed.
+// joined returns nil if an earlier call has joined the upload, and flushes what that call may not
+// have flushed.
 func (f *folder) joined(path string, size int64) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,7 +122,7 @@ func (f *folder) joined(path string, size int64) error {
 	return failed("join an upload", flush(filepath.Dir(path)))
 }
 
-// checkJoin looks whether the upload is what the key says.
+// checkJoin returns an error unless the upload has the hash of the key.
 func checkJoin(upload string, at Progress, key Key) error {
 	if err := errors.Join(checkName("an upload", upload), checkName("a workspace", key.Workspace)); err != nil {
 		return err

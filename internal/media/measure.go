@@ -13,15 +13,15 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// measureBytes is how far Measure reads: JPEG may have profiles and previews before its size.
+// measureBytes is how far Measure reads. A JPEG may have profiles and previews before its size.
 const measureBytes = 8 << 20
 
-// Measure returns the width and height of a picture as its header tells them: it decodes nothing, so
-// that a picture of any size costs a few kilobytes. What is no picture, or has no size to be found,
-// is not ok.
+// Measure returns the width and height of a picture, from its header. It decodes nothing, so a
+// picture of any size costs a few kilobytes. ok is false if the bytes are no picture, or have no
+// size.
 func Measure(r io.Reader) (width, height int, ok bool) {
 	b := bufio.NewReaderSize(io.LimitReader(r, measureBytes), HeadSize)
-	head, _ := b.Peek(HeadSize) // less when there is less
+	head, _ := b.Peek(HeadSize) // fewer bytes if there are fewer
 	contentType, _ := Sniff(head)
 	measure := measures[contentType]
 	if measure == nil {
@@ -38,13 +38,13 @@ var measures = map[string]func(io.Reader) (image.Config, error){
 	typePNG: png.DecodeConfig, typeJPEG: jpeg.DecodeConfig, typeGIF: gif.DecodeConfig, typeWebP: webp.DecodeConfig, typeAVIF: measureAVIF,
 }
 
-// errAVIF says that a picture's boxes are not as the format wants them.
+// errAVIF means that the boxes of a picture are not valid.
 var errAVIF = errors.New("avif: the size is not where it should be")
 
 // maxMeta bounds the box with the properties of a picture, which is held in memory.
 const maxMeta = 256 << 10
 
-// measureAVIF finds the box of the metadata, and in it the size of the primary picture.
+// measureAVIF finds the metadata box, and in it the size of the primary picture.
 func measureAVIF(r io.Reader) (c image.Config, err error) {
 	for {
 		kind, size, err := readBox(r)
@@ -68,7 +68,7 @@ func measureAVIF(r io.Reader) (c image.Config, err error) {
 	}
 }
 
-// readBox reads the head of a box and returns how much follows it.
+// readBox reads the head of a box, and returns the number of bytes that follow it.
 func readBox(r io.Reader) (kind string, size int64, err error) {
 	var head [16]byte
 	if _, err := io.ReadFull(r, head[:8]); err != nil {
@@ -101,8 +101,8 @@ func boxes(b []byte) func(yield func(kind string, body []byte) bool) {
 	}
 }
 
-// primarySize reads the size of the primary picture: pitm names it, ipma lists its properties, and
-// these are in ipco, where ispe is a size and irot a rotation.
+// primarySize reads the size of the primary picture. The box pitm names the picture, ipma lists its
+// properties, and ipco contains them: ispe is a size and irot a rotation.
 func primarySize(meta []byte) (c image.Config, err error) {
 	if len(meta) < 4 {
 		return c, errAVIF
@@ -130,7 +130,7 @@ func primarySize(meta []byte) (c image.Config, err error) {
 	return sizeAmong(properties, associated(associations, id))
 }
 
-// itemID reads the box pitm: a version, three flags, and an identifier of two bytes or four.
+// itemID reads the box pitm: a version, three flags, and an identifier of two or four bytes.
 func itemID(b []byte) (uint32, bool) {
 	switch {
 	case len(b) >= 6 && b[0] == 0:
@@ -141,7 +141,7 @@ func itemID(b []byte) (uint32, bool) {
 	return 0, false
 }
 
-// associated reads the box ipma and returns the numbers of an item's properties, which count from 1.
+// associated reads the box ipma, and returns the numbers of an item's properties, counted from 1.
 func associated(b []byte, id uint32) map[int]bool {
 	if len(b) < 8 {
 		return nil
@@ -166,7 +166,7 @@ func associated(b []byte, id uint32) map[int]bool {
 	return nil
 }
 
-// itemOf reads an identifier, of two bytes or, from version 1 on, four.
+// itemOf reads an identifier of two bytes or, from version 1 on, four.
 func itemOf(b []byte, version byte) (id uint32, n int) {
 	switch {
 	case version == 0 && len(b) >= 2:
@@ -177,7 +177,7 @@ func itemOf(b []byte, version byte) (id uint32, n int) {
 	return 0, 0
 }
 
-// propertyNumbers reads count numbers, each with a bit that says whether it is essential.
+// propertyNumbers reads `count` numbers, each with a bit that says whether it is essential.
 func propertyNumbers(b []byte, count int, wide bool) (numbers map[int]bool, used int) {
 	each := 1
 	if wide {
@@ -197,7 +197,7 @@ func propertyNumbers(b []byte, count int, wide bool) (numbers map[int]bool, used
 	return numbers, count * each
 }
 
-// sizeAmong reads the properties of those numbers.
+// sizeAmong reads the size from the properties with those numbers.
 func sizeAmong(properties []byte, numbers map[int]bool) (c image.Config, err error) {
 	number, turned := 0, false
 	for kind, body := range boxes(properties) {
@@ -207,7 +207,7 @@ func sizeAmong(properties []byte, numbers map[int]bool) (c image.Config, err err
 		case kind == "ispe" && len(body) >= 12:
 			c.Width, c.Height = int(binary.BigEndian.Uint32(body[4:])), int(binary.BigEndian.Uint32(body[8:]))
 		case kind == "irot" && len(body) >= 1:
-			turned = body[0]&1 == 1 // by a quarter, or three
+			turned = body[0]&1 == 1 // by one or three quarters
 		}
 	}
 	if turned {

@@ -9,17 +9,17 @@ import (
 	"hash"
 )
 
-// Progress is how far an upload has come. Whoever keeps uploads keeps it as it is between one
-// Append and the next; the zero value is of one that has not begun.
+// Progress is how far an upload has got. Callers store it unchanged between two calls of Append.
+// The zero value is an upload that has not begun.
 type Progress struct {
 	Offset int64  // number of bytes stored so far
-	State  []byte // what Append needs to go on: less than MaxState bytes that mean nothing elsewhere
+	State  []byte // what Append needs to continue: fewer than MaxState opaque bytes
 }
 
 // MaxState bounds Progress.State.
 const MaxState = 256
 
-// SHA256 returns the hash of all bytes that are there.
+// SHA256 returns the hash of all bytes stored so far.
 func (p Progress) SHA256() (sum [sha256.Size]byte, err error) {
 	r, err := p.resume()
 	if err != nil {
@@ -28,17 +28,17 @@ func (p Progress) SHA256() (sum [sha256.Size]byte, err error) {
 	return r.sum(), nil
 }
 
-// running is a Progress that is going on. Append hashes what it takes, so that nobody has to read a
-// large upload once more to learn its key.
+// running is a Progress in use. Append hashes what it takes, so that a large upload need not be
+// read again to find its key.
 type running struct {
 	hash hash.Hash
-	// last is where the newest part in a bucket begins, and before the hash of all that comes before
+	// last is the start of the newest part in a bucket, and before is the hash of all bytes before
 	// it. A folder has no parts.
 	last   int64
 	before [sha256.Size]byte
 }
 
-// stateForm is the first byte of a state: another form gets another one.
+// stateForm is the first byte of a state: the version of its form.
 const stateForm = 1
 
 const stateHead = 1 + 8 + sha256.Size
@@ -63,7 +63,7 @@ func (p Progress) resume() (*running, error) {
 	return r, nil
 }
 
-// at returns the progress with that many bytes.
+// at returns the progress at `offset` bytes.
 func (r *running) at(offset int64) (Progress, error) {
 	state := append([]byte{stateForm}, binary.BigEndian.AppendUint64(nil, uint64(r.last))...)
 	state = append(state, r.before[:]...)

@@ -5,16 +5,17 @@ import (
 	"encoding/binary"
 )
 
-// HeadSize is how much of the beginning Sniff wants to see, where there is that much.
+// HeadSize is the number of bytes from the start that Sniff needs, if there are that many.
 const HeadSize = 4 << 10
 
-// Binary is the type of everything that is not shown.
+// Binary is the type of everything that is not shown inline.
 const Binary = "application/octet-stream"
 
-// Sniff says what the bytes are that begin with head, by what they are and not by what anybody says
-// of them: the type of a picture, film or sound that browsers show without running anything in it,
-// which is then inline; or else Binary, which is only ever saved. A file that could be read as two
-// types has the one that its first bytes tell, and must be served as that one alone (nosniff).
+// Sniff returns the type of the bytes that begin with `head`. It judges by the bytes alone, not by
+// what a client claims. If they are a picture, video or sound that browsers show without running
+// anything in it, inline is true. Otherwise the type is Binary, which may only be downloaded. A
+// file that could be read as two types has the type of its first bytes, and must be served only as
+// that (nosniff).
 //
 // Documents that can run something, such as SVG, HTML and PDF, are Binary.
 func Sniff(head []byte) (contentType string, inline bool) {
@@ -26,7 +27,7 @@ func Sniff(head []byte) (contentType string, inline bool) {
 	return Binary, false
 }
 
-// sorts has a function for each format; it returns the type, or nothing.
+// sorts has a function for each format. It returns the type, or "".
 var sorts = []func(head []byte) string{sniffPNG, sniffJPEG, sniffGIF, sniffWebP, sniffBoxes, sniffWebM, sniffOgg, sniffMP3}
 
 const (
@@ -37,7 +38,7 @@ const (
 	typeAVIF = "image/avif"
 )
 
-// sniffPNG wants the signature and the header, which must follow it.
+// sniffPNG requires the signature and the header, which must follow it.
 func sniffPNG(head []byte) string {
 	if bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")) {
 		return typePNG
@@ -45,7 +46,7 @@ func sniffPNG(head []byte) string {
 	return ""
 }
 
-// sniffJPEG wants the start of the image and a marker that may follow it.
+// sniffJPEG requires the start of the image and a valid marker after it.
 func sniffJPEG(head []byte) string {
 	if len(head) >= 4 && bytes.HasPrefix(head, []byte("\xff\xd8\xff")) && head[3] >= 0xc0 && head[3] != 0xff {
 		return typeJPEG
@@ -53,7 +54,7 @@ func sniffJPEG(head []byte) string {
 	return ""
 }
 
-// sniffGIF wants the signature and the whole screen descriptor.
+// sniffGIF requires the signature and the whole screen descriptor.
 func sniffGIF(head []byte) string {
 	if len(head) >= 13 && (bytes.HasPrefix(head, []byte("GIF87a")) || bytes.HasPrefix(head, []byte("GIF89a"))) {
 		return typeGIF
@@ -61,7 +62,7 @@ func sniffGIF(head []byte) string {
 	return ""
 }
 
-// sniffWebP wants the container and the beginning of one of its three forms.
+// sniffWebP requires the container and the start of one of its three forms.
 func sniffWebP(head []byte) string {
 	if len(head) < 16 || string(head[:4]) != "RIFF" || string(head[8:12]) != "WEBP" {
 		return ""
@@ -73,7 +74,7 @@ func sniffWebP(head []byte) string {
 	return ""
 }
 
-// brands are what a file of boxes may call itself, and the types of these.
+// brands maps the brands of ISO box files to types.
 var brands = map[string]string{
 	"avif": typeAVIF, "avis": typeAVIF,
 	"M4A ": "audio/mp4", "M4B ": "audio/mp4",
@@ -81,8 +82,8 @@ var brands = map[string]string{
 	"mp41": "video/mp4", "mp42": "video/mp4", "avc1": "video/mp4", "dash": "video/mp4", "M4V ": "video/mp4", "M4VP": "video/mp4",
 }
 
-// sniffBoxes wants a box of the file's type first. What the file calls itself counts, and where that
-// is the general format of pictures (mif1, msf1) or unknown, what it says that it is compatible with.
+// sniffBoxes requires a file type box at the start. The major brand counts. If that is the general
+// picture format (mif1, msf1) or unknown, the compatible brands count.
 func sniffBoxes(head []byte) string {
 	if len(head) < 16 || string(head[4:8]) != "ftyp" {
 		return ""
@@ -105,8 +106,8 @@ func sniffBoxes(head []byte) string {
 	return ""
 }
 
-// sniffWebM wants the header of EBML with webm for its type of document; Matroska in general is
-// not shown by browsers.
+// sniffWebM requires an EBML header with the document type webm. Browsers do not show other
+// Matroska files.
 func sniffWebM(head []byte) string {
 	if !bytes.HasPrefix(head, []byte("\x1a\x45\xdf\xa3")) {
 		return ""
@@ -137,7 +138,7 @@ func sniffWebM(head []byte) string {
 	return ""
 }
 
-// vint reads an EBML size, and returns how many bytes it has; 0: it is none.
+// vint reads an EBML size, and returns the number of its bytes, or 0 if it is not valid.
 func vint(b []byte) (value uint64, n int) {
 	if len(b) == 0 || b[0] == 0 {
 		return 0, 0
@@ -154,7 +155,7 @@ func vint(b []byte) (value uint64, n int) {
 	return value, n
 }
 
-// element reads an EBML identifier, of four bytes at most.
+// element reads an EBML identifier of at most four bytes.
 func element(b []byte) (id uint32, n int) {
 	if len(b) == 0 || b[0] < 0x10 {
 		return 0, 0
@@ -170,7 +171,7 @@ func element(b []byte) (id uint32, n int) {
 	return id, n
 }
 
-// sniffOgg wants the first page of a stream; its codec says whether it is a film.
+// sniffOgg requires the first page of a stream. Its codec decides between video and audio.
 func sniffOgg(head []byte) string {
 	const pageHeader = 27
 	if len(head) < pageHeader || !bytes.HasPrefix(head, []byte("OggS\x00\x02")) {
@@ -188,8 +189,8 @@ func sniffOgg(head []byte) string {
 	return ""
 }
 
-// sniffMP3 wants a tag, or a frame that another one follows where the head shows that place: two
-// bytes of a frame's header are also the beginning of many other files.
+// sniffMP3 requires a tag, or a frame that is followed by another within the head: the first two
+// bytes of a frame also begin many other files.
 func sniffMP3(head []byte) string {
 	if len(head) >= 10 && bytes.HasPrefix(head, []byte("ID3")) && head[3] >= 2 && head[3] <= 4 && (head[6]|head[7]|head[8]|head[9])&0x80 == 0 {
 		return "audio/mpeg"
@@ -201,14 +202,14 @@ func sniffMP3(head []byte) string {
 	return "audio/mpeg"
 }
 
-// The bit rates of layer III in thousands, and the sample rates of MPEG 1.
+// Bit rates of layer III in thousands, and sample rates of MPEG 1.
 var (
 	mp3Rates1  = [16]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0}
 	mp3Rates2  = [16]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0}
 	mp3Samples = [4]int{44100, 48000, 32000, 0}
 )
 
-// mp3Frame returns the size of the frame of layer III that begins there; 0: none does.
+// mp3Frame returns the size of the layer III frame at the start of b, or 0 if there is none.
 func mp3Frame(b []byte) int {
 	if len(b) < 4 || b[0] != 0xff || b[1]&0xe6 != 0xe2 { // sync, layer III
 		return 0

@@ -36,7 +36,7 @@ func gifOf(t testing.TB, w, h int) []byte {
 	return encoded(t, func(to io.Writer, m image.Image) error { return gif.Encode(to, m, nil) }, w, h)
 }
 
-// webpOf is the smallest lossless picture: one colour.
+// webpOf returns the smallest lossless picture: one colour.
 func webpOf(w, h int) []byte {
 	bits := uint32(w-1) | uint32(h-1)<<14
 	data := append([]byte{0x2f}, binary.LittleEndian.AppendUint32(nil, bits)...)
@@ -57,7 +57,8 @@ func fullBox(kind string, version byte, body ...[]byte) []byte {
 func u16(n int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(n)) }
 func u32(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// avifOf has a thumbnail of another size before the primary picture, which is item 2.
+// avifOf returns a picture with a thumbnail of another size before the primary picture, which is
+// item 2.
 func avifOf(w, h int, turn byte) []byte {
 	properties := box("ipco", fullBox("ispe", 0, u32(16), u32(16)), fullBox("ispe", 0, u32(w), u32(h)), box("irot", []byte{turn}))
 	associations := fullBox("ipma", 0, u32(2), u16(1), []byte{1, 1}, u16(2), []byte{2, 2, 0x80 | 3})
@@ -75,12 +76,12 @@ func oggOf(codec string) []byte {
 	return []byte("OggS\x00\x02" + strings.Repeat("\x00", 20) + "\x01\x1e" + codec + strings.Repeat("\x00", 30))
 }
 
-// mp3Of has frames of 128 kbit/s at 44.1 kHz, 417 bytes each.
+// mp3Of returns frames of 128 kbit/s at 44.1 kHz, 417 bytes each.
 func mp3Of(frames int) []byte {
 	return bytes.Repeat(append([]byte{0xff, 0xfb, 0x90, 0x00}, make([]byte, 413)...), frames)
 }
 
-// What is shown inline, and everything else, which is not.
+// Some types are shown inline; everything else is not.
 func TestSniff_WhatTheBytesAre(t *testing.T) {
 	t.Parallel()
 	ftyp := func(major string, compatible ...string) []byte {
@@ -127,7 +128,8 @@ func TestSniff_WhatTheBytesAre(t *testing.T) {
 		{"RIFF of sounds", []byte("RIFF\x00\x00\x00\x00WAVEfmt "), ""},
 		{"RIFF of WebP with an unknown form", []byte("RIFF\x00\x00\x00\x00WEBPXXXX"), ""},
 
-		// What is two things at once is served as the one that its beginning tells, and never as the other.
+		// A file of two types at once is served as the one that it begins with, and never as the
+		// other.
 		{"HTML before a PNG", append([]byte("<script>alert(1)</script>"), pngOf(t, 3, 2)...), ""},
 		{"a PNG with HTML behind it", append(pngOf(t, 3, 2), "<script>alert(1)</script>"...), "image/png"},
 		{"a GIF that is JavaScript too", []byte("GIF89a/*\x01\x00\x00\x00\x00;*/=alert(1)//"), "image/gif"},
@@ -145,7 +147,7 @@ func TestSniff_WhatTheBytesAre(t *testing.T) {
 	}
 }
 
-// A head that ends too early is Binary, or what the whole one is; it is never another type.
+// A truncated head is Binary, or has the type of the whole one, but never another type.
 func TestSniff_TruncatedHeads(t *testing.T) {
 	t.Parallel()
 	for _, whole := range [][]byte{pngOf(t, 3, 2), jpegOf(t, 3, 2), gifOf(t, 3, 2), webpOf(3, 2), avifOf(3, 2, 0), webmOf("webm"), oggOf("OpusHead"), mp3Of(3)} {
@@ -186,7 +188,7 @@ func TestMeasure_PicturesByTheirHeaders(t *testing.T) {
 	}
 }
 
-// hugePNG is the header of a picture whose pixels would take forty gigabytes.
+// hugePNG returns the header of a picture whose pixels would take forty gigabytes.
 func hugePNG() []byte {
 	header := append([]byte("IHDR"), bytes.Join([][]byte{u32(100_000), u32(100_000), {8, 6, 0, 0, 0}}, nil)...)
 	b := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), header...)
@@ -214,7 +216,7 @@ func TestMeasure_HugePicturesCostNothing(t *testing.T) {
 	}
 }
 
-// endless counts what is read of it.
+// endless counts the bytes read from it.
 type endless struct {
 	head []byte
 	read int64
@@ -231,7 +233,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Of a file without an end no more is read than a header may need.
+// Of a file without an end, only as much is read as a header may need.
 func TestMeasure_ReadsABoundedPart(t *testing.T) {
 	t.Parallel()
 	for _, head := range [][]byte{{0xff, 0xd8, 0xff, 0xe0}, pngOf(t, 3, 2)[:16], bytes.Join([][]byte{box("ftyp", []byte("avif"), u32(0)), u32(1), []byte("free"), u32(1), u32(0)}, nil)} {
@@ -245,7 +247,7 @@ func TestMeasure_ReadsABoundedPart(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, they are told the same way twice, and measured in bounds.
+// For any bytes, the type is the same each time, and measuring is bounded.
 func FuzzSniff(f *testing.F) {
 	for _, b := range [][]byte{pngOf(f, 3, 2), jpegOf(f, 3, 2), gifOf(f, 3, 2), webpOf(3, 2), avifOf(3, 2, 1), webmOf("webm"), oggOf("OpusHead"), mp3Of(2), hugePNG(), []byte("<svg/>")} {
 		f.Add(b)

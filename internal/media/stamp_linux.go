@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// changed returns what names this state of a file, and when it came about. The change time is the kernel's
-// own: no program can set it back.
+// changed returns a text that identifies this state of a file, and the time of the change. The
+// kernel sets the change time: no program can set it back.
 func changed(info fs.FileInfo) (state string, at time.Time) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// changed returns what names this state of a file, and when it came about.
+// changed returns a text that identifies this state of a file, and the time of the change.
 func changed(info fs.FileInfo) (state string, at time.Time) {
 	return info.ModTime().String(), info.ModTime()
 }

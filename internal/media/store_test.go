@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
 const workspace = "01a1e2e6-5a47-7a5d-b17c-1eb6392c5b37"
 
-// stores runs a test on both stores: what a caller can rely on is the same.
+// stores runs a test on both stores, which make the same promises.
 func stores(t *testing.T, test func(t *testing.T, s media.Store)) {
 	t.Helper()
 	t.Run("folder", func(t *testing.T) {
@@ -53,7 +53,7 @@ func bucketOf(t *testing.T, server *s3test.Server, patience time.Duration) media
 	return s
 }
 
-// sample returns bytes that are the same for the same seed, and their key.
+// sample returns bytes, the same for the same seed, and their key.
 func sample(seed uint64, size int) ([]byte, media.Key) {
 	b := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
@@ -86,7 +86,7 @@ func read(t *testing.T, s media.Store, key media.Key) []byte {
 	return b
 }
 
-// listed returns what the workspace has, by hash.
+// listed returns the contents of the workspace, by hash.
 func listed(t *testing.T, s media.Store) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}
@@ -103,7 +103,7 @@ func listed(t *testing.T, s media.Store) map[string]int64 {
 	return out
 }
 
-// empty fails the test when the store has anything.
+// empty fails the test if the store has anything.
 func empty(t *testing.T, s media.Store) {
 	t.Helper()
 	if got := listed(t, s); len(got) > 0 {
@@ -168,7 +168,7 @@ func TestStore_AnotherWorkspaceHasItsOwn(t *testing.T) {
 	})
 }
 
-// Nothing is kept of bytes that are not what was announced, and the store is not to blame.
+// Bytes that do not match are not kept, and the error does not blame the store.
 func TestStore_KeepsNothingOfWhatDiffers(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the client has left")
@@ -199,7 +199,8 @@ func TestStore_KeepsNothingOfWhatDiffers(t *testing.T) {
 	})
 }
 
-// Bytes whose hash the caller has taken are stored as they are, and counted: nothing is kept of too few or too many.
+// Bytes that the caller has hashed are stored as they are, but counted: of too few or too many,
+// nothing is kept.
 func TestStore_CountsBytesThatAreHashed(t *testing.T) {
 	t.Parallel()
 	b, key := sample(4, 300_000)
@@ -298,7 +299,7 @@ func TestStore_ContentIsServedInRanges(t *testing.T) {
 	})
 }
 
-// Names that lead out of the store are refused by every method.
+// Every method refuses names that lead out of the store.
 func TestStore_NamesAreOneElementOfAPath(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, s media.Store) {
@@ -351,7 +352,8 @@ func TestStore_AContextThatHasEnded(t *testing.T) {
 	})
 }
 
-// A folder that cannot be written is unavailable, and nothing half is there when it can be again.
+// A folder that cannot be written is unavailable. When it can be written again, nothing incomplete
+// is there.
 func TestFolder_ADiskThatRefuses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "media")
@@ -370,14 +372,14 @@ func TestFolder_ADiskThatRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, s, b)
-	if err := os.RemoveAll(path); err != nil { // under the store that knows it
+	if err := os.RemoveAll(path); err != nil { // while the store remembers it
 		t.Fatal(err)
 	}
 	_ = s.Put(t.Context(), key, 1000, bytes.NewReader(b))
 	put(t, s, b)
 }
 
-// What a killed process left in staging is removed when it is old, and is in no list before.
+// What a killed process left in staging is removed when it is old, and is in no list before that.
 func TestFolder_TidyRemovesWhatIsOld(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "media")

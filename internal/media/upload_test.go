@@ -12,7 +12,8 @@ import (
 	"sheaf.dev/internal/media"
 )
 
-// sizes of what is appended, one after the other: parts of a bucket that are too small are gathered.
+// appends are the sizes of consecutive calls of Append. Parts that are too small for a bucket are
+// combined.
 var appends = []int{1, 4 << 20, 7 << 20, 100, 6 << 20, 5 << 20, 3}
 
 func appendAll(t *testing.T, s media.Store, upload string, at media.Progress, b []byte, sizes []int) media.Progress {
@@ -38,7 +39,8 @@ func uploads(t *testing.T, s media.Store) (names []string) {
 	return names
 }
 
-// What was appended in any sizes is joined to the same bytes, and nothing of the upload is left.
+// Whatever the sizes of the pieces, they are joined to the same bytes, and nothing of the upload is
+// left.
 func TestUpload_PiecesAreJoined(t *testing.T) {
 	t.Parallel()
 	total := 0
@@ -72,7 +74,7 @@ func TestUpload_PiecesAreJoined(t *testing.T) {
 	})
 }
 
-// What arrived before a break is kept, and the break is told.
+// What arrived before a read error is kept, and the error is returned.
 func TestUpload_WhatArrivedBeforeABreakIsKept(t *testing.T) {
 	t.Parallel()
 	b, key := sample(21, 1000)
@@ -96,15 +98,15 @@ func TestUpload_WhatArrivedBeforeABreakIsKept(t *testing.T) {
 	})
 }
 
-// A process that dies after it appended and before it kept the progress goes on from the older one:
-// what was beyond it does not count.
+// If a process dies after an Append and before it stored the progress, the upload continues from
+// the older progress. The bytes after that do not count.
 func TestUpload_GoesOnFromTheProgressThatWasKept(t *testing.T) {
 	t.Parallel()
 	b, key := sample(22, 12<<20)
 	wrong, _ := sample(23, 12<<20)
 	stores(t, func(t *testing.T, s media.Store) {
 		kept := appendAll(t, s, "one", media.Progress{}, b, []int{6 << 20, 1 << 20})
-		appendAll(t, s, "one", kept, wrong, []int{4 << 20}) // nobody keeps what it returns
+		appendAll(t, s, "one", kept, wrong, []int{4 << 20}) // its result is not stored
 		at := appendAll(t, s, "one", kept, b, []int{2 << 20, 3 << 20})
 		if err := s.Join(t.Context(), "one", at, key); err != nil {
 			t.Fatal(err)

@@ -13,19 +13,21 @@ import (
 	"time"
 )
 
-// ErrDamaged says that the stored bytes are not those of their key, or that the disk cannot read them.
+// ErrDamaged means that the stored bytes are not those of their key, or that the disk cannot read
+// them.
 var ErrDamaged = errors.New("the stored bytes are damaged")
 
-// Stamp names one state of stored bytes: bytes that were written again, or changed behind our back, have
-// another.
+// Stamp identifies one state of stored bytes. Bytes that were written again, or changed from
+// outside, have another stamp.
 type Stamp struct {
 	ID string
-	// Settled is false just after a change, when the clock of the file system is too coarse to tell it from
-	// the next one.
+	// Settled is false just after a change, while the clock of the file system is too coarse to
+	// tell this change from the next.
 	Settled bool
 }
 
-// How long after a change a stamp is settled: kernels stamp files to 10 ms, services objects to a second.
+// How long after a change a stamp is settled. Kernels stamp files to 10 ms, services stamp objects
+// to a second.
 const (
 	fileSettles   = 50 * time.Millisecond
 	objectSettles = 3 * time.Second
@@ -35,8 +37,8 @@ func stampOf(state string, size int64, at time.Time, settles time.Duration) Stam
 	return Stamp{ID: state + " " + strconv.FormatInt(size, 36), Settled: time.Since(at) > settles}
 }
 
-// Verifier opens bytes that are verified: they were hashed once in this process since they last changed.
-// A bounded number of verdicts is remembered. It is safe for concurrent use.
+// Verifier opens verified bytes: they were hashed once in this process since they last changed. It
+// remembers a bounded number of verdicts. It is safe for concurrent use.
 //
 //	Open ─▶ stamp known? ── intact ──▶ the bytes, as the store has them
 //	             │       └─ damaged ─▶ ErrDamaged
@@ -49,18 +51,18 @@ type Verifier struct {
 	refused  atomic.Uint64 // reads of damaged or missing bytes
 
 	mu sync.Mutex // guards what follows
-	// newer and older have whether bytes are intact. When newer is full it becomes older.
+	// newer and older say whether bytes are intact. When newer is full, it replaces older.
 	newer, older map[mark]bool
 	checks       map[mark]*inspection
 }
 
-// mark is a key with a stamp, hashed.
+// mark is the hash of a key and a stamp.
 type mark [16]byte
 
-// maxVerdicts bounds newer and older: 32 bytes each, and as much for the map.
+// maxVerdicts bounds newer and older each: 32 bytes per entry, and as much again for the map.
 const maxVerdicts = 32 << 10
 
-// NewVerifier returns a Verifier of what store keeps. patience is how long Open waits for a check.
+// NewVerifier returns a Verifier for a store. Open waits at most `patience` for a check.
 func NewVerifier(store Store, patience time.Duration) *Verifier {
 	return &Verifier{store: store, patience: patience, newer: map[mark]bool{}, checks: map[mark]*inspection{}}
 }
@@ -70,20 +72,20 @@ func markOf(key Key, s Stamp) mark {
 	return mark(sum[:16])
 }
 
-// inspection is a look at bytes that is under way.
+// inspection is a check in progress.
 type inspection struct {
 	cancel  context.CancelFunc
-	readers int // that wait for it; the Verifier's mu guards it
+	readers int // readers that wait for it; guarded by the Verifier's mu
 	done    chan struct{}
 	err     error // why the bytes are not verified; set before done is closed
 }
 
-// errReplaced says that a check met other bytes than those that its reader has opened.
+// errReplaced means that a check read other bytes than its reader has opened.
 var errReplaced = errors.New("the bytes were written again meanwhile")
 
-// Open returns verified bytes, ErrNotFound or ErrDamaged. If the check takes longer than the patience, it
-// returns the bytes while the check goes on: a Content with a method Whole, which returns the verdict and
-// which the caller asks before it passes on the last of them.
+// Open returns verified bytes, ErrNotFound or ErrDamaged. If the check takes longer than the
+// patience, Open returns the bytes while the check continues. The Content then has a method Whole,
+// which returns the verdict. The caller must call it before it passes on the last bytes.
 func (v *Verifier) Open(ctx context.Context, key Key) (Content, error) {
 	content, err := v.open(ctx, key)
 	if errors.Is(err, errReplaced) {
@@ -98,7 +100,7 @@ func (v *Verifier) Open(ctx context.Context, key Key) (Content, error) {
 	return content, failed("verify bytes", err)
 }
 
-// Refused returns how many reads found damaged or missing bytes.
+// Refused returns the number of reads that found damaged or missing bytes.
 func (v *Verifier) Refused() uint64 { return v.refused.Load() }
 
 func (v *Verifier) open(ctx context.Context, key Key) (Content, error) {
@@ -131,9 +133,9 @@ func (v *Verifier) open(ctx context.Context, key Key) (Content, error) {
 	return content, nil
 }
 
-// openAlone verifies the very bytes that it has opened, and shares the check with no other reader. It serves
-// bytes that are uploaded again and again: each upload gives them another stamp, so that the check of open
-// meets other bytes than its reader has.
+// openAlone verifies the bytes that it has opened, and shares the check with no other reader. It is
+// for bytes that are uploaded again and again: each upload gives them another stamp, so that the
+// check of open reads other bytes than its reader has.
 func (v *Verifier) openAlone(ctx context.Context, key Key) (Content, error) {
 	content, err := v.store.Open(ctx, key)
 	if err != nil {
@@ -149,8 +151,8 @@ func (v *Verifier) openAlone(ctx context.Context, key Key) (Content, error) {
 	return content, nil
 }
 
-// join returns the check of bytes that are not known, and begins it where none is under way. If they are
-// known, the check is nil.
+// join returns the check of bytes without a verdict, and starts it if none is in progress. If there
+// is a verdict, the check is nil.
 func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, intact bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -163,7 +165,7 @@ func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, in
 	}
 	c = v.checks[m]
 	if c == nil {
-		// It is for all who wait, and ends with the last of them.
+		// The check serves all waiting readers, and ends with the last of them.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		c = &inspection{cancel: cancel, done: make(chan struct{})}
 		v.checks[m] = c
@@ -184,8 +186,8 @@ func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, in
 	return c, false
 }
 
-// leave counts a reader out. The last one ends a check that is under way, and waits for its end. Nobody can
-// join the check after the last reader was counted out: it would be ended under that reader.
+// leave counts a reader out. The last one cancels a check in progress and waits for its end. After
+// that no reader can join the check, because it would be cancelled under that reader.
 func (v *Verifier) leave(m mark, c *inspection) {
 	v.mu.Lock()
 	c.readers--
@@ -200,22 +202,22 @@ func (v *Verifier) leave(m mark, c *inspection) {
 	}
 }
 
-// forget lets nobody join a check any more. v is locked.
+// forget keeps readers from joining a check. v.mu must be held.
 func (v *Verifier) forget(m mark, c *inspection) {
 	if v.checks[m] == c {
 		delete(v.checks, m)
 	}
 }
 
-// Recheck hashes bytes whatever is known of them, remembers the verdict and returns it: nil, ErrDamaged or
-// ErrNotFound. pace is called with the size of each piece before the next one is read, and ends the check
-// with its error; nil does not slow it down.
+// Recheck hashes bytes even if there is a verdict, remembers the new verdict and returns it: nil,
+// ErrDamaged or ErrNotFound. pace is called with the size of each piece before the next one is
+// read; its error ends the check. nil means no pauses.
 func (v *Verifier) Recheck(ctx context.Context, key Key, pace func(context.Context, int) error) error {
 	_, err := v.recheck(ctx, key, pace)
 	return err
 }
 
-// recheck is Recheck, and returns the mark of what it has read.
+// recheck is Recheck, and also returns the mark of the bytes that it read.
 func (v *Verifier) recheck(ctx context.Context, key Key, pace func(context.Context, int) error) (mark, error) {
 	content, err := v.store.Open(ctx, key)
 	if err != nil {
@@ -225,8 +227,8 @@ func (v *Verifier) recheck(ctx context.Context, key Key, pace func(context.Conte
 	stamp := content.Stamp()
 	m := markOf(key, stamp)
 	err = verify(ctx, content, key, pace)
-	// What was changed while it was read may have another stamp, and the disk may read another time what it
-	// could not read now: neither is a verdict.
+	// Bytes that changed while they were read may have another stamp, and a read that failed now
+	// may succeed later. Neither gives a verdict.
 	if stamp.Settled && (err == nil || err == ErrDamaged) {
 		v.remember(m, err == nil)
 	}
@@ -243,7 +245,8 @@ func (v *Verifier) remember(m mark, intact bool) {
 	v.newer[m] = intact
 }
 
-// Verify hashes what is stored under the key: nil, ErrDamaged, ErrNotFound, or why it could not.
+// Verify hashes the bytes stored under the key. It returns nil, ErrDamaged, ErrNotFound, or why
+// they could not be read.
 func Verify(ctx context.Context, s Store, key Key) error {
 	content, err := s.Open(ctx, key)
 	if err != nil {
@@ -277,7 +280,7 @@ func verify(ctx context.Context, r io.Reader, key Key, pace func(context.Context
 	}
 }
 
-// unverified is bytes whose check is under way.
+// unverified has bytes whose check is in progress.
 type unverified struct {
 	Content
 	verifier *Verifier
@@ -286,7 +289,7 @@ type unverified struct {
 	left     sync.Once
 }
 
-// Whole blocks until the check has ended or ctx has, and returns nil if the bytes are verified.
+// Whole blocks until the check or ctx ends. It returns nil if the bytes are verified.
 func (u *unverified) Whole(ctx context.Context) error {
 	select {
 	case <-u.check.done:

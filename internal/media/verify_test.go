@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/media"
 )
 
-// rotten has one other bit in the middle of everything, under a stamp of its own. While hold is open, what the
-// second reader of some bytes reads waits.
+// rotten flips one bit in the middle of everything, under its own stamp. While hold is open, reads
+// of the second reader of some bytes wait.
 type rotten struct {
 	media.Store
 	stamp string
@@ -63,7 +63,8 @@ func (m *inMemory) Read(b []byte) (int, error) {
 
 const forEver = 5 * time.Minute
 
-// D102: bytes are handed out as they were stored, or not at all; and those that were written again are.
+// D102: bytes are returned as they were stored, or not at all. Bytes that were written again are
+// returned.
 func TestVerifier_DamagedBytesAreNotHandedOut(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, s media.Store) {
@@ -99,7 +100,7 @@ func TestVerifier_DamagedBytesAreNotHandedOut(t *testing.T) {
 	})
 }
 
-// D102: bytes that are uploaded again between any two reads are handed out all the same.
+// D102: bytes that are uploaded again between any two reads are still returned.
 func TestVerifier_ReadsBytesThatAreWrittenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, s media.Store) {
@@ -135,8 +136,8 @@ type restamped struct {
 
 func (r *restamped) Stamp() media.Stamp { return media.Stamp{ID: r.stamp, Settled: true} }
 
-// A file that changes after it was read is hashed once more, also if its time of modification is set back; one that
-// rots without a trace is found by Recheck.
+// A file that changes after it was read is hashed again, even if its modification time is set back.
+// Recheck finds a file that was damaged without a trace.
 func TestVerifier_NoticesWhatChangesLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -169,10 +170,10 @@ func TestVerifier_NoticesWhatChangesLater(t *testing.T) {
 		t.Errorf("it was mended, and opened: %v", err)
 	}
 
-	// It rots under the same stamp.
+	// It is damaged under the same stamp.
 	rots := &rotten{stamp: "the same"}
 	known := media.NewVerifier(rots, forEver)
-	rots.Store = &rotten{Store: s} // twice is as it was
+	rots.Store = &rotten{Store: s} // flipping the bit twice restores it
 	if c, err := known.Open(t.Context(), key); err != nil {
 		t.Error(err)
 	} else {
@@ -194,8 +195,8 @@ func TestVerifier_NoticesWhatChangesLater(t *testing.T) {
 	}
 }
 
-// What takes longer to hash than a reader waits is handed out meanwhile, and Whole says what came of it. A check ends
-// with its last reader.
+// If hashing takes longer than a reader waits, the bytes are returned meanwhile, and Whole returns
+// the verdict. A check ends with its last reader.
 func TestVerifier_LongChecks(t *testing.T) {
 	t.Parallel()
 	s := media.Folder(t.TempDir())
@@ -230,5 +231,5 @@ func TestVerifier_LongChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Close() // goleak finds a check that goes on
+	c.Close() // goleak finds a check that continues
 }

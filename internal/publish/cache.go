@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// cacheBytes bounds what is kept of pages, and maxCached how large one may be.
+	// cacheBytes limits the cache, and maxCached the size of a page in it.
 	cacheBytes = 16 << 20
 	maxCached  = 2 << 20
-	// maxCachedKey keeps odd addresses from filling it.
+	// maxCachedKey keeps odd addresses from filling the cache.
 	maxCachedKey = 256
-	// entryBytes is about what an entry takes beside its page.
+	// entryBytes is about the size of an entry without its page.
 	entryBytes = 512
 )
 
-// cacheKey is all that a page depends on: the share's own fields change with the workspace's version
-// too.
+// cacheKey is everything that a page depends on. The share's own fields change the workspace's
+// version too.
 type cacheKey struct {
 	share   sheaf.ShareID
-	version int64 // 0: nothing may be kept
+	version int64 // 0: the page must not be cached
 	address string
 }
 
-// cacheKey returns the key of the page that is asked for.
+// cacheKey returns the key of the requested page.
 func (v *visit) cacheKey() cacheKey {
 	address := v.r.URL.Path
 	if v.r.URL.RawQuery != "" {
@@ -39,8 +39,8 @@ func (v *visit) cacheKey() cacheKey {
 	return cacheKey{v.share.ID, v.share.Version, address}
 }
 
-// cache keeps pages of shares. The version is read before what the page shows: a kept page may be newer
-// than its version, and never older.
+// cache keeps pages of shares. The version is read before the contents of the page, so a cached
+// page may be newer than its version, and never older.
 type cache struct {
 	most int // bytes
 
@@ -57,7 +57,7 @@ type kept struct {
 
 func newCache(most int) *cache { return &cache{most: most, byKey: map[cacheKey]*list.Element{}} }
 
-// find returns a page that was kept, or nil.
+// find returns a cached page, or nil.
 func (c *cache) find(key cacheKey) *answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *cache) find(key cacheKey) *answer {
 	return e.Value.(*kept).answer
 }
 
-// keep keeps a page, and lets go of those that were asked for least recently.
+// keep caches a page, and drops the least recently used ones.
 func (c *cache) keep(key cacheKey, a *answer) {
 	if key.version == 0 || len(a.body) > maxCached {
 		return
@@ -88,7 +88,7 @@ func (c *cache) keep(key cacheKey, a *answer) {
 	}
 }
 
-// tagOf is the entity tag of a page: the same bytes have the same one.
+// tagOf returns the entity tag of a page. Equal bytes have equal tags.
 func tagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:12]) + `"`

@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// outlineFrom is from how many headings on a document has a table of contents.
+// outlineFrom is the number of headings from which a document has a table of contents.
 const outlineFrom = 3
 
 // documentPage is the data of the page of a document.
@@ -21,7 +21,7 @@ type documentPage struct {
 	HTML    template.HTML
 	Titled  bool // the text begins with its title
 	Outline []render.Heading
-	Raw     string // the address of its Markdown
+	Raw     string // address of its Markdown
 	Beside  app.Beside
 	Home    string
 }
@@ -43,8 +43,8 @@ func (v *visit) document() error {
 	return v.showDocument(id, v.home()+"/"+string(id)+"/raw")
 }
 
-// documentID returns the document in the path. One that is not written as we write it, or that of a share
-// of one document, leads nowhere: every page has one address.
+// documentID returns the document in the path. It returns NotFound if the id is not written as we
+// write it, or if the share is of a single document: every page has one address.
 func (v *visit) documentID() (sheaf.DocumentID, error) {
 	id, err := v.id("document")
 	if err != nil || v.share.ResourceType != sheaf.ShareOfProject {
@@ -53,7 +53,7 @@ func (v *visit) documentID() (sheaf.DocumentID, error) {
 	return sheaf.DocumentID(id), nil
 }
 
-// id returns an identifier in the path, which is written as we write it.
+// id returns an identifier in the path. It must be written as we write it.
 func (v *visit) id(name string) (string, error) {
 	id := v.r.PathValue(name)
 	if known, ok := sheaf.ParseUUID(id); !ok || known != id {
@@ -92,8 +92,8 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 // listed reports whether search engines may list the page.
 func (v *visit) listed() bool { return v.share.Listed && v.share.PasswordHash == "" }
 
-// refs leads from the text of a document to others that the same share shows, and to its media. What
-// the share does not show is no link.
+// refs returns the addresses for a document's links: to other documents that the share shows, and
+// to its media. Links to anything else become plain text.
 func (v *visit) refs(in sheaf.DocumentID, text *render.Page) (render.Refs, error) {
 	var ids []sheaf.DocumentID
 	for _, id := range text.Documents() {
@@ -114,7 +114,7 @@ func (v *visit) refs(in sheaf.DocumentID, text *render.Page) (render.Refs, error
 	}, err
 }
 
-// medium answers with a picture, or another file, that stands in the text of a document of the share.
+// medium answers with a picture, or another file, in the text of a document of the share.
 func (v *visit) medium() error {
 	ctx := v.r.Context()
 	in, err := v.id("document")
@@ -136,7 +136,7 @@ func (v *visit) medium() error {
 	return v.serveMedium(m, content)
 }
 
-// serveMedium answers with a file. Its address never has other bytes.
+// serveMedium answers with a file. The bytes at its address never change.
 func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
 	defer content.Close()
 	if v.share.PasswordHash == "" {
@@ -145,14 +145,15 @@ func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
 	return v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
 }
 
-// titled reports whether a text begins with a heading that is the title: it is not shown twice then.
+// titled reports whether a text begins with a heading that is the title. Then the title is not
+// shown twice.
 func titled(text *render.Page, title string) bool {
 	h := text.Headings()
 	return len(h) > 0 && h[0].First && h[0].Level == 1 && strings.EqualFold(h[0].Text, strings.Join(strings.Fields(title), " "))
 }
 
-// outline returns the headings of the two upper levels below the title, where there are enough of them
-// to get lost among.
+// outline returns the headings of the two highest levels below the title, if there are at least
+// outlineFrom.
 func outline(text *render.Page) []render.Heading {
 	var below []render.Heading
 	top := 7
@@ -175,7 +176,7 @@ func outline(text *render.Page) []render.Heading {
 	return out
 }
 
-// described is what a link preview says: the description, or how the text begins.
+// described returns the text of a link preview: the description, or the start of the text.
 func described(description *string, opening string) string {
 	if description != nil && *description != "" {
 		return *description
@@ -183,8 +184,8 @@ func described(description *string, opening string) string {
 	return opening
 }
 
-// rawFront answers with the Markdown of the first page: the text of the document, or the contents of
-// the project.
+// rawFront answers with the Markdown of the first page: the text of the document, or the contents
+// of the project.
 func (v *visit) rawFront() error {
 	if v.share.ResourceType == sheaf.ShareOfProject {
 		return v.rawProject()

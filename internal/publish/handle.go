@@ -14,7 +14,7 @@ import (
 // visit is one request of a reader.
 type visit struct {
 	*front.Exchange
-	r         *http.Request // the exchange's
+	r         *http.Request // the request of the exchange
 	publisher *Publisher
 	share     sheaf.Shared // set once it is found
 }
@@ -23,10 +23,10 @@ type visit struct {
 type route struct {
 	method, path string
 	do           func(*visit) error
-	counts       bool // whoever sees it has seen the share
+	counts       bool // a request for it counts as a view of the share
 }
 
-// allRoutes is the whole surface. A password is sent to the page that asked for it.
+// allRoutes returns all routes. A password is posted to the page that asked for it.
 func (p *Publisher) allRoutes() []route {
 	out := []route{{method: http.MethodGet, path: "/share-assets/{file}", do: (*visit).style}}
 	for _, page := range []route{
@@ -44,8 +44,8 @@ func (p *Publisher) allRoutes() []route {
 	return out
 }
 
-// serve makes the checks that come before the page, in the order that the package describes, and shows
-// it.
+// serve makes the checks that come before the page, in the order given in the package comment, and
+// shows the page.
 func (v *visit) serve() error {
 	route, allow := v.publisher.routes.Find(v.Exchange)
 	if route != nil && v.r.PathValue("file") != "" {
@@ -77,10 +77,10 @@ func (v *visit) serve() error {
 	return v.show(route)
 }
 
-// errNothing is what everything that is not shared looks like.
+// errNothing is the error for everything that is not shared.
 var errNothing = sheaf.Missing("page")
 
-// admit returns RateLimited when the address asked too often in the last minute.
+// admit returns RateLimited if the address made too many requests in the last minute.
 func (v *visit) admit() error {
 	if v.publisher.Admit == nil {
 		return nil
@@ -93,8 +93,8 @@ func (v *visit) admit() error {
 		Text: "Too many pages were asked for from your address within a minute. Try again in " + wait.String() + "."}
 }
 
-// address is where the reader is, as far as we know: an IPv6 network, since one has more addresses than
-// anybody could count.
+// address returns the reader's address, as far as we know it. For IPv6 it is the /64 network,
+// because a network has more addresses than we could count.
 func (v *visit) address() string {
 	ip := v.Client()
 	if ip.Is6() && !ip.Is4In6() {
@@ -104,7 +104,7 @@ func (v *visit) address() string {
 	return netip.Addr.Unmap(ip).String()
 }
 
-// show shows a page: one that was made before, or a new one.
+// show shows a page, from the cache or a new one.
 func (v *visit) show(r *route) error {
 	if v.share.Listed && v.share.PasswordHash == "" {
 		v.Header().Del("X-Robots-Tag")
@@ -118,23 +118,23 @@ func (v *visit) show(r *route) error {
 	return r.do(v)
 }
 
-// answer is a page that was made, or another text.
+// answer is a finished page, or another text.
 type answer struct {
 	body []byte
-	kind string // its Content-Type
+	kind string // Content-Type
 	etag string
 	look pageLook // of a page
 }
 
-// keep shows a page and keeps it: it is the same until something in the workspace changes.
+// keep sends a page and caches it. It stays the same until something in the workspace changes.
 func (v *visit) keep(body []byte, kind string, l pageLook) error {
 	a := &answer{body: body, kind: kind, etag: tagOf(body), look: l}
 	v.publisher.cache.keep(v.cacheKey(), a)
 	return v.send(a)
 }
 
-// send answers with a page, or says that the reader has it. A browser asks each time: a share may end at
-// any moment. What a password protects is kept nowhere.
+// send answers with a page, or with 304 if the reader has it. Browsers must ask each time, because
+// a share may end at any moment. Pages behind a password are not cached by browsers.
 func (v *visit) send(a *answer) error {
 	h := v.Header()
 	h.Set("Content-Security-Policy", a.look.policy(v.publisher.policy))
@@ -157,7 +157,7 @@ func (v *visit) send(a *answer) error {
 	return nil
 }
 
-// has reports whether a list of entity tags, as If-None-Match has it, names this one.
+// has reports whether a list of entity tags, as in If-None-Match, names this one.
 func has(list, etag string) bool {
 	for tag := range strings.SplitSeq(list, ",") {
 		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etag || tag == "*" {
@@ -167,7 +167,7 @@ func has(list, etag string) bool {
 	return false
 }
 
-// crowded says to a person what a refusal says to a program.
+// crowded turns a refusal for programs into one for people.
 func crowded(err error) error {
 	var refusal *front.Refusal
 	if !errors.As(err, &refusal) {
@@ -177,15 +177,15 @@ func crowded(err error) error {
 		Text: "More people read here than the service can serve at the moment. Try again in a few seconds."}
 }
 
-// fail shows an error. What a person cannot do anything about is logged, without the address, which is
-// a secret.
+// fail shows an error. Errors that the reader cannot do anything about are logged, without the
+// address, which is a secret.
 func (v *visit) fail(err error) {
 	var file *front.FileRefusal
 	if errors.As(err, &file) {
 		err = sheaf.FileRefused(file.Range, file.Text)
 	}
 	var refusal *sheaf.Error
-	// A client that left is no fault of the store.
+	// A client that left is not a fault of the store.
 	if (!errors.As(err, &refusal) || refusal.Cause != nil) && v.Request.Context().Err() == nil {
 		v.publisher.Log.Error("page of a share failed", "request_id", v.ID, "error", err)
 	}
@@ -214,7 +214,7 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// sorry is the page of whoever gets no other: it tells nothing of the share.
+// sorry shows an error page. It reveals nothing about the share.
 func (v *visit) sorry(status int, title, text string) {
 	body, err := v.page("sorry", layout{Title: title, Bare: true}, sorry{Title: title, Text: text})
 	if err != nil {

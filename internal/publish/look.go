@@ -10,15 +10,16 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// pageLook is what a branding makes of a page. The zero value is the plain look.
+// pageLook is how a branding changes a page. The zero value is the plain look.
 type pageLook struct {
-	Style  template.CSS // stands in the page; empty: there is no branding
-	Name   string       // of the branding: it stands above the page
-	Logo   string       // its address; empty: there is none
+	Style  template.CSS // style in the page; empty: there is no branding
+	Name   string       // name of the branding, shown above the page
+	Logo   string       // address of the logo; empty: there is none
 	Footer string
 }
 
-// lookOf returns the look of a branding; nil is the plain one. The address of its logo changes with it.
+// lookOf returns the look of a branding; nil means the plain one. The address of the logo changes
+// with the logo.
 func (v *visit) lookOf(b *sheaf.Branding) (l pageLook) {
 	if b == nil {
 		return l
@@ -33,7 +34,8 @@ func (v *visit) lookOf(b *sheaf.Branding) (l pageLook) {
 	return l
 }
 
-// policy is what a page with this look may load: its own style, by its hash, beside what all may.
+// policy returns what a page with this look may load: its own style, by its hash, besides what all
+// pages may.
 func (l pageLook) policy(all string) string {
 	if l.Style == "" {
 		return all
@@ -42,7 +44,7 @@ func (l pageLook) policy(all string) string {
 	return strings.Replace(all, "style-src 'self'", "style-src 'self' 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1)
 }
 
-// logo answers with the picture of the share's branding, whose id is in its address.
+// logo answers with the logo of the share's branding. Its id is in the address.
 func (v *visit) logo() error {
 	m, content, err := v.publisher.App.SharedLogo(v.r.Context(), v.share)
 	if err != nil {

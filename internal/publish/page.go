@@ -25,33 +25,33 @@ var pageFiles embed.FS
 //go:embed static/publish.css
 var pageStyle []byte
 
-// layout is what stands around every page.
+// layout is the data around every page.
 type layout struct {
 	Title       string
 	Description string
-	URL         string // of the page, for link previews; empty where it is nobody's to pass on
+	URL         string // address of the page for link previews; empty: it must not be passed on
 	Listed      bool   // search engines may list it
-	Style       string // the address of the style sheet
-	Bare        bool   // nothing but the page itself
-	Home        string // the address of the share, where the page stands below it
-	Project     string // the name of the project that is shared; empty: it is a document
-	Query       string // what is looked for
+	Style       string // address of the style sheet
+	Bare        bool   // without header and footer
+	Home        string // address of the share, if the page is below it
+	Project     string // name of the shared project; empty: a document is shared
+	Query       string // words of a search
 	Look        pageLook
-	Data        any // of the page
+	Data        any // data of the page
 }
 
-// readPages parses the templates. One that is broken ends the program at its start.
+// readPages parses the templates. A broken one ends the program at its start.
 func readPages() *template.Template {
 	return template.Must(template.New("").Option("missingkey=error").Funcs(template.FuncMap{"day": day}).ParseFS(pageFiles, "pages/*.html"))
 }
 
-// day shows a day to people, wherever they are.
+// day shows a day to people, in UTC.
 func day(t time.Time) template.HTML {
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(sheaf.TimeFormat), t.Format("2 January 2006"))) // #nosec G203 -- nothing in it is anybody's text
 }
 
-// page makes a page of the template with that name.
+// page renders the template with that name.
 func (v *visit) page(name string, l layout, data any) ([]byte, error) {
 	l.Style, l.Data = v.publisher.base+v.publisher.styles.address, data
 	var b bytes.Buffer
@@ -63,11 +63,11 @@ func (v *visit) page(name string, l layout, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// home is the address of the share.
+// home returns the address of the share.
 func (v *visit) home() string { return v.publisher.base + sheaf.SharePath + v.share.Token }
 
-// styles are the style sheet of the pages and of rendered texts in one file, whose address changes with
-// its content, so that a browser keeps it for good.
+// styles is the style sheet of the pages and of rendered texts, in one file. Its address changes
+// with its content, so browsers keep it for good.
 type styles struct {
 	content       []byte
 	name, address string

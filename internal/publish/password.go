@@ -9,10 +9,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxForm is far above what the form of a password holds.
+// maxForm is far above the size of a password form.
 const maxForm = 8 << 10
 
-// cookieName tells the browser to send the cookie over HTTPS alone, where it came so.
+// cookieName returns the name of the cookie. Over HTTPS it makes the browser send the cookie only
+// over HTTPS.
 func (v *visit) cookieName() string {
 	if v.publisher.secure(v.Exchange) {
 		return "__Secure-sheaf-share"
@@ -20,8 +21,8 @@ func (v *visit) cookieName() string {
 	return "sheaf-share"
 }
 
-// unlocked reports whether the reader may see the share: it has no password, or its cookie says that
-// the right one was given.
+// unlocked reports whether the reader may see the share: it has no password, or the cookie proves
+// that the right one was given.
 func (v *visit) unlocked() bool {
 	if v.share.PasswordHash == "" {
 		return true
@@ -33,8 +34,8 @@ func (v *visit) unlocked() bool {
 // locked is the data of the page that asks for a password.
 type locked struct{ Fault string }
 
-// askForPassword shows the page that asks for the password, unless there is nothing behind it. It tells
-// nothing of what is shared.
+// askForPassword shows the page that asks for the password. If the shared record is gone, it
+// returns NotFound instead. The page reveals nothing about the share.
 func (v *visit) askForPassword() error {
 	if err := v.publisher.App.ShareShows(v.r.Context(), v.share); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (v *visit) locked(status int, fault string) error {
 	return nil
 }
 
-// unlock takes the password, and leads the reader to the page that asked for it.
+// unlock checks the password, and redirects the reader to the page that asked for it.
 func (v *visit) unlock() error {
 	if v.publisher.origin.Check(v.r) != nil {
 		return &sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused."}
@@ -100,7 +101,7 @@ func (v *visit) password() (string, error) {
 	return v.r.PostForm.Get("password"), nil
 }
 
-// refused asks again, and says why.
+// refused asks for the password again, and says why.
 func (v *visit) refused(err error) error {
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) || refusal.Cause != nil {
@@ -113,13 +114,13 @@ func (v *visit) refused(err error) error {
 	return v.locked(refusal.Kind.Status(), refusal.Text)
 }
 
-// remember sets a cookie for this share, and no other.
+// remember sets a cookie for this share only.
 func (v *visit) remember(name, token string, expires time.Time) {
 	http.SetCookie(v, &http.Cookie{Name: name, Value: token, Path: v.home(), Expires: expires,
 		HttpOnly: true, Secure: v.publisher.secure(v.Exchange), SameSite: http.SameSiteLaxMode})
 }
 
-// onward leads the browser to the page whose form it sent.
+// onward redirects the browser to the page whose form it sent.
 func (v *visit) onward() error {
 	address := v.publisher.base + v.r.URL.EscapedPath()
 	if v.r.URL.RawQuery != "" {

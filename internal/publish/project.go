@@ -9,24 +9,24 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// documentsPerPage is how many documents a page of a project's contents has.
+// documentsPerPage is the number of documents on a page of a project's contents.
 const documentsPerPage = 200
 
-// maxPage bounds the number of a page, so that no offset is out of bounds.
+// maxPage limits the page number, so that no offset overflows.
 const maxPage = 1_000_000
 
 // projectPage is the data of the contents of a project.
 type projectPage struct {
 	app.SharedProject
 	Home  string
-	First int // the number of the first document of this page, from 1 on
+	First int // number of the first document on this page, from 1
 	Pages pager
 }
 
-// pager leads to the pages before and behind this one; an empty address is none.
+// pager has the addresses of the previous and the next page, or "".
 type pager struct{ Before, Behind string }
 
-// pagesOf returns the way to the other pages of a list; address is that of the page with a number.
+// pagesOf returns the pager of a list. address returns the address of a page by its number.
 func pagesOf(number, size int, total int64, address func(page int) string) (p pager) {
 	if number > 1 {
 		p.Before = address(number - 1)
@@ -37,7 +37,7 @@ func pagesOf(number, size int, total int64, address func(page int) string) (p pa
 	return p
 }
 
-// number returns which page is asked for. One that cannot be is nothing.
+// number returns the requested page number, or NotFound if it is not valid.
 func (v *visit) number() (int, error) {
 	text := v.r.URL.Query().Get("page")
 	if text == "" {
@@ -50,7 +50,7 @@ func (v *visit) number() (int, error) {
 	return n, nil
 }
 
-// contents reads a page of the shared project's documents. One behind the last is nothing.
+// contents reads a page of the shared project's documents. After the last page it returns NotFound.
 func (v *visit) contents() (app.SharedProject, int, error) {
 	n, err := v.number()
 	if err != nil {
@@ -99,10 +99,10 @@ func (v *visit) rawProject() error {
 	return v.keep([]byte(b.String()), markdownType, pageLook{})
 }
 
-// oneLine is a text that stands in one line.
+// oneLine returns a text on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// linkText is a text that Markdown shows as it is, within a link.
+// linkText escapes a text for use in a Markdown link.
 func linkText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, "`", "\\`", `*`, `\*`, `_`, `\_`, `<`, `\<`).Replace(oneLine(s))
 }

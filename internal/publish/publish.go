@@ -1,12 +1,12 @@
-// Package publish is the pages of shares: what people without an account read at /s/<token>. They are
-// made here, work without any script, and may load nothing but what this service serves.
+// Package publish serves the pages of shares: what people without an account read at /s/<token>.
+// The pages are rendered here, work without any script, and may load only what this service serves.
 //
-// Whoever has the address of a share sees what it shows, after its password where it has one. No
-// session and no key plays a role: this edge knows neither, and calls only those methods of app that
-// take a share. Everything that is not shown is the same page with 404, whatever the reason is.
+// Everyone who has the address of a share sees what it shows, after giving its password if it has
+// one. Sessions and keys play no role: this edge knows neither, and calls only those methods of app
+// that take a share. Everything that is not shown is the same 404 page, whatever the reason.
 //
-//	request ── as many as an address may make ── route ── share ── password ── page
-//	              429                            404      404      401         cached by the workspace's version
+//	request ── rate limit of the address ── route ── share ── password ── page
+//	              429                       404      404      401         cached by version
 //
 // The token of a share is a secret: it is put into no log line, metric or error.
 package publish
@@ -25,39 +25,40 @@ import (
 	"sheaf.dev/internal/render"
 )
 
-// Config is what the pages need.
+// Config has the settings and dependencies of the pages.
 type Config struct {
 	App *app.App
 	Log *slog.Logger
 	Now func() time.Time
-	// PublicURL is how people reach the service; nil when only the request tells.
+	// PublicURL is how people reach the service. nil: only the request tells.
 	PublicURL *url.URL
-	// Render makes HTML of the documents' texts; nil is one that shows pictures of no host.
+	// Render renders the documents' texts. nil: a renderer that shows pictures of no host.
 	Render *render.Renderer
-	// ImageHosts are the hosts from which Render shows pictures.
+	// ImageHosts are the hosts whose pictures Render shows.
 	ImageHosts []string
-	// Admit counts a request under the name of an address, and returns how long that has to wait when
-	// it is one too many; 0 lets it pass. Nil lets everything pass.
+	// Admit counts a request under a name for its address. If the request is one too many, it
+	// returns how long to wait, and otherwise 0. nil: there is no limit.
 	Admit func(ctx context.Context, name string, now time.Time) time.Duration
 }
 
 // Publisher serves the pages. It is safe for concurrent use.
 type Publisher struct {
 	Config
-	base   string // before every address of ours: the path of PublicURL
+	base   string // path of PublicURL, before every address of ours
 	pages  *template.Template
 	styles styles
 	routes *front.Routes[route]
 	origin *http.CrossOriginProtection // refuses passwords that another site sends
 	cache  *cache
 	views  *views
-	policy string // what a page may load
+	policy string // Content-Security-Policy of the pages
 }
 
-// Paths are the patterns of all addresses that are served here, for whoever mounts it.
+// Paths are the patterns of all addresses that are served here, for the caller that mounts the
+// Publisher.
 var Paths = []string{"/s/", "/share-assets/"}
 
-// New returns the pages over the rules.
+// New returns the pages for the rules.
 func New(c Config) *Publisher {
 	p := &Publisher{Config: c, styles: readStyles(), origin: http.NewCrossOriginProtection(), cache: newCache(cacheBytes), views: newViews(),
 		policy: policy(c.ImageHosts)}
@@ -67,7 +68,7 @@ func New(c Config) *Publisher {
 	if u := c.PublicURL; u != nil {
 		p.base = strings.TrimRight(u.EscapedPath(), "/")
 		if err := p.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
-			panic("publish: " + err.Error()) // the setting was checked
+			panic("publish: " + err.Error()) // the setting was checked before
 		}
 	}
 	p.pages = readPages()
@@ -75,8 +76,8 @@ func New(c Config) *Publisher {
 	return p
 }
 
-// policy lets a page load styles and pictures of this program, pictures of those hosts, and nothing
-// else: no script, whatever a text says.
+// policy returns a policy that lets a page load styles and pictures of this program, pictures of
+// those hosts, and nothing else: no script, whatever a text contains.
 func policy(imageHosts []string) string {
 	images := "'self'"
 	for _, host := range imageHosts {
@@ -85,7 +86,7 @@ func policy(imageHosts []string) string {
 	return "default-src 'none'; style-src 'self'; img-src " + images + "; media-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }
 
-// Run writes how often shares were seen, until ctx ends and once more then.
+// Run writes the views of shares until ctx ends, and once more then.
 func (p *Publisher) Run(ctx context.Context) error { return p.views.run(ctx, p.App, p.Log) }
 
 // Serve answers a request for one of the paths.
@@ -97,7 +98,8 @@ func (p *Publisher) Serve(x *front.Exchange) {
 	}
 }
 
-// protect tells the browser what the answer may do, and crawlers that it is not theirs, whatever it is.
+// protect sets the headers that limit what the answer may do, and keeps crawlers away, whatever the
+// answer is.
 func (p *Publisher) protect(x *front.Exchange) {
 	h := x.Header()
 	h.Set("Content-Security-Policy", p.policy)
@@ -113,8 +115,8 @@ func (p *Publisher) protect(x *front.Exchange) {
 	}
 }
 
-// secure reports whether the browser speaks HTTPS: to us, to a proxy that we trust, or to whatever
-// stands at the public address.
+// secure reports whether the browser uses HTTPS: to us, to a proxy that we trust, or to the public
+// address.
 func (p *Publisher) secure(x *front.Exchange) bool {
 	scheme, _ := x.Origin()
 	return scheme == "https" || x.Request.TLS != nil || p.PublicURL != nil && p.PublicURL.Scheme == "https"
@@ -126,7 +128,7 @@ func (p *Publisher) TurnAway(x *front.Exchange, why *front.Refusal) {
 	(&visit{Exchange: x, r: x.Request, publisher: p}).fail(crowded(why))
 }
 
-// Panicked answers a request that nobody could foresee to fail: written out, since the usual way to
+// Panicked answers a request that panicked. The answer is written out here, since the usual way to
 // answer may be what failed.
 func (p *Publisher) Panicked(x *front.Exchange) {
 	p.protect(x)

@@ -33,10 +33,10 @@ type world struct {
 	*testing.T
 	*apitest.API
 	ws *apitest.Workspace
-	c  *apitest.Client // with a key of all scopes
+	c  *apitest.Client // has a key with all scopes
 }
 
-// each runs a test on either engine.
+// each runs a test on each engine.
 func each(t *testing.T, test func(w *world)) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -45,13 +45,13 @@ func each(t *testing.T, test func(w *world)) {
 	}, apitest.WithShares)
 }
 
-// make creates something by the API and returns its id.
+// make creates a record by the API and returns its id.
 func (w *world) make(path string, body fields) string {
 	w.Helper()
 	return w.c.POST("/api/v1/"+path, body).Want(w.T, 201).Text(w.T, "id")
 }
 
-// share shares something and returns the id and the path of the share.
+// share shares a record, and returns the id and the path of the share.
 func (w *world) share(kind, id string, more ...fields) (share, path string) {
 	w.Helper()
 	body := fields{"resource_type": kind, "resource_id": id}
@@ -70,7 +70,7 @@ type reply struct {
 	body string
 }
 
-// get asks as a browser does that knows nobody here.
+// get makes a request like a browser without any cookies.
 func (w *world) get(path string, headers ...string) reply {
 	w.Helper()
 	return w.send(http.MethodGet, path, "", headers...)
@@ -85,7 +85,7 @@ func (w *world) send(method, path, form string, headers ...string) reply {
 	return r
 }
 
-// do is send for goroutines that must not end the test.
+// do is send for goroutines, which must not end the test.
 func (w *world) do(method, path, form string, headers ...string) reply {
 	req, err := http.NewRequest(method, w.Server.URL+path, strings.NewReader(form))
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *world) do(method, path, form string, headers ...string) reply {
 	return reply{res, string(body)}
 }
 
-// want ends the test unless the reply has the status, and returns it.
+// want ends the test unless the reply has the status. It returns the reply.
 func (r reply) want(w *world, status int) reply {
 	w.Helper()
 	if r.StatusCode != status {
@@ -123,7 +123,7 @@ func (r reply) want(w *world, status int) reply {
 	return r
 }
 
-// has fails the test unless the reply has all of the texts.
+// has fails the test unless the reply contains all of the texts.
 func (r reply) has(w *world, texts ...string) reply {
 	w.Helper()
 	for _, t := range texts {
@@ -134,7 +134,7 @@ func (r reply) has(w *world, texts ...string) reply {
 	return r
 }
 
-// lacks fails the test when the reply has one of the texts.
+// lacks fails the test if the reply contains one of the texts.
 func (r reply) lacks(w *world, texts ...string) reply {
 	w.Helper()
 	for _, t := range texts {
@@ -145,7 +145,7 @@ func (r reply) lacks(w *world, texts ...string) reply {
 	return r
 }
 
-// D111: the page of a document, as it is stored now, and its Markdown.
+// D111: the page of a document shows it as it is stored now; so does its Markdown.
 func TestPage_OfADocument(t *testing.T) {
 	each(t, func(w *world) {
 		d := w.make("documents", fields{"title": "Getting <started>", "description": "What to do first.", "content": "## One\n\n**bold** <script>alert(1)</script>\n\n## Two\n\n## Three\n"})
@@ -197,7 +197,8 @@ func TestPage_Listed(t *testing.T) {
 	})
 }
 
-// D111: the contents of a project, each document on its own page, with what stands beside it.
+// D111: the contents of a project are listed, and each document has its own page, with its
+// neighbours.
 func TestPage_OfAProject(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.make("projects", fields{"name": "Handbook", "description": "All of it."})
@@ -215,14 +216,14 @@ func TestPage_OfAProject(t *testing.T) {
 		w.get(path+"/raw").want(w, 200).has(w, "# Handbook\n\nAll of it.\n\n- [First]("+apitest.Address+path+"/"+first+"/raw)\n")
 		w.get(path+"?page=2").want(w, 404)
 		w.get(path+"?page=x").want(w, 404)
-		// What leaves the project is shown no more; what comes into it is.
+		// A document that leaves the project is no longer shown; one that enters it is.
 		w.c.PATCH("/api/v1/documents/"+third, fields{"project_id": nil}).Want(w.T, 200)
 		w.get(path+"/"+third).want(w, 404)
 		w.get(path).lacks(w, third)
 	})
 }
 
-// D111: the search of a project finds its documents and no others.
+// D111: the search of a project finds only its documents.
 func TestPage_Search(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.make("projects", fields{"name": "Handbook"})
@@ -240,7 +241,7 @@ func TestPage_Search(t *testing.T) {
 	})
 }
 
-// D112: whatever is not shown is the same page, byte for byte.
+// D112: everything that is not shown is the same page, byte for byte.
 func TestPage_NothingIsTheSameForAll(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -273,7 +274,7 @@ func TestPage_NothingIsTheSameForAll(t *testing.T) {
 	})
 }
 
-// sameHeader compares all but what is of one answer alone.
+// sameHeader compares all headers except those that differ for every answer.
 func sameHeader(a, b http.Header) bool {
 	a, b = a.Clone(), b.Clone()
 	for _, h := range []http.Header{a, b} {
@@ -283,7 +284,7 @@ func sameHeader(a, b http.Header) bool {
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// cookieOf is what the browser sends after the right password.
+// cookieOf returns the cookie that the browser sends after the right password.
 func cookieOf(r reply) string {
 	for _, c := range r.Cookies() {
 		return "Cookie: " + c.Name + "=" + c.Value
@@ -291,7 +292,8 @@ func cookieOf(r reply) string {
 	return ""
 }
 
-// D112: a password is asked for by 401, and opens this share until it is changed, for twelve hours.
+// D112: a password is required with 401. It opens this share for twelve hours, or until the
+// password is changed.
 func TestPassword(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -338,8 +340,8 @@ func TestPassword(t *testing.T) {
 	})
 }
 
-// D112: guessing is slowed down by share and address together, and by address, on every node; no reader
-// elsewhere is kept out.
+// D112: guessing is slowed down by share and address together, and by address, on every node.
+// Readers elsewhere are not kept out.
 func TestPassword_Guessing(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -356,7 +358,7 @@ func TestPassword_Guessing(t *testing.T) {
 		if slow.Header.Get("Retry-After") == "" {
 			w.Error("it does not say when to try again")
 		}
-		// Another address is not kept out, and this one may try another share.
+		// Another address is not kept out, and this address may try another share.
 		if _, err := w.App.UnlockShare(w.Context(), w.opened(paths[0]), "open sesame", "203.0.113.7", ""); err != nil {
 			w.Errorf("a reader elsewhere: %v", err)
 		}
@@ -370,8 +372,9 @@ func TestPassword_Guessing(t *testing.T) {
 	})
 }
 
-// D112: guesses from many addresses slow a share down for browsers that are not known, and never by more than a minute.
-// A browser that opened it before is not slowed down by others. Right passwords count too, for their address.
+// D112: guesses from many addresses slow a share down for unknown browsers, by at most a minute. A
+// browser that opened it before is not slowed down by others. Right passwords count too, for their
+// address.
 func TestPassword_GuessingFromManyAddresses(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -419,7 +422,7 @@ func TestPassword_GuessingFromManyAddresses(t *testing.T) {
 		if _, err := w.App.UnlockShare(w.Context(), w.opened(other), "open sesame", "203.0.113.203", ""); err != nil {
 			w.Errorf("a while later: %v", err)
 		}
-		// The cookie of a known browser opens nothing, and goes with the form.
+		// The cookie of a known browser opens nothing; it is sent with the form.
 		known := "Cookie: sheaf-share-known=" + before.Known
 		w.get(path, known).want(w, 401)
 		cookies := w.send(http.MethodPost, other, "password=open+sesame").want(w, 303).Cookies()
@@ -429,7 +432,7 @@ func TestPassword_GuessingFromManyAddresses(t *testing.T) {
 	})
 }
 
-// opened is the share at a path.
+// opened returns the share at a path.
 func (w *world) opened(path string) sheaf.Shared {
 	w.Helper()
 	s, err := w.App.OpenShare(w.Context(), strings.TrimPrefix(path, "/s/"))
@@ -439,8 +442,8 @@ func (w *world) opened(path string) sheaf.Shared {
 	return s
 }
 
-// D112: guesses that are made at once, on whichever node, pass the brake no more often than one after the other, and keep
-// nobody out who is elsewhere.
+// D112: concurrent guesses, on any node, pass the brake no more often than sequential ones, and
+// keep no one out who is elsewhere.
 func TestPassword_GuessingAtOnce(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -467,7 +470,7 @@ func TestPassword_GuessingAtOnce(t *testing.T) {
 	})
 }
 
-// D112: an address asks 120 times a minute, for whatever it asks.
+// D112: an address may make 120 requests a minute, for whatever pages.
 func TestPage_LimitOfAnAddress(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -491,7 +494,7 @@ func TestPage_LimitOfAnAddress(t *testing.T) {
 	}, apitest.WithLimitedShares)
 }
 
-// D110: views are counted in batches: no view writes, changes the version or is an event.
+// D110: views are counted in batches. No view writes, changes the version or emits an event.
 func TestViews(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()
@@ -536,7 +539,7 @@ func TestViews(t *testing.T) {
 	})
 }
 
-// D112: the token of a share stands in no line of the log, however it is written.
+// D112: the token of a share is in no line of the log, in whatever spelling.
 func TestToken_IsInNoLog(t *testing.T) {
 	each(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})
@@ -560,7 +563,7 @@ func TestToken_IsInNoLog(t *testing.T) {
 	})
 }
 
-// D112, D121: what a reader of a share can reach is exactly what it shows, by every link and every id of
+// D112, D121: a reader of a share can reach exactly what it shows, by every link and every id of
 // the workspace.
 func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 	each(t, func(w *world) {
@@ -622,7 +625,7 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 	})
 }
 
-// onePixel is a picture.
+// onePixel returns the bytes of a picture.
 func onePixel(w *world) string {
 	w.Helper()
 	var b bytes.Buffer
@@ -634,7 +637,7 @@ func onePixel(w *world) string {
 
 var links = regexp.MustCompile(`(?:href|src|action)="([^"#]+)`)
 
-// walk follows every link from a page on, and returns what it found.
+// walk follows every link from a page on, and returns the pages that it found.
 func (w *world) walk(from string) map[string]string {
 	found, next := map[string]string{}, []string{from}
 	for len(next) > 0 {
@@ -664,7 +667,8 @@ func (w *world) walk(from string) map[string]string {
 	return found
 }
 
-// D119: a share has the look of its branding, or of the workspace's default, from the next request on.
+// D119: a share has the look of its branding, or of the workspace's default, from the next request
+// on.
 func TestPage_Look(t *testing.T) {
 	each(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})
@@ -676,7 +680,7 @@ func TestPage_Look(t *testing.T) {
 		}
 		w.c.PATCH("/api/v1/brandings/"+own, fields{"color_primary": "#004d40"}).Want(w.T, 200)
 		w.get(path).want(w, 200).has(w, "#004d40").lacks(w, "#b00020")
-		// Deleting it leaves the share without one, with its event.
+		// Deleting the branding leaves the share without one, with an event.
 		w.c.DELETE("/api/v1/brandings/"+own).Want(w.T, 204)
 		if got := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200).JSON["branding_id"]; got != nil {
 			w.Errorf("the share has the branding %v", got)
@@ -695,7 +699,8 @@ func TestPage_Look(t *testing.T) {
 	})
 }
 
-// D103, D112: a text's pictures are reached through the share that shows the text, and no others.
+// D103, D112: the pictures of a text, and no others, are reached through the share that shows the
+// text.
 func TestPage_Media(t *testing.T) {
 	each(t, func(w *world) {
 		var file bytes.Buffer
@@ -721,7 +726,7 @@ func TestPage_Media(t *testing.T) {
 			if h := got.Header; h.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") || h.Get("Content-Security-Policy") != "sandbox" {
 				w.Errorf("a page as a file has %v", h)
 			}
-			w.get(root+"/"+d+"/media/"+hidden).want(w, 404) // it stands in the text, and is not shown
+			w.get(root+"/"+d+"/media/"+hidden).want(w, 404) // it is in the text, but not shown
 			w.get(root+"/"+d+"/media/"+d).want(w, 404)
 			for _, no := range []string{"nonsense", strings.ToUpper(d), "%00", strings.Repeat("a", 36)} {
 				w.get(root+"/"+no+"/media/"+shown).want(w, 404)
@@ -737,7 +742,8 @@ func TestPage_Media(t *testing.T) {
 	})
 }
 
-// A share shows the logo of its branding, to whoever may see the share and as long as it is that.
+// A share shows the logo of its branding to everyone who may see the share, as long as it is the
+// logo.
 func TestPage_Logo(t *testing.T) {
 	each(t, func(w *world) {
 		var file bytes.Buffer

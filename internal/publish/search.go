@@ -9,13 +9,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// hitsPerPage is how many documents a page of what was found has.
+// hitsPerPage is the number of documents on a page of search results.
 const hitsPerPage = 20
 
-// searchPage is the data of the page that shows what was found in a project.
+// searchPage is the data of the page with the results of a search in a project.
 type searchPage struct {
 	Home  string
-	Fault string // what was wrong with the words
+	Fault string // what is wrong with the words
 	Total int64
 	Hits  []hit
 	Pages pager
@@ -24,16 +24,17 @@ type searchPage struct {
 // hit is a document that was found.
 type hit struct {
 	Address, Title string
-	Pieces         []piece // of the snippet
+	Pieces         []piece // parts of the snippet
 }
 
-// piece is a part of a text; Found ones are what was looked for.
+// piece is a part of a text. Found means that it is one of the words.
 type piece struct {
 	Text  string
 	Found bool
 }
 
-// search shows the documents of the shared project that have every word. Its pages are not kept.
+// search shows the documents of the shared project that contain every word. Its pages are not
+// cached.
 func (v *visit) search() error {
 	project, err := v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: 1})
 	if err != nil {
@@ -68,7 +69,7 @@ func (v *visit) search() error {
 	return v.send(&answer{body: body, kind: htmlType, etag: tagOf(body), look: l.Look})
 }
 
-// find looks for the words; none are no fault, and find nothing.
+// find searches for the words. Without words it finds nothing, and returns no error.
 func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
 	if strings.TrimSpace(words) == "" {
 		return page, nil
@@ -79,7 +80,7 @@ func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], 
 	return v.publisher.App.SearchShared(v.r.Context(), v.share, words, p)
 }
 
-// pieces cuts a snippet where the words begin and end; ranges count code points.
+// pieces splits a snippet at the starts and ends of the words. ranges count code points.
 func pieces(snippet string, ranges [][2]int) (out []piece) {
 	text, at := []rune(snippet), 0
 	for _, r := range ranges {

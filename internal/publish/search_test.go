@@ -2,8 +2,9 @@ package publish_test
 
 import "testing"
 
-// D92, D112: the search of a shared project finds what the project holds at the moment of the answer, while the index
-// follows: not what was moved out of it, deleted or changed, and not what another workspace has.
+// D92, D112: while the index follows, the search of a shared project finds what the project
+// contains at the moment of the answer: not what was moved out of it, deleted or changed, and not
+// what another workspace has.
 func TestSearch_LeavesNothingInTheShareThatHasLeftTheProject(t *testing.T) {
 	each(t, func(w *world) {
 		w.Follow()

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// viewsEvery is how often views are written, viewsAtOnce how many shares in one transaction.
+	// viewsEvery is how often views are written, and viewsAtOnce the number of shares in one
+	// transaction.
 	viewsEvery  = 5 * time.Second
 	viewsAtOnce = 500
-	// maxViewed is how many shares are kept in mind at most. Views of more than that, within seconds,
-	// are not counted.
+	// maxViewed is the largest number of shares held in memory. If more are viewed within
+	// viewsEvery, the views of the others are not counted.
 	maxViewed = 20_000
 )
 
-// views gathers how often shares were seen, so that no page waits for a write.
+// views collects the views of shares, so that no page waits for a write.
 type views struct {
 	mu sync.Mutex // guards by
 	by map[sheaf.ShareID]app.ShareViews
@@ -46,7 +47,7 @@ func (w *views) add(seen app.ShareViews) {
 	w.by[seen.Share] = seen
 }
 
-// take returns what was gathered, and begins anew.
+// take returns what was collected, and resets the counts.
 func (w *views) take() (all []app.ShareViews) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +58,7 @@ func (w *views) take() (all []app.ShareViews) {
 	return all
 }
 
-// run writes what was gathered until ctx ends, and then what is left.
+// run writes what was collected until ctx ends, and then the rest.
 func (w *views) run(ctx context.Context, a *app.App, log *slog.Logger) error {
 	tick := time.NewTicker(viewsEvery)
 	defer tick.Stop()
@@ -72,7 +73,7 @@ func (w *views) run(ctx context.Context, a *app.App, log *slog.Logger) error {
 	}
 }
 
-// flush writes what was gathered. What could not be written is written the next time.
+// flush writes what was collected. If it fails, it is retried the next time.
 func (w *views) flush(ctx context.Context, a *app.App, log *slog.Logger) {
 	all := w.take()
 	for len(all) > 0 {

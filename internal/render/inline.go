@@ -147,7 +147,7 @@ func (l links) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 }
 
 // closeBracket pays for what goldmark does at a closing bracket:
-//   - it looks for a link among the nodes since the opening bracket, and copies the text in between;
+//   - it looks for a link among the nodes since the opening bracket, and copies the text between;
 //   - it looks for the line of the opening one from the last line on, for each of two labels;
 //   - if there were delimiters between them, it goes through all nodes of the paragraph;
 //   - it reads the address that follows.

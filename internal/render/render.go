@@ -5,9 +5,9 @@
 //     HTML in the text is shown as text, because the parser does not know it. An address is written
 //     only if its kind is on a short list.
 //   - For any input, rendering 1 MiB takes less than a second of one processor and less than 128
-//     MiB. Every step of the parser is paid for from a budget (meter.go). A text that exceeds it, or
-//     nests too deeply, is shown as plain text. The outcome for a text is the same on every machine
-//     and at every time: no clock decides.
+//     MiB. Every step of the parser is paid for from a budget (meter.go). A text that exceeds it,
+//     or nests too deeply, is shown as plain text. The outcome for a text is the same on every
+//     machine and at every time: no clock decides.
 //
 // It knows no documents, workspaces or addresses of the service: `document:` and `media:` are left
 // as they are until a caller gives, by [Refs], what replaces them.

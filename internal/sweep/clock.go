@@ -8,67 +8,67 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A clock that was set far ahead by mistake would have everything removed within a minute. So each
-// sweep compares what the clock shows with where it should be:
+// If the clock was set far ahead by mistake, everything would be deleted within a minute. So each
+// sweep compares the time that the clock shows with the expected time:
 //
-//	Trusted ─────── ran ───────▶ where it should be ─────── ahead ───────▶ what it shows
+//	Trusted ─────── ran ───────▶ expected time ─────── ahead ───────▶ time that the clock shows
 //
-// Trusted is the time of the last sweep that believed the clock; ran is for how long servers have
-// run since then, measured by a clock that nobody sets. Both are stored (store.SweepClock), since a
-// process may end between two sweeps, and another node may do the next one.
+// Trusted is the time of the last sweep that trusted the clock. ran is how long servers have run
+// since then, measured by a monotonic clock. Both are stored (store.SweepClock), since a process
+// may end between two sweeps, and another node may do the next one.
 //
-// How far ahead a clock may be is the slack of a chore: a quarter of the time for which it keeps
-// things, so that what is removed too early is removed a little too early at most. A server that
-// was really switched off for longer than the slack cannot be told from a clock that is wrong. Such
-// a clock is believed once servers have run with it for as long as the slack, or when an operator
-// says so with sheaf confirm-clock.
+// The slack of a chore is how far ahead a clock may be: a quarter of the time for which the chore
+// keeps things. So what is deleted too early is deleted only a little too early. A server that was
+// really switched off for longer than the slack cannot be told from a wrong clock. Such a clock is
+// trusted once servers have run with it for as long as the slack, or when an operator confirms it
+// with sheaf confirm-clock.
 
 const (
 	// shortest is the shortest time for which something is kept that would be missed: the answers
-	// to requests with an Idempotency-Key. It also stands for the chores that remove what has
-	// ended, such as sessions, and so keep nothing at all.
+	// to requests with an Idempotency-Key. It is also used for chores that delete what has ended,
+	// such as sessions, and so keep nothing.
 	shortest = sheaf.AnswersKept
 	// leastSlack is how far ahead a clock may be for any chore, however short it keeps things.
 	leastSlack = time.Hour
-	// noteEvery is how often the state of the clock is stored, while nothing unusual happens.
+	// noteEvery is how often the state of the clock is stored while nothing unusual happens.
 	noteEvery = 10 * time.Minute
-	// warnEvery is how often the log repeats that the clock is not believed.
+	// warnEvery is how often the log repeats that the clock is not trusted.
 	warnEvery = time.Hour
 )
 
-// clock is what this process remembers between two sweeps. Only the sweep itself uses it, and there
-// is one at a time, so it needs no lock.
+// clock is what this process remembers between two sweeps. Only the sweep itself uses it, and only
+// one runs at a time, so it needs no lock.
 type clock struct {
 	stored   store.SweepClock // what the store had at the last look, or was given then
-	storedAt time.Duration    // what Elapsed returned when this process first saw stored
+	storedAt time.Duration    // Elapsed when this process first saw stored
 	known    bool             // stored and storedAt are set
 
-	wall time.Time     // what the clock showed at the last look; zero before the first
-	at   time.Duration // what Elapsed returned then
+	wall time.Time     // time shown at the last look; zero before the first
+	at   time.Duration // Elapsed at the last look
 
-	warned   time.Duration // what Elapsed returned when the log last warned of the clock
-	doubtful bool          // the last sweep did not believe the clock
+	warned   time.Duration // Elapsed when the log last warned about the clock
+	doubtful bool          // the last sweep did not trust the clock
 }
 
 // view is what one sweep found out about the clock.
 type view struct {
 	now   time.Time
-	ahead time.Duration // of where the clock should be; negative when it is behind
-	ran   time.Duration // for how long servers have run since the clock was last believed, or set
+	ahead time.Duration // how far the clock is ahead of the expected time; negative if it is behind
+	ran   time.Duration // how long servers have run since the clock was last trusted, or set
 }
 
-// slack is how far ahead a clock may be for a chore that keeps things for that long.
+// slack returns how far ahead a clock may be for a chore that keeps things for `keep`.
 func slack(keep time.Duration) time.Duration { return max(keep/4, leastSlack) }
 
-// believed reports whether a chore that keeps things for that long may go by the clock.
+// believed reports whether a chore that keeps things for `keep` may use the clock.
 func (v view) believed(keep time.Duration) bool {
 	return v.ahead <= slack(keep) || v.ran >= slack(keep)
 }
 
-// look compares the clock with where it should be, and stores what follows from it for the next
-// sweep, when that has changed by enough.
+// look compares the clock with the expected time. If the result differs enough from the stored
+// state, it stores the new state for the next sweep.
 func (s *Sweeper) look(ctx context.Context) (view, error) {
-	// Round drops the monotonic reading: what counts is what the wall clock shows.
+	// Round drops the monotonic reading: only the wall clock counts here.
 	now, at := s.Now().Round(0), s.Elapsed()
 	var last store.SweepClock
 	var found bool
@@ -83,7 +83,7 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	}
 	c := &s.clock
 	if !c.known || c.stored != last {
-		// This process begins, or another one stored this since: from here on its time is counted.
+		// This process begins, or another one stored this: its time is counted from here on.
 		c.stored, c.storedAt, c.known = last, at, true
 	}
 	v := view{now: now, ran: last.Ran + at - c.storedAt}
@@ -91,8 +91,8 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	next := store.SweepClock{Trusted: last.Trusted, Ran: v.ran}
 	set := !c.wall.IsZero() && now.Sub(c.wall)-(at-c.at) > leastSlack
 	if set {
-		// Somebody set the clock ahead since the last look. That servers ran until then says
-		// nothing for the new time, so the count begins anew.
+		// The clock was set ahead since the last look. That servers ran until then proves nothing
+		// about the new time, so the count starts again.
 		next, v.ran = store.SweepClock{Trusted: last.Trusted.Add(v.ran)}, 0
 	}
 	c.wall, c.at = now, at
@@ -109,9 +109,9 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 }
 
 // behind returns what to trust while the clock shows a time before the trusted one. A machine
-// without a battery starts like this and is soon set right, so the trusted time stays at first. But
-// when servers have run like this for long, then the trusted time lay in the future: it is given
-// up, lest it make the next clock that is ahead look right.
+// without a battery starts like this and is soon corrected, so the trusted time stays at first. But
+// if servers have run like this for long, the trusted time was in the future. It is dropped,
+// because otherwise the next clock that is ahead would look right.
 func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
 	if v.ran < s.Retention/4 {
 		return store.SweepClock{Trusted: trusted, Ran: v.ran}
@@ -119,14 +119,14 @@ func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
 	return store.SweepClock{Trusted: v.now}
 }
 
-// doubts reports whether the clock is not believed for something that would be missed.
+// doubts reports whether the clock is not trusted for something that would be missed.
 func (s *Sweeper) doubts(v view) bool {
 	return !v.believed(shortest) || !v.believed(s.Retention) || s.TrashRetention > 0 && !v.believed(s.TrashRetention) ||
 		s.VersionRetention > 0 && !v.believed(s.VersionRetention)
 }
 
-// firstTrusted returns the time to trust in a store that has none yet: that of its newest event, or
-// where there is no event, what the clock shows.
+// firstTrusted returns the time to trust in a store that has none yet: that of its newest event or,
+// without events, the present time of the clock.
 func firstTrusted(r *store.Reader, now time.Time) (time.Time, error) {
 	newest, err := r.NewestEvent()
 	if newest == nil {
@@ -142,8 +142,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// note stores the state of the clock, cut to milliseconds as the store keeps it, so that the next
-// look finds the same value again.
+// note stores the state of the clock, truncated to milliseconds as the store keeps it, so that the
+// next look finds the same value.
 func (s *Sweeper) note(ctx context.Context, c store.SweepClock, at time.Duration) error {
 	c = store.SweepClock{Trusted: time.UnixMilli(c.Trusted.UnixMilli()).UTC(), Ran: c.Ran.Truncate(time.Millisecond)}
 	if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SetSweepClock(c) }); err != nil {
@@ -153,7 +153,8 @@ func (s *Sweeper) note(ctx context.Context, c store.SweepClock, at time.Duration
 	return nil
 }
 
-// tell logs that the clock is not believed, at first and then every hour, and when it is again.
+// tell logs that the clock is not trusted, at once and then every hour, and when it is trusted
+// again.
 func (s *Sweeper) tell(v view) {
 	c := &s.clock
 	doubtful := s.doubts(v)

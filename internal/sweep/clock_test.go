@@ -17,8 +17,8 @@ import (
 
 const day = 24 * time.Hour
 
-// settle fills the log with three events, delivered, a remembered answer and an invitation, all of
-// this moment.
+// settle fills the log with three events, delivered, a kept answer and an invitation, all of this
+// moment.
 func (y *yard) settle() {
 	y.Helper()
 	id := y.subscribe()
@@ -33,7 +33,7 @@ func (y *yard) settle() {
 	})
 }
 
-// kept tells whether the log, and what is kept for a day, are still there.
+// kept reports whether the log, and what is kept for a day, are still there.
 func (y *yard) kept() (log, short bool) {
 	y.Helper()
 	_, _, total, _ := y.log()
@@ -94,8 +94,8 @@ func TestClock_SetAheadRemovesNothing(t *testing.T) {
 	})
 }
 
-// A server that was switched off cannot be told from a clock that is wrong. It is slow to believe,
-// and needs nobody.
+// A server that was switched off cannot be told from a wrong clock. The clock is trusted only
+// slowly, but without an operator.
 func TestClock_IsBelievedByAndBy(t *testing.T) {
 	each(t, func(y *yard) {
 		y.settle()
@@ -139,7 +139,7 @@ func TestClock_IsBelievedWhenSomebodySaysSo(t *testing.T) {
 	})
 }
 
-// What a week or a wrong zone does to the clock is no reason to doubt it.
+// A week, or a wrong time zone, is no reason to distrust the clock.
 func TestClock_ShortJumpsAreBelieved(t *testing.T) {
 	each(t, func(y *yard) {
 		y.settle()
@@ -153,7 +153,7 @@ func TestClock_ShortJumpsAreBelieved(t *testing.T) {
 	})
 }
 
-// A machine without a battery begins at some time before the right one.
+// A machine without a battery starts with a time in the past.
 func TestClock_BehindIsNoDoubt(t *testing.T) {
 	each(t, func(y *yard) {
 		y.settle()
@@ -169,8 +169,7 @@ func TestClock_BehindIsNoDoubt(t *testing.T) {
 	})
 }
 
-// A time that lay in the future and was believed once does not vouch for the next clock that is
-// ahead.
+// A time in the future that was trusted once does not confirm the next clock that is ahead.
 func TestClock_OnceBelievedAheadIsForgotten(t *testing.T) {
 	each(t, func(y *yard) {
 		y.setAhead(3650 * day)
@@ -189,7 +188,7 @@ func TestClock_OnceBelievedAheadIsForgotten(t *testing.T) {
 	})
 }
 
-// The first sweep of a store that programs before this one have used looks at the newest event.
+// The first sweep of a store that was used before looks at the newest event.
 func TestClock_OfAStoreThatNobodySwept(t *testing.T) {
 	eachUnswept(t, func(y *yard) {
 		y.settle()
@@ -199,8 +198,8 @@ func TestClock_OfAStoreThatNobodySwept(t *testing.T) {
 	})
 }
 
-// Once something was removed by a clock that was ahead, and that is right again, the doctor misses
-// nothing.
+// After something was deleted by a clock that was ahead, and the clock is corrected, the doctor
+// reports nothing missing.
 func TestClock_TheDoctorMissesNothing(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -222,8 +221,8 @@ func TestClock_TheDoctorMissesNothing(t *testing.T) {
 	})
 }
 
-// Deliveries that are held wait for a person, whatever their age, as long as the log has not gone
-// on far without them.
+// Held deliveries wait for a person, whatever their age, as long as the log has not grown far
+// beyond them.
 func TestOnce_KeepsWhatIsHeld(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()
@@ -249,7 +248,7 @@ func TestOnce_KeepsWhatIsHeld(t *testing.T) {
 		if d, _ := y.left(id, nil); d != 10_000 {
 			y.Errorf("when all are old %d deliveries are held, want 10,000", d)
 		}
-		// The sixth event tells that it was turned off.
+		// The sixth event reports that it was deactivated.
 		if first, last, _, _ := y.log(); first != 7 || last != 10_006 {
 			y.Errorf("the log is %d to %d", first, last)
 		}

@@ -1,7 +1,7 @@
-// Package sweep does the chores of the clock: it removes what is kept no longer, in small
-// transactions between which everybody else writes.
+// Package sweep does periodic chores: it deletes what has been kept long enough, in small
+// transactions between which other writes run.
 //
-// It removes nothing that a rule still needs, and nothing by a clock that it does not believe
+// It deletes nothing that a rule still needs, and nothing by a clock that it does not trust
 // (clock.go).
 package sweep
 
@@ -20,53 +20,56 @@ import (
 )
 
 const (
-	// every is how often the chores are looked at.
+	// every is the interval between two sweeps.
 	every = time.Minute
-	// batch bounds one transaction: a writer waits for one at most.
+	// batch bounds one transaction, and so how long other writes wait.
 	batch = 200
-	// failures is for how long failures to sign in are kept: twice as long as they count.
+	// failures is how long failed sign-ins are kept: twice as long as they count.
 	failures = 2 * time.Hour
-	// charts is for how long the counts of each minute are kept: the longest chart is of a day.
+	// charts is how long the counts of each minute are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
-	// heldEvents is how far behind the newest event of its workspace one may be that is kept beyond
-	// its time because a held delivery needs it. It bounds what a subscription that is never turned
-	// on again makes grow.
+	// heldEvents is how far behind the newest event of its workspace an event may be that is kept
+	// longer only because a held delivery needs it. It bounds the growth caused by a subscription
+	// that is never activated again.
 	heldEvents = 10_000
-	// roundMost is how many workspaces a sweep looks at, of a round over all: 100,000 idle ones cost a
-	// look each twenty minutes. grownBack is how much further back than to the last sweep it looks for
-	// those that deleted documents: a commit may come after the time in its event's id.
+	// roundMost is the number of workspaces that a sweep checks, of a round over all: 100,000 idle
+	// ones cost one look every twenty minutes. grownBack is added to the interval since the last
+	// sweep in which it looks for workspaces that deleted documents, because a commit may end later
+	// than the time in its event's id.
 	roundMost = 5000
 	grownBack = 10 * time.Second
-	// versionBatch bounds the versions of one transaction, each of which may have a text of a
-	// megabyte, and documentBatch the documents that are looked for at once.
+	// versionBatch bounds the versions deleted in one transaction, because each may have a megabyte
+	// of text. documentBatch bounds the documents that are read at once.
 	versionBatch  = 50
 	documentBatch = 1_000
-	// strayEvery is how often bytes of media are looked at that no row tells of. It begins a day after
-	// the start: whoever has restored an old backup has that time to find out.
+	// strayEvery is how often it looks for bytes of media without a row. It begins a day after the
+	// start: an operator who restored an old backup has that time to notice.
 	strayEvery = 24 * time.Hour
 )
 
-// Config is what the chores need.
+// Config has the settings and dependencies of a Sweeper.
 type Config struct {
 	Store *store.Store
 	Log   *slog.Logger
-	Now   func() time.Time // the clock that decides what is old: see clock.go
-	// PurgeTrash permanently deletes trashed documents of a workspace up to `end`, at most `most` in one
-	// call, and returns the number processed. It is app's PurgeTrash, which also emits the events.
+	Now   func() time.Time // decides what is old: see clock.go
+	// PurgeTrash permanently deletes trashed documents of a workspace up to `end`, at most `most`
+	// in one call, and returns the number processed. It is app's PurgeTrash, which also emits the
+	// events.
 	PurgeTrash func(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd, most int) (int64, error)
-	// MostTrash is how many deleted documents of a workspace are kept; 0 is any number.
+	// MostTrash is the largest number of trashed documents kept per workspace. 0: there is no
+	// limit.
 	MostTrash int
-	Retention time.Duration // of events and deliveries, and of keys that are dead
-	// TrashRetention is for how long deleted documents are kept; 0 is for ever.
+	Retention time.Duration // for events and deliveries, and for keys that are revoked or expired
+	// TrashRetention is how long trashed documents are kept. 0: forever.
 	TrashRetention time.Duration
-	// VersionRetention is for how long versions of a document are kept beyond the newest; 0 is for
-	// ever.
+	// VersionRetention is how long old versions of a document are kept, besides the newest. 0:
+	// forever.
 	VersionRetention time.Duration
-	// SettleMedia ends what uploads and deletions of media left that did not end, each time;
-	// StrayMedia removes bytes that no medium has, each day. Both know their own clock; nil: there are
-	// no media.
+	// SettleMedia ends uploads and deletions of media that did not complete, at each sweep.
+	// StrayMedia removes bytes that no medium has, once a day. Both use their own clock. nil: there
+	// are no media.
 	SettleMedia, StrayMedia func(context.Context) error
-	// Elapsed is the time since some moment, by a clock that nobody sets.
+	// Elapsed returns the time since some moment, by a monotonic clock.
 	Elapsed func() time.Duration
 }
 
@@ -74,16 +77,16 @@ type Config struct {
 type Sweeper struct {
 	Config
 	clock   clock
-	round   store.Round   // how far the round over all workspaces is
+	round   store.Round   // position of the round over all workspaces
 	looked  time.Time     // when the last look began that found every log that had grown
-	strays  time.Duration // by Elapsed, when StrayMedia is called next
-	doubted atomic.Bool   // the clock is not believed, so that old data stays; for the metric
+	strays  time.Duration // when to call StrayMedia next, by Elapsed
+	doubted atomic.Bool   // the clock is not trusted, so old data is kept; for the metric
 }
 
-// New returns a Sweeper. Nothing happens before Run.
+// New returns a Sweeper. It does nothing before Run.
 func New(c Config) *Sweeper { return &Sweeper{Config: c, strays: strayEvery} }
 
-// Register adds the state of the chores to r.
+// Register adds the metrics to r.
 func (s *Sweeper) Register(r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_sweep_clock_doubted",
 		Help: "1 while old data is not removed because the clock is further ahead than is believed."}, func() float64 {
@@ -94,7 +97,7 @@ func (s *Sweeper) Register(r prometheus.Registerer) {
 	}))
 }
 
-// Run does the chores now and every minute until ctx ends; of several nodes one at a time.
+// Run does the chores now and every minute until ctx ends. Of several nodes, one sweeps at a time.
 func (s *Sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -110,8 +113,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Once does every chore to its end, as far as the clock is believed. That the bytes of media cannot be
-// reached keeps none of the others from being done.
+// Once does every chore completely, as far as the clock is trusted. If the bytes of media cannot be
+// reached, all other chores are still done.
 func (s *Sweeper) Once(ctx context.Context) error { return errors.Join(s.rows(ctx), s.media(ctx)) }
 
 // media does the chores of media.
@@ -132,7 +135,8 @@ func (s *Sweeper) media(ctx context.Context) error {
 	return nil
 }
 
-// rows does the chores of the store. Deliveries go before their events, since they are sent with them.
+// rows does the chores of the store. Deliveries go before their events, because they need them to
+// be sent.
 func (s *Sweeper) rows(ctx context.Context) error {
 	v, err := s.look(ctx)
 	if err != nil {
@@ -143,7 +147,7 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		return err
 	}
 	for _, chore := range []struct {
-		keep time.Duration // for how long it keeps
+		keep time.Duration // how long it keeps things
 		do   func(tx *store.Tx, now time.Time) (int64, error)
 	}{
 		{sheaf.AnswersKept, func(tx *store.Tx, now time.Time) (int64, error) {
@@ -177,8 +181,9 @@ func (s *Sweeper) rows(ctx context.Context) error {
 	return s.someWorkspaces(ctx, v)
 }
 
-// grownTrash removes deleted documents that are too many from the workspaces whose log grew since the
-// last sweep, the longest deleted first. If those may be more than one look finds, the round does it.
+// grownTrash deletes surplus trashed documents, oldest first, in the workspaces whose log grew
+// since the last sweep. If there may be more of these than one look finds, the round handles the
+// others.
 func (s *Sweeper) grownTrash(ctx context.Context) error {
 	if s.MostTrash == 0 {
 		return nil
@@ -191,7 +196,7 @@ func (s *Sweeper) grownTrash(ctx context.Context) error {
 	var grown []sheaf.WorkspaceID
 	err := s.Store.Read(ctx, func(r *store.Reader) error {
 		_, err := r.GrownSince(since.Add(-grownBack), func(ws sheaf.WorkspaceID, last int64) {
-			if last > int64(s.MostTrash) { // it has deleted as many, if each of its events is a deletion
+			if last > int64(s.MostTrash) { // even if each of its events is a deletion
 				grown = append(grown, ws)
 			}
 		})
@@ -208,9 +213,9 @@ func (s *Sweeper) grownTrash(ctx context.Context) error {
 	return err
 }
 
-// someWorkspaces does the chores of the next workspaces of the round: it removes deleted documents
-// that are too many or old, and old deliveries and events. No snapshot is open meanwhile: it would
-// keep the engine from reusing what is removed.
+// someWorkspaces does the chores of the next workspaces of the round: it deletes trashed documents
+// that are too many or too old, and old deliveries and events. No snapshot is open meanwhile,
+// because it would keep the engine from reusing the space.
 func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 	oldTrash, err := s.oldTrash(ctx, v)
 	if err != nil {
@@ -227,7 +232,7 @@ func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 		return err
 	})
 	for _, w := range some {
-		if err == nil && s.MostTrash > 0 && w.Numbers > int64(s.MostTrash) { // it has made as many
+		if err == nil && s.MostTrash > 0 && w.Numbers > int64(s.MostTrash) { // it has created that many records
 			err = s.tooMuchTrash(ctx, w.Workspace)
 		}
 		if err == nil && w.OldTrash {
@@ -243,7 +248,7 @@ func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 	return err
 }
 
-// tooMuchTrash removes the deleted documents of a workspace that are too many now.
+// tooMuchTrash deletes the trashed documents of a workspace beyond MostTrash.
 func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID) error {
 	var end store.TrashEnd
 	found := false
@@ -257,10 +262,10 @@ func (s *Sweeper) tooMuchTrash(ctx context.Context, ws sheaf.WorkspaceID) error 
 	return s.purge(ctx, ws, end)
 }
 
-// oldTrash returns up to when documents must have been deleted to be removed for their age. What was
-// deleted before a program was here that removes them counts as deleted when that program began: no
-// person could know that the trash is emptied. That moment is noted by the first sweep that believes
-// the clock.
+// oldTrash returns the time up to which documents must have been trashed to be deleted for their
+// age. Documents that were trashed before the first sweep count as trashed at that sweep: until
+// then no one could know that the trash is emptied. The first sweep that trusts the clock stores
+// its time.
 func (s *Sweeper) oldTrash(ctx context.Context, v view) (time.Time, error) {
 	none := time.UnixMilli(0)
 	if !v.believed(max(s.TrashRetention, shortest)) {
@@ -281,7 +286,8 @@ func (s *Sweeper) oldTrash(ctx context.Context, v view) (time.Time, error) {
 	return old, nil
 }
 
-// purge removes deleted documents of a workspace up to an end, a batch at a time, until it finds less.
+// purge deletes trashed documents of a workspace up to `end`, one batch at a time, until a batch is
+// not full.
 func (s *Sweeper) purge(ctx context.Context, ws sheaf.WorkspaceID, end store.TrashEnd) error {
 	for ctx.Err() == nil {
 		if n, err := s.PurgeTrash(ctx, ws, end, batch); err != nil || n < batch {
@@ -291,7 +297,7 @@ func (s *Sweeper) purge(ctx context.Context, ws sheaf.WorkspaceID, end store.Tra
 	return nil
 }
 
-// oldVersions removes old versions of documents that have many.
+// oldVersions deletes old versions of documents that have many.
 func (s *Sweeper) oldVersions(ctx context.Context, v view) error {
 	if s.VersionRetention == 0 || !v.believed(s.VersionRetention) {
 		return nil
@@ -304,8 +310,8 @@ func (s *Sweeper) oldVersions(ctx context.Context, v view) error {
 	return nil
 }
 
-// someVersions removes the old versions of the documents that are found at once, and returns how many
-// documents they are.
+// someVersions deletes the old versions of up to documentBatch documents, and returns the number of
+// documents.
 func (s *Sweeper) someVersions(ctx context.Context, old time.Time) (int, error) {
 	var found []store.OldVersion
 	err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
@@ -320,9 +326,9 @@ func (s *Sweeper) someVersions(ctx context.Context, old time.Time) (int, error) 
 	return len(found), err
 }
 
-// events removes old deliveries of a workspace, and then old events up to the first that is still
-// to be delivered. What waits is delivered soon or is held then; what is held waits for a person,
-// who may take longer than anything is kept, but not for ever.
+// events deletes old deliveries of a workspace, and then old events up to the first that is still
+// to be delivered. Waiting deliveries are soon sent or held. Held ones wait for a person, which may
+// take longer than anything is kept, but not forever.
 func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Time) error {
 	var newest, last, needed int64
 	err := s.Store.Read(ctx, func(r *store.Reader) error {
@@ -351,7 +357,7 @@ func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Tim
 	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed-1, batch) })
 }
 
-// forget is drain for what the doctor would miss: it is told.
+// forget is drain for what the doctor would miss: it also stores how far the sweep has deleted.
 func (s *Sweeper) forget(ctx context.Context, old time.Time, chore func(*store.Tx) (int64, error)) error {
 	return s.drain(ctx, func(tx *store.Tx) (int64, error) {
 		n, err := chore(tx)
@@ -362,12 +368,12 @@ func (s *Sweeper) forget(ctx context.Context, old time.Time, chore func(*store.T
 	})
 }
 
-// drain repeats a chore, each time in a transaction of its own, until it finds less than a batch.
+// drain repeats a chore, each time in its own transaction, until it finds less than a batch.
 func (s *Sweeper) drain(ctx context.Context, chore func(*store.Tx) (int64, error)) error {
 	return s.drainBy(ctx, batch, chore)
 }
 
-// drainBy is drain for batches of another size.
+// drainBy is drain with batches of another size.
 func (s *Sweeper) drainBy(ctx context.Context, most int64, chore func(*store.Tx) (int64, error)) error {
 	for ctx.Err() == nil {
 		n := int64(0)

@@ -30,7 +30,7 @@ type yard struct {
 	*apitest.API
 	ws *apitest.Workspace
 	s  *sweep.Sweeper // one process
-	// set is by how much the wall clock was set ahead: the clock that nobody sets lacks it.
+	// set is how far the wall clock was set ahead. The monotonic clock does not include it.
 	set  time.Duration
 	told lines
 }
@@ -50,7 +50,7 @@ func each(t *testing.T, test func(y *yard)) {
 	})
 }
 
-// eachUnswept is each for a store that no sweep has seen.
+// eachUnswept is each for a store that was never swept.
 func eachUnswept(t *testing.T, test func(y *yard)) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -113,7 +113,7 @@ func (y *yard) appendEvents(tx *store.Tx, w *sheaf.Workspace, n int) error {
 	return tx.AppendEvents(w, events)
 }
 
-// attempt claims and records one attempt of all that waits in a lane.
+// attempt claims and records one attempt of everything that waits in a lane.
 func (y *yard) attempt(id sheaf.SubscriptionID) []sheaf.DeliveryID {
 	y.Helper()
 	var out []sheaf.DeliveryID
@@ -144,7 +144,7 @@ func (y *yard) start() {
 	y.sweep()
 }
 
-// sweep does the chores. What is counted of events and answers must be what is left of them.
+// sweep does the chores. The counted bytes of events and answers must match what is left of them.
 func (y *yard) sweep() {
 	y.Helper()
 	y.must(y.s.Once(context.Background()))
@@ -155,7 +155,7 @@ func (y *yard) sweep() {
 	}
 }
 
-// setAhead sets the wall clock.
+// setAhead sets the wall clock ahead.
 func (y *yard) setAhead(by time.Duration) {
 	y.Clock.Advance(by)
 	y.set += by
@@ -185,8 +185,8 @@ func (y *yard) left(id sheaf.SubscriptionID, of []sheaf.DeliveryID) (deliveries,
 	return deliveries, attempts
 }
 
-// log returns the numbers of the first and the last event, how many there are by the shortcut, and
-// how many by counting.
+// log returns the numbers of the first and the last event, the number of events by the shortcut,
+// and the number by counting.
 func (y *yard) log() (first, last, total, counted int64) {
 	y.Helper()
 	y.read(func(r *store.Reader) error {
@@ -200,7 +200,7 @@ func (y *yard) log() (first, last, total, counted int64) {
 	return first, last, total, counted
 }
 
-// D72: events and deliveries go after their time.
+// D72: events and deliveries are deleted after their time.
 func TestOnce_RemovesWhatIsKeptNoLonger(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()
@@ -254,8 +254,7 @@ func TestOnce_KeepsTheChartsOfTwoDays(t *testing.T) {
 	})
 }
 
-// A key that was revoked or has expired is kept as long as the events of its time, and a live one
-// for ever.
+// A revoked or expired key is kept as long as the events of its time, and a live one forever.
 func TestOnce_RemovesDeadKeys(t *testing.T) {
 	each(t, func(y *yard) {
 		soon := y.Clock.Now().Add(time.Minute)
@@ -287,8 +286,7 @@ func TestOnce_RemovesDeadKeys(t *testing.T) {
 	})
 }
 
-// Of the deleted documents as many are kept as the plan allows records: those that were deleted
-// longest ago go.
+// As many trashed documents are kept as the plan allows records. The oldest ones are deleted.
 func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -313,8 +311,8 @@ func TestOnce_BoundsTheDeletedDocuments(t *testing.T) {
 	})
 }
 
-// D85: deleted documents go after their time, counted from the later of their deletion and the first sweep that could
-// know, and never by a clock that jumped; 0 keeps them.
+// D85: trashed documents are deleted after their time, counted from their deletion or the first
+// sweep, whichever is later, and never by a clock that jumped. 0 keeps them.
 func TestTrash_OldOnesGoAfterTheirTime(t *testing.T) {
 	const kept = 20 * 24 * time.Hour
 	eachUnswept(t, func(y *yard) {
@@ -333,7 +331,7 @@ func TestTrash_OldOnesGoAfterTheirTime(t *testing.T) {
 			}
 		}
 		old := remove("old")
-		y.Clock.Advance(10 * kept) // before any program was here that empties the trash
+		y.Clock.Advance(10 * kept) // before the first sweep
 		c.POST("/api/v1/documents", `{"title":"an event of now, by which the clock is believed"}`).Want(y.T, 201)
 		y.start()
 		after(0, "kept for ever", old)
@@ -353,7 +351,8 @@ func TestTrash_OldOnesGoAfterTheirTime(t *testing.T) {
 	})
 }
 
-// What is removed from the trash goes with its texts and versions, and their bytes are free again.
+// A document that is deleted from the trash goes with its texts and versions, and their bytes are
+// free again.
 func TestOnce_RemovesDeletedDocumentsWithTextsAndVersions(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -383,8 +382,8 @@ func TestOnce_RemovesDeletedDocumentsWithTextsAndVersions(t *testing.T) {
 	})
 }
 
-// D112: documents that go from the trash take their shares along, each with its event, however many
-// they are.
+// D112: documents that are deleted from the trash take their shares along, each with its event,
+// however many there are.
 func TestTrash_SharesGoWithTheirDocument(t *testing.T) {
 	each(t, func(y *yard) {
 		c := y.ws.Client("")
@@ -415,8 +414,8 @@ func TestTrash_SharesGoWithTheirDocument(t *testing.T) {
 	})
 }
 
-// D82: of a document's versions the newest 100 are kept, and of older ones those that are younger than their time, by a
-// clock that is believed.
+// D82: the newest 100 versions of a document are kept, and of older ones those within their time,
+// by a trusted clock.
 func TestVersions_OldOnesGoBeyondTheNewest(t *testing.T) {
 	const kept = 10 * 24 * time.Hour
 	each(t, func(y *yard) {
@@ -438,7 +437,7 @@ func TestVersions_OldOnesGoBeyondTheNewest(t *testing.T) {
 				y.Errorf("%s: the doctor: %q", what, violations)
 			}
 		}
-		write(2, 80) // more than a batch of them goes
+		write(2, 80) // more than a batch is deleted
 		y.Clock.Advance(kept / 2)
 		write(81, 220)
 		y.Clock.Advance(kept / 2)
@@ -473,8 +472,8 @@ func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	})
 }
 
-// A clock that was ahead for a while has left young events before old ones: the old ones stay until
-// the young ones go.
+// If a clock was ahead for a while, young events are before old ones in the log. The old ones stay
+// until the young ones are deleted.
 func TestOnce_LeavesNoGap(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(2)
@@ -512,8 +511,8 @@ func TestOnce_RemovesOrphans(t *testing.T) {
 		}
 		y.sweep()
 		for _, line := range y.Doctor() {
-			// A row that is left is of a subscription that is not in the workspace, an attempt of
-			// no delivery.
+			// A row that is left over belongs to a subscription that is not in the workspace, or an
+			// attempt to no delivery.
 			if strings.HasPrefix(line, "delivery subscription") || strings.HasPrefix(line, "attempt") {
 				y.Error(line)
 			}
@@ -561,8 +560,8 @@ func TestOnce_ForgetsAnswersAfterADay(t *testing.T) {
 	})
 }
 
-// While much is removed, somebody else writes all the time: not after the whole chore, but between
-// its batches.
+// While much is deleted, another client keeps writing: between the batches, not after the whole
+// chore.
 func TestOnce_WritersGetTheirTurn(t *testing.T) {
 	each(t, func(y *yard) {
 		id := y.subscribe()
@@ -592,7 +591,7 @@ func TestOnce_WritersGetTheirTurn(t *testing.T) {
 		swept.Store(true)
 		y.must(<-done)
 		y.Logf("%d writes during a sweep of 2000 events in %v, the longest took %v", wrote, time.Since(began), longest)
-		if wrote < 3 { // beside 20 batches; who waits for the whole chore writes one
+		if wrote < 3 { // during 20 batches; a client that waits for the whole chore writes one
 			y.Errorf("only %d writes during the sweep", wrote)
 		}
 		if _, _, total, counted := y.log(); total != int64(wrote) || counted != total {
@@ -617,7 +616,7 @@ func TestRun_EndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What lets people in is removed once it lets nobody in, and not before.
+// Sessions and invitations are deleted once they have ended, and not before.
 func TestOnce_RemovesEndedSessionsAndInvitations(t *testing.T) {
 	each(t, func(y *yard) {
 		now := y.Clock.Now()
