@@ -7,11 +7,11 @@ import (
 	"sheaf.dev/internal/fair"
 )
 
-// What requests may hold of the process at once. docs/decisions/0010-what-requests-may-hold.md says
-// why so much.
+// Bounds on what requests may hold of the process at once. docs/decisions/0010-what-requests-may-hold.md
+// has the figures and their reasons.
 //
-// A request in work holds a place, one of all and, once its workspace is known, one of the
-// workspace's share:
+// A request in work holds one of MaxWorking places and, once its workspace is known, one of the
+// workspace's WorkspaceWorking:
 //
 //	enter ──► EnterWorkspace ──► work ──────► write the answer ──► leave
 //	                              │  ▲                             (all is given back)
@@ -19,20 +19,19 @@ import (
 //	                              ▼  │
 //	                  waits for the client, for an endpoint, or for its turn at costly work
 //
-// Time that a request spends on the network is not work: slow clients hold bytes, of a bounded sum,
-// and no places. A request that finds no place is refused at once, because its client would give up
-// before it is served.
+// Waiting for the network is not work: slow clients hold a bounded sum of bytes, but no places. If
+// there is no place, a request is refused at once, because its client would give up before it is
+// served.
 const (
-	// MaxWorking bounds the requests in work, those that wait for the store included;
-	// WorkspaceWorking is what one workspace may have of them.
+	// MaxWorking bounds the requests in work, including those that wait for the store.
+	// WorkspaceWorking bounds those of one workspace.
 	MaxWorking       = 2048
 	WorkspaceWorking = MaxWorking / 2
 )
 
-// Refusal is the error of what there is no room for. Nothing was done.
+// Refusal is the error for a request that exceeds a bound. Nothing was done.
 type Refusal struct {
-	// Status is 503, or 429 where it is the caller's own doing and a bound that the documentation
-	// names.
+	// Status is 503, or 429 if the caller itself exceeds a documented bound.
 	Status     int
 	RetryAfter time.Duration
 	Text       string // for a program
@@ -41,8 +40,8 @@ type Refusal struct {
 // Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
-// refuse counts and returns a refusal. Those who are refused together are asked to come again one
-// after the other.
+// refuse counts and returns a refusal. Its RetryAfter varies, so that clients that are refused together
+// do not come back together.
 func (f *Front) refuse() *Refusal {
 	n := f.refused.Add(1)
 	return &Refusal{Status: http.StatusServiceUnavailable, RetryAfter: time.Duration(1+n%3) * time.Second,
@@ -58,9 +57,9 @@ func (x *Exchange) enter() *Refusal {
 	return nil
 }
 
-// EnterWorkspace counts the request among those of the workspace until it ends. It returns a
-// *Refusal when the workspace has its share of requests in work. What the request holds from now on
-// is of the workspace's share. A second call for the same workspace does nothing.
+// EnterWorkspace counts the request as one of the workspace's until it ends. It returns a *Refusal if
+// the workspace already has WorkspaceWorking requests in work. Bytes that the request reserves from
+// now on count for the workspace. A second call for the same workspace does nothing.
 func (x *Exchange) EnterWorkspace(ws string) error {
 	if x.inShare {
 		if x.workspace == ws {
@@ -75,9 +74,10 @@ func (x *Exchange) EnterWorkspace(ws string) error {
 	return nil
 }
 
-// AwaitTurn blocks until the request's workspace has one of the turns, at that cost; done ends the
-// turn. Waiting is not work. While it waits, the request holds `bytes` of its answer, which count as in
-// HoldAnswer. AwaitTurn returns a *Refusal if the workspace gets no turn in time, or the client has left.
+// AwaitTurn blocks until the request's workspace gets a turn, and charges the workspace `cost` for it.
+// The caller ends the turn with done. While it waits, the request holds no place, but `bytes` of its
+// answer, counted as by HoldAnswer. AwaitTurn returns a *Refusal if no turn comes in time or the client
+// disconnects.
 func (x *Exchange) AwaitTurn(turns *fair.Turns, cost int64, bytes int) (done func(), err error) {
 	if err := x.HoldAnswer(bytes); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (x *Exchange) AwaitTurn(turns *fair.Turns, cost int64, bytes int) (done fun
 	return done, err
 }
 
-// Outside calls wait, which waits for something else, such as an endpoint: that is not work. The
-// caller bounds by other means how many requests do so at once.
+// Outside calls wait without holding a place. wait blocks on something outside the process, such as an
+// endpoint. The caller must bound the number of such requests itself.
 func (x *Exchange) Outside(wait func()) {
 	if x.working {
 		x.pause()
@@ -99,8 +99,8 @@ func (x *Exchange) Outside(wait func()) {
 	wait()
 }
 
-// pause gives the request's places back while it waits, and resume takes them again: it has begun,
-// so that nothing refuses it then.
+// pause releases the request's places while it waits, and resume takes them again. resume never refuses,
+// because the request has already begun.
 func (x *Exchange) pause() {
 	if x.working {
 		x.count(-1)
@@ -121,7 +121,7 @@ func (x *Exchange) count(n int64) {
 	x.front.working.Add(n)
 }
 
-// leave gives back all that the request holds.
+// leave releases everything that the request holds.
 func (x *Exchange) leave() {
 	x.pause()
 	if x.streaming != nil {

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// bodyTimeout bounds how long a client may take to send a body that is read, discardWithin one
-	// that nobody reads.
+	// bodyTimeout bounds how long a client may take to send a body that is read, discardWithin a
+	// body that is discarded.
 	bodyTimeout   = 60 * time.Second
 	discardWithin = 20 * time.Second
 )
 
-// ReadBody reads the whole body, MaxBody at most. It returns an *http.MaxBytesError for a larger
-// one, a *Refusal when too many bytes of bodies are held, and any other error when the body did not
-// arrive whole. What is beyond freeBody counts against the budget until the request ends.
+// ReadBody reads the whole body, at most MaxBody bytes. It returns an *http.MaxBytesError for a larger
+// body, a *Refusal if the process holds too many bytes of bodies, and any other error if the body did
+// not arrive completely. Bytes beyond freeBody count against the budget until the request ends.
 func (x *Exchange) ReadBody() (body []byte, err error) {
 	size := x.Request.ContentLength
 	if size > MaxBody {
 		return nil, &http.MaxBytesError{Limit: MaxBody}
 	}
-	// The server lifts the connection's deadline before the next request; a writer that has none,
-	// as in tests, needs none.
+	// The server resets the deadline before the next request. Writers of tests have no deadline, and
+	// their error is ignored.
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(bodyTimeout))
 	x.Outside(func() {
 		if size < 0 {
@@ -49,7 +49,7 @@ func (x *Exchange) readSized(size int64) ([]byte, error) {
 	return b, err
 }
 
-// readGrowing reads a body whose size was not said.
+// readGrowing reads a body without a Content-Length.
 func (x *Exchange) readGrowing() ([]byte, error) {
 	x.Request.Body = http.MaxBytesReader(x.w, x.Request.Body, MaxBody)
 	b := make([]byte, 0, freeBody)
@@ -79,13 +79,13 @@ func (x *Exchange) holdBody(n int64) error {
 	return nil
 }
 
-// DiscardBody takes a body that nobody read, up to MaxBody, once the answer is on its way: many
-// clients of HTTP/1.1 listen only when they have sent everything, and a connection that is closed
-// on them hides the answer. A client that asks first (Expect) does not send it.
+// DiscardBody reads and drops an unread body, up to MaxBody, after the answer was written. Many
+// HTTP/1.1 clients read the answer only after they have sent everything; closing the connection would
+// hide the answer from them. A client that sent Expect has not sent the body yet.
 //
-// HTTP/2 has a word for it: when the handler returns, net/http ends the answer and then tells the
-// client to send no more of this request, and the connection stays. Waiting would only keep the end
-// of the answer from a client that has stopped sending because it saw the status.
+// On HTTP/2 it does nothing. When the handler returns, net/http ends the answer and tells the client to
+// stop sending, and the connection stays open. Waiting would delay the end of the answer for a client
+// that stopped sending when it saw the status.
 func (x *Exchange) DiscardBody() {
 	body := x.Request.Body
 	if x.bodyRead || body == nil || body == http.NoBody || x.Request.Header.Get("Expect") != "" || x.Request.ProtoMajor > 1 {
@@ -100,8 +100,8 @@ func (x *Exchange) DiscardBody() {
 	x.Request.Body = http.NoBody
 }
 
-// Body returns the body for an edge that reads it piece by piece, and bounds it itself. Waiting for
-// it is not work.
+// Body returns the body for an edge that reads it in pieces and bounds it itself. While a Read waits,
+// the request holds no place.
 func (x *Exchange) Body() io.ReadCloser { return waitingBody{x.Request.Body, x} }
 
 type waitingBody struct {
@@ -109,22 +109,21 @@ type waitingBody struct {
 	x *Exchange
 }
 
-// Read reads, without a place while it waits.
+// Read implements io.Reader. While it waits, the request holds no place.
 func (b waitingBody) Read(p []byte) (n int, err error) {
 	b.x.Outside(func() { n, err = b.ReadCloser.Read(p) })
 	return n, err
 }
 
 const (
-	// streamHeld is what a body that is read piece by piece counts against the budget of bodies: the
-	// buffer through which it goes.
+	// streamHeld is what a streamed body counts against the budget of bodies: its buffer.
 	streamHeld = 256 << 10
-	// streamWithin bounds how long such a body may take to arrive. It is longer than bodyTimeout,
-	// because what arrived of it counts.
+	// streamWithin bounds how long a streamed body may take to arrive. It is longer than bodyTimeout,
+	// because a part of such a body is useful too.
 	streamWithin = 5 * time.Minute
 )
 
-// StreamedBody is a body of which every byte that arrives counts.
+// StreamedBody is a body whose reader keeps what has arrived, even if the rest does not come.
 type StreamedBody struct {
 	x *Exchange
 	r io.Reader
@@ -134,12 +133,12 @@ type StreamedBody struct {
 	interrupted bool       // Interrupt has set a deadline
 }
 
-// StreamBody returns the body for a handler that keeps what arrives of it, MaxBody at most: a larger one
-// ends with an *http.MaxBytesError. A *Refusal: too many bytes of bodies are held. The answer may take
-// its time.
+// StreamBody returns the body for a handler that keeps what arrives of it. Beyond MaxBody bytes, reading
+// it fails with an *http.MaxBytesError. StreamBody returns a *Refusal if the process holds too many bytes
+// of bodies. It lifts the deadlines of the server.
 //
-// From here on the request's context is another one: it ends when the client leaves, as before, and not
-// because of an Interrupt.
+// It replaces the context of the request: the new one ends when the client disconnects, but not because
+// of an Interrupt.
 func (x *Exchange) StreamBody() (*StreamedBody, error) {
 	if x.Request.ContentLength > MaxBody {
 		return nil, &http.MaxBytesError{Limit: MaxBody}
@@ -173,12 +172,12 @@ func (b *StreamedBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Interrupt ends a Read that waits for the client, with an error. Once the body has ended, it does
-// nothing. It may be called by any goroutine.
+// Interrupt makes a Read that waits for the client return an error. After the end of the body it does
+// nothing. Any goroutine may call it.
 //
-// The connection of HTTP/1.1 ends with the answer. If the whole body had arrived, net/http listens on the connection
-// already, takes the deadline for the client's leaving, and ends the context of this request and of
-// every later one on the connection.
+// An HTTP/1.1 connection is closed after the answer. If the whole body has arrived, net/http already
+// reads the connection in the background: it would take the deadline for a disconnect, and cancel the
+// context of this request and of every later one on the connection.
 func (b *StreamedBody) Interrupt() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,8 +187,8 @@ func (b *StreamedBody) Interrupt() {
 	}
 }
 
-// Release marks the body as read as far as anybody reads it. What is left of it is discarded after the answer. It is
-// called before the answer, by the goroutine that answers.
+// Release ends the reading. The rest of the body is discarded after the answer. The goroutine that answers
+// calls it before the answer.
 func (b *StreamedBody) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,25 +5,25 @@ import "sync"
 const (
 	// MaxBody is the largest body that may be read whole.
 	MaxBody = 10 << 20
-	// MaxBodies and MaxAnswers bound the bytes of bodies that are read or worked on, and of answers
-	// that are not taken yet. In a process with little memory they are a quarter and an eighth of
-	// that, and room for a few in any case.
+	// MaxBodies bounds the bytes of bodies that are being read or worked on, MaxAnswers those of
+	// answers that clients have not read yet. In a process with little memory the bounds are a quarter
+	// and an eighth of that memory, but always enough for a few.
 	MaxBodies  = 256 << 20
 	MaxAnswers = 128 << 20
-	// freeBody and freeAnswer are not worth counting: the buffers of a connection and of its socket
-	// hold as much.
+	// The first freeBody and freeAnswer bytes are not counted: the buffers of the connection and of its
+	// socket hold as much.
 	freeBody   = 4 << 10
 	freeAnswer = 64 << 10
 )
 
-// budgetsFor returns the budgets of a process that may use so many bytes of memory; 0 is plenty.
+// budgetsFor returns the budgets of a process that may use `memory` bytes; 0 means no limit.
 func budgetsFor(memory int64) (bodies, answers *budget) {
 	most, mostAnswers := int64(MaxBodies), int64(MaxAnswers)
 	if memory > 0 {
 		most, mostAnswers = min(most, max(memory/4, 4*MaxBody)), min(mostAnswers, max(memory/8, 2*MaxBody))
 	}
-	// A burst of middling bodies of one workspace is no attack: also where there is little memory,
-	// it has room for two of the largest, and as much is left for others.
+	// A burst of medium-sized bodies of one workspace is no attack. Even with little memory, a
+	// workspace may hold two bodies of the largest size, and as much is left for others.
 	return newBudget(most, max(most/4, 2*MaxBody)), newBudget(mostAnswers, mostAnswers/4)
 }
 
@@ -47,9 +47,9 @@ type held struct {
 	bytes     int64
 }
 
-// reserve reports whether the budget had room for n more bytes. They are of the workspace's share, or
-// of the one that the request reserved from before. A workspace that holds nothing else may go beyond
-// its share, so that a single large body or answer is always possible.
+// reserve reserves n more bytes and reports whether the budget had room for them. They count for
+// workspace ws, or for the workspace that the request's first reservation counted for. A workspace that
+// holds nothing else may exceed its share, so that one large body or answer is always possible.
 func (h *held) reserve(b *budget, ws string, n int64) bool {
 	if h.bytes > 0 {
 		ws = h.workspace
@@ -89,10 +89,9 @@ func (b *budget) size() int64 {
 	return b.held
 }
 
-// HoldAnswer counts an answer of n bytes, which may wait long for its reader, until the request
-// ends. A second call counts what is longer than before. It returns a *Refusal when all answers
-// together have too many bytes. An edge calls it for reads alone: the answer to a change is never
-// refused.
+// HoldAnswer counts an answer of n bytes until the request ends, because its client may read it slowly. A
+// second call counts only the bytes beyond the first. It returns a *Refusal if all answers together have
+// too many bytes. Edges call it for reads only: the answer to a change is never refused.
 func (x *Exchange) HoldAnswer(n int) error {
 	more := int64(n) - x.answer.bytes
 	if n <= freeAnswer || more <= 0 {

@@ -8,13 +8,12 @@ import (
 	"sheaf.dev/internal/forwarded"
 )
 
-// Client is where the request comes from: the peer, or what trusted proxies say of it. It is the
-// zero value when the peer has no address.
+// Client returns the client's address: that of the peer, or the one that trusted proxies report. It
+// returns the zero value if the peer has no address.
 func (x *Exchange) Client() netip.Addr { return forwarded.Of(x.Request, x.front.TrustedProxy).Client }
 
-// Origin is the scheme and host under which the client reached the service. A proxy's word counts
-// only when the proxy is trusted. A client of HTTP/1.0 need not say which host it asks: then it is
-// the address that it connected to.
+// Origin returns the scheme and host that the client used. Headers of a proxy count only if the proxy
+// is trusted. If an HTTP/1.0 client sends no Host, the host is the address that it connected to.
 func (x *Exchange) Origin() (scheme, host string) {
 	scheme, host = "http", x.Request.Host
 	if x.Request.TLS != nil {

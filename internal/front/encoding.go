@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AcceptsGzip reports whether the client takes gzip; one that weighs it with 0 does not.
+// AcceptsGzip reports whether the client accepts gzip. A quality of 0 means that it does not.
 func AcceptsGzip(h http.Header) bool {
 	for _, line := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {

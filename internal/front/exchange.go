@@ -9,20 +9,19 @@ import (
 	"sheaf.dev/internal/obs"
 )
 
-// Exchange is one request and its answer. It is the ResponseWriter of the request, and has the
-// methods by which an edge asks for room: see admission.go. It belongs to the goroutine that serves
-// the request, until that has ended.
+// Exchange is one request and its answer. It is the ResponseWriter of the request, and has the methods
+// that reserve places and bytes (admission.go). Only the goroutine that serves the request may use it.
 type Exchange struct {
 	Request *http.Request
 	ID      string // the request's id, which the answer has already
 	Started time.Time
-	// Counted is the route under which the metrics count the request. An edge that has several sets
+	// Counted is the route under which the metrics count the request. An edge with several routes sets
 	// it.
 	Counted *obs.Route
-	// Key is the id of the API key, for the log; empty where the edge found none.
+	// Key is the id of the API key, for the log. It is empty if the request has none.
 	Key string
-	// Tool is what was called where every call has the same path, and Refused the code of why it was
-	// not done, both for the log; empty where the path and the status say it all.
+	// Tool is the called tool if all calls have the same path, and Refused the code of its error. Both
+	// are for the log, and empty if the path and the status say everything.
 	Tool, Refused string
 
 	front    *Front
@@ -51,7 +50,8 @@ func (x *Exchange) WriteHeader(status int) {
 	x.w.WriteHeader(status)
 }
 
-// quickWrite is what fits into the buffer of the connection, so that writing it waits for nobody.
+// quickWrite is the number of bytes that fit into the buffer of the connection, so that writing them does
+// not block.
 const quickWrite = 2 << 10
 
 // Write sends a part of the body. While it waits for the client, the request holds no place.
@@ -79,16 +79,16 @@ func (x *Exchange) RetryAfter(d time.Duration) {
 	x.Header().Set("Retry-After", strconv.Itoa(Seconds(d)))
 }
 
-// Seconds is how many seconds a header says for a duration: never too few.
+// Seconds returns the duration in whole seconds, rounded up, for a header.
 func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// TakeTime lifts the deadlines of the server, which are for requests that end soon: a cascade of a
-// million records takes minutes, and a stream has no end.
+// TakeTime removes the server's deadlines for this request. A cascade of a million records takes minutes,
+// and a stream has no end.
 func (x *Exchange) TakeTime() {
 	c := http.NewResponseController(x.w)
 	_ = c.SetReadDeadline(time.Time{}) // a writer that has no deadlines, as in tests, needs none lifted
 	_ = c.SetWriteDeadline(time.Time{})
 }
 
-// Stopping is closed when the service begins to stop: streams end then, and readiness is off.
+// Stopping returns a channel that is closed when the service begins to stop. Streams end then.
 func (x *Exchange) Stopping() <-chan struct{} { return x.front.stopping }

@@ -20,7 +20,8 @@ type File struct {
 	Content io.ReadSeeker
 }
 
-// FileRefusal is why ServeFile has answered nothing: the edge does, in its own form.
+// FileRefusal is the error of ServeFile for a bad precondition or range. ServeFile has written nothing; the
+// edge answers in its own form.
 type FileRefusal struct {
 	Range bool   // Range asks for what is not there (416); else a precondition failed (412)
 	Text  string // for a program
@@ -29,11 +30,11 @@ type FileRefusal struct {
 // Error returns the text.
 func (r *FileRefusal) Error() string { return r.Text }
 
-// ServeFile answers a read with a file, or with the part of it that the client asks for (Range,
-// If-Range) and does not have (If-None-Match). Whatever the file is, nothing in it runs here: its type
-// is told and not guessed, and a browser opens it in a sandbox of no origin. It returns an error, such as a
-// FileRefusal, if it has answered nothing. If f.Content has a method Whole, its verdict comes before the last bytes: an error
-// cuts the connection.
+// ServeFile answers a GET or HEAD with a file or a part of it (Range, If-Range), or with 304
+// (If-None-Match). Nothing in the file can run in a browser: its type is declared and not sniffed, and it
+// opens in a sandbox without an origin. If ServeFile returns an error, such as a FileRefusal, it has
+// written nothing. If f.Content has a method Whole, ServeFile calls it before the last bytes, and cuts
+// the connection if it returns an error.
 func (x *Exchange) ServeFile(f File) error {
 	h := x.Header()
 	before := maps.Clone(h)
@@ -79,20 +80,19 @@ func (x *Exchange) ServeFile(f File) error {
 	return fmt.Errorf("serve a file: net/http refused it with %d", w.refused)
 }
 
-// maxRanges is how many parts of a file may be asked for at once: whoever asks for more gets all of it, as
-// RFC 9110 allows. In a bucket each part is a request of its own, so that one request could make
-// thousands.
+// maxRanges bounds the ranges of one request. A client that asks for more gets the whole file, as RFC 9110
+// allows. In a bucket each range is a request of its own, so one request could cause thousands.
 const maxRanges = 8
 
-// fileChunk is how much of a file is sent at a time, and chunkWithin how long a client may take for it.
-// A file may be of any size: as long as it arrives, nobody ends it. A smaller piece costs: at a quarter of this, a file
-// of 1 MB took half as much processor time again.
+// A file is sent in pieces of fileChunk bytes, and a client has chunkWithin to receive each. So a large
+// file may take any time as long as it makes progress. Smaller pieces cost more: with a quarter of this
+// size, a file of 1 MB took half as much processor time again.
 const (
 	fileChunk   = 1 << 20
 	chunkWithin = 2 * time.Minute
 )
 
-// fileWriter sends a file piece by piece, each with a time of its own.
+// fileWriter sends a file in pieces, each with its own deadline.
 type fileWriter struct {
 	*Exchange
 	whole   interface{ Whole(context.Context) error } // nil: the file is verified
@@ -100,7 +100,7 @@ type fileWriter struct {
 	refused int                                       // the status of a refusal, which was not sent
 }
 
-// WriteHeader sends a status that is no refusal: those of net/http are plain text.
+// WriteHeader sends the status unless it is an error: the error texts of net/http are not ours.
 func (w *fileWriter) WriteHeader(status int) {
 	if status >= http.StatusBadRequest {
 		w.refused = status
@@ -109,7 +109,7 @@ func (w *fileWriter) WriteHeader(status int) {
 	w.Exchange.WriteHeader(status)
 }
 
-// Write passes on what is not the text of a refusal.
+// Write sends b unless it is the text of an error status.
 func (w *fileWriter) Write(b []byte) (int, error) {
 	if w.refused != 0 {
 		return len(b), nil

@@ -1,22 +1,19 @@
-// Package front is what every HTTP edge needs and none owns: the request's id, its line in the log,
-// panics, the bounds on what requests may hold of the process, the finding of a route by path and
-// method, and the client's address.
+// Package front has what all HTTP edges share: request ids, log lines, the recovery of panics, bounds
+// on what requests may hold of the process, routing by path and method, and the client's address.
 //
-// cmd/sheaf mounts the edges on it side by side, each with its paths. They know the front and not
-// each other:
+// cmd/sheaf mounts the edges on it, each with its paths. An edge knows the front, but no other edge:
 //
-//	http.Server ── Front ─┬─ httpapi.Server   /            whatever is nobody else's
-//	                      ├─ httpapi.Probes   /healthz …   never refused for want of room
+//	http.Server ── Front ─┬─ httpapi.Server   /            all other paths
+//	                      ├─ httpapi.Probes   /healthz …   never refused under load
 //	                      ├─ console.Console  /w/ …
 //	                      ├─ publish.Publisher /s/ …
 //	                      └─ mcp.Server       /mcp         tools for agents
 //
-// To mount another edge: give it the three methods of Edge, and name it with its paths where
-// cmd/sheaf makes the Front. Serve gets an Exchange: the request, the way to answer it, and the
-// methods by which a request asks for room.
+// To add an edge, implement Edge and list it with its paths where cmd/sheaf calls New. Serve gets an
+// Exchange: the request, the ResponseWriter, and the methods that reserve bytes and places.
 //
-// The front knows nothing of keys, plans or pages. A workspace and a key are strings to it, by
-// which it shares out.
+// The front knows nothing of keys, plans or pages. It uses the names of workspaces and keys only to
+// divide what it bounds between them.
 package front
 
 import (
@@ -37,18 +34,18 @@ import (
 	"sheaf.dev/internal/obs"
 )
 
-// Edge is a part of the service that answers requests: the API, the console, and what is mounted
-// beside them. It is used by many requests at once.
+// Edge answers the requests of some paths, as the API and the console do. It must be safe for
+// concurrent use.
 type Edge interface {
-	// Serve answers the request. When it panics before it has begun to, Panicked answers;
-	// afterwards, the front cuts the connection, so that no client takes the answer for whole.
+	// Serve answers the request. If it panics before it has written anything, Panicked answers. If
+	// it panics later, the front cuts the connection, so that no client takes the answer as complete.
 	Serve(x *Exchange)
-	// Panicked answers, with 500, a request in which Serve panicked, in the form that the edge's
-	// clients read. It says nothing of the reason but x.Unexpected(), and uses as little as it can:
-	// whatever it uses may be what failed. The front has logged the panic.
+	// Panicked answers with 500 after Serve has panicked, in the form that the edge's clients read.
+	// Its text is x.Unexpected(). It should use as little code as possible, because that code may be
+	// what failed. The front has already logged the panic.
 	Panicked(x *Exchange)
-	// TurnAway answers, instead of Serve, a request that there is no room for. It reads neither the
-	// body nor the store.
+	// TurnAway answers a request that the front refuses under load, instead of Serve. It reads
+	// neither the body nor the store.
 	TurnAway(x *Exchange, why *Refusal)
 }
 
@@ -62,8 +59,8 @@ type Mount struct {
 	// "/{$}" the root alone. The first mount that fits is taken. "/" is everything; one mount has
 	// it, and gets unclean paths too.
 	Paths []string
-	// Unbounded edges are asked however much there is to do: a probe must be told the truth when it
-	// matters.
+	// Unbounded edges are served even when the process is full, because a probe must get a true
+	// answer then.
 	Unbounded bool
 }
 
@@ -71,11 +68,11 @@ type Mount struct {
 type Config struct {
 	Log *slog.Logger
 	Now func() time.Time
-	// Memory is how many bytes the process may use; 0 is plenty.
+	// Memory is the number of bytes that the process may use; 0 means no limit.
 	Memory int64
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
 	TrustedProxy []netip.Prefix
-	// Requests counts the requests by route, for the metrics; nil counts them where nobody looks.
+	// Requests counts the requests by route, for the metrics. If it is nil, New makes one.
 	Requests *obs.Routes
 }
 
@@ -103,7 +100,7 @@ type mount struct {
 	counted *obs.Route
 }
 
-// New returns a front with these edges behind it, of which one has the path "/".
+// New returns a front that serves these edges. One of them must have the path "/".
 func New(c Config, mounts ...Mount) *Front {
 	if c.Requests == nil {
 		c.Requests = obs.NewRoutes()
@@ -128,7 +125,8 @@ func New(c Config, mounts ...Mount) *Front {
 	return f
 }
 
-// ServeHTTP answers every request: with its id, a line in the log, and also when the edge panics.
+// ServeHTTP gives the request an id, lets its edge answer it, and writes the log line. It recovers from
+// panics of the edge.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := f.mountOf(r.URL)
 	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, edge: m.Edge, w: w}
@@ -215,7 +213,7 @@ func (x *Exchange) Unexpected() string {
 // the log.
 func loggedPath(path string) string {
 	for _, link := range []string{"/setup/", "/invite/", "/s/"} {
-		// Wherever it stands and however it is written: a path that leads nowhere may have a secret too.
+		// At any position and in any case: a path that matches no route may contain a secret too.
 		if at := strings.Index(strings.ToLower(path), link); at >= 0 && at+len(link) < len(path) {
 			return clipPath(path[:at]) + link + "redacted"
 		}
@@ -270,7 +268,7 @@ func (f *Front) isStopping() bool {
 	}
 }
 
-// Busy reports whether a request came within the time before now.
+// Busy reports whether a request arrived in the last `within` before now.
 func (f *Front) Busy(now time.Time, within time.Duration) bool {
 	return now.Sub(time.Unix(0, f.lastAt.Load())) < within
 }
@@ -284,8 +282,8 @@ type Load struct {
 	Streams int
 }
 
-// Held returns a line for each share that holds anything of the process. When no request is under way, there
-// is none.
+// Held returns a line for each workspace whose requests hold places or bytes. It returns none if no
+// request is being served.
 func (f *Front) Held() (lines []string) {
 	note := func(what, whose string, n int64) {
 		if n != 0 {

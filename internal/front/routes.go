@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Routes finds an edge's route for a request: by the path, in net/http's patterns, and then by the
-// method, so that a wrong method is told from a wrong path. HEAD leads where GET does.
+// Routes finds the route of a request: by its path, with the patterns of net/http, and then by its
+// method. So a wrong method (405) differs from a wrong path (404). HEAD uses the route of GET.
 type Routes[R any] struct {
 	mux   *http.ServeMux // matches paths, and calls nothing
 	paths map[string]*methods[R]
@@ -21,7 +21,7 @@ type methods[R any] struct {
 	allow    string // the methods, as the header Allow lists them
 }
 
-// NewRoutes returns the table of these routes; of says a route's method and path.
+// NewRoutes returns the table of these routes. of returns a route's method and path.
 func NewRoutes[R any](all []R, of func(*R) (method, path string)) *Routes[R] {
 	t := &Routes[R]{mux: http.NewServeMux(), paths: map[string]*methods[R]{}}
 	matched := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
@@ -43,8 +43,8 @@ func NewRoutes[R any](all []R, of func(*R) (method, path string)) *Routes[R] {
 	return t
 }
 
-// Find returns the route of the request, whose PathValue then returns the parts of the path.
-// Without a route, allow lists the methods that the path has; empty, there is no such path.
+// Find returns the route of the request, and sets the request's path values. If there is no route, it
+// returns nil, and allow lists the methods of the path. If allow is empty, the path is unknown.
 func (t *Routes[R]) Find(x *Exchange) (route *R, allow string) {
 	if !isClean(x.Request.URL) {
 		return nil, "" // the mux would send a redirect
@@ -73,8 +73,7 @@ func (t *Routes[R]) Takes(method, path string) bool {
 	return m != nil && m.byMethod[method] != nil
 }
 
-// isClean reports whether the path is one that a route may match: the mux would redirect the
-// others.
+// isClean reports whether the path is in its cleaned form. The mux would redirect any other.
 func isClean(u *url.URL) bool {
 	p := u.Path
 	if p == "" || p[0] != '/' || u.EscapedPath() == "" {

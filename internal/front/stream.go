@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// MaxStreams bounds the open streams: each holds a connection and asks the store again and
-	// again. Of them a workspace may have StreamsPerWorkspace, and a key StreamsPerKey.
+	// MaxStreams bounds the open streams, each of which holds a connection and queries the store.
+	// StreamsPerWorkspace and StreamsPerKey bound those of one workspace and one key.
 	MaxStreams          = 2000
 	StreamsPerWorkspace = 50
 	StreamsPerKey       = 5
 
-	// streamRetry is when a reader whom all the streams left no room may find some.
+	// streamRetry is the Retry-After of a stream that was refused because of MaxStreams.
 	streamRetry = 10 * time.Second
 )
 
@@ -25,9 +25,9 @@ type streams struct {
 	all  int
 }
 
-// EnterStream counts the request as an open stream of its workspace, and of the key unless that is
-// empty, until leave is called. From here on it holds no place among the requests in work. It
-// returns a *Refusal when there are too many.
+// EnterStream counts the request as an open stream of its workspace, and of the key unless key is empty,
+// until leave is called. The request then holds no place among the requests in work. EnterStream returns a
+// *Refusal if there are too many streams.
 func (x *Exchange) EnterStream(key string) (leave func(), err error) {
 	leave, err = x.front.streams.enter(key, x.workspace)
 	if err == nil {
