@@ -15,7 +15,7 @@ const backfillPage = 64
 type Backfill struct {
 	Since     time.Time
 	Until     *time.Time // exclusive; nil: to the end of the log
-	Delivered bool       // also events that were delivered already, or that it never got, as deliveries of a new subscription
+	Delivered bool       // also events that arrived already, or that it never got because it is newer
 }
 
 func (b Backfill) check() error {

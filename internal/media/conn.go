@@ -23,8 +23,8 @@ type patientConn struct {
 	patience time.Duration
 }
 
-// Read waits for `patience`, and longer while something is being written: a client waits for the
-// answer from the first byte of its request on.
+// Read waits for `patience`, and longer while a request is being written: the transport reads the
+// answer from the start of the request on.
 func (c *patientConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err

@@ -196,7 +196,7 @@ func (s *Sweeper) grownTrash(ctx context.Context) error {
 	var grown []sheaf.WorkspaceID
 	err := s.Store.Read(ctx, func(r *store.Reader) error {
 		_, err := r.GrownSince(since.Add(-grownBack), func(ws sheaf.WorkspaceID, last int64) {
-			if last > int64(s.MostTrash) { // even if each of its events is a deletion
+			if last > int64(s.MostTrash) { // with fewer events it cannot have deleted that many
 				grown = append(grown, ws)
 			}
 		})
@@ -232,7 +232,7 @@ func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 		return err
 	})
 	for _, w := range some {
-		if err == nil && s.MostTrash > 0 && w.Numbers > int64(s.MostTrash) { // it has created that many records
+		if err == nil && s.MostTrash > 0 && w.Numbers > int64(s.MostTrash) { // with fewer records it cannot have deleted that many
 			err = s.tooMuchTrash(ctx, w.Workspace)
 		}
 		if err == nil && w.OldTrash {
