@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// The bounds of a batch.
+// Limits of a batch.
 const (
 	MaxBatch = 100 // operations
-	// BatchPerRequest is how many operations count as one request in the rate limit.
+	// BatchPerRequest is the number of operations that count as one request against the rate limit.
 	BatchPerRequest = 10
 )
 
-// BatchCost returns a batch's cost against the rate limit: one request per started group of ten operations.
+// BatchCost returns a batch's cost against the rate limit: one request per started group of ten
+// operations.
 func BatchCost(operations int) int {
 	return max(1, (operations+BatchPerRequest-1)/BatchPerRequest)
 }
@@ -32,7 +33,8 @@ const (
 	BatchRestore BatchAction = "restore" // undoes the deletion of a document
 )
 
-// BatchNoun is what an operation of a batch is about, as resource_type of events names it.
+// BatchNoun is the kind of record that an operation of a batch changes, named as in resource_type
+// of events.
 type BatchNoun string
 
 // The nouns.
@@ -43,7 +45,7 @@ const (
 	BatchShare    BatchNoun = "share"
 )
 
-// batchActions are what can be done with each noun in a batch.
+// batchActions has the possible actions for each noun.
 var batchActions = map[BatchNoun][]BatchAction{
 	BatchProject:  {BatchCreate, BatchUpdate, BatchMove, BatchDelete},
 	BatchFolder:   {BatchCreate, BatchUpdate, BatchMove, BatchDelete},
@@ -51,24 +53,25 @@ var batchActions = map[BatchNoun][]BatchAction{
 	BatchShare:    {BatchCreate, BatchDelete},
 }
 
-// BatchOperation is one change of a batch: what a request of its own would do.
+// BatchOperation is one change of a batch: it does what a separate request would do.
 //
-// In the place of an identifier it may have that of what an earlier operation of the same batch
-// makes, by MadeBy.
+// In place of an identifier it may have that of a record which an earlier operation of the batch
+// creates: see MadeBy.
 type BatchOperation struct {
 	Action BatchAction
 	Noun   BatchNoun
-	ID     string // of the record; empty where it is made
-	Match  Match  // what is asked of its revision
+	ID     string // id of the record; empty if it is created
+	Match  Match  // precondition on its revision
 
-	// What is written, in the one of these that is of the noun: all of it, or for a move where to.
+	// What is written, in the field of the noun: all fields of a change, or the target of a move.
 	Project  ProjectChange
 	Folder   FolderChange
 	Document DocumentChange
 	Share    ShareChange
 }
 
-// MadeBy stands for the identifier of what operation n of the same batch, counted from 0, makes: "$0".
+// MadeBy returns the placeholder for the identifier of the record that operation n, counted from 0,
+// creates: "$0".
 func MadeBy(n int) string { return "$" + strconv.Itoa(n) }
 
 // ParseMadeBy returns n of MadeBy(n).
@@ -81,9 +84,9 @@ func ParseMadeBy(id string) (n int, ok bool) {
 	return n, err == nil && n >= 0 && digits == strconv.Itoa(n)
 }
 
-// Identifiers calls visit for every identifier in the operation that may be one of MadeBy, with the
-// name of its field and what it must be of. What visit writes through the pointer is in the operation
-// then.
+// Identifiers calls visit for every identifier in the operation that may be a placeholder of
+// MadeBy, with the name of its field and the kind of record it must name. visit may change it
+// through the pointer.
 func (o *BatchOperation) Identifiers(visit func(field string, of BatchNoun, id *string) error) error {
 	for _, i := range []struct {
 		field string
@@ -107,9 +110,9 @@ func (o *BatchOperation) Identifiers(visit func(field string, of BatchNoun, id *
 	return nil
 }
 
-// CheckBatch returns what is wrong with operations whatever is stored, but for what they write: how
-// many there are, what is to be done with what, and what stands for what earlier ones make. An error
-// about one of them has its Index.
+// CheckBatch returns the first error of the operations that does not depend on what is stored:
+// their number, their actions and nouns, and their placeholders. It does not check the fields they
+// write. An error about one operation has its Index.
 func CheckBatch(operations []BatchOperation) error {
 	if n := len(operations); n == 0 || n > MaxBatch {
 		return InvalidField("operations", "operations has %d entries: send 1 to %d of them", n, MaxBatch)
@@ -140,8 +143,8 @@ func checkOperation(all []BatchOperation, i int) error {
 	return o.Identifiers(func(field string, of BatchNoun, id *string) error { return checkMadeBy(all[:i], field, of, *id) })
 }
 
-// checkMadeBy returns what is wrong with an identifier that stands for what one of the operations
-// before makes.
+// checkMadeBy returns an error if a placeholder does not name an earlier operation that creates
+// such a record.
 func checkMadeBy(before []BatchOperation, field string, of BatchNoun, id string) error {
 	n, made := ParseMadeBy(id)
 	switch {
@@ -163,23 +166,24 @@ func batchNames(actions []BatchAction) string {
 	return strings.Join(names, ", ")
 }
 
-// BatchResult is what became of one operation.
+// BatchResult is the result of one operation.
 type BatchResult struct {
 	Action   BatchAction
 	Noun     BatchNoun
 	ID       string
-	Record   Record // as it is now; nil where it was deleted
+	Record   Record // the present state; nil if it was deleted
 	Revision int64  // of the record
 }
 
-// AtOperation returns a refusal as that of an operation of a batch: with its Index, and so that the
-// text names it, unless a person reads it, who sees what is refused. Any other error stays as it is.
+// AtOperation returns a refusal with the Index of its operation in a batch, and names the operation
+// in the text. The text for a person stays as it was, because a person sees what is refused. Other
+// errors are returned unchanged.
 func AtOperation(index int, err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Cause != nil {
 		return err
 	}
-	in := *e // it may be one that others are shown too
+	in := *e // a copy, because the error may be shared
 	in.Index = &index
 	in.Text = fmt.Sprintf("operations[%d]: %s", index, e.Text)
 	if in.Person == "" {

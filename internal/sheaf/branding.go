@@ -8,11 +8,11 @@ import (
 // DefaultBrandingColor is the color_primary of a branding that was given none.
 const DefaultBrandingColor = "#2563eb"
 
-// MaxFooter is the bound of a branding's footer, in Unicode code points.
+// MaxFooter limits a branding's footer, in Unicode code points.
 const MaxFooter = 500
 
-// Font is the kind of letters that pages of a branding are set in. All of them are on the reader's
-// machine: a page loads no font.
+// Font is the kind of font of a branding's pages. All fonts are on the reader's machine: a page
+// loads none.
 type Font string
 
 // The fonts.
@@ -34,7 +34,7 @@ func ParseFont(s string) (Font, error) {
 	return "", InvalidField("font", "font must be system, serif or mono, not %q", Clip(s))
 }
 
-// logoTypes are what a logo may be: raster pictures, which can do nothing but be seen.
+// logoTypes are the types of a logo: raster pictures, which cannot run anything.
 var logoTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
 
 // CheckLogo returns Invalid unless the medium is a raster picture.
@@ -45,8 +45,8 @@ func CheckLogo(m Medium) error {
 	return InvalidField("logo_media_id", "logo_media_id names a file of type %s: choose a picture (PNG, JPEG, GIF, WebP or AVIF)", m.ContentType)
 }
 
-// Branding is the look of what is shared: a logo, a colour from which Palette derives all others, a
-// font and a footer. Its own fields are what a client may write.
+// Branding is the look of shared pages: a logo, a colour from which Palette derives all others, a
+// font and a footer. Clients may write its own fields.
 type Branding struct {
 	ID           BrandingID
 	Name         string
@@ -59,13 +59,14 @@ type Branding struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
-	// Number counts what was created in the workspace: it orders brandings that are equal otherwise.
+	// Number counts the records created in the workspace. Brandings that are otherwise equal are
+	// sorted by it.
 	Number int64
 	// Revision rises when the branding's own fields change. ETag and If-Match carry it.
 	Revision int64
 }
 
-// Fields appends the branding as lists and answers show it. No event tells of one.
+// Fields appends the branding as lists and answers show it. Brandings have no events.
 func (b *Branding) Fields(o *Object) {
 	o.Text("id", string(b.ID))
 	o.Text("name", b.Name)
@@ -79,10 +80,10 @@ func (b *Branding) Fields(o *Object) {
 	o.Time("updated_at", b.UpdatedAt)
 }
 
-// BrandingFilter narrows a list of brandings; the zero value narrows nothing.
+// BrandingFilter limits a list of brandings. The zero value has no limits.
 type BrandingFilter struct {
 	Folder Opt[FolderID] // null: at the root level
-	Query  string        // is part of the name, folded as all searches are
+	Query  string        // part of the name, folded as in all searches
 	// UpdatedSince is the earliest UpdatedAt; nil: any.
 	UpdatedSince *time.Time
 	Sort         ProjectSort
@@ -105,8 +106,8 @@ func (c BrandingChange) Empty() bool {
 	return !(c.Name.Set || c.FolderID.Set || c.LogoMediaID.Set || c.ColorPrimary.Set || c.Font.Set || c.Footer.Set || c.SortOrder.Set)
 }
 
-// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
-// is stored, such as whether the folder exists.
+// Check returns Invalid for the first bad field of those that were sent. It does not check what is
+// stored, such as whether the folder exists.
 func (c BrandingChange) Check() error {
 	switch {
 	case c.Name.Null:
@@ -132,7 +133,7 @@ func (c BrandingChange) Check() error {
 	return CheckLength("footer", c.Footer.Value, MaxFooter)
 }
 
-// Apply returns b with the fields that were sent; a null color or font is the default.
+// Apply returns b with the fields that were sent. A null color or font means the default.
 func (c BrandingChange) Apply(b Branding) Branding {
 	if c.Name.Set {
 		b.Name = c.Name.Value
@@ -164,5 +165,5 @@ func (c BrandingChange) Apply(b Branding) Branding {
 	return b
 }
 
-// NewBranding is the branding that a creation begins with: nothing was sent yet.
+// NewBranding returns the branding to which the fields of a new one are applied.
 func NewBranding() Branding { return Branding{ColorPrimary: DefaultBrandingColor, Font: SystemFont} }

@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// DeliveryState is where a delivery stands.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
-// The states. Waiting is also between attempts; Held waits for its subscription to be active again
-// and for somebody to ask for recovery.
+// The states. A delivery is also Waiting between attempts. A Held one waits until its subscription
+// is active again and a caller asks for recovery.
 const (
 	Waiting   DeliveryState = "waiting"
 	Sending   DeliveryState = "sending"
@@ -27,17 +27,18 @@ type Delivery struct {
 	EventType      EventType
 	SubscriptionID SubscriptionID
 	State          DeliveryState
-	AttemptCount   int64      // of the attempts that were made
-	NextAttemptAt  *time.Time // when the next is due; nil unless it is waiting
-	LastStatusCode *int64     // of the last attempt; nil when there was no answer
-	LastError      *string    // of the last attempt; nil when the endpoint took it
+	AttemptCount   int64      // attempts made so far
+	NextAttemptAt  *time.Time // when the next attempt is due; nil unless it is waiting
+	LastStatusCode *int64     // of the last attempt; nil if there was no answer
+	LastError      *string    // of the last attempt; nil if it arrived
 	CreatedAt      time.Time
-	FinishedAt     *time.Time // when it was delivered, or failed for good
+	FinishedAt     *time.Time // when it was delivered or failed for good
 }
 
-// NewDeliveryID returns the identifier of the delivery of an event for a subscription, both by
-// their numbers in the workspace: it needs no row and no index to be found again. It is a UUID of
-// version 8 that tells nothing of other workspaces; there it may name another delivery.
+// NewDeliveryID returns the identifier of the delivery of an event to a subscription, from their
+// numbers in the workspace. So a delivery can be found without a row or an index of identifiers. It
+// is a UUID of version 8 that reveals nothing about other workspaces; in another workspace it may
+// name another delivery.
 func NewDeliveryID(subscription, event int64) DeliveryID {
 	var b [16]byte
 	for i := range 6 {
@@ -49,7 +50,8 @@ func NewDeliveryID(subscription, event int64) DeliveryID {
 	return DeliveryID(UUIDv8(b))
 }
 
-// Numbers returns what NewDeliveryID made the identifier of; false when it did not.
+// Numbers returns the numbers from which NewDeliveryID made the identifier. ok is false if it did
+// not make it.
 func (d DeliveryID) Numbers() (subscription, event int64, ok bool) {
 	b, ok := UUIDBytes(string(d))
 	for i := range 6 {
@@ -102,17 +104,17 @@ type Attempt struct {
 	StartedAt     time.Time
 	Duration      time.Duration
 	StatusCode    int    // 0: no answer
-	Class         string // a stable word for what went wrong; empty when the endpoint took it
+	Class         string // stable code of the error; empty if it arrived
 	Error         string // the same in a sentence
-	RemoteAddress string // that was dialled; empty when none was, or one that is not shown
+	RemoteAddress string // address that was dialled; empty if there was none, or if it is not shown
 	Timings       Timings
 	ResponseBody  string // its beginning
 }
 
-// OK reports whether the endpoint took the delivery.
+// OK reports whether the endpoint accepted the delivery.
 func (a *Attempt) OK() bool { return a.Class == "" }
 
-// Timings are the phases of an attempt; one that was not reached is zero.
+// Timings are the durations of an attempt's phases; zero if a phase was not reached.
 type Timings struct{ DNS, Connect, TLS, FirstByte, Body time.Duration }
 
 // Fields appends the phases in milliseconds.
@@ -137,7 +139,7 @@ func (a *Attempt) Fields(o *Object) {
 	o.Text("response_body", a.ResponseBody)
 }
 
-// nonEmpty is nil for an empty text, which JSON has as null.
+// nonEmpty returns nil for an empty text, which becomes null in JSON.
 func nonEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -145,7 +147,7 @@ func nonEmpty(s string) *string {
 	return &s
 }
 
-// nonZero is nil for 0, which JSON has as null.
+// nonZero returns nil for 0, which becomes null in JSON.
 func nonZero(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -153,13 +155,13 @@ func nonZero(n int64) *int64 {
 	return &n
 }
 
-// Outgoing is what an attempt sends, and where.
+// Outgoing is the request of an attempt.
 type Outgoing struct {
 	EventID EventID
 	URL     string
 	Body    []byte   // the event's envelope, as it is stored
-	Secrets []string // that sign it, the newest first
-	Headers []Header // the subscription's own
+	Secrets []string // secrets that sign it, the newest first
+	Headers []Header // custom headers of the subscription
 }
 
 // TestResult is the answer of the test endpoint.
@@ -178,11 +180,11 @@ func (t *TestResult) Fields(o *Object) {
 	o.OptText("response_body", nonEmpty(t.Attempt.ResponseBody))
 }
 
-// Fate is what became of an event for one subscription, or why nothing did.
+// Fate is the delivery of an event to one subscription, or why there is none.
 type Fate struct {
 	SubscriptionID   SubscriptionID
 	SubscriptionName string
-	Delivery         *Delivery // nil when there is none
+	Delivery         *Delivery // nil if there is none
 	Reason           string    // for a person
 }
 
@@ -198,14 +200,14 @@ func (f *Fate) Fields(o *Object) {
 	o.Text("reason", f.Reason)
 }
 
-// Schedule are the delays before the second and each further attempt.
+// Schedule has the delays before the second and each further attempt.
 type Schedule []time.Duration
 
-// DefaultSchedule is 4 attempts: at once, and 1, 10 and 60 seconds after the one before ended.
+// DefaultSchedule has 4 attempts: at once, and 1, 10 and 60 seconds after the previous one ended.
 var DefaultSchedule = Schedule{time.Second, 10 * time.Second, time.Minute}
 
-// Next returns the delay before another attempt when so many were made, and false when there is
-// none.
+// Next returns the delay before the next attempt after `made` attempts. It returns false if there
+// is none.
 func (s Schedule) Next(made int64) (time.Duration, bool) {
 	if made < 1 || made > int64(len(s)) {
 		return 0, false

@@ -1,6 +1,6 @@
-// Package sheaf is the vocabulary of the service: its nouns, their bounds, the errors a rule may
-// return and the JSON form in which every record is shown.
+// Package sheaf is the vocabulary of the service: its nouns, their limits, the errors that a rule
+// may return, and the JSON form of every record.
 //
-// It imports the standard library alone and does nothing by itself: it neither stores, nor listens,
-// nor reads the clock.
+// It imports only the standard library and does nothing by itself: it does not store, listen or
+// read the clock.
 package sheaf

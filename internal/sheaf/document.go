@@ -2,30 +2,31 @@ package sheaf
 
 import "time"
 
-// Document is what projects group. It belongs to one project, or to none.
+// Document is a text with a title. It belongs to one project, or to none.
 type Document struct {
 	ID          DocumentID
 	Title       string
 	Description *string
 	ProjectID   *ProjectID // nil: in no project
-	ExternalID  *string    // what another system calls it; no other document of the workspace has it
-	URL         *string    // where it is in another system
+	ExternalID  *string    // identifier in another system; unique among the documents of the workspace
+	URL         *string    // address in another system
 	Metadata    Metadata
-	// Version counts the changes of its title and its text, and is 1 at its creation.
+	// Version counts the changes of title and text. It is 1 at the creation.
 	Version int64
-	// ContentBytes and ContentSHA256, in hexadecimal digits, are of its text, which is a record of
-	// its own: only DocumentText has it.
+	// ContentBytes and ContentSHA256 (in hexadecimal digits) describe the text, which is stored
+	// separately: only DocumentText has it.
 	ContentBytes  int64
 	ContentSHA256 string
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
-	// Number counts what was created in the workspace: it orders documents that are equal otherwise.
+	// Number counts the records created in the workspace. Documents that are otherwise equal are
+	// sorted by it.
 	Number int64
 	// Revision rises when the document's own fields change. ETag and If-Match carry it.
 	Revision int64
-	// Deleted is when the document was deleted; nil for one that is there. A deleted one is in no
-	// list and no count, and can be restored.
+	// Deleted is when the document was deleted, or nil. A deleted document is in no list or count,
+	// and can be restored.
 	Deleted *time.Time
 }
 
@@ -43,7 +44,7 @@ func (d *Document) Fields(o *Object) {
 	o.Time("updated_at", d.UpdatedAt)
 }
 
-// contentFields appends what is shown of the text where the text itself is not.
+// contentFields appends the fields that describe the text, without the text itself.
 func (d *Document) contentFields(o *Object) {
 	o.Int("version", d.Version)
 	o.Int("content_bytes", d.ContentBytes)
@@ -62,7 +63,7 @@ func (d *DocumentText) Fields(o *Object) {
 	o.Text("content", d.Content)
 }
 
-// DeletedDocument is a document as the list of deleted ones shows it.
+// DeletedDocument is a document as the list of deleted documents shows it.
 type DeletedDocument Document
 
 // Fields appends the document, and when it was deleted.
@@ -71,7 +72,7 @@ func (d *DeletedDocument) Fields(o *Object) {
 	o.OptTime("deleted_at", d.Deleted)
 }
 
-// embedded is a document as it stands in the answer of its project, whose id it need not repeat.
+// embedded is a document in the answer of its project, without the project's id.
 type embedded Document
 
 func (d *embedded) Fields(o *Object) {
@@ -84,24 +85,24 @@ func (d *embedded) Fields(o *Object) {
 	o.Time("updated_at", d.UpdatedAt)
 }
 
-// DocumentFilter narrows a list of documents; the zero value narrows nothing.
+// DocumentFilter limits a list of documents. The zero value has no limits.
 type DocumentFilter struct {
 	Project Opt[ProjectID] // null: in no project
-	// MustExist returns NotFound for a Project that is not there. Otherwise it selects nothing.
+	// MustExist makes a Project that does not exist NotFound. Otherwise it selects no documents.
 	MustExist bool
-	Query     string // is part of the title or the description, whatever the case
-	// ExternalID is that of one document at most; empty: of any, or of none.
+	Query     string // part of the title or the description, ignoring case
+	// ExternalID selects at most one document. Empty means no limit.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.
 	UpdatedSince *time.Time
-	// Deleted selects the deleted ones, and those alone.
+	// Deleted selects only deleted documents.
 	Deleted bool
 	Sort    DocumentSort
 	Paging
 }
 
-// DocumentSort is what a list of documents is ordered by; those that are equal in it are in the
-// order of their creation.
+// DocumentSort is the order of a list of documents. Documents that are equal in it are in the order
+// of creation.
 type DocumentSort string
 
 // The orders of documents.
@@ -109,7 +110,7 @@ const (
 	DocumentsByCreated DocumentSort = "created_at"
 	DocumentsByUpdated DocumentSort = "updated_at"
 	DocumentsByTitle   DocumentSort = "title"
-	DocumentsByDeleted DocumentSort = "deleted_at" // for deleted ones alone
+	DocumentsByDeleted DocumentSort = "deleted_at" // only for deleted documents
 )
 
 // DocumentChange is what a client sends to create or change a document.
@@ -129,8 +130,8 @@ func (c DocumentChange) Empty() bool {
 		c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
 }
 
-// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
-// is stored, such as whether the project exists.
+// Check returns Invalid for the first bad field of those that were sent. It does not check what is
+// stored, such as whether the project exists.
 func (c DocumentChange) Check() error {
 	if c.Title.Null {
 		return InvalidField("title", "title must not be null: give it 1 to %d characters", MaxName)
@@ -149,8 +150,8 @@ func (c DocumentChange) Check() error {
 	return checkReferences(c.ExternalID, c.URL, c.Metadata)
 }
 
-// Apply returns d with the fields that were sent, but for the text: whoever keeps that knows its
-// hash.
+// Apply returns d with the fields that were sent, except the text: the caller stores that and knows
+// its hash.
 func (c DocumentChange) Apply(d Document) Document {
 	if c.Title.Set {
 		d.Title = c.Title.Value

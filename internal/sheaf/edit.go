@@ -2,19 +2,19 @@ package sheaf
 
 import "strings"
 
-// MaxEdits is how many passages one change may replace.
+// MaxEdits is the largest number of passages that one change may replace.
 const MaxEdits = 50
 
-// Edit replaces a passage of a text. Whoever writes it need not send the rest of the text, and
-// changes nothing that somebody else wrote elsewhere in it.
+// Edit replaces a passage of a text. A client that sends edits need not send the rest of the text,
+// and does not overwrite what others wrote elsewhere in it.
 type Edit struct {
-	Old string // the passage, exactly as it stands there
-	New string // what takes its place
-	All bool   // every place of Old; otherwise it must be there once
-	End bool   // New comes at the end, on a line of its own, and Old plays no role
+	Old string // the passage, exactly as in the text
+	New string // its replacement
+	All bool   // replace every occurrence of Old; otherwise it must occur once
+	End bool   // append New at the end, on its own line; Old is ignored
 }
 
-// CheckEdits returns Invalid for the first fault that is one in whichever text.
+// CheckEdits returns Invalid for the first edit that is wrong for any text.
 func CheckEdits(edits []Edit) error {
 	if len(edits) > MaxEdits {
 		return InvalidField("edits", "edits has %d entries, at most %d are allowed: send them one part after the other", len(edits), MaxEdits)
@@ -31,9 +31,9 @@ func CheckEdits(edits []Edit) error {
 	return nil
 }
 
-// ApplyEdits returns the text with the passages replaced, one after the other, so that an entry may
-// speak of what the one before it wrote. A passage that is not there, or is there several times, is
-// CONFLICT, and a text that grows too long Invalid.
+// ApplyEdits returns the text with the passages replaced, one after the other, so an edit may refer
+// to what the previous one wrote. A passage that does not occur, or occurs several times, is a
+// CONFLICT. A text that becomes too long is Invalid.
 func ApplyEdits(text string, edits []Edit) (string, error) {
 	for i, e := range edits {
 		if e.End {
@@ -58,7 +58,7 @@ func ApplyEdits(text string, edits []Edit) (string, error) {
 	return text, CheckContent("content", text)
 }
 
-// whyNotThere says what to do about a passage that a text does not have.
+// whyNotThere returns what to do about a passage that the text does not contain.
 func whyNotThere(text, old string) string {
 	unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 	if strings.Contains(unix(text), unix(old)) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is the sort of a refusal: what a program does about it depends on the kind.
+// Kind is the kind of a refusal. What a program does about it depends on the kind.
 type Kind int
 
 // The kinds. Internal, the zero value, is the kind of every error that no rule returned.
@@ -27,7 +27,7 @@ const (
 	Unavailable
 )
 
-// Status is the kind as a status of HTTP. It is the one table from kinds to statuses.
+// Status returns the HTTP status of the kind. This is the only table from kinds to statuses.
 func (k Kind) Status() int {
 	switch k {
 	case Invalid:
@@ -58,7 +58,7 @@ func (k Kind) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Code is the stable word by which a program tells refusals apart.
+// Code is the stable word by which a program distinguishes refusals.
 type Code string
 
 // The codes of the contract, and below the blank line those added to it.
@@ -87,27 +87,26 @@ const (
 )
 
 // Error is a refusal by a rule. Text is shown to the person who caused it: it says what is wrong,
-// with which field, scope or limit, and what to do. Any other error is internal, logged once at the
-// edge and never shown.
+// with which field, scope or limit, and what to do. Any other error is internal: it is logged once
+// at the edge and never shown.
 type Error struct {
 	Kind Kind
 	Code Code
 	Text string
-	// Field is the field of the body, or the parameter, that is wrong, as the API calls it; empty where
-	// it is none, or several.
+	// Field is the API's name of the wrong field of the body, or of the wrong parameter. It is
+	// empty if there is none, or several.
 	Field string
 	// Noun is what Missing did not find; empty in other errors.
 	Noun string
-	// Index is that of the operation of a batch that is refused, counted from 0; nil outside of batches.
+	// Index is the position, from 0, of the refused operation in a batch; nil outside of batches.
 	Index *int
-	// Person is the same text for somebody who is signed in to the console, where Text speaks of a
-	// key, or for somebody who has no account. Where it is set, people are shown it although there is a
-	// Cause. It is empty where Text serves both.
+	// Person is the text for a person who is signed in to the console, if Text speaks of a key, or
+	// for a person without an account. If it is set, people see it even if there is a Cause. It is
+	// empty if Text serves both.
 	Person string
-	// RetryAfter is how long to wait before trying again may help. Where it is zero, the edge
-	// decides.
+	// RetryAfter is how long to wait before a retry may help. If it is zero, the edge decides.
 	RetryAfter time.Duration
-	// Cause is what went wrong inside, for the log alone. Only Unavailable has one.
+	// Cause is the internal error, only for the log. Only Unavailable has one.
 	Cause error
 }
 
@@ -122,7 +121,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// KindOf returns the kind of err, Internal when no rule made it.
+// KindOf returns the kind of err, or Internal if no rule made it.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -131,8 +130,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// OperatorText is what somebody at the command line is told of an error. The text of an unavailable
-// store speaks to clients of the API: an operator is told the cause.
+// OperatorText returns the text of an error for the command line. The text of an unavailable store
+// is meant for API clients, so an operator sees the cause.
 func OperatorText(err error) string {
 	var e *Error
 	switch {
@@ -144,38 +143,38 @@ func OperatorText(err error) string {
 	return e.Text
 }
 
-// Invalidf refuses an input that is not one field of the body and not one parameter: VALIDATION_ERROR
-// without a Field.
+// Invalidf refuses an input that is not a single field or parameter: VALIDATION_ERROR without a
+// Field.
 func Invalidf(format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: CodeValidation, Text: fmt.Sprintf(format, args...)}
 }
 
-// InvalidField refuses the value of a field or a parameter: VALIDATION_ERROR. Programs read field, people
-// the text, which names the field too.
+// InvalidField refuses the value of a field or parameter: VALIDATION_ERROR. Programs read `field`;
+// people read the text, which names the field too.
 func InvalidField(field, format string, args ...any) *Error {
 	return Invalidf(format, args...).At(field)
 }
 
-// ForPerson returns the error with another text for somebody at the console.
+// ForPerson returns the error with another text for people at the console.
 func (e *Error) ForPerson(text string) *Error {
 	e.Person = text
 	return e
 }
 
-// At returns the error as one about that field.
+// At returns the error with its Field set.
 func (e *Error) At(field string) *Error {
 	e.Field = field
 	return e
 }
 
-// Missing refuses an identifier that leads nowhere, or into another workspace; the text is the same
-// for both.
+// Missing refuses an identifier that does not exist, or that is of another workspace. The text is
+// the same for both.
 func Missing(noun string) *Error {
 	gone := noun + " not found: it does not exist, was deleted, or "
 	return &Error{Kind: NotFound, Code: CodeNotFound, Noun: noun, Text: gone + "this key has no access to it", Person: gone + "you have no access to it"}
 }
 
-// Forbiddenf refuses for want of a scope or a role.
+// Forbiddenf refuses a caller that lacks a scope or a role.
 func Forbiddenf(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: CodeForbidden, Text: fmt.Sprintf(format, args...)}
 }
@@ -185,19 +184,19 @@ func PlanRequiredf(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: CodePlanRequired, Text: fmt.Sprintf(format, args...)}
 }
 
-// Conflictf refuses what the state of another record, or of this one, does not allow: CONFLICT.
+// Conflictf refuses what the state of this record or another one does not allow: CONFLICT.
 func Conflictf(format string, args ...any) *Error {
 	return &Error{Kind: Conflict, Code: CodeConflict, Text: fmt.Sprintf(format, args...)}
 }
 
-// UnavailableError says that the store cannot do it now: cause is for the log.
+// UnavailableError means that the store cannot do it now. `cause` is for the log.
 func UnavailableError(cause error) *Error {
 	return &Error{Kind: Unavailable, Code: CodeUnavailable, Cause: cause,
 		Text: "the service cannot reach its store at the moment: repeat the request in a few seconds, a POST with the same Idempotency-Key"}
 }
 
-// FileRefused is the refusal to send a file: because of the range that was asked for, or else of a
-// precondition.
+// FileRefused refuses to send a file: because of the requested range if `ranged`, and otherwise
+// because of a precondition.
 func FileRefused(ranged bool, text string) *Error {
 	if ranged {
 		return &Error{Kind: RangeNotSatisfiable, Code: CodeRange, Text: text}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// EventType says what happened to which noun: "project.created".
+// EventType is what happened to which noun: "project.created".
 type EventType string
 
-// The types of events. WebhookTest is in no log: the test endpoint alone sends it.
+// The types of events. WebhookTest is in no log: only the test endpoint sends it.
 const (
 	DocumentCreated     EventType = "document.created"
 	DocumentUpdated     EventType = "document.updated"
@@ -45,7 +45,7 @@ var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 // Known reports whether t is one of EventTypes.
 func (t EventType) Known() bool { return slices.Contains(EventTypes, t) }
 
-// Elsewhere reports whether t happens in a part that lives outside this service, which alone may be
+// Elsewhere reports whether events of type t happen outside this service. Only those may be
 // reported through POST /api/v1/events.
 func (t EventType) Elsewhere() bool {
 	switch t.Resource() {
@@ -55,7 +55,7 @@ func (t EventType) Elsewhere() bool {
 	return false
 }
 
-// EventNames lists the types for which keep is true, for an error's text.
+// EventNames lists the types for which keep returns true, for the text of an error.
 func EventNames(keep func(EventType) bool) string {
 	var names []string
 	for _, t := range EventTypes {
@@ -66,7 +66,7 @@ func EventNames(keep func(EventType) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// Resource is the noun that the event is about, as its envelope names it in resource_type.
+// Resource returns the noun that the event is about, as in resource_type of its envelope.
 func (t EventType) Resource() string {
 	noun, _, _ := strings.Cut(string(t), ".")
 	if noun == "webhook" || noun == "subscription" {
@@ -78,46 +78,46 @@ func (t EventType) Resource() string {
 // subscriptionResource is the resource_type of events about subscriptions.
 const subscriptionResource = "webhook_subscription"
 
-// MaxPayload bounds the payload of an event that another part reports, in bytes.
+// MaxPayload limits the payload of a reported event, in bytes.
 const MaxPayload = 262_144
 
-// reportPerRequest is how many bytes of a reported payload cost one request.
+// reportPerRequest is the number of bytes of a reported payload that cost one request.
 const reportPerRequest = 16 << 10
 
-// ReportCost returns a reported event's cost against the rate limit: one request per started 16 KB of
-// payload.
+// ReportCost returns a reported event's cost against the rate limit: one request per started 16 KB
+// of payload.
 func ReportCost(payload int) int { return max(1, (payload+reportPerRequest-1)/reportPerRequest) }
 
 // Event is something that happened, stored once and never changed.
 type Event struct {
 	ID EventID
-	// Number is its place in the workspace's log: in the order of commits, without a gap.
+	// Number is its position in the workspace's log: in commit order, without gaps.
 	Number     int64
 	Type       EventType
 	ResourceID string
 	At         time.Time
-	// Body is the envelope with the payload in it: the bytes that the log shows and that every
-	// delivery carries and signs.
+	// Body is the envelope with the payload: the bytes that the log shows and that every delivery
+	// sends and signs.
 	Body []byte
-	// Key is the number of the API key that did it; 0 where a person did. It is kept beside the body, which
-	// receivers know as it is.
+	// Key is the number of the API key that caused it, or 0 for a person. It is stored outside the
+	// body, so that receivers get the body they know.
 	Key int64
-	// Reported says that a client reported the event: its bytes count in the workspace's quota. It is set
-	// only while the event is appended.
+	// Reported means that a client reported the event, so its bytes count against the workspace's
+	// quota. It is set only while the event is appended.
 	Reported bool
-	// Places are the places of the event's record before and after the change. Filters match them while
-	// the event is appended; they are not stored. It is nil if no subscription of the workspace has a
-	// filter, and for records that have no place.
+	// Places are the places of the event's record before and after the change. Filters match them
+	// while the event is appended; they are not stored. It is nil if no subscription of the
+	// workspace has a filter, and for records that have no place.
 	Places *Places
 }
 
-// Envelope is what an event's Body is made of: the payload, and the fields around it that every
-// event has.
+// Envelope is what an event's Body contains: the payload, and the fields around it that every event
+// has.
 type Envelope struct {
 	ID         EventID
 	Type       EventType
 	At         time.Time
-	UserID     UserID       // who did it
+	UserID     UserID       // who caused it
 	Workspace  *WorkspaceID // nil for a personal workspace
 	ResourceID string
 	Payload    []byte // a JSON object
@@ -135,8 +135,8 @@ func (e *Envelope) Fields(o *Object) {
 	o.Raw("payload", e.Payload)
 }
 
-// Event returns the event with its envelope encoded. Its Number is given by the store, when it is
-// appended to the log.
+// Event returns the event with its envelope encoded. The store sets its Number when it is appended
+// to the log.
 func (e *Envelope) Event() Event {
 	return Event{ID: e.ID, Type: e.Type, ResourceID: e.ResourceID, At: e.At, Body: AppendJSON(make([]byte, 0, usualSize+len(e.Payload)), e)}
 }
@@ -145,15 +145,15 @@ func (e *Envelope) Event() Event {
 // values of the fields that changed.
 type Updated struct{ Before, After Record }
 
-// Fields appends the record and what it was.
+// Fields appends the record and its previous values.
 func (u *Updated) Fields(o *Object) { o.updated(u.Before, u.After) }
 
-// EventFilter narrows the log; the zero value narrows nothing.
+// EventFilter limits the events of the log. The zero value has no limits.
 type EventFilter struct {
 	Type     EventType
-	Resource string     // the id of what the event is about
-	Since    *time.Time // events of this time, and later ones
-	After    EventID    // only events that stand behind this one in the log
+	Resource string     // id of the record that the event is about
+	Since    *time.Time // events at or after this time
+	After    EventID    // only events after this one in the log
 	Paging
 }
 

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// MaxFilterIDs is how many identifiers the filter of a subscription may have, of all kinds together.
+// MaxFilterIDs is the largest number of identifiers in a subscription's filter, of all kinds
+// together.
 const MaxFilterIDs = 100
 
-// Filter narrows what a subscription gets to what lies in a place, or is one of some records. An event
-// that fits any of its identifiers passes.
+// Filter limits a subscription to the events of some places or records. An event passes if it
+// matches any of the identifiers.
 //
-// An identifier stays in it when what it names is deleted: it then fits nothing more. So a filter never
-// lets more pass than it was made for.
+// An identifier stays in the filter when its record is deleted, and then matches nothing more. So a
+// filter never lets more pass than it was made for.
 type Filter struct {
 	Projects  []ProjectID // the project itself, and what is in it
-	Folders   []FolderID  // the folder itself, and what is in it and in all below
-	Resources []string    // the record itself, of whatever kind, and its shares and files
+	Folders   []FolderID  // the folder itself, and what is in it and in all folders below
+	Resources []string    // the record itself, of any kind, and its shares and files
 }
 
 // Fields appends the filter.
@@ -68,8 +69,8 @@ type Places struct {
 	Resources []string // the resources that it is part of, besides the one that the event names
 }
 
-// Passes reports whether the filter lets an event about that resource pass. Without places only the
-// resource itself fits.
+// Passes reports whether the filter lets an event about `resource` pass. Without places, only the
+// resource itself can match.
 func (f *Filter) Passes(resource string, at *Places) bool {
 	if slices.Contains(f.Resources, resource) {
 		return true
@@ -81,14 +82,14 @@ func meets[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(v T) bool { return slices.Contains(b, v) })
 }
 
-// A filter is stored as one text, each identifier behind the letter of its kind.
+// A filter is stored as one text. Each identifier follows the letter of its kind.
 const (
 	filteredProject  = 'p'
 	filteredFolder   = 'f'
 	filteredResource = 'r'
 )
 
-// String is the filter as it is stored. That of none is empty.
+// String returns the stored form of the filter, "" for nil.
 func (f *Filter) String() string {
 	if f == nil {
 		return ""
@@ -106,7 +107,8 @@ func (f *Filter) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseFilter reads what String writes. What it does not know lets nothing pass.
+// ParseFilter reads what String returns. Kinds that it does not know are ignored, so they let
+// nothing pass.
 func ParseFilter(s string) *Filter {
 	if s == "" {
 		return nil

@@ -20,9 +20,9 @@ func ParseEntityType(s string) (EntityType, error) {
 	return "", InvalidField("entity_type", "entity_type must be project or branding, not %q", Clip(s))
 }
 
-// The bounds of folders.
+// Limits of folders.
 const (
-	MaxDepth           = 3 // levels of folders: one at the root is at level 1
+	MaxDepth           = 3 // levels of folders; a folder at the root is at level 1
 	DefaultFolderColor = "#6b7280"
 )
 
@@ -34,14 +34,15 @@ type Folder struct {
 	ParentID      *FolderID // nil: at the root
 	Color         string
 	SortOrder     int32
-	ExternalID    *string // what another system calls it; no other folder of the workspace has it
-	Depth         int     // its level, from 1 to MaxDepth; follows from its parents
-	ProjectCount  int64   // of the projects right in it; kept in their transactions
-	BrandingCount int64   // the same of brandings
+	ExternalID    *string // identifier in another system; unique among the folders of the workspace
+	Depth         int     // its level, from 1 to MaxDepth; derived from its parents
+	ProjectCount  int64   // number of projects directly in it; kept in their transactions
+	BrandingCount int64   // number of brandings directly in it
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
-	// Number counts what was created in the workspace: it orders folders that are equal otherwise.
+	// Number counts the records created in the workspace. Folders that are otherwise equal are
+	// sorted by it.
 	Number int64
 	// Revision rises when the folder's own fields change. ETag and If-Match carry it.
 	Revision int64
@@ -63,15 +64,15 @@ func (f *Folder) Fields(o *Object) {
 	o.Time("updated_at", f.UpdatedAt)
 }
 
-// Filed is how many records are right in the folder, of whichever type it holds.
+// Filed returns the number of records directly in the folder.
 func (f *Folder) Filed() int64 { return f.ProjectCount + f.BrandingCount }
 
-// FolderFilter narrows a list of folders; the zero value narrows nothing.
+// FolderFilter limits a list of folders. The zero value has no limits.
 type FolderFilter struct {
 	EntityType EntityType
 	Parent     Opt[FolderID] // null: root level
-	Query      string        // is part of the name, folded as all searches are
-	// ExternalID is that of one folder at most; empty: of any, or of none.
+	Query      string        // part of the name, folded as in all searches
+	// ExternalID selects at most one folder. Empty means no limit.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.
 	UpdatedSince *time.Time
@@ -79,8 +80,8 @@ type FolderFilter struct {
 	Paging
 }
 
-// FolderChange is what a client sends to create or change a folder. EntityType and ParentID count
-// on create alone.
+// FolderChange is what a client sends to create or change a folder. EntityType and ParentID are
+// used only to create one, and by PUT.
 type FolderChange struct {
 	Name       Opt[string]
 	Color      Opt[string]
@@ -95,8 +96,8 @@ func (c FolderChange) Empty() bool {
 	return !(c.Name.Set || c.Color.Set || c.SortOrder.Set || c.ExternalID.Set)
 }
 
-// Check returns Invalid for the first fault of the fields that were sent, but for EntityType and
-// ParentID, which creating judges.
+// Check returns Invalid for the first bad field of those that were sent, except EntityType and
+// ParentID, which are checked when a folder is created.
 func (c FolderChange) Check() error {
 	switch {
 	case c.Name.Null:
@@ -117,7 +118,7 @@ func (c FolderChange) Check() error {
 	return checkReferences(c.ExternalID, Opt[string]{}, Opt[MetadataChange]{})
 }
 
-// Apply returns f with the fields that were sent; a null color is the default.
+// Apply returns f with the fields that were sent. A null color means the default.
 func (c FolderChange) Apply(f Folder) Folder {
 	if c.Name.Set {
 		f.Name = c.Name.Value

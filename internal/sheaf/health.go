@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// WarnFailures is the number of failed deliveries in a row after which subscription.failing is emitted:
-// early enough to act before MaxFailures deactivate the subscription.
+// WarnFailures is the number of failed deliveries in a row after which subscription.failing is
+// emitted: early enough to act before MaxFailures deactivate the subscription.
 const WarnFailures = 5
 
-// Told returns the event type for a change of a subscription, if the change has one: it was deactivated
-// or reactivated, or began to fail. While a subscription stays active it begins to fail at most once.
-// So two subscriptions that receive each other's failures do not notify each other for ever.
+// Told returns the event type for a change of a subscription, if the change has one: it was
+// deactivated or reactivated, or began to fail. While a subscription stays active it begins to fail
+// at most once. So two subscriptions that receive each other's failures do not notify each other
+// for ever.
 func Told(before, after *Subscription) (EventType, bool) {
 	switch {
 	case before.Active && !after.Active:
@@ -24,17 +25,18 @@ func Told(before, after *Subscription) (EventType, bool) {
 	return "", false
 }
 
-// Concerns reports whether the event tells of that subscription. Its type decides too: what another part
-// reports may have any identifier.
+// Concerns reports whether the event is about that subscription. Its type counts too: a reported
+// event may have any identifier.
 func (e *Event) Concerns(s *Subscription) bool {
 	return e.ResourceID == string(s.ID) && e.Type.Resource() == subscriptionResource
 }
 
-// Health is a subscription as events tell of it. They are read by more people than subscriptions are, and
-// sent to other endpoints: of its address, which may have a secret in its path, only the origin is in it.
+// Health is a subscription in the payload of an event. More people read events than subscriptions,
+// and other endpoints receive them. So it has only the origin of the address, because the path may
+// contain a secret.
 type Health struct{ Subscription }
 
-// Fields appends what is told.
+// Fields appends the fields that the event shows.
 func (h *Health) Fields(o *Object) {
 	o.Text("id", string(h.ID))
 	o.Text("name", h.Name)
@@ -46,7 +48,8 @@ func (h *Health) Fields(o *Object) {
 	o.OptText("last_error", h.LastError)
 }
 
-// Origin is the scheme, host and port of its address, which may be told to whoever may not see the rest.
+// Origin returns the scheme, host and port of its address. They may be shown to people who may not
+// see the rest.
 func (s *Subscription) Origin() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *Subscription) Origin() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// HealthEvent is the event that tells of a subscription.
+// HealthEvent returns the event about a change of a subscription's health.
 func HealthEvent(t EventType, id EventID, s Subscription, ws *Workspace, by UserID, at time.Time) Event {
 	e := Envelope{ID: id, Type: t, At: at, UserID: by, ResourceID: string(s.ID), Payload: Encode(&Health{s})}
 	if !ws.Personal {

@@ -27,8 +27,8 @@ type (
 // EventPrefix begins every event's identifier.
 const EventPrefix = "evt_"
 
-// NewUUID returns a UUIDv7 in lower case: 48 bits of now in milliseconds, the rest read from
-// random. It panics when random fails, as no caller can go on without identifiers.
+// NewUUID returns a UUIDv7 in lower case: 48 bits of now in milliseconds, and the rest from random.
+// It panics if random fails, because no caller can continue without identifiers.
 func NewUUID(now time.Time, random io.Reader) string {
 	var u [16]byte
 	if _, err := io.ReadFull(random, u[6:]); err != nil {
@@ -44,7 +44,7 @@ func NewUUID(now time.Time, random io.Reader) string {
 	return FormatUUID(u)
 }
 
-// UUIDv8 returns the UUID that has the bits of b, but for its version, 8, and its variant.
+// UUIDv8 returns the UUID with the bits of b, except for its version, 8, and its variant.
 func UUIDv8(b [16]byte) string {
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80

@@ -10,7 +10,7 @@ import (
 )
 
 // Record is what the API shows. Fields appends its members to o, always the same ones in the same
-// order: two states of a record are compared member by member.
+// order, so that two states of a record can be compared member by member.
 type Record interface{ Fields(o *Object) }
 
 // RecordFunc is a function that serves as a Record.
@@ -19,11 +19,11 @@ type RecordFunc func(o *Object)
 // Fields appends what the function appends.
 func (f RecordFunc) Fields(o *Object) { f(o) }
 
-// usualSize is what an encoded record usually needs: a buffer that begins with less is copied, up to
-// five times, while it grows.
+// usualSize is the usual size of an encoded record. A smaller buffer would be copied up to five
+// times while it grows.
 const usualSize = 512
 
-// usualFields is how many members a record usually has at most.
+// usualFields is the usual largest number of members of a record.
 const usualFields = 16
 
 // AppendJSON appends r as a JSON object. Strings are not HTML-escaped, so that a receiver that
@@ -37,12 +37,12 @@ func AppendJSON(b []byte, r Record) []byte {
 // Encode returns r as a JSON object.
 func Encode(r Record) []byte { return AppendJSON(make([]byte, 0, usualSize), r) }
 
-// Object appends the members of one JSON object. It is written by hand because a page of 50 costs
-// 95 µs this way and 165 µs with encoding/json.
+// Object appends the members of one JSON object. It is written by hand because a page of 50 records
+// takes 95 µs this way and 165 µs with encoding/json.
 type Object struct {
-	buf   []byte // what AppendJSON was given, and the members so far
-	count int    // of the members so far
-	// spans say where the members so far lie in buf. They are kept only with track, for those who
+	buf   []byte // the buffer given to AppendJSON, with the members so far
+	count int    // number of members so far
+	// spans are the positions of the members so far in buf. They are kept only with track, to
 	// compare two states.
 	spans []span
 	track bool
@@ -51,8 +51,8 @@ type Object struct {
 // span is one member.
 type span struct {
 	name       string
-	start, end int  // where its value lies in buf
-	derived    bool // it was appended by Derived
+	start, end int  // position of its value in buf
+	derived    bool // appended by Derived
 }
 
 // name begins a member, and done ends it.
@@ -105,8 +105,8 @@ func (o *Object) Int(name string, v int64) {
 	o.done()
 }
 
-// Derived appends a number that follows from other records, such as a count of them. It is no field
-// of the record's own: a change of it is no change of the record.
+// Derived appends a number that follows from other records, such as their count. It is not one of
+// the record's own fields: if it changes, the record has not changed.
 func (o *Object) Derived(name string, v int64) {
 	o.Int(name, v)
 	if o.track {
@@ -173,7 +173,7 @@ func (o *Object) Record(name string, r Record) {
 	o.done()
 }
 
-// updated appends the members of after, and as "previous" what AppendPrevious says.
+// updated appends the members of after, and under "previous" what AppendPrevious returns.
 func (o *Object) updated(before, after Record) {
 	outer, from := o.track, len(o.spans)
 	o.track, o.spans = true, slices.Grow(o.spans, usualFields)
@@ -187,15 +187,15 @@ func (o *Object) updated(before, after Record) {
 	o.done()
 }
 
-// AppendPrevious appends, as an object, the values that fields of before had and that after has
-// changed; derived fields are left out.
+// AppendPrevious appends an object with the previous values of the fields that differ between
+// before and after. Derived fields are left out.
 func AppendPrevious(b []byte, before, after Record) []byte {
 	is := tracked(after)
 	defer is.free()
 	return appendPrevious(b, before, is.buf, is.spans)
 }
 
-// appendPrevious is AppendPrevious where after lies encoded in a buffer.
+// appendPrevious is AppendPrevious for an encoded `after` with its spans.
 func appendPrevious(b []byte, before Record, after []byte, is []span) []byte {
 	was := tracked(before)
 	defer was.free()
@@ -214,7 +214,7 @@ func SameFields(a, b Record) bool {
 	return string(AppendPrevious(nil, a, b)) == "{}"
 }
 
-// OwnFields returns the record's own fields, encoded; derived ones are left out.
+// OwnFields returns the record's own fields, encoded, without derived ones.
 func OwnFields(r Record) map[string][]byte {
 	o := tracked(r)
 	fields := make(map[string][]byte, len(o.spans))
@@ -226,19 +226,20 @@ func OwnFields(r Record) map[string][]byte {
 	return fields
 }
 
-// tracked returns the record's members with their spans. Whoever keeps nothing of them frees it.
+// tracked returns the record's members with their spans. A caller that keeps nothing of them must
+// call free.
 func tracked(r Record) *Object {
 	o := spare.Get().(*Object)
 	r.Fields(o)
 	return o
 }
 
-// spare are what tracked begins with: an update compares states three times.
+// spare has buffers for tracked: an update compares states three times.
 var spare = sync.Pool{New: func() any {
 	return &Object{buf: make([]byte, 0, usualSize), spans: make([]span, 0, usualFields), track: true}
 }}
 
-// free lets others use the room of what tracked returned, unless it has become large.
+// free makes the buffers of what tracked returned available again, unless they have become large.
 func (o *Object) free() {
 	if cap(o.buf) <= 16*usualSize {
 		o.buf, o.spans, o.count = o.buf[:0], o.spans[:0], 0
@@ -246,11 +247,11 @@ func (o *Object) free() {
 	}
 }
 
-// TimeFormat is how every timestamp is written: UTC with milliseconds.
+// TimeFormat is the format of every timestamp: UTC with milliseconds.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// AppendTime appends t in quotes, by TimeFormat. time.AppendFormat takes five times as long, and a
-// record has two of them.
+// AppendTime appends t in quotes, in TimeFormat. time.AppendFormat takes five times as long, and a
+// record has two timestamps.
 func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -323,7 +324,7 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// members appends the members of an object that is already encoded.
+// members appends the members of an encoded object.
 func (o *Object) members(object []byte) { o.buf = append(o.buf, object[1:len(object)-1]...) }
 
 // OptInt appends a whole number, or null.
@@ -335,7 +336,7 @@ func (o *Object) OptInt(name string, v *int64) {
 	o.Int(name, *v)
 }
 
-// Millis appends a duration in milliseconds, with microseconds behind the point.
+// Millis appends a duration in milliseconds, with microseconds after the decimal point.
 func (o *Object) Millis(name string, d time.Duration) {
 	o.name(name)
 	o.buf = strconv.AppendFloat(o.buf, float64(d.Microseconds())/1000, 'f', -1, 64)

@@ -15,18 +15,18 @@ const (
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// KeyHash is all that is stored of a key: the SHA-256 of its text. A key is random enough that a
-// slow hash would only cost every request 1.65 ms.
+// KeyHash is the SHA-256 of a key's text, the only part of a key that is stored. Keys are random
+// enough: a slow hash would only cost every request 1.65 ms.
 type KeyHash [sha256.Size]byte
 
-// NewSecretKey returns a fresh API key: "shf_", 40 random characters, and a checksum by which a
+// NewSecretKey returns a new API key: "shf_", 40 random characters, and a checksum, so that a
 // mistyped key is refused without a look-up.
 func NewSecretKey(random io.Reader) string {
 	body := keyPrefix + RandomBase62(random, keyRandom)
 	return body + checksum(body)
 }
 
-// HashKey returns the hash by which a key is looked up; ok is false when s cannot be a key.
+// HashKey returns the hash by which a key is looked up. ok is false if s cannot be a key.
 func HashKey(s string) (hash KeyHash, ok bool) {
 	split := len(keyPrefix) + keyRandom
 	if len(s) != split+keyChecksum || !strings.HasPrefix(s, keyPrefix) || checksum(s[:split]) != s[split:] {
@@ -35,7 +35,7 @@ func HashKey(s string) (hash KeyHash, ok bool) {
 	return sha256.Sum256([]byte(s)), true
 }
 
-// RandomBase62 returns n characters, each equally likely. It panics when random fails.
+// RandomBase62 returns n characters, each equally likely. It panics if random fails.
 func RandomBase62(random io.Reader, n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, n+n/4+4)
@@ -44,8 +44,8 @@ func RandomBase62(random io.Reader, n int) string {
 			panic("sheaf: the source of randomness failed: " + err.Error())
 		}
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte: above it the first characters would be
-			// likelier.
+			// 248 is the largest multiple of 62 in a byte. With larger bytes, the first characters
+			// would be more likely.
 			if b < 248 && len(out) < n {
 				out = append(out, base62[b%62])
 			}
@@ -54,7 +54,7 @@ func RandomBase62(random io.Reader, n int) string {
 	return string(out)
 }
 
-// checksum is the end of a key, by which a slip in copying it is found.
+// checksum returns the end of a key, which reveals mistakes in copying it.
 func checksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var out [keyChecksum]byte
@@ -65,25 +65,25 @@ func checksum(s string) string {
 	return string(out[:])
 }
 
-// KeyHint is the beginning of a key, by which a person recognises it and nobody can guess the rest.
-// It is stored and shown as the key's prefix.
+// KeyHint returns the start of a key, by which a person recognises it. The rest cannot be guessed
+// from it. It is stored and shown as the key's prefix.
 func KeyHint(secret string) string { return secret[:len(keyPrefix)+6] }
 
-// Key is an API key of one user in one workspace. The key itself is not kept.
+// Key is an API key of one user in one workspace. The key's text is not stored.
 type Key struct {
 	ID         KeyID
 	Name       string
 	Prefix     string // its KeyHint
 	Scopes     Scopes
-	UserID     UserID     // in whose name it acts
+	UserID     UserID     // the user in whose name it acts
 	ExpiresAt  *time.Time // nil: never
-	LastUsedAt *time.Time // nil: never; written now and then, not with each request
+	LastUsedAt *time.Time // nil: never; not written with each request
 	CreatedAt  time.Time
-	RevokedAt  *time.Time // nil: it was not
-	Number     int64      // counts what was created in the workspace
+	RevokedAt  *time.Time // nil: it is not revoked
+	Number     int64      // counts the records created in the workspace
 }
 
-// Live reports whether the key opens anything at that time.
+// Live reports whether the key can be used at the time `now`.
 func (k *Key) Live(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
 }
@@ -100,8 +100,8 @@ func (k *Key) Fields(o *Object) {
 	o.Time("created_at", k.CreatedAt)
 }
 
-// NewKey is a key just made, with the secret that is shown once: nil in a repetition of the
-// request.
+// NewKey is a new key with its secret, which is shown once. In a repetition of the request it is
+// nil.
 type NewKey struct {
 	Key
 	Secret *string
@@ -113,15 +113,15 @@ func (k *NewKey) Fields(o *Object) {
 	o.OptText("key", k.Secret)
 }
 
-// Credential is what a request's key stands for, read together at one moment.
+// Credential is what a request's key stands for, read at one moment.
 type Credential struct {
 	Key       Key
 	Workspace WorkspaceID
-	Name      string // of the workspace
+	Name      string // name of the workspace
 	Plan      Plan
 	Personal  bool
-	// Version is that of the workspace, under which answers are cached. It is 0 while the workspace
-	// is being changed: nothing may be answered from a cache then.
+	// Version is the workspace's version, under which answers are cached. It is 0 while the
+	// workspace is being changed: then nothing may be answered from a cache.
 	Version int64
 }
 
@@ -131,5 +131,5 @@ func (k NewKey) WithoutSecret() NewKey {
 	return k
 }
 
-// LooksLikeKey reports whether s was meant to be a key, whole or not.
+// LooksLikeKey reports whether s was meant to be a key, complete or not.
 func LooksLikeKey(s string) bool { return strings.HasPrefix(s, keyPrefix) }

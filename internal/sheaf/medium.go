@@ -6,26 +6,27 @@ import (
 	"unicode"
 )
 
-// MaxUpload bounds a medium that arrives in one request, in bytes: that is the bound of every body.
+// MaxUpload is the largest size in bytes of a medium that arrives in one request: the limit of
+// every body.
 const MaxUpload = 10 << 20
 
-// Untitled is the name of a file that came without one.
+// Untitled is the name of a file that was sent without one.
 const Untitled = "untitled"
 
-// Medium is a file: a picture in a text, a film, or anything else that is kept beside documents.
+// Medium is a file: a picture in a text, a video, or anything else that is stored with documents.
 type Medium struct {
 	ID       MediumID
 	Filename string
-	// ContentType is what the bytes are, whatever whoever sent them said.
+	// ContentType is the type found from the bytes, not the type that the client sent.
 	ContentType string
 	Bytes       int64
-	SHA256      string // of its bytes, in hexadecimal digits
-	// Width and Height are of a picture, in pixels; nil where the file does not tell.
+	SHA256      string // hash of the bytes, in hexadecimal digits
+	// Width and Height are the size of a picture in pixels; nil if the file does not have it.
 	Width, Height *int64
-	DocumentID    *DocumentID // that it belongs to; nil: to none
+	DocumentID    *DocumentID // document that it belongs to; nil: none
 	CreatedAt     time.Time
 
-	// Number counts what was created in the workspace: lists are in its order.
+	// Number counts the records created in the workspace. Lists are sorted by it.
 	Number int64
 	// Revision rises when its name or its document changes. ETag and If-Match carry it.
 	Revision int64
@@ -45,19 +46,19 @@ func (m *Medium) Fields(o *Object) {
 	o.Time("created_at", m.CreatedAt)
 }
 
-// URL is where the bytes are, below the address of the service: an event that is stored must not
-// name a host that the service may have no more.
+// URL returns the path of the bytes, without a host: a stored event must not name a host that the
+// service may no longer have.
 func (m *Medium) URL() string { return "/api/v1/media/" + string(m.ID) + "/content" }
 
-// MediumFilter narrows a list of media; the zero value narrows nothing.
+// MediumFilter limits a list of media. The zero value has no limits.
 type MediumFilter struct {
 	Document Opt[DocumentID] // null: those of no document
-	// ContentType is how the type begins, such as "image/"; empty: any.
+	// ContentType is the start of the type, such as "image/". Empty means any.
 	ContentType string
 	Paging
 }
 
-// MaxContentType bounds the filter of that name, in characters. No type is longer.
+// MaxContentType limits the filter of that name, in characters. No type is longer.
 const MaxContentType = 100
 
 // MediumChange is what a client sends to change a medium. Its bytes never change.
@@ -69,8 +70,8 @@ type MediumChange struct {
 // Empty reports whether no writable field was sent.
 func (c MediumChange) Empty() bool { return !(c.Filename.Set || c.DocumentID.Set) }
 
-// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
-// is stored, such as whether the document exists.
+// Check returns Invalid for the first bad field of those that were sent. It does not check what is
+// stored, such as whether the document exists.
 func (c MediumChange) Check() error {
 	switch {
 	case c.Filename.Null:
@@ -92,8 +93,8 @@ func (c MediumChange) Apply(m Medium) Medium {
 	return m
 }
 
-// CheckFilename returns Invalid unless s is the name of a file: 1 to 200 characters, none of them
-// one that leads into a folder, or that nobody sees. Whoever saves a file under it cannot be led
+// CheckFilename returns Invalid unless s is the name of a file: 1 to 200 characters, without path
+// separators and without invisible characters. So saving a file under this name cannot write
 // elsewhere.
 func CheckFilename(s string) error {
 	if err := CheckName("filename", s, MaxName); err != nil {
@@ -109,13 +110,13 @@ func unsafeInName(r rune) bool {
 	return r == '/' || r == '\\' || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// Binary is the type of every file that is not shown, whatever it is: one that could hold a script
-// never runs in our origin.
+// Binary is the type of every file that is not shown inline, whatever it is. So a file with a
+// script never runs in our origin.
 const Binary = "application/octet-stream"
 
-// Inline reports whether a browser may show the file where it is: a picture, a film or a sound. Every
-// other file it can only save.
+// Inline reports whether a browser may show the file: a picture, video or sound. All other files
+// can only be downloaded.
 func (m *Medium) Inline() bool { return m.ContentType != Binary }
 
-// Picture reports whether it is one that a page can show.
+// Picture reports whether it is a picture that a page can show.
 func (m *Medium) Picture() bool { return m.Inline() && strings.HasPrefix(m.ContentType, "image/") }

@@ -2,25 +2,25 @@ package sheaf
 
 import "time"
 
-// TookBounds are the upper ends, inclusive, of the classes in which attempts are counted by how
-// long they took; the last class is all above.
+// TookBounds are the inclusive upper bounds of the classes in which attempts are counted by
+// duration. The last class has all longer ones.
 var TookBounds = [...]time.Duration{10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond,
 	time.Second, 3 * time.Second}
 
-// Counts are what happened in some time, for charts. They are good to about ten seconds, and a
-// process that dies takes those of its last ten along.
+// Counts is what happened in a span of time, for charts. Counts are up to about ten seconds late,
+// and a process that dies loses those of its last ten seconds.
 type Counts struct {
 	Requests    int64                      // to the API, with a valid key
-	RateLimited int64                      // of these, those that the rate limit refused
-	Delivered   int64                      // attempts whose endpoint took the event
+	RateLimited int64                      // requests among these that the rate limit refused
+	Delivered   int64                      // attempts that arrived
 	Retried     int64                      // attempts after which the schedule has another one
 	Failed      int64                      // attempts after which it has none
-	TookSum     time.Duration              // of all attempts together
-	TookMax     time.Duration              // of the longest one
-	Took        [len(TookBounds) + 1]int64 // attempts by how long they took: see TookClass
+	TookSum     time.Duration              // duration of all attempts together
+	TookMax     time.Duration              // duration of the longest attempt
+	Took        [len(TookBounds) + 1]int64 // attempts by duration: see TookClass
 }
 
-// TookClass is the index in Counts.Took of attempts that took so long.
+// TookClass returns the index in Counts.Took for an attempt of duration d.
 func TookClass(d time.Duration) int {
 	for i, bound := range TookBounds {
 		if d <= bound {
@@ -30,7 +30,7 @@ func TookClass(d time.Duration) int {
 	return len(TookBounds)
 }
 
-// Add adds what happened in another time, so that c is of both.
+// Add adds the counts of another span of time.
 func (c *Counts) Add(o Counts) {
 	c.Requests += o.Requests
 	c.RateLimited += o.RateLimited
@@ -44,7 +44,7 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// Attempts is how many attempts were made.
+// Attempts returns the number of attempts.
 func (c *Counts) Attempts() (n int64) {
 	for _, k := range c.Took {
 		n += k
@@ -52,8 +52,8 @@ func (c *Counts) Attempts() (n int64) {
 	return n
 }
 
-// Percentile is a duration that so many of a hundred attempts did not exceed, as exactly as the
-// classes tell; 0 when there were none.
+// Percentile returns a duration that p of a hundred attempts did not exceed, as exactly as the
+// classes allow. It returns 0 if there were no attempts.
 func (c *Counts) Percentile(p int64) time.Duration {
 	want, seen := (c.Attempts()*p+99)/100, int64(0)
 	for i, k := range c.Took {
@@ -67,8 +67,8 @@ func (c *Counts) Percentile(p int64) time.Duration {
 	return 0
 }
 
-// Minute are the counts of one minute of a workspace.
+// Minute has the counts of one minute of a workspace.
 type Minute struct {
-	At time.Time // its beginning
+	At time.Time // its start
 	Counts
 }

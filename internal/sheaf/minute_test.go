@@ -17,7 +17,7 @@ func TestPercentile_IsABoundThatHolds(t *testing.T) {
 		{nil, 95, 0},
 		{[]time.Duration{4 * ms}, 95, 4 * ms},                                  // never more than the longest
 		{[]time.Duration{4 * ms, 20 * ms}, 50, 10 * ms},                        // the end of the class
-		{[]time.Duration{4 * ms, 20 * ms}, 51, 20 * ms},                        // so many do not suffice
+		{[]time.Duration{4 * ms, 20 * ms}, 51, 20 * ms},                        // half of them are not enough
 		{[]time.Duration{10 * ms, 10*ms + 1, 30 * ms, 5000 * ms}, 75, 30 * ms}, // ends belong to their class
 		{[]time.Duration{10 * ms, 10*ms + 1, 30 * ms, 5000 * ms}, 76, 5000 * ms},
 	} {

@@ -8,16 +8,16 @@ type Opt[T any] struct {
 	Value T
 }
 
-// Some is a field that was sent with a value.
+// Some returns a field that was sent with a value.
 func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
 
-// Nil is a field that was sent as null.
+// Nil returns a field that was sent as null.
 func Nil[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
 
 // Given reports whether the field was sent with a value.
 func (o Opt[T]) Given() bool { return o.Set && !o.Null }
 
-// Pointer returns the value, or nil when it is null or was not sent.
+// Pointer returns the value, or nil if it is null or was not sent.
 func (o Opt[T]) Pointer() *T {
 	if !o.Given() {
 		return nil

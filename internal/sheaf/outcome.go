@@ -2,34 +2,34 @@ package sheaf
 
 import "time"
 
-// Attempted is an attempt that has ended, with all that must be known to say what follows from it:
-// for its delivery (Delivery) and for its subscription (Subscription). Both are pure: whoever
-// stores them reads, asks here, and writes the answer in the same transaction.
+// Attempted is an ended attempt, with everything needed to decide what follows for its delivery
+// (Delivery) and its subscription (Subscription). Both methods are pure: the store reads, calls
+// them, and writes the results in the same transaction.
 type Attempted struct {
-	OK     bool      // the endpoint took it
-	Error  string    // why not; empty when OK
+	OK     bool      // it arrived
+	Error  string    // why not; empty if OK
 	Ended  time.Time // when the attempt ended
-	ByHand bool      // somebody asked for this one attempt by redeliver
-	Active bool      // whether the subscription is active now, not when the attempt began
-	// Retry is when the schedule has the next attempt; nil when this was the last one. It says
-	// nothing of an attempt by hand, which belongs to no schedule.
+	ByHand bool      // a caller asked for this attempt by redeliver
+	Active bool      // the subscription is active now, not when the attempt began
+	// Retry is the time of the next attempt in the schedule; nil if this was the last one. It has
+	// no meaning for an attempt by hand, which belongs to no schedule.
 	Retry *time.Time
-	// Was and WasDue are, of an attempt by hand, what the delivery was before somebody asked for
-	// it, and when its next attempt was due.
+	// For an attempt by hand, Was is the state of the delivery before the request, and WasDue is
+	// when its next attempt was due.
 	Was    DeliveryState
 	WasDue *time.Time
 }
 
-// Following is what a delivery becomes.
+// Following is the new state of a delivery.
 type Following struct {
 	State DeliveryState
-	Due   *time.Time // when Waiting: the time of the next attempt
-	// Finished is when it came to its end; nil when it has none, and after an attempt by hand that
-	// did not arrive, which leaves the earlier end as it was.
+	Due   *time.Time // if Waiting: the time of the next attempt
+	// Finished is when the delivery ended. It is nil if it has not ended, and after an attempt by
+	// hand that did not arrive, which leaves the earlier end unchanged.
 	Finished *time.Time
 }
 
-// Delivery returns what the delivery becomes by the attempt.
+// Delivery returns the new state of the delivery after the attempt.
 //
 //	the attempt   by hand  subscription  schedule   the delivery becomes
 //	-----------   -------  ------------  ---------  -------------------------------------
@@ -55,12 +55,12 @@ func (a *Attempted) Delivery() Following {
 	return Following{State: Failed, Finished: &a.Ended}
 }
 
-// Closes reports whether the delivery fails for good with this attempt if its subscription is
-// active: only such an attempt can deactivate it.
+// Closes reports whether the delivery fails for good with this attempt, if its subscription is
+// active. Only such an attempt can deactivate the subscription.
 func (a *Attempted) Closes() bool { return !a.OK && !a.ByHand && a.Retry == nil }
 
-// Subscription applies the failure policy: it changes s by the attempt, and reports whether
-// anything of s changed, and whether the attempt has just deactivated it.
+// Subscription applies the failure policy: it changes s according to the attempt. It reports
+// whether s has changed, and whether the attempt has just deactivated it.
 //
 //	the attempt   by hand  subscription  schedule   failure_count     last_error  then
 //	-----------   -------  ------------  ---------  ----------------  ----------  -------------------
@@ -70,8 +70,8 @@ func (a *Attempted) Closes() bool { return !a.OK && !a.ByHand && a.Retry == nil 
 //	did not       no       active        has more   as it was         this one    -
 //	did not       no       active        is over    one more          this one    at 10: inactive
 //
-// So it counts deliveries and not attempts, and an inactive subscription is not judged: its
-// deliveries are held instead of failed.
+// So it counts deliveries, not attempts. Failures of an inactive subscription do not count: its
+// deliveries are held and do not fail.
 func (a *Attempted) Subscription(s *Subscription) (changed, deactivated bool) {
 	before := *s
 	switch {
@@ -98,12 +98,12 @@ func (a *Attempted) Subscription(s *Subscription) (changed, deactivated bool) {
 
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Deactivate turns the subscription inactive for a reason, ByFailures or ByHand.
+// Deactivate makes the subscription inactive, for the reason ByFailures or ByHand.
 func (s *Subscription) Deactivate(reason string, now time.Time) {
 	s.Active, s.DeactivatedAt, s.DeactivationReason = false, &now, &reason
 }
 
-// Reactivate turns the subscription active: it begins anew, with no failure counted.
+// Reactivate makes the subscription active, with no failures counted.
 func (s *Subscription) Reactivate() {
 	s.Active, s.FailureCount, s.DeactivatedAt, s.DeactivationReason, s.LastError = true, 0, nil, nil, nil
 }

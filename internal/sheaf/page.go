@@ -2,36 +2,36 @@ package sheaf
 
 import "time"
 
-// The bounds of a page.
+// Limits of a page.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 100
 )
 
-// Paging is which part of a list is asked for: at most Limit items, after the first Offset of them.
+// Paging selects a part of a list: at most Limit items, after the first Offset items.
 type Paging struct {
 	Limit, Offset int
-	Desc          bool // the whole order is reversed, that of equal ones too
+	Desc          bool // reverses the whole order, including that of equal items
 }
 
 // Page is a part of a list.
 type Page[T any] struct {
 	Items []T
-	Total int64 // of all that the filter lets through, on every page
+	Total int64 // number of items that match the filter, on all pages
 	Paging
 }
 
-// More reports whether anything stands behind this page.
+// More reports whether there are items after this page.
 func (p Page[T]) More() bool { return int64(p.Offset)+int64(p.Limit) < p.Total }
 
-// Match is what an If-Match header asks of a revision. The zero value asks nothing.
+// Match is the condition of an If-Match header on a revision. The zero value has no condition.
 type Match struct {
 	Asked     bool    // the header was sent
-	Any       bool    // it was "*", which asks only that the resource exists
-	Revisions []int64 // of which the resource must have one
+	Any       bool    // it was "*": the resource must exist
+	Revisions []int64 // the resource must have one of these
 }
 
-// Check returns PRECONDITION_FAILED unless revision is one that was asked for.
+// Check returns PRECONDITION_FAILED unless `revision` meets the condition.
 func (m Match) Check(revision int64) error {
 	if !m.Asked || m.Any {
 		return nil
@@ -45,6 +45,6 @@ func (m Match) Check(revision int64) error {
 		Text: "If-Match does not match: the resource has changed since you read it; read it again and repeat with its new ETag"}
 }
 
-// AnswersKept is for how long the answer to a request with an Idempotency-Key is kept: a repetition
-// within it gets the same answer, and a later one is a new request.
+// AnswersKept is how long the answer to a request with an Idempotency-Key is kept. A repetition
+// within that time gets the same answer. A later one is a new request.
 const AnswersKept = 24 * time.Hour

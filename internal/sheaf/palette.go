@@ -6,26 +6,25 @@ import (
 	"strconv"
 )
 
-// MinContrast is the contrast that text has with what is behind it: the AA of WCAG for text of any
-// size.
+// MinContrast is the contrast of text with its background: level AA of WCAG for text of any size.
 const MinContrast = 4.5
 
-// Colors are those of a page, each #rrggbb. Text, Muted and Link can be read on Background and on
-// Surface, and OnAccent on Accent, with a contrast of MinContrast or more.
+// Colors are the colours of a page, each #rrggbb. Text, Muted and Link are readable on Background
+// and Surface, and OnAccent on Accent, with a contrast of at least MinContrast.
 type Colors struct {
 	Background string // of the page
-	Surface    string // of what stands out from it: code, tables, the contents
-	Border     string // between the two
+	Surface    string // of code, tables and the contents
+	Border     string // between Background and Surface
 	Text       string
-	Muted      string // text that steps back: dates, the footer
-	Link       string // and whatever else is text in the brand's colour
-	Accent     string // the brand's colour as it is, for areas
+	Muted      string // less prominent text: dates, the footer
+	Link       string // and all other text in the brand's colour
+	Accent     string // the brand's colour itself, for areas
 	OnAccent   string // text on such an area
 }
 
-// Palette derives the colours of light and of dark pages from one, #RRGGBB, whatever it is: a yellow
-// is darkened until it can be read on white, a navy blue is lightened until it can be read at night,
-// and both keep their hue. What is no colour counts as DefaultBrandingColor.
+// Palette derives the colours of light and dark pages from any colour #RRGGBB. A yellow is darkened
+// until it is readable on white, a navy blue is lightened until it is readable on dark pages, and
+// both keep their hue. If `primary` is not a colour, DefaultBrandingColor is used.
 func Palette(primary string) (light, dark Colors) {
 	brand, ok := parseRGB(primary)
 	if !ok {
@@ -34,19 +33,20 @@ func Palette(primary string) (light, dark Colors) {
 	return pagePalette(brand, white, rgb{0x14, 0x17, 0x1c}, black), pagePalette(brand, rgb{0x10, 0x12, 0x16}, rgb{0xe8, 0xea, 0xed}, white)
 }
 
-// pagePalette derives the colours of a page of which paper and ink are known. What is too near to the
-// paper is led towards far, which is black or white and so can be read on whatever is like the paper.
+// pagePalette derives the colours of a page with this paper and ink. Colours that are too close to
+// the paper are shifted towards `far`, black or white, which is readable on anything like the
+// paper.
 func pagePalette(brand, paper, ink, far rgb) Colors {
 	background := paper
 	if paper != white {
-		background = paper.mix(brand, 0.06) // a night of the brand's hue
+		background = paper.mix(brand, 0.06) // a dark page with the brand's hue
 	}
 	surface := background.mix(brand, 0.06).mix(ink, 0.02)
 	text := ink.mix(brand, 0.05).readable(far, background, surface)
 	muted := ink.mix(background, 0.38).mix(brand, 0.06).readable(far, background, surface)
 	onAccent := white
 	if contrast(white, brand) < MinContrast {
-		onAccent = black // of which a colour that is too bright for white is always far enough
+		onAccent = black // a colour that is too bright for white text is always readable with black
 	}
 	return Colors{
 		Background: background.String(), Surface: surface.String(), Border: surface.mix(ink, 0.14).String(),
@@ -75,15 +75,15 @@ func parseRGB(s string) (rgb, bool) {
 // String returns #rrggbb.
 func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
-// mix returns c with that share of another colour in it.
+// mix returns c with that share of another colour.
 func (c rgb) mix(other rgb, share float64) rgb {
 	part := func(a, b uint8) uint8 { return uint8(math.Round(float64(a)*(1-share) + float64(b)*share)) }
 	return rgb{part(c.r, other.r), part(c.g, other.g), part(c.b, other.b)}
 }
 
-// readable returns c, or the first colour on the way from it to far, which is black or white, that can
-// be read on all of these. On that way only the lightness changes: hue and saturation stay those of the
-// brand, where a mixture with white would turn grey. far itself is where it ends at the latest.
+// readable returns c, or the first colour between c and `far` (black or white) that is readable on
+// all of `on`. Only the lightness changes: hue and saturation stay the brand's, where mixing with
+// white would turn grey. At the latest it returns `far`.
 func (c rgb) readable(far rgb, on ...rgb) rgb {
 	const steps = 64
 	if c.readableOn(on) {
@@ -119,7 +119,7 @@ func (c rgb) hsl() (hue, saturation, lightness float64) {
 	return hue, spread / (1 - math.Abs(2*lightness-1)), lightness
 }
 
-// fromHSL is the colour that hsl describes.
+// fromHSL returns the colour that hsl describes.
 func fromHSL(hue, saturation, lightness float64) rgb {
 	part := func(n float64) uint8 {
 		k := math.Mod(n+2*hue, 12)
@@ -138,7 +138,7 @@ func (c rgb) readableOn(all []rgb) bool {
 	return true
 }
 
-// contrast is that of WCAG 2.2, from 1 to 21.
+// contrast returns the contrast of WCAG 2.2, from 1 to 21.
 func contrast(a, b rgb) float64 {
 	high, low := a.luminance(), b.luminance()
 	if high < low {
@@ -147,12 +147,12 @@ func contrast(a, b rgb) float64 {
 	return (high + 0.05) / (low + 0.05)
 }
 
-// luminance is the relative luminance of WCAG 2.2, from 0 to 1.
+// luminance returns the relative luminance of WCAG 2.2, from 0 to 1.
 func (c rgb) luminance() float64 {
 	return 0.2126*linear(c.r) + 0.7152*linear(c.g) + 0.0722*linear(c.b)
 }
 
-// linear undoes the curve of sRGB.
+// linear inverts the curve of sRGB.
 func linear(part uint8) float64 {
 	v := float64(part) / 255
 	if v <= 0.04045 {

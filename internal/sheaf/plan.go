@@ -19,10 +19,10 @@ func ParsePlan(s string) (Plan, error) {
 	return "", InvalidField("plan", "plan must be free, pro or business, not %q", s)
 }
 
-// Paid reports whether the plan opens the API.
+// Paid reports whether the plan includes the API.
 func (p Plan) Paid() bool { return p == Pro || p == Business }
 
-// MaxKeys is how many live keys a workspace may have at a time.
+// MaxKeys returns how many live keys a workspace may have at a time.
 func (p Plan) MaxKeys() int {
 	switch p {
 	case Pro:
@@ -33,11 +33,12 @@ func (p Plan) MaxKeys() int {
 	return 0
 }
 
-// MaxKeysAnHour is how many keys a workspace may make within an hour, dead ones included: enough to
-// replace them all now and then, too few for keys that are made to be thrown away.
+// MaxKeysAnHour returns how many keys a workspace may create within an hour, including revoked
+// ones. That is enough to replace them all now and then, and too few to create keys and discard
+// them.
 func (p Plan) MaxKeysAnHour() int { return 10 * p.MaxKeys() }
 
-// MaxSubscriptions is how many webhook subscriptions a workspace may have.
+// MaxSubscriptions returns how many webhook subscriptions a workspace may have.
 func (p Plan) MaxSubscriptions() int {
 	switch p {
 	case Pro:
@@ -48,7 +49,7 @@ func (p Plan) MaxSubscriptions() int {
 	return 0
 }
 
-// MaxShares is how many shares a workspace may have.
+// MaxShares returns how many shares a workspace may have.
 func (p Plan) MaxShares() int {
 	switch p {
 	case Pro:
@@ -59,8 +60,8 @@ func (p Plan) MaxShares() int {
 	return 0
 }
 
-// AllowShares returns PLAN_REQUIRED unless the plan includes making and changing shares. Those that
-// exist stay on every plan.
+// AllowShares returns PLAN_REQUIRED unless the plan includes creating and changing shares. Existing
+// shares stay on every plan.
 func (p Plan) AllowShares() error {
 	if p.Paid() {
 		return nil
@@ -80,8 +81,8 @@ func (p Plan) AllowFolders(t EntityType) error {
 	return PlanRequiredf("branding folders need the Business plan, this workspace is on %s: upgrade it to use them", p)
 }
 
-// AllowBrandings returns PLAN_REQUIRED unless the plan includes making and changing brandings, which
-// needs Business. What exists can be read and deleted on every paid plan.
+// AllowBrandings returns PLAN_REQUIRED unless the plan includes creating and changing brandings,
+// which needs Business. Existing ones can be read and deleted on every paid plan.
 func (p Plan) AllowBrandings() error {
 	if p == Business {
 		return nil

@@ -2,27 +2,28 @@ package sheaf
 
 import "time"
 
-// Private is the only visibility there is.
+// Private is the only visibility.
 const Private = "private"
 
-// Project groups documents. Its own fields are what a client may write.
+// Project groups documents. Clients may write its own fields.
 type Project struct {
 	ID            ProjectID
 	Name          string
 	Description   *string
-	Icon          *string   // an id of the catalogue, or of the client's own
+	Icon          *string   // an id of the catalogue, or one of the client's
 	Color         *string   // #RRGGBB
 	FolderID      *FolderID // nil: at the root level
 	SortOrder     int32
 	Visibility    string  // Private
-	ExternalID    *string // what another system calls it; no other project of the workspace has it
-	URL           *string // where it is in another system
+	ExternalID    *string // identifier in another system; unique among the projects of the workspace
+	URL           *string // address in another system
 	Metadata      Metadata
-	DocumentCount int64 // without the deleted ones; kept in the documents' transactions
+	DocumentCount int64 // without deleted ones; kept in the documents' transactions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
-	// Number counts what was created in the workspace: it orders projects that are equal otherwise.
+	// Number counts the records created in the workspace. Projects that are otherwise equal are
+	// sorted by it.
 	Number int64
 	// Revision rises when the project's own fields change. ETag and If-Match carry it.
 	Revision int64
@@ -46,13 +47,13 @@ func (p *Project) Fields(o *Object) {
 	o.Time("updated_at", p.UpdatedAt)
 }
 
-// ProjectDetail is one project with the documents changed last, at most MaxEmbedded of them.
+// ProjectDetail is a project with its most recently changed documents, at most MaxEmbedded.
 type ProjectDetail struct {
 	Project
 	Documents []Document
 }
 
-// MaxEmbedded is how many documents stand in a project's own answer.
+// MaxEmbedded is the largest number of documents in a project's answer.
 const MaxEmbedded = 100
 
 // Fields appends the project, then its documents in their short form.
@@ -68,13 +69,13 @@ func (d *ProjectDetail) Fields(o *Object) {
 	o.Raw("documents", append(list, ']'))
 }
 
-// ProjectFilter narrows a list of projects; the zero value narrows nothing.
+// ProjectFilter limits a list of projects. The zero value has no limits.
 type ProjectFilter struct {
 	Folder Opt[FolderID] // null: at the root level
-	// MustExist returns NotFound for a Folder that is not there. Otherwise it selects nothing.
+	// MustExist makes a Folder that does not exist NotFound. Otherwise it selects no projects.
 	MustExist bool
-	Query     string // is part of the name or the description, whatever the case
-	// ExternalID is that of one project at most; empty: of any, or of none.
+	Query     string // part of the name or the description, ignoring case
+	// ExternalID selects at most one project. Empty means no limit.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.
 	UpdatedSince *time.Time
@@ -82,8 +83,8 @@ type ProjectFilter struct {
 	Paging
 }
 
-// ProjectSort is what a list of projects or folders is ordered by; those that are equal in it are
-// in the order of their creation.
+// ProjectSort is the order of a list of projects or folders. Records that are equal in it are in
+// the order of creation.
 type ProjectSort string
 
 // The orders of projects and folders.
@@ -114,8 +115,8 @@ func (c ProjectChange) Empty() bool {
 		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set || c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
 }
 
-// Check returns Invalid for the first fault of the fields that were sent. It knows nothing of what
-// is stored, such as whether the folder exists.
+// Check returns Invalid for the first bad field of those that were sent. It does not check what is
+// stored, such as whether the folder exists.
 func (c ProjectChange) Check() error {
 	switch {
 	case c.Name.Null:

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// The bounds of what a record says of the place that it came from.
+// Limits of the fields that say where a record came from.
 const (
 	MaxExternalID   = 200  // characters
 	MaxMetadataName = 64   // characters
 	MaxMetadata     = 8192 // bytes of all of it as JSON
 )
 
-// CheckExternalID returns Invalid unless id is one that another system may know a record by.
+// CheckExternalID returns Invalid unless id is a valid external id.
 func CheckExternalID(id string) error { return CheckName("external_id", id, MaxExternalID) }
 
-// CheckURL returns Invalid unless u is an absolute address of http or https: pages show it as a link,
-// and no other scheme may stand in one.
+// CheckURL returns Invalid unless u is an absolute http or https address. Pages show it as a link,
+// and other schemes are not safe there.
 func CheckURL(u string) error {
 	if err := CheckLength("url", u, MaxURL); err != nil {
 		return err
@@ -30,8 +30,8 @@ func CheckURL(u string) error {
 	return nil
 }
 
-// checkReferences returns Invalid for the first fault of the fields by which a record points to where
-// it came from.
+// checkReferences returns Invalid for the first bad field of those that say where a record came
+// from.
 func checkReferences(externalID, u Opt[string], m Opt[MetadataChange]) error {
 	if externalID.Given() {
 		if err := CheckExternalID(externalID.Value); err != nil {
@@ -46,18 +46,19 @@ func checkReferences(externalID, u Opt[string], m Opt[MetadataChange]) error {
 	return m.Value.check()
 }
 
-// Metadata is what a client keeps beside a record: names and texts. It is their JSON object, with the
-// names in the order of their bytes, so that it is stored, compared and shown as it is. The empty
-// string is no metadata, which is shown as null; "{}" is metadata without a name in it.
+// Metadata is what a client stores with a record: names and texts. It is a JSON object with its
+// names in byte order, so that it can be stored, compared and shown as it is. The empty string
+// means no metadata and is shown as null; "{}" is metadata without names.
 type Metadata string
 
-// MetadataEntry is one name and its text. In a change a nil value removes the name.
+// MetadataEntry is one name with its text. In a change, a nil value removes the name.
 type MetadataEntry struct {
 	Name  string
 	Value *string
 }
 
-// NewMetadata returns the metadata of those entries, each of which has a name of its own and a value.
+// NewMetadata returns the metadata with those entries. Their names must differ, and all must have a
+// value.
 func NewMetadata(entries []MetadataEntry) Metadata {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b MetadataEntry) int { return strings.Compare(a.Name, b.Name) })
@@ -68,7 +69,7 @@ func NewMetadata(entries []MetadataEntry) Metadata {
 	})))
 }
 
-// Entries returns the names, in their order, with their texts.
+// Entries returns the entries in the order of their names.
 func (m Metadata) Entries() []MetadataEntry {
 	var texts map[string]string
 	if m == "" || json.Unmarshal([]byte(m), &texts) != nil {
@@ -82,8 +83,8 @@ func (m Metadata) Entries() []MetadataEntry {
 	return entries
 }
 
-// Check returns Invalid when there is more than a record may have. A merge can make it so, though it
-// sends little.
+// Check returns Invalid if the metadata is too large. A merge can make it so even if it sends
+// little.
 func (m Metadata) Check() error {
 	if len(m) > MaxMetadata {
 		return InvalidField("metadata", "metadata has %d bytes as JSON, at most %d are allowed: remove or shorten some of it", len(m), MaxMetadata)
@@ -91,7 +92,7 @@ func (m Metadata) Check() error {
 	return nil
 }
 
-// Metadata appends what a record has, or null.
+// Metadata appends a record's metadata, or null.
 func (o *Object) Metadata(name string, m Metadata) {
 	if m == "" {
 		o.Null(name)
@@ -100,14 +101,14 @@ func (o *Object) Metadata(name string, m Metadata) {
 	o.Raw(name, []byte(m))
 }
 
-// MetadataChange is what a client sends as metadata: the whole of it, or with Merge, as PATCH does,
-// the names to set and to remove, while all others stay.
+// MetadataChange is what a client sends as metadata: all of it or, with Merge, as in PATCH, the
+// names to set and to remove, while the others stay.
 type MetadataChange struct {
 	Merge   bool
 	Entries []MetadataEntry
 }
 
-// check returns Invalid for the first fault of what was sent, whatever it is merged with.
+// check returns Invalid for the first error of what was sent, whatever it is merged with.
 func (c MetadataChange) check() error {
 	if len(c.Entries) == 0 {
 		return nil
@@ -152,7 +153,7 @@ func (c MetadataChange) Apply(m Metadata) Metadata {
 	return NewMetadata(entries)
 }
 
-// applyMetadata returns m with a change that a client may have left out, or sent as null.
+// applyMetadata returns m with a change that may not have been sent, or may be null.
 func applyMetadata(m Metadata, c Opt[MetadataChange]) Metadata {
 	switch {
 	case c.Null:

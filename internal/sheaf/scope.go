@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Scope is a right that a key is granted. A write scope does not imply read.
+// Scope is a right of a key. A write scope does not include read.
 type Scope string
 
-// The scopes. EventsRead and WebhooksWrite expose all of a workspace's content. SharesRead exposes the
-// addresses of shares, and with them what is shared without a password.
+// The scopes. EventsRead and WebhooksWrite expose all of a workspace's content. SharesRead exposes
+// the addresses of shares, and with them what is shared without a password.
 const (
 	ProjectsRead   Scope = "projects:read"
 	ProjectsWrite  Scope = "projects:write"

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a search and of what it shows.
+// Limits of a search and of its results.
 const (
 	MaxWords   = 10
 	MaxSnippet = 240 // code points
@@ -25,10 +25,10 @@ const (
 	SearchDocument SearchType = "document"
 )
 
-// SearchTypes are all kinds, in the order in which they are named.
+// SearchTypes are all kinds, in the order in which they are listed.
 var SearchTypes = []SearchType{SearchProject, SearchFolder, SearchDocument}
 
-// Scope is what a key must hold to be shown hits of the kind.
+// Scope returns the scope that a key needs to get hits of the kind.
 func (t SearchType) Scope() Scope {
 	if t == SearchDocument {
 		return DocumentsRead
@@ -36,7 +36,7 @@ func (t SearchType) Scope() Scope {
 	return ProjectsRead
 }
 
-// ParseSearchTypes reads kinds that are separated by commas, each once.
+// ParseSearchTypes reads kinds separated by commas, each once.
 func ParseSearchTypes(list string) (types []SearchType, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		t := SearchType(name)
@@ -50,20 +50,21 @@ func ParseSearchTypes(list string) (types []SearchType, err error) {
 	return types, nil
 }
 
-// SearchQuery is what somebody looks for.
+// SearchQuery is the request of a search.
 type SearchQuery struct {
-	Text    string       // words, of which every one must occur: see Words
+	Text    string       // words that must all occur: see Words
 	Types   []SearchType // none: all
-	Project *ProjectID   // nil: anywhere; else what lies in that project
-	Folder  *FolderID    // nil: anywhere; else what lies in that folder or in one below it
-	// MustExist returns NotFound for a Project or a Folder that is not there. Otherwise it selects nothing.
+	Project *ProjectID   // nil: anywhere; else only in that project
+	Folder  *FolderID    // nil: anywhere; else only in that folder and the folders below it
+	// MustExist makes a Project or Folder that does not exist NotFound. Otherwise it selects
+	// nothing.
 	MustExist bool
-	Paging    // Desc plays no role
+	Paging    // Desc is ignored
 }
 
-// Words returns the words of the query, each once: what white space separates, and what stands
-// between two quotation marks as one word. A quotation mark without a second one reaches to the
-// end. It returns Invalid for a text that is empty or too long, and for none or too many words.
+// Words returns the words of the query, each once. White space separates words, and text between
+// two quotation marks is one word. A quotation mark without a second one extends to the end. Words
+// returns Invalid for a text that is empty or too long, and for no words or too many.
 func (q SearchQuery) Words() ([]string, error) {
 	if n := utf8.RuneCountInString(q.Text); n < 1 || n > MaxQuery {
 		return nil, InvalidField("q", "q must have 1 to %d characters, not %d", MaxQuery, n)
@@ -89,8 +90,8 @@ func (q SearchQuery) Words() ([]string, error) {
 	return words, nil
 }
 
-// SeparatesWords reports whether a character is white space to search. Control characters that
-// nobody sees count as such.
+// SeparatesWords reports whether search treats a character as white space. Invisible control
+// characters count as white space.
 func SeparatesWords(r rune) bool { return unicode.IsSpace(r) || r < ' ' || r == 0x7F }
 
 // Hit is a record that a search found.
@@ -99,11 +100,11 @@ type Hit struct {
 	ID   string
 	// Title is the title of a document, the name of a project or a folder.
 	Title string
-	// Snippet is a piece of the description or the content, plain text of at most MaxSnippet
-	// characters, and Ranges the [start, length] of the words in it, in code points.
+	// Snippet is a piece of the description or the content: plain text of at most MaxSnippet
+	// characters. Ranges are the [start, length] of the words in it, in code points.
 	Snippet string
 	Ranges  [][2]int
-	// ProjectID and FolderID say where it lies: a document in its project and in the folder of that,
+	// ProjectID and FolderID say where it is: a document in its project and that project's folder,
 	// a project in its folder, a folder in its parent.
 	ProjectID *ProjectID
 	FolderID  *FolderID

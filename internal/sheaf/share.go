@@ -8,25 +8,25 @@ import (
 // Shareable is what a share can show: a document, or a project with all its documents.
 type Shareable string
 
-// The kinds of what is shared.
+// The kinds of shared records.
 const (
 	ShareOfDocument Shareable = "document"
 	ShareOfProject  Shareable = "project"
 )
 
-// The bounds of a share's password, in Unicode code points.
+// Limits of a share's password, in Unicode code points.
 const (
 	MinSharePassword = 8
 	MaxSharePassword = 200
 )
 
-// shareToken is how many characters a share's address ends with: 62^22 is more than 2^130.
+// shareToken is the number of characters of a share's token: 62^22 is more than 2^130.
 const shareToken = 22
 
-// SharePath stands before the token in the address of a share.
+// SharePath precedes the token in the address of a share.
 const SharePath = "/s/"
 
-// NewShareToken returns what only those know to whom a share's address was given.
+// NewShareToken returns the secret part of a share's address.
 func NewShareToken(random io.Reader) string { return RandomBase62(random, shareToken) }
 
 // IsShareToken reports whether s could be the token of a share.
@@ -42,19 +42,18 @@ func IsShareToken(s string) bool {
 	return true
 }
 
-// Share is an address under which people without an account read a document, or a project with all
-// its documents.
+// Share is an address at which people without an account read a document, or a project with all its
+// documents.
 type Share struct {
 	ID           ShareID
 	ResourceType Shareable
-	ResourceID   string // of the document or the project
-	// Token is the secret end of the address. It is stored as it is: the address is shown to whoever
-	// may read shares, and stands in the events.
+	ResourceID   string // id of the document or project
+	// Token is the secret end of the address. It is stored as plain text: the address is shown to
+	// callers who may read shares, and is in the events.
 	Token string
-	// URL is the whole address. The store does not keep it: where the service is reached may change.
+	// URL is the whole address. It is not stored, because the address of the service may change.
 	URL string
-	// PasswordHash is that of the password that readers are asked for, in PHC's format; empty: they
-	// are asked for none.
+	// PasswordHash is the hash of the readers' password, in PHC's format. Empty means no password.
 	PasswordHash string
 	ExpiresAt    *time.Time // nil: never
 	BrandingID   *BrandingID
@@ -62,12 +61,12 @@ type Share struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
-	// Views is how often it was seen, and LastViewedAt when last. Both are counted now and then, and
-	// are no fields of its own.
+	// Views is the number of views, and LastViewedAt the time of the last. Both are updated with a
+	// delay, and are not among the share's own fields.
 	Views        int64
 	LastViewedAt *time.Time
 
-	// Number counts what was created in the workspace: it orders shares.
+	// Number counts the records created in the workspace. Shares are sorted by it.
 	Number int64
 	// Revision rises when the share's own fields change. ETag and If-Match carry it.
 	Revision int64
@@ -89,42 +88,42 @@ func (s *Share) Fields(o *Object) {
 	o.Time("updated_at", s.UpdatedAt)
 }
 
-// Expired reports whether the share shows nothing any more at that time.
+// Expired reports whether the share has expired at the time `now`.
 func (s *Share) Expired(now time.Time) bool {
 	return s.ExpiresAt != nil && !now.Before(*s.ExpiresAt)
 }
 
-// Shared is a share that a reader asks for, with what decides on the answer.
+// Shared is a share that a reader has requested, with what decides the answer.
 type Shared struct {
 	Share
 	Workspace WorkspaceID
-	// Version is that of the workspace, under which pages are cached. It is 0 while the workspace is
-	// being changed: nothing may be answered from a cache then.
+	// Version is the workspace's version, under which pages are cached. It is 0 while the workspace
+	// is being changed: then nothing may be answered from a cache.
 	Version int64
 }
 
-// ShareFilter narrows a list of shares; the zero value narrows nothing.
+// ShareFilter limits a list of shares. The zero value has no limits.
 type ShareFilter struct {
-	ResourceID string // of what they show; empty: of anything
+	ResourceID string // the shared record; empty: any
 	Paging
 }
 
 // ShareChange is what a client sends to create or change a share.
 type ShareChange struct {
-	ResourceType Opt[string] // when it is created
-	ResourceID   Opt[string] // likewise
-	Password     Opt[string] // null: readers are asked for none
+	ResourceType Opt[string] // only to create a share
+	ResourceID   Opt[string] // only to create a share
+	Password     Opt[string] // null: no password
 	ExpiresAt    Opt[time.Time]
 	BrandingID   Opt[BrandingID]
 	Listed       Opt[bool]
 }
 
-// Empty reports whether no field was sent that a share's change may have.
+// Empty reports whether no field that can be changed was sent.
 func (c ShareChange) Empty() bool {
 	return !(c.Password.Set || c.ExpiresAt.Set || c.BrandingID.Set || c.Listed.Set)
 }
 
-// Check returns Invalid for the first fault of the fields that were sent. It knows neither the time
+// Check returns Invalid for the first bad field of those that were sent. It checks neither the time
 // nor what is stored.
 func (c ShareChange) Check() error {
 	if c.Listed.Null {
@@ -142,7 +141,7 @@ func (c ShareChange) Check() error {
 	return nil
 }
 
-// CheckNew is Check for a share that is to be made.
+// CheckNew is Check for a new share.
 func (c ShareChange) CheckNew() error {
 	switch Shareable(c.ResourceType.Value) {
 	case ShareOfDocument, ShareOfProject:
@@ -155,8 +154,8 @@ func (c ShareChange) CheckNew() error {
 	return c.Check()
 }
 
-// Apply returns s with the fields that were sent, but for the password: whoever keeps that knows its
-// hash.
+// Apply returns s with the fields that were sent, except the password: the caller stores that and
+// knows its hash.
 func (c ShareChange) Apply(s Share) Share {
 	if c.ExpiresAt.Set {
 		s.ExpiresAt = c.ExpiresAt.Pointer()

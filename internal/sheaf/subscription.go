@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// The bounds of subscriptions.
+// Limits of subscriptions.
 const (
 	MaxSubscriptionName = 100
 	MaxURL              = 2048
 	MaxHeaders          = 10
 	MaxHeaderName       = 100
 	MaxHeaderValue      = 1000
-	MaxFailures         = 10                    // consecutive failed deliveries that deactivate
-	DefaultGrace        = 86_400 * time.Second  // for which an old secret signs after a rotation
-	MaxGrace            = 604_800 * time.Second // for which it may sign at most
+	MaxFailures         = 10                    // consecutive failed deliveries that deactivate it
+	DefaultGrace        = 86_400 * time.Second  // how long an old secret also signs after a rotation
+	MaxGrace            = 604_800 * time.Second // the largest grace
 )
 
-// Why a subscription is inactive.
+// Reasons why a subscription is inactive.
 const (
 	ByFailures = "failures"
 	ByHand     = "manual"
@@ -29,39 +29,39 @@ const (
 // Header is one custom header of a subscription's requests.
 type Header struct{ Name, Value string }
 
-// Subscription sends a workspace's events to an endpoint. What must not be read back, its secret
-// and the values of its headers, is kept beside it, sealed.
+// Subscription sends a workspace's events to an endpoint. Its secret and the values of its headers,
+// which cannot be read back, are stored separately, sealed.
 type Subscription struct {
 	ID                 SubscriptionID
 	Name               string
 	URL                string
 	Events             []EventType
 	Active             bool
-	FailureCount       int64 // deliveries that failed one after the other: see MaxFailures
+	FailureCount       int64 // consecutive failed deliveries: see MaxFailures
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
 	DeactivatedAt      *time.Time // nil while it is active
 	DeactivationReason *string    // ByFailures or ByHand; nil while it is active
 	LastError          *string    // of the last attempt that did not arrive; nil after one that did
-	HeldCount          int64      // of the deliveries that are held; counted when it is read
-	HeaderNames        []string   // of its custom headers, sorted
-	Filter             *Filter    // nil: it gets events of everything
+	HeldCount          int64      // number of held deliveries; counted when it is read
+	HeaderNames        []string   // names of its custom headers, sorted
+	Filter             *Filter    // nil: it gets events about everything
 
-	// Number counts what was created in the workspace: it is the order of lists.
+	// Number counts the records created in the workspace. Lists are sorted by it.
 	Number int64
 	// Revision rises when the subscription's own fields change. ETag and If-Match carry it.
 	Revision int64
-	// SinceEvent is the number of the newest event when the subscription was created, EventsSince
-	// that when its Events were last changed, and FilterSince its Filter. They explain why it did not get an
-	// older event.
+	// SinceEvent is the number of the newest event when the subscription was created. EventsSince
+	// and FilterSince are the same for the last change of Events and of Filter. They explain why it
+	// did not get an older event.
 	SinceEvent, EventsSince, FilterSince int64
 }
 
 // Wants reports whether it is subscribed to events of that type.
 func (s *Subscription) Wants(t EventType) bool { return slices.Contains(s.Events, t) }
 
-// Gets reports whether an event of a type that it wants is for it: not one about itself, which it could not
-// take while it fails, and one that passes its filter.
+// Gets reports whether it receives an event of a type that it wants: the event must pass its
+// filter, and must not be about the subscription itself, which could not receive it while it fails.
 func (s *Subscription) Gets(e *Event) bool {
 	if e.Concerns(s) {
 		return false
@@ -91,7 +91,7 @@ func (s *Subscription) Fields(o *Object) {
 	}
 }
 
-// eventNames are the types as texts.
+// eventNames returns the types as texts.
 func eventNames(types []EventType) []string {
 	out := make([]string, len(types))
 	for i, t := range types {
@@ -100,8 +100,8 @@ func eventNames(types []EventType) []string {
 	return out
 }
 
-// NewSubscription is a subscription with the secret that was just made for it, which is shown once:
-// nil in a repetition of the request.
+// NewSubscription is a subscription with its new secret, which is shown once. In a repetition of
+// the request it is nil.
 type NewSubscription struct {
 	Subscription
 	Secret *string
@@ -140,8 +140,8 @@ func (c SubscriptionChange) Empty() bool {
 	return !(c.Name.Set || c.URL.Set || c.Events.Set || c.Active.Set || c.Headers.Set || c.Filter.Set)
 }
 
-// Check returns the first fault of the fields that were sent; the address itself is judged by
-// whoever knows what may be dialled.
+// Check returns the first error of the fields that were sent. It does not check the address, which
+// needs the operator's settings (guard).
 func (c SubscriptionChange) Check() error {
 	switch {
 	case c.Name.Null:
@@ -191,7 +191,7 @@ func ParseEventTypes(names []string) ([]EventType, error) {
 	return out, nil
 }
 
-// checkHeaders returns what is wrong with the custom headers of a subscription.
+// checkHeaders returns the first error of a subscription's custom headers.
 func checkHeaders(headers []Header) error {
 	if len(headers) > MaxHeaders {
 		return InvalidField("headers", "headers has %d entries, at most %d are allowed", len(headers), MaxHeaders)
@@ -214,8 +214,8 @@ func checkHeaders(headers []Header) error {
 	return nil
 }
 
-// reservedHeader reports whether a header is not for subscriptions to set: it is ours, or HTTP's
-// own.
+// reservedHeader reports whether subscriptions must not set a header, because we or HTTP itself set
+// it.
 func reservedHeader(lower string) bool {
 	switch lower {
 	case "host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "accept-encoding",
@@ -241,8 +241,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// visibleASCII allows spaces inside, as in "Bearer x", and not at the ends, where HTTP would take
-// them away.
+// visibleASCII allows spaces inside, as in "Bearer x", but not at the ends, where HTTP would remove
+// them.
 func visibleASCII(s string) bool {
 	for _, c := range []byte(s) {
 		if c < 0x20 || c > 0x7e {

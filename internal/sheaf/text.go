@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of texts, in Unicode code points.
+// Limits of texts, in Unicode code points.
 const (
-	// MaxNumber bounds the numbers that a file of records brings. Readers of JSON keep it exactly, and
-	// counting on from it does not overflow.
+	// MaxNumber limits the numbers in a file of records. JSON parsers read it exactly, and counting
+	// on from it does not overflow.
 	MaxNumber = 1<<53 - 1
 
 	MaxName        = 200
@@ -19,14 +19,14 @@ const (
 	MaxKeyName     = 100
 )
 
-// MaxContent is the bound of a document's text, in bytes.
+// MaxContent limits a document's text, in bytes.
 const MaxContent = 1 << 20
 
 // EmptySHA256 is the hash of the empty text, as records show it.
 const EmptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// CheckName returns an error unless the text has 1 to max characters, not all of them white space.
-// field is how the error calls it.
+// CheckName returns an error unless the text has 1 to max characters, and not only white space.
+// `field` is its name in the error.
 func CheckName(field, s string, max int) error {
 	if strings.TrimFunc(s, unicode.IsSpace) == "" {
 		return InvalidField(field, "%s must not be empty: give it 1 to %d characters", field, max)
@@ -34,7 +34,7 @@ func CheckName(field, s string, max int) error {
 	return CheckLength(field, s, max)
 }
 
-// CheckLength returns an error when the text has more than max characters.
+// CheckLength returns an error if the text has more than max characters.
 func CheckLength(field, s string, max int) error {
 	if n := utf8.RuneCountInString(s); n > max {
 		return InvalidField(field, "%s has %d characters, at most %d are allowed: shorten it", field, n, max)
@@ -42,8 +42,8 @@ func CheckLength(field, s string, max int) error {
 	return nil
 }
 
-// CheckContent returns an error unless s is a text that a document may have: UTF-8 without a NUL, of
-// at most MaxContent bytes. field is how the error calls it.
+// CheckContent returns an error unless s is a valid text of a document: UTF-8 without NUL, at most
+// MaxContent bytes. `field` is its name in the error.
 func CheckContent(field, s string) error {
 	switch {
 	case len(s) > MaxContent:
@@ -59,7 +59,7 @@ func CheckContent(field, s string) error {
 // CheckColor returns an error unless s is #RRGGBB.
 func CheckColor(s string) error { return checkColor("color", s) }
 
-// checkColor is CheckColor for a field of that name.
+// checkColor is CheckColor for the field `field`.
 func checkColor(field, s string) error {
 	ok := len(s) == 7 && s[0] == '#'
 	for i := 1; ok && i < len(s); i++ {
@@ -72,7 +72,7 @@ func checkColor(field, s string) error {
 	return nil
 }
 
-// Clip shortens what somebody sent, so that an error's text can repeat it.
+// Clip shortens a text of a client, so that an error can repeat it.
 func Clip(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {

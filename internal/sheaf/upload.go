@@ -6,44 +6,44 @@ import (
 )
 
 const (
-	// MaxUploads is how many uploads a key, or a person in the console, may have begun and not
-	// finished.
+	// MaxUploads is the largest number of unfinished uploads of a key, or of a person in the
+	// console.
 	MaxUploads = 10
-	// UploadsKept is for how long an upload waits for its next piece, and UploadsAnnounced for how long
-	// it waits for its first byte.
+	// UploadsKept is how long an upload waits for its next piece, and UploadsAnnounced how long it
+	// waits for its first byte.
 	UploadsKept      = 24 * time.Hour
 	UploadsAnnounced = time.Hour
-	// UploadsShare is the part of a workspace's quota that its unfinished uploads reserve together:
-	// one in so many.
+	// UploadsShare is the divisor of the share of a workspace's quota that its unfinished uploads
+	// may reserve: a quarter.
 	UploadsShare = 4
-	// MaxMedium is the largest medium, unless the operator says otherwise, and MaxMaxMedium what the
-	// operator may say.
+	// MaxMedium is the default size of the largest medium, and MaxMaxMedium the largest that an
+	// operator may set.
 	MaxMedium    = 2 << 30
 	MaxMaxMedium = 5 << 30
 )
 
-// Upload is a medium that arrives piece by piece. When its last byte is stored, it becomes a medium
-// with its ID, and is an upload no more.
+// Upload is a medium that arrives in pieces. When its last byte is stored, it becomes a medium with
+// the same ID, and is no longer an upload.
 type Upload struct {
 	ID         MediumID
 	Filename   string
-	DocumentID *DocumentID // that the medium will belong to; nil: to none
-	Length     int64       // that was announced
-	Offset     int64       // so many bytes are there
-	// State is what whoever keeps the bytes needs to go on.
+	DocumentID *DocumentID // document of the future medium; nil: none
+	Length     int64       // announced length
+	Offset     int64       // number of bytes stored so far
+	// State is what the media storage needs to continue.
 	State []byte
-	// Reserved is what it counts in the storage of its workspace: its length, or nothing while a
-	// medium counts for it.
+	// Reserved is what it counts against the workspace's storage: its length, or 0 once a pending
+	// medium counts instead.
 	Reserved int64
 	// Owner is the key that began it, or the user who did so in the console.
 	Owner   KeyID
-	Expires time.Time // when it is taken for abandoned
+	Expires time.Time // when it counts as abandoned
 }
 
-// Whole reports whether all of its bytes are there.
+// Whole reports whether all of its bytes are stored.
 func (u *Upload) Whole() bool { return u.Offset == u.Length }
 
-// CheckUploadLength returns Invalid, or PAYLOAD_TOO_LARGE, unless a medium may have that many bytes.
+// CheckUploadLength returns Invalid or PAYLOAD_TOO_LARGE unless a medium may have `length` bytes.
 func CheckUploadLength(length, most int64) error {
 	if length < 1 {
 		return Invalidf("Upload-Length must be 1 or more: an empty file is none")

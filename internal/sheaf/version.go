@@ -2,21 +2,22 @@ package sheaf
 
 import "time"
 
-// How many versions of a document are kept, the present one included: the newest KeptVersions
-// whatever their age, older ones until they are too old, and never more than MaxVersions.
+// Limits on the kept versions of a document, including the present one: the newest KeptVersions are
+// kept whatever their age, older ones until they are too old, and never more than MaxVersions.
 const (
 	KeptVersions = 100
 	MaxVersions  = 1000
 )
 
-// Version is a document's title and text as they were, or are. Each change of one of them makes one.
+// Version is a past or the present state of a document's title and text. Each change of either
+// makes one.
 type Version struct {
 	Number        int64 // shown as version: 1, 2, 3, …
 	Title         string
 	ContentBytes  int64
 	ContentSHA256 string
-	UserID        *UserID // who made it; nil where that was not noted yet
-	KeyID         *KeyID  // with which key; nil in the console
+	UserID        *UserID // author; nil if it was not recorded
+	KeyID         *KeyID  // key of the author; nil in the console
 	CreatedAt     time.Time
 }
 
@@ -43,8 +44,7 @@ func (v *VersionText) Fields(o *Object) {
 	o.Text("content", v.Content)
 }
 
-// Author is who makes a version. An import and an operator have no key, and neither has a member in
-// the console.
+// Author is the author of a version. Imports, operators and members in the console have no key.
 type Author struct {
 	User UserID
 	Key  KeyID // empty: none

@@ -10,31 +10,31 @@ type Workspace struct {
 	Personal  bool // one user's own: it takes no second member, and its events name no workspace
 	CreatedAt time.Time
 
-	// What follows is kept by the transactions that change the workspace, each of which holds the
-	// lock of its row.
+	// The fields below are updated by the transactions that change the workspace, under the lock of
+	// its row.
 
-	Version       int64 // rises when a project, folder, document or branding changes: caches go by it
-	LastNumber    int64 // the Number of what was created last
-	LastEvent     int64 // the Number of the newest event
-	Projects      int64 // how many there are
-	Documents     int64 // how many there are, without the deleted ones
-	Subscriptions int64 // how many there are
-	Filters       int64 // how many of them have a filter: without any, nobody asks where something is
-	Brandings     int64 // how many there are
-	Shares        int64 // how many there are
-	Storage       int64 // bytes of all texts, those of past versions and of deleted documents too, and of media
+	Version       int64 // rises when a project, folder, document or branding changes; caches use it
+	LastNumber    int64 // Number of the record created last
+	LastEvent     int64 // Number of the newest event
+	Projects      int64 // number of projects
+	Documents     int64 // number of documents, without deleted ones
+	Subscriptions int64 // number of subscriptions
+	Filters       int64 // number of subscriptions with a filter; if 0, places of events are not read
+	Brandings     int64 // number of brandings
+	Shares        int64 // number of shares
+	Storage       int64 // bytes of all texts, including past versions and deleted documents, and of media
 	Kept          int64 // bytes of reported events and of answers kept for an Idempotency-Key
 
-	// DefaultBranding is the look of shares that name none; empty: there is none.
+	// DefaultBranding is the branding of shares that name none; empty: there is none.
 	DefaultBranding BrandingID
 
-	// NewestAt is the latest updated_at that a project, folder, document or branding of the workspace
-	// was ever given, and NewestShared how many were given it: see app/newest.go.
+	// NewestAt is the latest updated_at ever given to a project, folder, document or branding of
+	// the workspace. NewestShared is how many records were given it: see app/newest.go.
 	NewestAt     time.Time
 	NewestShared int64
 }
 
-// Used returns the bytes that count in the workspace's quota.
+// Used returns the bytes that count against the workspace's quota.
 func (w *Workspace) Used() int64 { return w.Storage + w.Kept }
 
 // Fields appends the workspace as GET /api/v1/me shows it.
@@ -44,10 +44,10 @@ func (w *Workspace) Fields(o *Object) {
 	o.Bool("personal", w.Personal)
 }
 
-// Storage is how many bytes a workspace stores, and may store.
+// Storage is how many bytes a workspace stores, and how many it may store.
 type Storage struct {
 	Used  int64
-	Quota int64 // 0: any number
+	Quota int64 // 0: no limit
 }
 
 // Fields appends the storage as GET /api/v1/me shows it.
@@ -60,10 +60,10 @@ func (s *Storage) Fields(o *Object) {
 	o.Int("quota", s.Quota)
 }
 
-// WorkspaceSet is some workspaces, or all of them. The zero value is none.
+// WorkspaceSet is a set of workspaces, or all of them. The zero value is empty.
 type WorkspaceSet struct {
 	All bool
-	IDs map[WorkspaceID]struct{} // says nothing when All is set
+	IDs map[WorkspaceID]struct{} // meaningless if All is set
 }
 
 // Add adds one workspace.
@@ -74,7 +74,7 @@ func (s *WorkspaceSet) Add(id WorkspaceID) {
 	s.IDs[id] = struct{}{}
 }
 
-// AddAll adds those of another set.
+// AddAll adds the workspaces of another set.
 func (s *WorkspaceSet) AddAll(other WorkspaceSet) {
 	s.All = s.All || other.All
 	for id := range other.IDs {
@@ -82,7 +82,7 @@ func (s *WorkspaceSet) AddAll(other WorkspaceSet) {
 	}
 }
 
-// Role is what a member may do in the console; a key's scopes alone govern the API.
+// Role is what a member may do in the console. In the API only a key's scopes count.
 type Role string
 
 // The roles.
@@ -101,8 +101,8 @@ func ParseRole(s string) (Role, error) {
 	return "", InvalidField("role", "role must be owner, admin or member, not %q", Clip(s))
 }
 
-// Scopes is what a member of that role may do in the console: members see, admins and owners
-// change. Nobody's key is asked.
+// Scopes returns what a member with that role may do in the console: members read, admins and
+// owners also change. No key plays a role here.
 func (r Role) Scopes() Scopes {
 	switch r {
 	case Owner, Admin:
@@ -121,7 +121,7 @@ type Membership struct {
 	Since     time.Time // when they joined
 }
 
-// Invitation is an open offer to join a workspace. The token in its link is not kept, only its hash.
+// Invitation is an open offer to join a workspace. Only the hash of its link's token is stored.
 type Invitation struct {
 	ID        InvitationID
 	Email     string
