@@ -68,9 +68,11 @@ func (l load) register(r prometheus.Registerer) {
 	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.front.Load().Bodies) })
 	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.front.Load().Answers) })
 	gauge("sheaf_event_streams", "Open event streams.", func() float64 { return float64(l.front.Load().Streams) })
-	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.open.Load()) })
+	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.opened()) })
 	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.front.Load().Refused) })
-	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.refused.Load()) })
+	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.full.Load()) })
+	counter("sheaf_connections_address_refused_total", "Connections that were closed because their address held its share.", func() float64 { return float64(l.clients.over.Load()) })
+	counter("sheaf_connections_idle_closed_total", "Idle connections that were closed to admit others.", func() float64 { return float64(l.clients.closed.Load()) })
 }
 
 // groupMetrics adds what tells whether SQLite's writer keeps up.

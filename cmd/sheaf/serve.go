@@ -242,8 +242,9 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		front.Mount{Edge: shares, Name: "share", Paths: publish.Paths},
 		front.Mount{Edge: agents, Name: mcp.Path, Paths: []string{mcp.Path}},
 	)
-	clients := boundConnections(l)
+	clients := boundConnections(l, c)
 	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}
+	s.http.ConnState = clients.track
 	sender := p.deliverer(c, st, w, counts, room, log)
 	sweeper := p.sweeper(c, st, a, log)
 	s.workers = []worker{

@@ -43,6 +43,18 @@ func offOr[T any](parse func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
+// parseConnections reads how many connections an address may hold; 0 for auto.
+func parseConnections(value string) (int, error) {
+	if value == "" || value == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 0, fmt.Errorf("%q is not a number from 1 to 1000000; give one, or auto", value)
+	}
+	return n, nil
+}
+
 // parseFolder reads the name of a folder.
 func parseFolder(value string) (string, error) {
 	if value == "" {

@@ -22,34 +22,35 @@ type StoreSettings struct {
 type Settings struct {
 	StoreSettings
 
-	Addr               string      // host:port to listen on
-	RedisURL           Secret      // empty: limits are this process's own
-	MasterKey          SecretBytes // 32 bytes; nil: use the file in Data
-	PublicURL          *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
-	FirstRun           FirstRun
-	RateLimit          RateLimit
-	MaxRecords         MaxRecords
-	Quota              Quota
-	DiskReserve        int64               // bytes; 0: none
-	MediaMax           int64               // bytes of the largest file; above 0
-	MediaScrubRate     int64               // bytes a second that the scrub of media reads; 0: none
-	WebhookRetryDelays []time.Duration     // exactly 3, each above 0
-	WebhookTimeout     time.Duration       // 1ms to 5m
-	WebhookAllowCIDR   []netip.Prefix      // masked; never IPv4 written as IPv6
-	WebhookCAFile      string              // empty: none
-	WebhookCAs         []*x509.Certificate // the certificates in WebhookCAFile
-	SMTP               *SMTP               // nil: nobody is told by mail
-	SignatureHeader    string              // an RFC 9110 token that no other header of a delivery uses
-	Retention          time.Duration       // at least MinRetention
-	TrashRetention     time.Duration       // at least MinRetention; 0 is for ever
-	VersionRetention   time.Duration       // at least MinRetention
-	DoctorEvery        time.Duration       // at least MinDoctorEvery; 0: never
-	MetricsAddr        string              // host:port; empty: no metrics
-	TLSCert, TLSKey    string              // both are set and fit each other, or both are empty
-	TrustedProxy       []netip.Prefix      // masked; never IPv4 written as IPv6
-	ImageHosts         []string            // in lower case, with a port where one was given
-	LogFormat          LogFormat
-	LogLevel           slog.Level
+	Addr                  string      // host:port to listen on
+	RedisURL              Secret      // empty: limits are this process's own
+	MasterKey             SecretBytes // 32 bytes; nil: use the file in Data
+	PublicURL             *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
+	FirstRun              FirstRun
+	RateLimit             RateLimit
+	MaxRecords            MaxRecords
+	Quota                 Quota
+	DiskReserve           int64               // bytes; 0: none
+	MediaMax              int64               // bytes of the largest file; above 0
+	MediaScrubRate        int64               // bytes a second that the scrub of media reads; 0: none
+	WebhookRetryDelays    []time.Duration     // exactly 3, each above 0
+	WebhookTimeout        time.Duration       // 1ms to 5m
+	WebhookAllowCIDR      []netip.Prefix      // masked; never IPv4 written as IPv6
+	WebhookCAFile         string              // empty: none
+	WebhookCAs            []*x509.Certificate // the certificates in WebhookCAFile
+	SMTP                  *SMTP               // nil: nobody is told by mail
+	SignatureHeader       string              // an RFC 9110 token that no other header of a delivery uses
+	Retention             time.Duration       // at least MinRetention
+	TrashRetention        time.Duration       // at least MinRetention; 0 is for ever
+	VersionRetention      time.Duration       // at least MinRetention
+	DoctorEvery           time.Duration       // at least MinDoctorEvery; 0: never
+	MetricsAddr           string              // host:port; empty: no metrics
+	TLSCert, TLSKey       string              // both are set and fit each other, or both are empty
+	TrustedProxy          []netip.Prefix      // masked; never IPv4 written as IPv6
+	ConnectionsPerAddress int                 // 0: a part of all that the server can hold
+	ImageHosts            []string            // in lower case, with a port where one was given
+	LogFormat             LogFormat
+	LogLevel              slog.Level
 
 	described []Setting
 }
@@ -232,6 +233,9 @@ var table = []setting{
 	}},
 	{name: "trusted-proxy", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.TrustedProxy, v, parsePrefixes)
+	}},
+	{name: "connections-per-address", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.ConnectionsPerAddress, v, parseConnections)
 	}},
 	{name: "image-hosts", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ImageHosts, v, parseHosts)

@@ -26,7 +26,7 @@ func Of(r *http.Request, trusted []netip.Prefix) Chain {
 	if err != nil {
 		return c
 	}
-	if c.Client, err = parse(host); err != nil || !contains(trusted, c.Client) {
+	if c.Client, err = parse(host); err != nil || !Trusts(trusted, c.Client) {
 		return c
 	}
 	c.proxies = 1
@@ -37,7 +37,7 @@ func Of(r *http.Request, trusted []netip.Prefix) Chain {
 			break
 		}
 		c.Client = hop
-		if !contains(trusted, hop) {
+		if !Trusts(trusted, hop) {
 			break
 		}
 		c.proxies++
@@ -96,11 +96,23 @@ func parseHop(s string) (netip.Addr, error) {
 	return ip, err
 }
 
-func contains(all []netip.Prefix, ip netip.Addr) bool {
-	for _, p := range all {
+// Trusts reports whether the address is that of a trusted proxy.
+func Trusts(trusted []netip.Prefix, ip netip.Addr) bool {
+	for _, p := range trusted {
 		if p.Contains(ip) {
 			return true
 		}
 	}
 	return false
+}
+
+// Network returns the address under which a client is counted: its own, or the first of its /64 for IPv6, since
+// one client has all addresses of such a network.
+func Network(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap()
+	if ip.Is4() || !ip.IsValid() {
+		return ip
+	}
+	network, _ := ip.Prefix(64) // fails for more bits than an address has
+	return network.Addr()
 }

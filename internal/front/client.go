@@ -12,6 +12,9 @@ import (
 // returns the zero value if the peer has no address.
 func (x *Exchange) Client() netip.Addr { return forwarded.Of(x.Request, x.front.TrustedProxy).Client }
 
+// Network returns the address under which the client is counted: see forwarded.Network.
+func (x *Exchange) Network() netip.Addr { return forwarded.Network(x.Client()) }
+
 // Origin returns the scheme and host that the client used. Headers of a proxy count only if the proxy
 // is trusted. If an HTTP/1.0 client sends no Host, the host is the address that it connected to.
 func (x *Exchange) Origin() (scheme, host string) {

@@ -3,7 +3,6 @@ package publish
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -93,16 +92,8 @@ func (v *visit) admit() error {
 		Text: "Too many pages were asked for from your address within a minute. Try again in " + wait.String() + "."}
 }
 
-// address returns the reader's address, as far as we know it. For IPv6 it is the /64 network,
-// because a network has more addresses than we could count.
-func (v *visit) address() string {
-	ip := v.Client()
-	if ip.Is6() && !ip.Is4In6() {
-		network, _ := ip.Prefix(64)
-		return network.String()
-	}
-	return netip.Addr.Unmap(ip).String()
-}
+// address returns the reader's address as far as we know it, or the network of an IPv6 address.
+func (v *visit) address() string { return v.Network().String() }
 
 // show shows a page, from the cache or a new one.
 func (v *visit) show(r *route) error {
