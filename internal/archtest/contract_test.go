@@ -14,15 +14,18 @@ import (
 	"testing"
 )
 
-// contractPage is what Sheaf promises to its users. Its rules have numbers, D1 and so on, by which
-// tests and comments refer to them.
-const contractPage = "docs/contract.md"
+// contractPage has what Sheaf promises to its users. Tests and comments refer to its rules by their numbers:
+// D1 and so on. contractTests lists the tests that prove each rule, one rule a line.
+const (
+	contractPage  = "docs/contract.md"
+	contractTests = "internal/archtest/testdata/contract.txt"
+)
 
 var (
 	ruleStart  = regexp.MustCompile(`(?m)^<a id="(d[0-9]+[a-z]?)"></a>\*\*(D[0-9]+[a-z]?) `)
 	testName   = regexp.MustCompile(`^(?:Test|Fuzz)[A-Z]`)
 	ruleNumber = regexp.MustCompile(`\bD[0-9]{1,3}[a-z]?\b`)
-	testRef    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	testRef    = regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
 )
 
 // A contractTest is a test function, with the rules that its comments name.
@@ -36,13 +39,18 @@ type repository struct {
 	named map[string]string         // each number that a comment or a page names, with a place where it does
 }
 
-// checkContract returns a line for each way in which the page and the repository disagree.
-func checkContract(page string, repo repository) (found []string) {
+// checkContract returns a line for each way in which the page, the list of tests and the repository disagree.
+func checkContract(page, list string, repo repository) (found []string) {
 	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
 	var rules []string
 	starts := ruleStart.FindAllStringSubmatchIndex(page, -1)
-	for i, at := range starts {
+	proofs := map[string][]string{}
+	for line := range strings.Lines(list) {
+		rule, names, _ := strings.Cut(line, ":")
+		proofs[rule] = testRef.FindAllString(names, -1)
+	}
+	for _, at := range starts {
 		anchor, rule := page[at[2]:at[3]], page[at[4]:at[5]]
 		if strings.ToLower(rule) != anchor {
 			complain("%s has the anchor %s", rule, anchor)
@@ -51,19 +59,19 @@ func checkContract(page string, repo repository) (found []string) {
 			complain("%s stands there twice", rule)
 		}
 		rules = append(rules, rule)
-
-		end := len(page)
-		if i+1 < len(starts) {
-			end = starts[i+1][0]
+		if len(proofs[rule]) == 0 {
+			complain("%s has no test: list those that prove it in %s", rule, contractTests)
 		}
-		refs := testRef.FindAllStringSubmatch(page[at[0]:end], -1)
-		if len(refs) == 0 {
-			complain("%s has no test: write the names of those that prove it below it", rule)
-		}
-		for _, ref := range refs {
-			if complaint := checkReference(rule, ref[1], repo.tests[ref[1]]); complaint != "" {
+		for _, name := range proofs[rule] {
+			if complaint := checkReference(rule, name, repo.tests[name]); complaint != "" {
 				complain("%s", complaint)
 			}
+		}
+		delete(proofs, rule)
+	}
+	for rule := range proofs {
+		if !slices.Contains(rules, rule) {
+			complain("%s has %s, which is no rule of the contract", contractTests, rule)
 		}
 	}
 	for number, place := range repo.named {
@@ -176,7 +184,11 @@ func TestContract_EveryRuleHasATest(t *testing.T) {
 	if n := len(ruleStart.FindAllString(string(page), -1)); n < 60 {
 		t.Fatalf("only %d rules found: the page has another form", n)
 	}
-	for _, complaint := range checkContract(string(page), readRepository(t)) {
+	list, err := os.ReadFile(filepath.Join(root, contractTests))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range checkContract(string(page), string(list), readRepository(t)) {
 		t.Errorf("%s: %s", contractPage, complaint)
 	}
 }
@@ -202,20 +214,24 @@ func helper() {}
 		t.Fatal(err)
 	}
 	const (
-		first  = "<a id=\"d1\"></a>**D1 One** text.\\\n*Tests:* `TestA`\n\n"
-		second = "<a id=\"d2a\"></a>**D2a Two** text.\\\n*Tests:* `TestA`, `TestB`\n\n"
+		first  = "<a id=\"d1\"></a>**D1 One** text.\n\n"
+		second = "<a id=\"d2a\"></a>**D2a Two** text.\n\n"
+		tests  = "D1: TestA\nD2a: TestA TestB\n"
 	)
-	for page, want := range map[string]string{
-		first + second: "",
-		second:         "x/a_test.go:12 names D1, which is no rule of the contract",
-		strings.Replace(first+second, "TestA`\n", "TestC`\n", 1):     "D1 names TestC, which is no test",
-		strings.Replace(first+second, "TestA`\n", "TestB`\n", 1):     "D1 names TestB, whose comment does not name it: begin that with // D1",
-		strings.Replace(first+second, "*Tests:* `TestA`\n", "\n", 1): "D1 has no test: write the names of those that prove it below it",
-		strings.Replace(first+second, "d1", "d3", 1):                 "D1 has the anchor d3",
-		first + first + second:                                       "D1 stands there twice",
+	for _, c := range []struct{ page, tests, want string }{
+		{first + second, tests, ""},
+		{second, "D2a: TestB\n", "x/a_test.go:12 names D1, which is no rule of the contract"},
+		{first + second, "D1: TestC\nD2a: TestB\n", "D1 names TestC, which is no test"},
+		{first + second, "D1: TestB\nD2a: TestB\n", "D1 names TestB, whose comment does not name it: begin that with // D1"},
+		{first + second, "D1:\nD2a: TestB\n", "D1 has no test: list those that prove it in " + contractTests},
+		{first + second, tests + "D3: TestA\n", contractTests + " has D3, which is no rule of the contract"},
+		{strings.Replace(first+second, "d1", "d3", 1), tests, "D1 has the anchor d3"},
 	} {
-		if got := strings.Join(checkContract(page, repo), "; "); got != want {
-			t.Errorf("got  %q\nwant %q\nfor\n%s", got, want, page)
+		if got := strings.Join(checkContract(c.page, c.tests, repo), "; "); got != c.want {
+			t.Errorf("got  %q\nwant %q\nfor\n%s%s", got, c.want, c.page, c.tests)
 		}
+	}
+	if got := checkContract(first+first+second, tests, repo); !slices.Contains(got, "D1 stands there twice") {
+		t.Errorf("a rule that stands there twice gives %q", got)
 	}
 }
