@@ -158,9 +158,9 @@ type recoverable struct {
 }
 
 // recoverable counts what a recovery would find since `since` or, if that is nil, since the oldest
-// held event. It counts before the transaction that recovers, for the reason given at heldCount.
-// For an unknown subscription it counts nothing; the transaction that follows reports that, or
-// replays its kept answer.
+// held event. It counts before the transaction that recovers: counting a million deliveries takes a
+// second, and other writes must not wait for it. For an unknown subscription it counts nothing; the
+// transaction that follows reports that, or replays its kept answer.
 func (a *App) recoverable(ctx context.Context, c Caller, id sheaf.SubscriptionID, since *time.Time) (recoverable, error) {
 	out, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (out recoverable, err error) {
 		if out.since = since; since == nil {

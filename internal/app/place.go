@@ -177,7 +177,7 @@ func (w *work) resourceExists(id string) error {
 		func() error { _, err := w.Folder(w.ws.ID, sheaf.FolderID(id)); return err },
 		func() error { _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); return err },
 		func() error { _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); return err },
-		func() error { _, err := w.UncountedSubscription(w.ws.ID, sheaf.SubscriptionID(id)); return err },
+		func() error { _, err := w.Subscription(w.ws.ID, sheaf.SubscriptionID(id)); return err },
 	} {
 		if err := find(); sheaf.KindOf(err) != sheaf.NotFound {
 			return err

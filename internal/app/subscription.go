@@ -150,11 +150,7 @@ func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 	if err := firstError(scope(sheaf.WebhooksWrite)(c), c.Refusal, fault); err != nil {
 		return sheaf.Subscription{}, err
 	}
-	held, err := a.heldCount(ctx, c, id)
-	if err != nil {
-		return sheaf.Subscription{}, err
-	}
-	s, err := write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Subscription, error) {
+	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.Subscription, error) {
 		before, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -164,30 +160,10 @@ func (a *App) UpdateSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 		}
 		return w.changeSubscription(before, in)
 	})
-	if err == nil && in.Active.Set {
-		// The change is committed: if the new count cannot be read, the answer has the old one.
-		if now, err := a.heldCount(context.WithoutCancel(ctx), c, id); err == nil {
-			held = now
-		}
-	}
-	s.HeldCount = held
-	return s, err
 }
 
-// heldCount counts what a subscription holds, outside the transaction that changes it: counting a
-// million deliveries takes a second, and other writes must not wait for it. A missing subscription
-// holds none.
-func (a *App) heldCount(ctx context.Context, c Caller, id sheaf.SubscriptionID) (int64, error) {
-	n, err := read(ctx, a, c, scope(sheaf.WebhooksWrite), func(r *store.Reader) (int64, error) {
-		return r.HeldCount(c.Workspace, id)
-	})
-	if sheaf.KindOf(err) == sheaf.NotFound {
-		return 0, nil
-	}
-	return n, err
-}
-
-// changeSubscription applies a change and writes it, unless it changes nothing.
+// changeSubscription applies a change and writes it, unless it changes nothing. The HeldCount that it
+// returns is that after the change.
 func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.SubscriptionChange) (sheaf.Subscription, error) {
 	s := w.applySubscription(before, in)
 	headers, err := w.changesHeaders(before, s, in)
@@ -208,7 +184,10 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 	if event, told := sheaf.Told(&before, &s); told {
 		w.emit(event, string(s.ID), &sheaf.Health{Subscription: s})
 	}
-	return s, w.UpdateSubscription(w.ws.ID, s)
+	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
+		return s, err
+	}
+	return w.Subscription(w.ws.ID, s.ID)
 }
 
 // changesHeaders reports whether the headers change. Comparing their names is not enough.
@@ -310,10 +289,6 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 // RotateSecret gives the subscription a new secret and returns it, once. For the time `grace`, the
 // old one signs too.
 func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionID, grace time.Duration) (sheaf.NewSubscription, error) {
-	held, err := a.heldCount(ctx, c, id)
-	if err != nil {
-		return sheaf.NewSubscription{}, err
-	}
 	return write(ctx, a, c, scope(sheaf.WebhooksWrite), nil, func(w *work) (sheaf.NewSubscription, error) {
 		s, err := w.LockSubscription(w.ws.ID, id)
 		if err != nil {
@@ -332,7 +307,6 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 		}
 		s.Revision++
 		s.UpdatedAt = w.after(s.UpdatedAt)
-		s.HeldCount = held
 		if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
 			return sheaf.NewSubscription{}, err
 		}

@@ -163,7 +163,7 @@ type told struct {
 // write returns the mail for a notice.
 func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) error {
-		s, err := r.UncountedSubscription(n.Workspace, n.Subscription)
+		s, err := r.Subscription(n.Workspace, n.Subscription)
 		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && !ails(&s) {
 			return nil
 		}

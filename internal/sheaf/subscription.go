@@ -43,7 +43,7 @@ type Subscription struct {
 	DeactivatedAt      *time.Time // nil while it is active
 	DeactivationReason *string    // ByFailures or ByHand; nil while it is active
 	LastError          *string    // of the last attempt that did not arrive; nil after one that did
-	HeldCount          int64      // number of held deliveries; counted when it is read
+	HeldCount          int64      // number of held deliveries
 	HeaderNames        []string   // names of its custom headers, sorted
 	Filter             *Filter    // nil: it gets events about everything
 

@@ -25,6 +25,9 @@ type Workspace struct {
 	Storage       int64 // bytes of all texts, including past versions and deleted documents, and of media
 	Kept          int64 // bytes of reported events and of answers kept for an Idempotency-Key
 
+	// Given counts the deliveries that each subscription was ever given, in the store's encoding.
+	Given string
+
 	// DefaultBranding is the branding of shares that name none; empty: there is none.
 	DefaultBranding BrandingID
 

@@ -118,15 +118,17 @@ WHERE deliveries.ws = {ws} AND deliveries.sub = {sub} AND deliveries.number = {n
 
 // Deliveries that wait or are being sent are left alone: they will arrive anyway.
 const (
-	stoppedOrHeld = `(deliveries.state IN (2, 3) OR deliveries.state = 0 AND deliveries.number <= {cursor} AND NOT ` + leased + `)`
-	endedOrHeld   = `(deliveries.state <> 0 OR deliveries.number <= {cursor} AND NOT ` + leased + `)`
+	isHeld   = `(deliveries.state = 3 OR deliveries.state = 0 AND deliveries.number <= {cursor} AND NOT ` + leased + `)`
+	isFailed = `deliveries.state = 2`
+	isEnded  = `deliveries.state IN (1, 2)`
 )
 
 var backfillColumns = []string{"ws int", "sub int", "number int", "due int", "cursor int"}
 
 var (
-	sendStopped = engine.NewBulk(again+stoppedOrHeld+"\nRETURNING {row}attempts", "", backfillColumns...)
-	sendEnded   = engine.NewBulk(again+endedOrHeld+"\nRETURNING {row}attempts", "", backfillColumns...)
+	sendHeld   = engine.NewBulk(again+isHeld+"\nRETURNING {row}attempts", "", backfillColumns...)
+	sendFailed = engine.NewBulk(again+isFailed+"\nRETURNING {row}attempts", "", backfillColumns[:4]...)
+	sendEnded  = engine.NewBulk(again+isEnded+"\nRETURNING {row}attempts", "", backfillColumns[:4]...)
 
 	findRows = engine.NewBulk(`
 SELECT d.number
@@ -149,15 +151,25 @@ func (tx *Tx) Backfill(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, numbers []i
 	if !l.active {
 		cursor = 1<<62 - 1
 	}
-	rows := make([][]any, len(numbers))
+	rows, others := make([][]any, len(numbers)), make([][]any, len(numbers))
 	for i, n := range numbers {
 		rows[i] = []any{l.ws, l.sub, n, now, cursor}
+		others[i] = rows[i][:4]
 	}
-	update := sendStopped
+	if err := tx.run(sendHeld, rows, func(int, *row) { queued++ }); err != nil {
+		return 0, err
+	}
+	if queued > 0 {
+		l.holdFresh(-queued)
+		if err := tx.saveLane(&l); err != nil {
+			return 0, err
+		}
+	}
+	update := sendFailed
 	if delivered {
 		update = sendEnded
 	}
-	if err := tx.run(update, rows, func(int, *row) { queued++ }); err != nil || !delivered {
+	if err := tx.run(update, others, func(int, *row) { queued++ }); err != nil || !delivered {
 		return queued, err
 	}
 	added, err := tx.insertMissing(&l, numbers, now)

@@ -357,9 +357,9 @@ WHERE deliveries.ws = {ws} AND deliveries.sub = {sub} AND deliveries.number = {n
 
 	moveCursors = engine.NewBulk(`
 UPDATE lanes
-SET cursor = {at}
+SET cursor = {at}, taken = lanes.taken + {cut}
 {rows}
-WHERE lanes.ws = {ws} AND lanes.sub = {sub}`, "", "ws int", "sub int", "at int")
+WHERE lanes.ws = {ws} AND lanes.sub = {sub}`, "", "ws int", "sub int", "at int", "cut int")
 )
 
 // writeLeases marks the claims as being sent: the rows that were cut by one lease per lane, the
@@ -387,7 +387,7 @@ func (tx *Tx) writeLeases(queues []*queue, until time.Time, token string) error 
 			at = q.cut[open].number - 1
 		}
 		if at != q.cursor {
-			cursors = append(cursors, []any{q.ws, q.sub, at})
+			cursors = append(cursors, []any{q.ws, q.sub, at, open})
 		}
 	}
 	if err := tx.run(leaseRows, rows, nothing); err != nil {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -125,27 +124,35 @@ WHERE s.ws = $1`
 
 // addDeliveries adds a delivery of each event for each subscription whose event types and filter
 // match it. It runs in the transaction that appends the events.
-func (tx *Tx) addDeliveries(ws sheaf.WorkspaceID, events []sheaf.Event) error {
-	number, err := tx.number(ws)
+//
+// It counts the rows in w.Given, which then has the lanes that exist and no others.
+func (tx *Tx) addDeliveries(w *sheaf.Workspace, events []sheaf.Event) error {
+	number, err := tx.number(w.ID)
 	if err != nil {
 		return err
 	}
 	var rows [][]any
+	var given []byte
 	err = tx.query(selectWanting, func(r *row) {
+		had := len(rows)
 		sub, id := r.Int(), readID[sheaf.SubscriptionID](r)
 		s := sheaf.Subscription{ID: id, Events: splitEvents(r.Text()), Active: r.Bool(), Filter: sheaf.ParseFilter(r.Text())}
 		for i := range events {
 			if s.Wants(events[i].Type) && s.Gets(&events[i]) {
 				rows = append(rows, []any{number, sub, events[i].Number})
 				if s.Active {
-					tx.note.due(ws, id)
+					tx.note.due(w.ID, id)
 				}
 			}
+		}
+		if n := givenTo(w.Given, sub) + int64(len(rows)-had); n > 0 {
+			given = appendGiven(given, sub, n)
 		}
 	}, number)
 	if err != nil {
 		return err
 	}
+	w.Given = string(given)
 	if err := tx.insertMany(insertDeliveries, rows); err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
 	}
@@ -236,25 +243,6 @@ func (r *Reader) DeliveryOf(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, event 
 	}
 	return r.showOne(&l, event)
 }
-
-// heldUpTo counts the held deliveries of a lane, up to `most`. It reads them one by one, so a
-// transaction must not call it: no other could write meanwhile. In a transaction it returns
-// errCounting.
-func (r *Reader) heldUpTo(l *lane, most int64) (int64, error) {
-	if r.writes {
-		return 0, errCounting
-	}
-	if l.heldFrom == nil {
-		return 0, nil
-	}
-	in, err := r.heldRows(l, "1")
-	if err != nil {
-		return 0, err
-	}
-	return r.count("SELECT COUNT(*) FROM ("+in.text(false)+") AS q", append(in.where.Args, most, 0)...)
-}
-
-var errCounting = errors.New("store: a transaction counts what a lane holds")
 
 // heldRows returns the listing of a lane's held deliveries. The lane must hold some.
 func (r *Reader) heldRows(l *lane, columns string) (listing, error) {
@@ -367,13 +355,17 @@ func (tx *Tx) sendByHand(l *lane, number int64, now time.Time) error {
 		return nil // an attempt by hand is already due
 	case d.fresh() && stands == sheaf.Waiting:
 		backAt = &now
+		l.taken++
 	case d.fresh():
 		// It is held. Once it has a due time, its lane no longer says so.
 		state = stateHeld
 		l.mayHold(number)
-		if err := tx.saveLane(l); err != nil {
-			return err
-		}
+		l.holdFresh(-1)
+	case stands == sheaf.Held:
+		l.holds--
+	}
+	if err := tx.saveLane(l); err != nil {
+		return err
 	}
 	return tx.exec(askByHand, l.ws, l.sub, number, now, backAt, state, stopped(state))
 }

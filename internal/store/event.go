@@ -50,8 +50,8 @@ INSERT INTO reported_events (ws, number, bytes)
 VALUES ($1, $2, $3)`
 
 // AppendEvents numbers the events, appends them to the log of a workspace that this transaction has
-// locked, and adds their deliveries. The bytes of reported events are added to w.Kept. The caller
-// saves w.
+// locked, and adds their deliveries. The bytes of reported events are added to w.Kept, and the
+// deliveries to w.Given. The caller saves w.
 func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	if w.Subscriptions == 0 {
 		return nil
 	}
-	return tx.addDeliveries(w.ID, events)
+	return tx.addDeliveries(w, events)
 }
 
 const selectEvent = `

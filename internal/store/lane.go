@@ -61,6 +61,7 @@ type lane struct {
 	// recovered.
 	recoveredTo *int64
 	recoveredAt *time.Time
+	laneCount
 }
 
 const selectLane = `
@@ -69,11 +70,13 @@ FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.ws = $1 AND `
 
-const laneColumns = `s.ws, s.sub, s.id, s.number, l.active, l.cursor, l.held_from, l.held_to, l.recovered_to, l.recovered_at`
+const laneColumns = `s.ws, s.sub, s.id, s.number, l.active, l.cursor, l.held_from, l.held_to, l.recovered_to, l.recovered_at,
+  l.held, l.taken, l.held_version`
 
 func scanLane(r *row) lane {
 	return lane{ws: r.Int(), sub: r.Int(), id: readID[sheaf.SubscriptionID](r), number: r.Int(), active: r.Bool(), cursor: r.Int(),
-		heldFrom: r.OptInt(), heldTo: r.OptInt(), recoveredTo: r.OptInt(), recoveredAt: r.OptTime()}
+		heldFrom: r.OptInt(), heldTo: r.OptInt(), recoveredTo: r.OptInt(), recoveredAt: r.OptTime(),
+		laneCount: laneCount{holds: r.Int(), taken: r.Int(), version: r.Int()}}
 }
 
 // lane returns the lane of the workspace's subscription, or NotFound.
@@ -92,13 +95,14 @@ VALUES ($1, $2, $3, $4, $5)`
 
 const updateLane = `
 UPDATE lanes
-SET active = $3, cursor = $4, held_from = $5, held_to = $6, recovered_to = $7, recovered_at = $8
+SET active = $3, cursor = $4, held_from = $5, held_to = $6, recovered_to = $7, recovered_at = $8,
+  held = $9, taken = $10, held_version = $11
 WHERE ws = $1 AND sub = $2`
 
 // saveLane writes a lane that this transaction has locked.
 func (tx *Tx) saveLane(l *lane) error {
 	failpoint.Pass(failpoint.MovingCursor)
-	return tx.exec(updateLane, l.ws, l.sub, l.active, l.cursor, l.heldFrom, l.heldTo, l.recoveredTo, l.recoveredAt)
+	return tx.exec(updateLane, l.ws, l.sub, l.active, l.cursor, l.heldFrom, l.heldTo, l.recoveredTo, l.recoveredAt, l.holds, l.taken, l.version)
 }
 
 // mayHold widens the range of held rows to include `number`. A row added to an inactive lane needs
@@ -252,11 +256,6 @@ SET state = 3, stopped = 1, due = NULL
 WHERE sub = $1 AND due IS NOT NULL AND hand = 0`
 }
 
-const newestRow = `
-SELECT MAX(number)
-FROM deliveries
-WHERE ws = $1 AND sub = $2`
-
 // switchLane makes a lane that this transaction has locked active or inactive. Deactivating holds
 // every waiting delivery, except those that a client asked for by hand. Reactivating releases none
 // of them.
@@ -269,18 +268,21 @@ func (tx *Tx) switchLane(l *lane, active bool) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.exec(holdRetries(tx.dialect()), l.sub); err != nil {
+		n, err := tx.changed(holdRetries(tx.dialect()), l.sub)
+		if err != nil {
 			return fmt.Errorf("hold retries of subscription %s: %w", l.id, err)
 		}
 		l.active = false
+		l.holds += n
 		l.mayHold(min(lowest, l.cursor+1))
 		l.heldTo = nil
 		return tx.saveLane(l)
 	}
-	end, err := tx.end(l)
+	end, given, err := tx.end(l)
 	if err != nil {
 		return err
 	}
+	l.passAll(given)
 	l.active, l.cursor = true, end
 	if l.heldTo = &l.cursor; l.heldFrom != nil && *l.heldFrom > l.cursor {
 		l.heldFrom, l.heldTo = nil, nil

@@ -26,9 +26,10 @@ FROM (SELECT due FROM deliveries WHERE due IS NOT NULL ORDER BY sub, retry, due,
 SELECT (SELECT COALESCE(SUM(open), 0) FROM leases)
   + (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE until IS NOT NULL ORDER BY until LIMIT $1) AS q)`
 	laneTails = `
-SELECT ` + laneColumns + `
+SELECT ` + laneColumns + `, w.given
 FROM lanes l
 JOIN subscriptions s ON s.sub = l.sub
+JOIN workspaces w ON w.ws = l.ws
 WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS (
   SELECT 1 FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.number > l.cursor)`
 	countBehind = `
@@ -47,7 +48,11 @@ func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	if q.Sending, err = r.count(countSending, most); err != nil {
 		return q, err
 	}
-	lanes, err := all(r, laneTails, scanLane)
+	lanes, err := all(r, laneTails, func(w *row) lane {
+		l := scanLane(w)
+		q.Held += l.heldCount(w.Text())
+		return l
+	})
 	for i := range lanes {
 		if err == nil {
 			err = r.countLane(&lanes[i], &q, int64(most))
@@ -66,7 +71,7 @@ func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	return q, err
 }
 
-// countLane adds the fresh rows of a lane, and its held ones, to q.
+// countLane adds the fresh rows of an active lane to q.
 func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
 	if l.active && q.Waiting < most {
 		n, err := r.count(countBehind, l.ws, l.sub, l.cursor, most-q.Waiting)
@@ -75,11 +80,6 @@ func (r *Reader) countLane(l *lane, q *Queue, most int64) error {
 		}
 		q.Waiting += n
 		q.Due += n
-	}
-	if l.heldFrom != nil && q.Held < most {
-		n, err := r.heldUpTo(l, most-q.Held)
-		q.Held += n
-		return err
 	}
 	return nil
 }

@@ -162,8 +162,9 @@ func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telli
 		return err
 	}
 	kept(o)
-	if next.State == sheaf.Held {
+	if next.State == sheaf.Held && next.Due == nil {
 		t.lane.mayHold(o.number)
+		t.lane.holds++
 		if err := tx.saveLane(&t.lane); err != nil {
 			return err
 		}

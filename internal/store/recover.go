@@ -9,29 +9,22 @@ import (
 )
 
 // Recovery moves the cursor of a lane back, so that held deliveries above it wait again, and makes
-// failed ones fresh. The answer includes their number. Counting a million rows takes a second, in
-// which no other transaction could write. So a snapshot counts them first (Recoverable), and the
-// transaction only checks its lane: whether the counted deliveries are still held.
+// failed ones fresh. The answer includes their number, and the lane's count of held deliveries
+// falls by it. Counting a million rows takes a second, in which no other transaction could write. So
+// a snapshot counts them first (Recoverable), and the transaction only checks its lane's version:
+// whether the counted rows are still held.
 
-// Recoverable is the number of deliveries that recovery would send, as counted in a snapshot. In
+// Recoverable is the number of fresh rows that recovery would release, as counted in a snapshot. In
 // the zero value, nothing was counted.
 type Recoverable struct {
 	counted bool
-	// The lane's state when it was counted. The transaction compares it with the present one.
-	heldFrom    int64
-	recoveredAt time.Time // zero: never
-	upTo        int64     // the last number included in the count
-	fresh       int64     // fresh rows that are held
-	stopped     int64     // rows that failed, or are marked as held
+	version int64 // the lane's version when it was counted
+	upTo    int64 // the last number included in the count
+	fresh   int64 // fresh rows that are held
 }
 
-const countStopped = `
-SELECT COUNT(*)
-FROM deliveries
-WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
-
-// Recoverable counts the failed and held deliveries of events at or after `since`. For an inactive
-// subscription it counts what recovery would send if the subscription were reactivated now.
+// Recoverable counts the fresh rows of events at or after `since` that are held. For an inactive
+// subscription it counts what recovery would find if the subscription were reactivated now.
 func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since time.Time) (Recoverable, error) {
 	l, err := r.lane(ws, s)
 	if err != nil {
@@ -41,29 +34,37 @@ func (r *Reader) Recoverable(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since
 	if err != nil || !found {
 		return Recoverable{}, err
 	}
-	end, err := r.end(&l)
+	end, _, err := r.end(&l)
 	if err != nil {
 		return Recoverable{}, err
 	}
 	from, to := l.held()
-	out := Recoverable{counted: true, heldFrom: from, recoveredAt: l.lastRecovered(), upTo: min(to, end)}
-	if out.fresh, err = r.countFresh(&l, max(from, first), out.upTo); err != nil {
-		return out, err
-	}
-	out.stopped, err = r.count(countStopped, l.sub, first)
+	out := Recoverable{counted: true, version: l.version, upTo: min(to, end)}
+	out.fresh, err = r.countFresh(&l, max(from, first), out.upTo)
 	return out, err
 }
 
-// end returns the highest number at which a fresh row of the lane can be held.
-func (r *Reader) end(l *lane) (int64, error) {
+// laneEnd reads the newest row of a lane, and what its lanes were given, in one statement: so the
+// two are of one state, without the workspace's lock.
+const laneEnd = `
+SELECT given, (SELECT MAX(d.number) FROM deliveries d WHERE d.ws = $1 AND d.sub = $2)
+FROM workspaces
+WHERE ws = $1`
+
+// end returns the highest number at which a fresh row of the lane can be held. If the lane is
+// inactive, end also returns how many rows the lane was given up to there.
+func (r *Reader) end(l *lane) (number, given int64, err error) {
 	if l.active {
-		return l.cursor, nil
+		return l.cursor, 0, nil
 	}
-	newest, _, err := one(r, newestRow, (*row).OptInt, l.ws, l.sub)
-	if err != nil || newest == nil {
-		return l.cursor, err
-	}
-	return max(l.cursor, *newest), nil
+	number = l.cursor
+	err = r.query(laneEnd, func(w *row) {
+		given = givenTo(w.Text(), l.sub)
+		if newest := w.OptInt(); newest != nil {
+			number = max(number, *newest)
+		}
+	}, l.ws, l.sub)
+	return number, given, err
 }
 
 // countFresh counts the fresh rows from lo to hi that are in no lease.
@@ -84,25 +85,18 @@ func (r *Reader) countFresh(l *lane, lo, hi int64) (int64, error) {
 	return r.count("SELECT COUNT(*) FROM deliveries "+w.SQL(), w.Args...)
 }
 
-// holds reports whether everything that was counted is still held.
-func (c *Recoverable) holds(l *lane) bool {
-	from, to := l.held()
-	return c.counted && c.heldFrom == from && c.recoveredAt.Equal(l.lastRecovered()) && min(to, l.cursor) >= c.upTo
-}
-
-// lastRecovered returns when the lane was last recovered, or the zero time.
-func (l *lane) lastRecovered() time.Time {
-	if l.recoveredAt == nil {
-		return time.Time{}
-	}
-	return *l.recoveredAt
-}
-
 const (
 	firstStopped = `
 SELECT MIN(number)
 FROM deliveries
 WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL`
+
+	// countMarked counts the rows that are marked as held, except those that a client asked for by
+	// hand, which wait or are being sent.
+	countMarked = `
+SELECT COUNT(*)
+FROM deliveries
+WHERE sub = $1 AND number >= $2 AND stopped IS NOT NULL AND state = 3 AND due IS NULL AND token IS NULL`
 
 	// recoverSending is for deliveries that a client asked for by hand and that are being sent:
 	// that attempt ends before the schedule begins.
@@ -141,8 +135,7 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	if err != nil || !found {
 		return 0, err
 	}
-	known := before.holds(&l)
-	if !known {
+	if !before.counted || before.version != l.version {
 		before = Recoverable{}
 	}
 	from, to := l.held()
@@ -151,27 +144,33 @@ func (tx *Tx) Recover(ws sheaf.WorkspaceID, s sheaf.SubscriptionID, since, now t
 	if err != nil {
 		return 0, err
 	}
+	held += before.fresh
+	l.holdFresh(-held)
+	l.taken -= held
 	lowest, restarted, err := tx.restart(&l, first, now)
 	if err != nil {
 		return 0, err
-	}
-	if known { // a row that was asked for by hand meanwhile was counted as fresh
-		restarted = min(restarted, before.stopped)
 	}
 	if from <= to {
 		lowest = min(lowest, from)
 	}
 	l.rewind(lowest, now)
 	l.heldBefore(first)
-	return before.fresh + held + restarted, tx.saveLane(&l)
+	return held + restarted, tx.saveLane(&l)
 }
 
 // restart makes rows at or above `first` fresh that failed or are marked as held. It returns their
-// lowest number (1<<62 if there are none) and how many they are.
+// lowest number (1<<62 if there are none) and how many they are. The cursor must then be below all
+// of them.
 func (tx *Tx) restart(l *lane, first int64, now time.Time) (lowest, n int64, err error) {
 	if lowest, err = tx.lowest(l, firstStopped, first); err != nil {
 		return lowest, 0, err
 	}
+	marked, err := tx.count(countMarked, l.sub, first)
+	if err != nil {
+		return lowest, 0, err
+	}
+	l.holds -= marked
 	for _, sql := range []string{recoverSending, recoverLeased, recoverStopped} {
 		args := []any{l.sub, first, now}
 		if sql == recoverStopped {
@@ -182,6 +181,9 @@ func (tx *Tx) restart(l *lane, first int64, now time.Time) (lowest, n int64, err
 			return lowest, n, fmt.Errorf("recover subscription %s: %w", l.id, err)
 		}
 		n += changed
+		if sql == recoverStopped {
+			l.taken -= changed
+		}
 	}
 	return lowest, n, nil
 }

@@ -32,13 +32,14 @@ SET token = NULL, until = NULL, state = 3, stopped = 1
 WHERE ws = $1 AND sub = $2 AND number = $3 AND token = $4`
 )
 
-// releaseCut gives the fresh rows from lo to hi back to a lane that this transaction has locked.
-// They become due now. If the lane is inactive, they stay fresh and so are held.
-func (tx *Tx) releaseCut(l *lane, lo, hi int64, now time.Time) error {
+// releaseCut gives the fresh rows from lo to hi, which are n, back to a lane that this transaction
+// has locked. They become due now. If the lane is inactive, they stay fresh and so are held.
+func (tx *Tx) releaseCut(l *lane, lo, hi, n int64, now time.Time) error {
 	if l.active {
 		return tx.exec(dueAgain, l.ws, l.sub, lo, hi, now)
 	}
 	l.mayHold(lo)
+	l.holdFresh(n)
 	return tx.saveLane(l)
 }
 
@@ -52,6 +53,7 @@ func (tx *Tx) releaseOne(l *lane, number int64, token string, hand bool, now tim
 		return err
 	}
 	l.mayHold(number)
+	l.holds++
 	return tx.saveLane(l)
 }
 
@@ -124,9 +126,9 @@ func (tx *Tx) ReleaseExpired(before, now time.Time) (int64, error) {
 			continue
 		}
 		// The lease may meanwhile have been fully recorded, or released.
-		n, err := tx.changed(`DELETE FROM leases WHERE ws = $1 AND sub = $2 AND token = $3`, l.ws, l.sub, x.token)
-		if err == nil && n > 0 {
-			err = tx.releaseCut(l, x.lo, x.hi, now)
+		open, found, err := one(&tx.Reader, `DELETE FROM leases WHERE ws = $1 AND sub = $2 AND token = $3 RETURNING open`, (*row).Int, l.ws, l.sub, x.token)
+		if err == nil && found {
+			err = tx.releaseCut(l, x.lo, x.hi, open, now)
 		}
 		if err != nil {
 			return 0, err
@@ -183,7 +185,7 @@ func (tx *Tx) releaseClaim(l *lane, c *Claim, now time.Time) error {
 			return err
 		}
 	}
-	if err := tx.releaseCut(l, c.number, c.number, now); err != nil {
+	if err := tx.releaseCut(l, c.number, c.number, 1, now); err != nil {
 		return err
 	}
 	return tx.closeLeases(map[leaseKey]int64{{c.ws, c.sub, c.Token}: 1}, leases)

@@ -101,16 +101,16 @@ func (tx *Tx) DeleteHeld(ws sheaf.WorkspaceID, upTo int64, most int) (int64, err
 		if err := tx.removeDeliveries(l.ws, l.sub, held); err != nil {
 			return 0, err
 		}
-		if removed += len(held); removed == most {
-			return int64(removed), nil
+		l.holdFresh(-int64(len(held)))
+		removed += len(held)
+		if removed < most { // no delivery up to upTo is held any more
+			next := upTo + 1
+			if l.heldFrom = &next; l.heldTo != nil && next > *l.heldTo {
+				l.heldFrom, l.heldTo = nil, nil
+			}
 		}
-		// No delivery up to upTo is held any more.
-		next := upTo + 1
-		if l.heldFrom = &next; l.heldTo != nil && next > *l.heldTo {
-			l.heldFrom, l.heldTo = nil, nil
-		}
-		if err := tx.saveLane(l); err != nil {
-			return 0, err
+		if err := tx.saveLane(l); err != nil || removed == most {
+			return int64(removed), err
 		}
 	}
 	return int64(removed), nil

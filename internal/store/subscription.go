@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -10,20 +9,25 @@ import (
 )
 
 const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_count, s.created_at, s.updated_at, s.deactivated_at,
-  s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since, s.filter, s.filter_since`
+  s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since, s.filter, s.filter_since,
+  s.sub, l.held, l.taken, CASE WHEN l.active = 1 THEN '' ELSE (SELECT w.given FROM workspaces w WHERE w.ws = s.ws) END`
 
 // withLane joins a subscription with its lane, which stores whether the subscription is active.
 const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
 
-// scanSubscription reads a row of subscriptionColumns.
+// scanSubscription reads a row of subscriptionColumns. The row was read by one statement, so
+// HeldCount is exact.
 func scanSubscription(r *row) sheaf.Subscription {
-	return sheaf.Subscription{
+	s := sheaf.Subscription{
 		ID: readID[sheaf.SubscriptionID](r), Name: r.Text(), URL: r.Text(), Events: splitEvents(r.Text()), Active: r.Bool(),
 		FailureCount: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time(), DeactivatedAt: r.OptTime(),
 		DeactivationReason: r.OptText(), LastError: r.OptText(), HeaderNames: SplitNames(r.Text()),
 		Number: r.Int(), Revision: r.Int(), SinceEvent: r.Int(), EventsSince: r.Int(),
 		Filter: sheaf.ParseFilter(r.Text()), FilterSince: r.Int(),
 	}
+	l := lane{active: s.Active, sub: r.Int(), laneCount: laneCount{holds: r.Int(), taken: r.Int()}}
+	s.HeldCount = l.heldCount(r.Text())
+	return s
 }
 
 // splitEvents parses the stored list of event types.
@@ -57,48 +61,16 @@ SELECT ` + subscriptionColumns + `
 FROM ` + withLane + `
 WHERE s.ws = $1 AND s.id = $2`
 
-// Subscription returns the workspace's subscription, or NotFound. It counts the held deliveries, so
-// it must not be called in a transaction; use LockSubscription there.
+// Subscription returns the workspace's subscription, or NotFound.
 func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	s, err := r.subscription(ws, id, "")
-	if err == nil {
-		s.HeldCount, err = r.HeldCount(ws, id)
-	}
-	return s, err
-}
-
-// UncountedSubscription is Subscription without the held count.
-func (r *Reader) UncountedSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	return r.subscription(ws, id, "")
-}
-
-// subscription is Subscription without the held count. lock is empty or the clause that locks the
-// row.
-func (r *Reader) subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, lock string) (sheaf.Subscription, error) {
-	return mustFind(r, "subscription", selectSubscription+lock, scanSubscription, ws, id)
-}
-
-// HeldCount counts the subscription's held deliveries. It reads each of them, so it must not be
-// called in a transaction.
-func (r *Reader) HeldCount(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (int64, error) {
-	l, err := r.lane(ws, id)
-	if err != nil {
-		return 0, err
-	}
-	return r.heldUpTo(&l, math.MaxInt64)
+	return mustFind(r, "subscription", selectSubscription, scanSubscription, ws, id)
 }
 
 // Subscriptions returns a page of the workspace's subscriptions, oldest first.
 func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
 	l := listing{columns: subscriptionColumns, table: withLane, order: []string{"s.number"}, total: -1}
 	l.where.And("s.ws = ?", ws)
-	page, err := list(r, l, p, scanSubscription)
-	for i := range page.Items {
-		if err == nil {
-			page.Items[i].HeldCount, err = r.HeldCount(ws, page.Items[i].ID)
-		}
-	}
-	return page, err
+	return list(r, l, p, scanSubscription)
 }
 
 const countTroubled = `
@@ -112,8 +84,7 @@ func (r *Reader) TroubledSubscriptions(ws sheaf.WorkspaceID) (int64, error) {
 	return r.count(countTroubled, ws, sheaf.ByFailures)
 }
 
-// EventSubscriptions returns the workspace's subscriptions, oldest first, without their held
-// counts.
+// EventSubscriptions returns all of the workspace's subscriptions, oldest first.
 func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
 	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1 ORDER BY s.number`, scanSubscription, ws)
 }
@@ -250,8 +221,12 @@ func (tx *Tx) DeleteSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID, 
 	return tx.exec(`INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES ($1, $2, $3, $4)`, id, l.sub, l.ws, now)
 }
 
-// LockSubscription is Subscription without the held count, and locks the subscription until the
-// transaction ends.
+// LockSubscription is Subscription, and locks the subscription and its lane until the transaction
+// ends. It reads them only after they are locked: a statement of PostgreSQL that waits for a lock
+// returns the newest row that it locks, beside an older row of the workspace.
 func (tx *Tx) LockSubscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	return tx.subscription(ws, id, tx.dialect().ForUpdate())
+	if _, err := tx.lockLane(ws, id); err != nil {
+		return sheaf.Subscription{}, err
+	}
+	return tx.Subscription(ws, id)
 }

@@ -28,6 +28,17 @@ WHERE s.ws = $1 AND (l.sub IS NULL OR l.cursor > (SELECT w.last_event FROM works
   OR l.held_from > l.held_to OR l.held_from IS NULL AND l.held_to IS NOT NULL
   OR l.active = 0 AND (l.held_from IS NULL OR l.held_to IS NOT NULL) OR l.active = 1 AND l.held_from IS NOT NULL AND l.held_to IS NULL)`},
 
+	// A lane counts the deliveries that it holds, and those that it would hold if it were turned off.
+	{name: "lane count", judge: sameHeldCount, sql: `
+SELECT s.id, l.active, l.sub, l.held, l.taken, w.given,
+  (SELECT COUNT(*) FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.due IS NULL AND d.token IS NULL
+    AND (d.state = 3 OR d.state = 0 AND d.number <= l.cursor AND NOT ` + leased + `)),
+  (SELECT COUNT(*) FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.number > l.cursor AND ` + fresh + ` AND NOT ` + leased + `)
+FROM lanes l
+JOIN subscriptions s ON s.ws = l.ws AND s.sub = l.sub
+JOIN workspaces w ON w.ws = l.ws
+WHERE l.ws = $1`},
+
 	// A lease is of a lane, of rows that no other has, and counts those that are still open.
 	{name: "lease", judge: tells("the lease from %s to %s of subscription %s counts %s open deliveries and has %s"), sql: `
 SELECT q.lo, q.hi, q.id, q.open, q.has
@@ -116,6 +127,21 @@ FROM subscriptions s
 JOIN events e ON e.ws = s.ws AND e.number > s.events_since AND e.number > s.filter_since
 WHERE s.ws = $1 AND s.filter = '' AND NOT (e.resource_id = s.id AND ` + typeNames() + ` LIKE 'subscription.%') AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || ` + typeNames() + ` || ',%'
   AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = s.ws AND d.sub = s.sub AND d.number = e.number)`},
+}
+
+// sameHeldCount compares the counts of a lane with its rows.
+func sameHeldCount(_ *patient, r *engine.Row) string {
+	id, active := show(r), r.Bool()
+	counted, waiting := store.HeldOf(active, r.Int(), r.Int(), r.Int(), r.Text())
+	held, above := r.Int(), r.Int()
+	if !active {
+		held, waiting = held+above, above // of an inactive lane the sum alone counts
+	}
+	if counted == held && waiting == above {
+		return ""
+	}
+	return fmt.Sprintf("subscription %s, active %t, counts %d held deliveries and %d waiting for their first attempt, and has %d and %d",
+		id, active, counted, waiting, held, above)
 }
 
 // typeNames is the name of the type of event e.

@@ -111,6 +111,8 @@ var plants = []plant{
 		`UPDATE events SET resource_id = {id}, type = 10, body = replace(replace(body,
 		 '"resource_id":"' || {text}(SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Late'){end} || '"', '"resource_id":"{ws}"'), '"type":"project.created"', '"type":"media.uploaded"')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM projects p WHERE p.ws = {n} AND p.name = 'Late')`,
+		`UPDATE lanes SET taken = taken + 1 WHERE ws = {n} AND sub IN (
+		 SELECT d.sub FROM deliveries d WHERE d.ws = {n} AND d.number = (SELECT last_event FROM workspaces WHERE ws = {n}))`,
 		`DELETE FROM deliveries WHERE ws = {n} AND number = (SELECT last_event FROM workspaces WHERE ws = {n})`}},
 	{check: "project lost", sql: []string{
 		`DELETE FROM projects WHERE ws = {n} AND name = 'Free'`,
@@ -178,22 +180,24 @@ var plants = []plant{
 	{check: "lane: ahead of the log", sql: []string{`UPDATE lanes SET cursor = cursor + 1000 WHERE ws = {n} AND sub = {off}`}},
 	{check: "lane: none", sql: []string{`DELETE FROM lanes WHERE ws = {n} AND sub = {off}`}},
 	{check: "lane: holds nowhere", sql: []string{`UPDATE lanes SET held_to = 1 WHERE ws = {n} AND sub = {off}`}},
+	{check: "lane count", sql: []string{unhold}},
+	{check: "lane count: of what waits", sql: []string{`UPDATE lanes SET taken = taken + 1 WHERE ws = {n} AND sub = {on}`}},
 	{check: "lease: of nothing", sql: []string{`INSERT INTO leases (ws, sub, token, lo, hi, open, until) VALUES ({n}, {on}, 't', 1000, 1001, 1, 1)`}},
 	{check: "lease: two of one row", sql: []string{
 		`INSERT INTO leases (ws, sub, token, lo, hi, open, until) SELECT ws, sub, 't', number, number, 1, 1 FROM deliveries WHERE ` + heldOne,
-		`INSERT INTO leases (ws, sub, token, lo, hi, open, until) SELECT ws, sub, 'u', number, number, 1, 1 FROM deliveries WHERE ` + heldOne}},
+		`INSERT INTO leases (ws, sub, token, lo, hi, open, until) SELECT ws, sub, 'u', number, number, 1, 1 FROM deliveries WHERE ` + heldOne, unhold}},
 	{check: "delivery state: both due and sent", sql: []string{
-		`UPDATE deliveries SET due = 1, token = 't', until = 1, hand = 1, back_at = 1 WHERE ` + heldOne}},
+		`UPDATE deliveries SET due = 1, token = 't', until = 1, hand = 1, back_at = 1 WHERE ` + heldOne, unhold}},
 	{check: "delivery state: unknown", sql: []string{`UPDATE deliveries SET state = 7 WHERE ` + deliveredOne}},
-	{check: "delivery state: sent until nothing", sql: []string{`UPDATE deliveries SET token = 't' WHERE ` + heldOne}},
+	{check: "delivery state: sent until nothing", sql: []string{`UPDATE deliveries SET token = 't' WHERE ` + heldOne, unhold}},
 	{check: "delivery state: without an end", sql: []string{`UPDATE deliveries SET finished_at = NULL WHERE ` + deliveredOne}},
 	{check: "delivery forgotten", sql: []string{`UPDATE lanes SET cursor = (SELECT MAX(number) FROM deliveries d WHERE d.ws = {n}), held_from = (SELECT last_event FROM workspaces w WHERE w.ws = {n}) + 1 WHERE ws = {n} AND sub = {off}`}},
-	{check: "delivery event", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, {off}, 100000)`}},
+	{check: "delivery event", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, {off}, 100000)`, `UPDATE lanes SET held = held + 1 WHERE ws = {n} AND sub = {off}`}},
 	{check: "delivery subscription", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, 100000, 1)`}},
-	{check: "delivery held", sql: []string{`UPDATE deliveries SET due = 1 WHERE ` + heldOne}},
+	{check: "delivery held", sql: []string{`UPDATE deliveries SET due = 1 WHERE ` + heldOne, unhold}},
 	{check: "delivery attempts", sql: []string{`UPDATE deliveries SET attempts = attempts + 1 WHERE ws = {n} AND sub = {on} AND state = 2`}},
 	{check: "delivery id", sql: []string{`INSERT INTO old_ids (ws, sub, number, id) VALUES ({n}, {on}, 100000, {id})`}},
-	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE ` + heldOne}},
+	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE ` + heldOne, unhold}},
 	{check: "attempt", sql: []string{
 		`INSERT INTO attempts (ws, sub, event, number, started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body)
 		 VALUES ({n}, {on}, 100000, 2, 1, 1, 200, '', '', '', 0, 0, 0, 0, 0, '')`}},
@@ -207,6 +211,7 @@ var plants = []plant{
 const (
 	uncount  = `UPDATE workspaces SET kept = kept - (SELECT SUM(bytes) FROM reported_events r WHERE r.ws = {n}) WHERE ws = {n}`
 	unreport = `DELETE FROM reported_events WHERE ws = {n}`
+	unhold   = `UPDATE lanes SET held = held - 1 WHERE ws = {n} AND sub = {off}`
 )
 
 // presentHash is of the text of the one document that has some, and that has a past version with another.

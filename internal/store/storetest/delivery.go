@@ -39,6 +39,7 @@ var onNodes = map[string]func(*nodes){
 	"Write/every node is told in which lane":            commitTellsLanes,
 	"Races/nothing waits for an inactive one":           nothingStranded,
 	"Races/removed while recorded":                      removedWhileRecorded,
+	"Races/held deliveries are counted":                 heldCountedTogether,
 }
 
 // nodes is a fixture whose database two stores share.

@@ -109,6 +109,7 @@ var inWorkspace = map[string]func(*fixture){
 	"Claim/within a number of bytes":                     claimBytes,
 	"Record/what is not as it was claimed is left alone": recordBad,
 	"Lane/recovery counts what it recovers":              recoverCounts,
+	"Lane/held deliveries are counted":                   heldCounted,
 	"Lane/recovered ones go by event, before newer ones": recoverOrder,
 	"Counters/equal the counted rows":                    countersAfterAnything,
 	"Write/error rolls back, event included":             rollback,

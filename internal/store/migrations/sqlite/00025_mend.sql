@@ -20,3 +20,22 @@ CREATE INDEX lanes_recovered ON lanes (recovered_at) WHERE recovered_at IS NOT N
 -- one mail each quarter of an hour.
 ALTER TABLE notices ADD COLUMN off_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE workspaces ADD COLUMN letters_until BIGINT NOT NULL DEFAULT 0;
+
+-- How many deliveries a lane holds (lane.go): of each lane, what event commits have given it, in the row of the
+-- workspace, which they write anyway; and what was taken of it and is held beside that.
+ALTER TABLE workspaces ADD COLUMN given TEXT NOT NULL DEFAULT '';
+ALTER TABLE lanes ADD COLUMN taken BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN held BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN held_version BIGINT NOT NULL DEFAULT 0;
+UPDATE lanes
+SET taken = -(
+    SELECT COUNT(*)
+    FROM deliveries d
+    WHERE d.ws = lanes.ws AND d.sub = lanes.sub AND d.number > lanes.cursor AND d.state = 0 AND d.due IS NULL AND d.token IS NULL
+      AND NOT EXISTS (SELECT 1 FROM leases x WHERE x.ws = d.ws AND x.sub = d.sub AND d.number BETWEEN x.lo AND x.hi)),
+  held = (
+    SELECT COUNT(*)
+    FROM deliveries d
+    WHERE d.ws = lanes.ws AND d.sub = lanes.sub AND d.due IS NULL AND d.token IS NULL AND (d.state = 3
+      OR d.state = 0 AND d.number <= lanes.cursor
+        AND NOT EXISTS (SELECT 1 FROM leases x WHERE x.ws = d.ws AND x.sub = d.sub AND d.number BETWEEN x.lo AND x.hi)));
