@@ -43,7 +43,7 @@ func (b *bench) media() error {
 	return errors.Join(err, end())
 }
 
-// file is 1 MB of which no two are the same: a number stands at its end.
+// file returns 1 MB, different each time: a number is at its end.
 func file() []byte {
 	content := make([]byte, megabyte)
 	_, _ = mathrand.NewChaCha8([32]byte{1}).Read(content)

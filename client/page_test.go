@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/client"
 )
 
-// numbered answers a list of so many records, and notes what was asked.
+// numbered answers with a list of `total` records, and records the requests.
 func numbered(total int, asked *[]string) transport {
 	return func(r *http.Request) (*http.Response, error) {
 		*asked = append(*asked, r.URL.RawQuery)

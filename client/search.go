@@ -26,7 +26,7 @@ type Hit struct {
 
 // SearchQuery is what is looked for.
 type SearchQuery struct {
-	// Text has 1 to 10 words, of which every one must occur; those between quotation marks are one.
+	// Text has 1 to 10 words, which must all occur. Text between quotation marks is one word.
 	Text      string
 	Types     []string // project, folder, document; none: all
 	ProjectID string   // only what lies in this project

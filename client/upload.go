@@ -76,8 +76,8 @@ func (s Media) beginUpload(ctx context.Context, in NewMedium, size int64, opts [
 	return id, nil
 }
 
-// sendPiece sends a part of a file, and returns how far the server has come then: also where the piece
-// failed, of which some may have arrived.
+// sendPiece sends a part of a file, and returns how much of the file the server has then. It does so
+// even if sending failed, because some of the piece may have arrived.
 func (s Media) sendPiece(ctx context.Context, id string, at int64, part []byte) (int64, error) {
 	r := request{method: http.MethodPatch, path: uploadsPath + "/" + escape(id), body: piece(part)}
 	body, err := r.prepare([]Option{tusHeader("Upload-Offset", strconv.FormatInt(at, 10))})

@@ -101,7 +101,7 @@ func Verify(secret string, header http.Header, body []byte, opts ...Option) erro
 	return o.verifyService(header, body)
 }
 
-// hasStandard tells whether a request has anything of the Standard Webhooks scheme.
+// hasStandard reports whether a request has anything of the Standard Webhooks scheme.
 func hasStandard(h http.Header) bool {
 	return len(h.Values(HeaderID))+len(h.Values(HeaderTimestamp))+len(h.Values(HeaderSignature)) > 0
 }

@@ -168,7 +168,7 @@ func atLine(number int, err error) error {
 	return &lineFault{number, err}
 }
 
-// ofNoLine tells whether an error is of the store or the workspace.
+// ofNoLine reports whether an error is of the store or the workspace.
 func ofNoLine(err error) bool {
 	kind := sheaf.KindOf(err)
 	return kind == sheaf.Unavailable || kind == sheaf.NotFound

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// forwardTimeout bounds one request to the local program. It is longer than a delivery's, for
-// whoever stands in a debugger.
+// forwardTimeout bounds one request to the local program. It is longer than a delivery's timeout,
+// because the program may be stopped in a debugger.
 const forwardTimeout = 60 * time.Second
 
 type listenCommand struct {

@@ -157,8 +157,9 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 // Close does nothing.
 func (*lineWriter) Close() error { return nil }
 
-// answerable reads the messages of the host, a line each. One whose id the SDK would answer as another is refused, and not handed
-// on: the SDK reads a number as a float64, of which it keeps the whole part. The server does the same for what comes to /mcp.
+// answerable reads the messages of the host, one per line. It refuses a message whose id the SDK
+// would change in the answer: the SDK reads a number as a float64 and drops its fraction. The server
+// does the same for messages to /mcp.
 type answerable struct {
 	in     *bufio.Reader
 	refuse io.Writer

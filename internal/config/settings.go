@@ -38,7 +38,7 @@ type Settings struct {
 	WebhookAllowCIDR      []netip.Prefix      // masked; never IPv4 written as IPv6
 	WebhookCAFile         string              // empty: none
 	WebhookCAs            []*x509.Certificate // the certificates in WebhookCAFile
-	SMTP                  *SMTP               // nil: nobody is told by mail
+	SMTP                  *SMTP               // nil: no mails are sent
 	SignatureHeader       string              // an RFC 9110 token that no other header of a delivery uses
 	Retention             time.Duration       // at least MinRetention
 	TrashRetention        time.Duration       // at least MinRetention; 0 is for ever

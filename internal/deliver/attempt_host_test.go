@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// burst makes so many attempts to one host at once, which answers each request after some time; 0 is never. It returns
-// what became of them and how many connections were made, and when the last of those was.
+// burst makes `attempts` attempts to one host at once. The host answers each request after `takes`; 0
+// means never. burst returns the results, the number of connections made, and when the last was made.
 func burst(t *testing.T, attempts int, takes time.Duration) (results []Result, conns int, last time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -76,7 +76,8 @@ func TestHost_ABurstSharesConnections(t *testing.T) {
 	})
 }
 
-// Whoever shares a host with an endpoint that hangs waits a moment for a connection of its own, and not for it.
+// An endpoint that shares its host with a hanging one waits a moment for its own connection, and not for
+// the other endpoint.
 func TestHost_NobodyWaitsForOneThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, conns, last := burst(t, 3*enoughConns, 0)
@@ -151,8 +152,8 @@ func TestHost_ConnectionsAreCountedOut(t *testing.T) {
 	})
 }
 
-// Of the connections that are free, so many are kept for a host and for all of them, and for so long: the ones that were
-// used last.
+// The number of idle connections is limited per host and in all, and so is their time. The most
+// recently used ones are kept.
 func TestHost_KeepsSomeConnectionsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClient(ClientConfig{Timeout: 10 * time.Second, PerHost: 2, Idle: 3, DialContext: func(context.Context, string, string) (net.Conn, error) {

@@ -75,8 +75,8 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.taken.Add(1)
 }
 
-// bare posts the same signed body n times, so many at once, with nothing but
-// net/http, and returns how many it made in a second: the limit.
+// bare posts the same signed body n times, `at` at once, with only net/http.
+// It returns the number of posts per second: the upper limit.
 func (s *sink) bare(b *testing.B, n, at int) float64 {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.roots}, MaxIdleConnsPerHost: at}}

@@ -89,8 +89,9 @@ func TestRecord_ContentThatTheStoreRejects(t *testing.T) {
 	}
 }
 
-// A lease ends by the clock of whoever looks: a node whose clock is too far from the database's neither claims nor gives
-// back what others have claimed, until it is set right. It says so in one line, whenever that changes.
+// A lease ends by the clock of the node that checks it. So a node whose clock is too far from the
+// database's neither claims nor releases the claims of others, until its clock is corrected. It logs one
+// line whenever that changes.
 func TestClock_TooFarFromTheDatabases(t *testing.T) {
 	t.Parallel()
 	s, ws, id := queue(t)

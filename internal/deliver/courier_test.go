@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Whoever may read a delivery must not be able to send it again.
+// A person who may read a delivery must not be able to send it again.
 func TestCourier_KeepsNoSignatureOfAnAnswerThatRepeatsIt(t *testing.T) {
 	t.Parallel()
 	sent := make(chan http.Header, 1)

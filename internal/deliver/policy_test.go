@@ -24,7 +24,7 @@ func TestPolicy_TenFailedDeliveriesInARowDeactivate(t *testing.T) {
 			w.failOne("/a")
 			w.wantFailures(id, n, true)
 		}
-		w.publish(2) // the second of which is held by the end of the first
+		w.publish(2) // the second is held when the first ends
 		w.at(w.elapsed() + 71*time.Second - ms)
 		w.wantFailures(id, 9, true)
 		w.at(w.elapsed() + ms)

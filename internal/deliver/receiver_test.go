@@ -91,8 +91,8 @@ func (r *receiver) events(path string) map[sheaf.EventID]int {
 	return out
 }
 
-// wait returns when so many requests have arrived at a path; it gives up long
-// after any delay that could be meant.
+// wait blocks until n requests have arrived at a path. It gives up long after
+// any intended delay.
 func (r *receiver) wait(t *testing.T, path string, n int) {
 	t.Helper()
 	late := false

@@ -16,7 +16,7 @@ import (
 	"sheaf.dev/internal/fair"
 )
 
-// limits are those of most tests: two places, of which a name may have one.
+// limits are those of most tests: two places, and one for each name.
 var limits = fair.Limits{Places: 2, Each: 1, Waiting: 4, AllWaiting: 8, Wait: 5 * time.Second}
 
 // log notes what happens, in order. It belongs to a bubble of synctest.

@@ -23,7 +23,7 @@ func request(peer string, headers http.Header) *http.Request {
 	return r
 }
 
-// Whoever can choose these can choose the links in others' answers, and whether a cookie is bound
+// A client that can choose these can choose the links in others' answers, and whether a cookie is bound
 // to HTTPS.
 func TestProto_IsTheWordOfTheFarthestTrustedProxy(t *testing.T) {
 	t.Parallel()

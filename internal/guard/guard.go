@@ -108,7 +108,7 @@ func (g *Guard) look() {
 	g.own.Store(&own)
 }
 
-// Special tells whether ip is anything but a public unicast address, whatever the operator allows:
+// Special reports whether ip is anything but a public unicast address, whatever the operator allows:
 // what IANA's registries call special, IPv6 outside 2000::/3, every v4-mapped address, every
 // address with a zone, the zero Addr, the inner addresses of cloud platforms, and those of this
 // machine's own interfaces, as they were when an address was judged last: a connection to them
@@ -127,13 +127,13 @@ func (g *Guard) reserved(ip netip.Addr) bool {
 	return contains(platform, ip) || g.base.SafeAddr(ip) != nil
 }
 
-// Allowed tells whether the operator's prefixes admit ip.
+// Allowed reports whether the operator's prefixes admit ip.
 func (g *Guard) Allowed(ip netip.Addr) bool {
 	// Unmap drops the zone, so look at it first.
 	return ip.Zone() == "" && contains(g.allow, ip.Unmap())
 }
 
-// contains tells whether one of the prefixes has the address.
+// contains reports whether one of the prefixes has the address.
 func contains(prefixes []netip.Prefix, ip netip.Addr) bool {
 	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
@@ -146,7 +146,7 @@ func unmapPrefix(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// portAllowed tells whether deliveries may use a port. Port 0 is no port.
+// portAllowed reports whether deliveries may use a port. Port 0 is no port.
 func portAllowed(port uint16) bool {
 	return port != 0 && !slices.Contains(forbiddenPorts, port)
 }

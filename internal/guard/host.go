@@ -33,12 +33,12 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
-// isASCII tells whether a host needs no mapping.
+// isASCII reports whether a host needs no mapping.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }
 
-// validName tells whether name, in lower case, could be in DNS. An underscore is no host name by
+// validName reports whether name, in lower case, could be in DNS. An underscore is no host name by
 // the letter, but such names exist and resolve.
 func validName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
@@ -76,7 +76,7 @@ func endsInNumber(name string) bool {
 }
 
 // parseIPv4 is the URL standard's IPv4 parser, as browsers and the C library read addresses: one to
-// four numbers, decimal, octal or hexadecimal, of which the last fills all the bytes that are left.
+// four numbers, decimal, octal or hexadecimal. The last one fills all remaining bytes.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
 	if len(parts) > 4 {

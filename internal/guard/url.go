@@ -63,7 +63,7 @@ func checkText(raw string) error {
 	return nil
 }
 
-// invisible tells whether a reader of the url would not see r.
+// invisible reports whether a reader of the url would not see r.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
 }
@@ -161,7 +161,7 @@ func (g *Guard) checkLiteral(ip netip.Addr) error {
 	return nil
 }
 
-// loopbackAllowed tells whether the operator has opened this machine, of either version of IP.
+// loopbackAllowed reports whether the operator has opened this machine, of either version of IP.
 func (g *Guard) loopbackAllowed() bool {
 	return g.Allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.Allowed(netip.IPv6Loopback())
 }

@@ -15,7 +15,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// fonts are the families of each font, all of which are on somebody's machine.
+// fonts are the families of each font. Each list has some for every common system.
 var fonts = map[sheaf.Font]string{
 	sheaf.SystemFont: `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif`,
 	sheaf.SerifFont:  `Charter, "Bitstream Charter", "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, Cambria, "Liberation Serif", serif`,

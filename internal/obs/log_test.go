@@ -166,8 +166,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.Output.Write(b)
 }
 
-// Whoever writes a line goes on, whatever its level, while nobody reads the log. What does not fit
-// is counted, and the reader is told when it is back.
+// A goroutine that logs a line of any level continues, even if the log is not read. Lines that do not
+// fit are counted, and the count is logged when the reader is back.
 func TestLog_NobodyReads(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ type Route struct {
 	seconds func() prometheus.Observer
 }
 
-// Route adds a route by its pattern and method. Whoever serves the route keeps what is returned, so
-// that no request has to look counters up by their labels.
+// Route adds a route by its pattern and method. The caller keeps the result, so that no request has
+// to look up counters by their labels.
 func (r *Routes) Route(path, method string) *Route {
 	n := &Route{seconds: sync.OnceValue(func() prometheus.Observer { return r.seconds.WithLabelValues(path, method) })}
 	for class := range n.classes {

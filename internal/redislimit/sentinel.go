@@ -12,14 +12,14 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// With Sentinel the address names those who know which Redis is the master now:
+// With Sentinel the address names the Sentinels, which know the present Redis master:
 //
 //	redis-sentinel://user:password@host:26379,host:26379/0?master=NAME
 //
-// They are asked one after the other each time that Redis is to be reached, and whoever they name
-// must say that it is the master: for a while after a failover, some know only of the one before.
-// When a master steps down, its connections are closed, or it refuses to write: then Redis is lost,
-// and found again where the Sentinels say.
+// For each connection to Redis they are asked one after the other. The Redis that they name must
+// confirm that it is the master: for a while after a failover, some Sentinels only know the previous
+// one. When a master steps down, it closes its connections or refuses to write. Then Redis counts as
+// lost, until it is found where the Sentinels say.
 
 // sentinelPort is that of a Sentinel whose address names none.
 const sentinelPort = "26379"

@@ -42,7 +42,7 @@ func FreePort() (string, error) {
 	return "", errors.New("no port of 127.0.0.1 is free")
 }
 
-// reserve locks a file until this process ends. It tells whether another process, or an earlier call,
+// reserve locks a file until this process ends. It reports whether another process, or an earlier call,
 // had locked it.
 func reserve(path string) (taken bool, err error) {
 	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)

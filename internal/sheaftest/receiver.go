@@ -127,7 +127,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, reply.Body)
 }
 
-// remember numbers and keeps a request, wakes whoever awaits one, and returns how to answer it.
+// remember numbers and keeps a request, wakes the waiting goroutines, and returns how to answer it.
 func (r *Receiver) remember(got Received) (Received, func(Received) Reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

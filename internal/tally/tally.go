@@ -18,15 +18,15 @@ const every = 10 * time.Second
 // Tally counts for every workspace. The nil Tally counts nothing. It is safe for concurrent use.
 type Tally struct {
 	now func() time.Time
-	// workspaces has a *Counter by sheaf.WorkspaceID. A counter stays once it was made, at some
-	// hundred bytes, so that whoever keeps one counts in the right place for ever.
+	// workspaces has a *Counter by sheaf.WorkspaceID. Counters are never removed (some hundred
+	// bytes each), so a caller may keep one and count in it forever.
 	workspaces sync.Map
 }
 
 // New returns a Tally that has counted nothing. The clock tells which minute counts belong to.
 func New(now func() time.Time) *Tally { return &Tally{now: now} }
 
-// Of returns the counter of a workspace, the same each time: whoever counts often keeps it.
+// Of returns the counter of a workspace, the same each time. Callers that count often keep it.
 func (t *Tally) Of(ws sheaf.WorkspaceID) *Counter {
 	if t == nil {
 		return nil

@@ -141,7 +141,7 @@ func (r *report) take(pkg, test string) []string {
 	return lines
 }
 
-// unfinished returns the package's tests of which output is left.
+// unfinished returns the package's tests that still have output.
 func (r *report) unfinished(pkg string) []string {
 	if p := r.output[pkg]; p != nil {
 		return p.order

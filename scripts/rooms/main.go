@@ -81,7 +81,7 @@ func replaceTable(text, table string) (string, error) {
 // forTests are folders with code that only tests, or the making of the program, use.
 var forTests = []string{"internal/archtest", "internal/sheaftest", "internal/store/storetest", "scripts", "packaging", "test", "bench"}
 
-// counts tells whether a file, by its path from the root, belongs to the program.
+// counts reports whether a file, by its path from the root, belongs to the program.
 func counts(path string) bool {
 	return isGo(path) && !slices.ContainsFunc(forTests, func(folder string) bool { return within(folder, path) })
 }

@@ -149,7 +149,7 @@ func isGo(file string) bool {
 	return path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && !strings.Contains(file, "testdata/")
 }
 
-// within tells whether a file lies in a folder.
+// within reports whether a file lies in a folder.
 func within(folder, file string) bool { return strings.HasPrefix(file, folder+"/") }
 
 // share is the percentage of the lines that have a comment.

@@ -140,7 +140,7 @@ func (d *dns) addresses(name string, kind dnsmessage.Type) []netip.Addr {
 	return nil
 }
 
-// askedFor tells whether a name was asked for.
+// askedFor reports whether a name was asked for.
 func (d *dns) askedFor(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// apiHost is where the program listens: an address of its own, so that whoever connects to another one of the same
-	// machine, the API's port included, is seen.
+	// apiHost is where the program listens: an address of its own, so that connections to any
+	// other address of the same machine, even to the API's port, are noticed.
 	apiHost = "127.9.9.9"
 	dnsHost = "127.9.9.53"
 )
@@ -33,8 +33,8 @@ var public = []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseA
 // own is an address that looks public and belongs to an interface of this machine.
 var own = []netip.Addr{netip.MustParseAddr("93.184.216.77")}
 
-// world is a network namespace in which every address there is belongs to this machine, and everybody who connects to
-// one is counted by the packets that begin a connection, whoever listens.
+// world is a network namespace in which every address belongs to this machine. Connections to an
+// address are counted by their first packets, whether or not a program listens there.
 type world struct {
 	roots string // file of the certificate to trust
 	dns   *dns

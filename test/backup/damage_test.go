@@ -16,8 +16,8 @@ import (
 	sheafstore "sheaf.dev/internal/store"
 )
 
-// A file of which one bit is not as it was written, that lacks something at its end or has something behind it, is
-// refused before anything is made. In the long form every bit is flipped.
+// A file with one flipped bit, with its end cut off or with something appended is refused before
+// anything is created. In the long form every bit is flipped.
 func TestBackup_DamageIsRefused(t *testing.T) {
 	s := newStore(t, "SQLite")
 	key := s.Workspace(t, "Acme")
@@ -60,7 +60,7 @@ func (s *store) backup(t *testing.T, flags ...string) []byte {
 	return b
 }
 
-// taken tells whether the check that comes before a restore takes the file.
+// taken reports whether the check that comes before a restore takes the file.
 func taken(file []byte) bool {
 	_, err := sheafstore.CheckBackup(bytes.NewReader(file))
 	return err == nil
@@ -78,7 +78,7 @@ func (d *damage) try(file []byte, what string, args ...any) {
 	}
 }
 
-// flips flips one bit of every so many.
+// flips tries the file with one bit flipped, for each `every`-th bit.
 func (d *damage) flips(whole []byte, every int) {
 	for at := 0; at < 8*len(whole); at += every {
 		d.flipped++
@@ -92,7 +92,7 @@ func flip(whole []byte, at int) []byte {
 	return file
 }
 
-// cuts leaves out ends of one length of every so many.
+// cuts tries the file cut off, at each `every`-th length.
 func (d *damage) cuts(whole []byte, every int) {
 	for length := 0; length < len(whole); length += every {
 		d.cut++

@@ -155,7 +155,7 @@ func (l *load) count() int {
 	return l.answers
 }
 
-// await returns when so many changes were noted, or the load has failed.
+// await blocks until `n` changes were noted, or the load has failed.
 func (l *load) await(t *testing.T, n int) {
 	t.Helper()
 	for {

@@ -19,7 +19,7 @@ func TestDetails(t *testing.T) {
 	b.zoomed("/documents/" + b.longNames(s))
 }
 
-// inSight tells whether what has the focus, with its label, is wholly within the open dialog and nothing lies over it.
+// inSight reports whether what has the focus, with its label, is wholly within the open dialog and nothing lies over it.
 const inSight = `(() => {
 	const label = document.activeElement.closest("label"), box = label.getBoundingClientRect(), room = document.querySelector("dialog[open]").getBoundingClientRect();
 	const over = document.elementFromPoint(box.left + box.width / 2, box.bottom - 2);

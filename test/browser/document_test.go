@@ -157,7 +157,7 @@ func TestEditor_KeepsUnsavedTextOverAReload(t *testing.T) {
 	b.until("nothing kept", "!Object.keys(localStorage).some((k) => k.startsWith('draft '))")
 }
 
-// Two people write in one document: whoever saves later sees both texts, and loses neither. That
+// Two people write in one document: the one who saves later sees both texts, and loses neither. That
 // holds for a text that came back after a reload as well.
 func TestEditor_TwoBrowsersEditOneDocumentAndNothingIsLost(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,8 @@ import (
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// atField wants what is wrong to stand at a field in the words of its label: the field has the focus, and says so to whoever cannot see.
+// atField fails the test unless the error is shown at a field, in the words of its label. The field must
+// have the focus, and announce the error to screen readers.
 func (b *tab) atField(field, text string) {
 	b.t.Helper()
 	b.until(text+" at "+field, "(() => { const at = document.activeElement, says = document.getElementById(at.getAttribute('aria-describedby'));"+
@@ -101,7 +102,7 @@ func (b *tab) importAsThePageSays(s *service) {
 	b.until("the step", "!document.querySelector('.steps') || [...document.querySelectorAll('.steps li.done')].some((l) => l.textContent.includes('Bring a folder'))")
 }
 
-// stepsDone wants the first page to tick off so many of the first steps.
+// stepsDone fails the test unless the first page has ticked off n of the first steps.
 func (b *tab) stepsDone(n int) {
 	b.t.Helper()
 	b.open("/")

@@ -31,7 +31,7 @@ func vectors(t *testing.T, listener string) (text string, n int) {
 	return b.String(), n
 }
 
-// An ear hears whoever asks it for something. All that it has is a page.
+// An ear records every request that it gets. It serves only one page.
 type ear struct {
 	*httptest.Server
 	mu    sync.Mutex // guards heard

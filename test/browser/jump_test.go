@@ -96,12 +96,12 @@ func TestJump_FromTheKeyboard(t *testing.T) {
 	b.keys(kb.Enter)
 	b.arrive("From the jump")
 
-	// Whoever is fast gets what was typed, not what is still shown.
+	// A fast user gets what was typed, not what is still shown.
 	b.jump()
 	b.keys("trash" + kb.Enter)
 	b.arrive("Trash")
 
-	// Nor what comes meanwhile, of before it was typed.
+	// Nor an answer that arrives late, for an earlier text.
 	ask[bool](b, `(() => {
 		const fetch = window.fetch;
 		window.fetch = (address, how) => new URL(address, location.href).searchParams.get("q") !== "" ? fetch(address, how)

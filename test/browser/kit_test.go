@@ -60,8 +60,8 @@ func TestMain(m *testing.M) {
 // seen are the names of the pictures that were taken.
 var seen sync.Map
 
-// everyPageWasSeen returns an error for a page of the console of which no
-// picture was taken, when all tests ran.
+// everyPageWasSeen returns an error for a page of the console without a
+// picture, if all tests ran.
 func everyPageWasSeen(code int) (err error) {
 	pages, _ := filepath.Glob("../../internal/console/pages/*.html")
 	if _, missing := chromium(); code != 0 || missing != nil || flag.Lookup("test.run").Value.String() != "" {

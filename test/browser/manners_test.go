@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// mannerly fails the test for a page with a time that is not the reader's, that
-// jumped, or of which some small thing is not as it is everywhere.
+// mannerly fails the test for a page that shows a time in another zone, that
+// jumped, or that differs in some detail from all other pages.
 func (b *tab) mannerly(page string) {
 	b.t.Helper()
 	b.tidy(page)
@@ -85,7 +85,7 @@ var (
 	relative = regexp.MustCompile(`^(in )?(\d+) (minute|hour|day)s?( ago)?$`)
 )
 
-// near tells whether a text says of a time how long ago it was, or when it will be. The page may have been
+// near reports whether a text says of a time how long ago it was, or when it will be. The page may have been
 // looked at a while ago.
 func near(text string, at time.Time) bool {
 	const slow = patience

@@ -69,8 +69,8 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.arrive("Handbook")
 	b.shot("project")
 
-	// Move the project with the menu of its row, and no mouse. Whoever leaves the
-	// dialog is where they were.
+	// Move the project with the menu of its row, without a mouse. After the
+	// dialog, the focus is where it was.
 	b.tabTo("=Actions for the project Handbook")
 	b.keys(kb.Enter)
 	b.see("#row-menu a:focus")

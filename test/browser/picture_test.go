@@ -32,8 +32,8 @@ func (b *tab) shot(name string) {
 	b.desk()
 }
 
-// picture is shot for a page of which another state was looked at: it only
-// writes.
+// picture is shot for a page that was checked in another state: it only
+// writes the pictures.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	b.save(name + "-light")

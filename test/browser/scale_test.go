@@ -18,8 +18,8 @@ const (
 	maxLiveNodes = 40        // that a change touches in it
 )
 
-// bulk brings 10,000 projects and 1,000 folders into the workspace: ten folders at the top, of which the first has 90 in it, whose
-// first has 900; each holds projects, and as many again are at the top.
+// bulk adds 10,000 projects and 1,000 folders to the workspace: ten folders at the top, 90 in the first
+// of them, and 900 in the first of those. Each holds projects, and as many again are at the top.
 func (s *service) bulk(workspace string) {
 	s.t.Helper()
 	var lines strings.Builder
@@ -99,8 +99,8 @@ func TestScale_TenThousandProjects(t *testing.T) {
 	b.pickers(s, workspace)
 }
 
-// pickers opens the editor of a document whose project no choice among so many lists at once: it is chosen there. That saving keeps it,
-// TestPick_ThePresentProjectIsAlwaysThere shows.
+// pickers opens the editor of a document whose project is not among the first choices. It is selected
+// there. TestPick_ThePresentProjectIsAlwaysThere shows that saving keeps it.
 func (b *tab) pickers(s *service, workspace string) {
 	b.t.Helper()
 	const project = "0198c0de-0002-7000-8000-00000000270f" // the last

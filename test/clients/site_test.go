@@ -28,7 +28,7 @@ type library struct {
 	ids          []string // of its documents, in the order of the list
 }
 
-// documents is how many the library has: eleven pages, of which the last is not full.
+// documents is the number of documents in the library: eleven pages, the last one not full.
 const documents = 1050
 
 func newSite(t *testing.T) *site {

@@ -49,8 +49,8 @@ func TestKill_EveryAcknowledgedMediumHasItsBytes(t *testing.T) {
 	}
 }
 
-// D104: the S3 service is killed again and again while files are uploaded and deleted. Whoever was told that a file is
-// stored finds it, and what was not stored is refused with 503.
+// D104: the S3 service is killed again and again while files are uploaded and deleted. A file whose
+// upload was confirmed is there, and an upload that was not stored gets 503.
 func TestKill_TheServiceOfABucket(t *testing.T) {
 	t.Parallel()
 	begin := func() (*mediaProgram, *s3test.Server) {

@@ -85,7 +85,7 @@ func killWriters(t *testing.T, p *program, kills int, fault plant.Fault) *textFi
 // written is what its client knows of a document.
 type written struct {
 	client, number int
-	acked          int // so many texts were acknowledged
+	acked          int // number of texts acknowledged
 }
 
 // text is the text that a document's client sends as its k-th, counted from 1: another one each time, of up to 40 KB.

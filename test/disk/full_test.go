@@ -231,7 +231,7 @@ func (c *confined) used(t *testing.T) float64 {
 }
 
 // stored is how many media there are, by the server, and how many files of how many bytes where they are kept. An upload
-// of which nothing has arrived may have an empty file.
+// without any bytes may have an empty file.
 func (c *confined) stored(t *testing.T) string {
 	t.Helper()
 	status, _, answer := c.ask(t, http.MethodGet, "/api/v1/media", nil, nil)

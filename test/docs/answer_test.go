@@ -40,7 +40,7 @@ func (n names) compare(t *testing.T, b markdown.Block, answer string) {
 	}
 }
 
-// match tells whether an answer is the one that a page shows, and returns what it has in place of what differs from run
+// match reports whether an answer is the one that a page shows, and returns what it has in place of what differs from run
 // to run.
 func match(page, answer string) (real []string, same bool) {
 	var pattern strings.Builder
@@ -65,7 +65,7 @@ func match(page, answer string) (real []string, same bool) {
 	return groups[1:], true
 }
 
-// isName tells an id from a time or a duration, of which two may fall together in one run and not in another.
+// isName tells an id from a time or a duration. Two times may be equal in one run and differ in another.
 func isName(s string) bool {
 	if _, err := time.ParseDuration(s); err == nil {
 		return false

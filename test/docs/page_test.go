@@ -135,10 +135,10 @@ func TestPages_DoWhatTheySay(t *testing.T) {
 	}
 }
 
-// runs tells whether a block is pasted into a shell.
+// runs reports whether a block is pasted into a shell.
 func runs(b markdown.Block) bool { return b.Lang == "sh" && b.NotRun == "" && b.RunBy == "" }
 
-// serves tells whether a block starts the page's own server.
+// serves reports whether a block starts the page's own server.
 func serves(b markdown.Block) bool { return runs(b) && strings.Contains(b.Text, "sheaf serve") }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)

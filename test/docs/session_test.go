@@ -112,7 +112,7 @@ func (s *session) page(page, text string, blocks []markdown.Block) {
 	}
 }
 
-// stillTrue tells whether a folded answer is as it was: what somebody folded by hand is not written anew then.
+// stillTrue reports whether a folded answer is as it was: what somebody folded by hand is not written anew then.
 func stillTrue(b markdown.Block, answer string) bool {
 	_, same := match(b.Text[:max(len(b.Text)-1, 0)], answer)
 	return same

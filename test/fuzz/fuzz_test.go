@@ -108,8 +108,8 @@ func noticesCutNames(t *testing.T) bool {
 // slow are the targets that need about a millisecond for an input; the others need microseconds.
 var slow = map[string]bool{"FuzzRequest": true, "FuzzContent": true, "FuzzMessage": true, "FuzzRender": true}
 
-// run tries so many inputs on the target. It is a number of inputs and not a time, over whose end the engine may stumble
-// by itself: "context deadline exceeded", and no input that is to blame (golang/go#75804).
+// run tries `inputs` inputs on the target. It does not use a time limit, because the engine may fail at
+// its end without a bad input: "context deadline exceeded" (golang/go#75804).
 func (f target) run(inputs int) ([]byte, error) {
 	return goTest("-timeout=0", "-run=^$", "-fuzz=^"+f.name+"$", fmt.Sprintf("-fuzztime=%dx", inputs), f.pkg)
 }

@@ -134,7 +134,7 @@ func (l *load) goesOn() bool {
 	return !l.stopped
 }
 
-// await returns when so many more answers have come.
+// await blocks until `more` more answers have come.
 func (l *load) await(more int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -59,7 +59,7 @@ func (m *model) mayWear(in record) answer {
 	return answer{}
 }
 
-// mayShow demands that whoever names a logo, which readers of shares see then, may read media (D121).
+// mayShow requires the scope to read media for naming a logo, because readers of shares see it (D121).
 func (m *model) mayShow(c *call) answer {
 	if c.in["logo_media_id"] != nil && !slices.Contains(c.key.scopes, "media:read") {
 		return forbidden

@@ -51,7 +51,8 @@ var onePicture = func() string {
 	return b.String()
 }()
 
-// By so many of its first bytes it is known for a picture, and for one of its size: pieces of several files may follow.
+// The first pictureSignature bytes identify a picture, and pictureHeader bytes also its size. Pieces of
+// several files may follow.
 const pictureSignature, pictureHeader = 16, 33
 
 // files are what is uploaded, more than once: equal bytes are kept once, and go with the last.

@@ -30,7 +30,7 @@ func isText(v any) bool {
 	return ok && !strings.Contains(s, "\x00")
 }
 
-// mayPublish demands that whoever shares a project may read projects (D110, D121).
+// mayPublish requires the scope to read projects for sharing one (D110, D121).
 func (m *model) mayPublish(c *call) answer {
 	if c.in["resource_type"] == "project" && !slices.Contains(c.key.scopes, "projects:read") {
 		return forbidden

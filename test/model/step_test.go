@@ -53,7 +53,7 @@ func weighted(weights map[string]int) (out []string) {
 
 func draw[T any](r *run, label string, from ...T) T { return rapid.SampledFrom(from).Draw(r.T, label) }
 
-// chance is true once in so many times; shrinking makes it false.
+// chance is true once in `in` times; shrinking makes it false.
 func (r *run) chance(label string, in int) bool {
 	return rapid.IntRange(0, in-1).Draw(r.T, label) == in-1
 }

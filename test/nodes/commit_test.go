@@ -119,7 +119,7 @@ func waitCancelled(t *testing.T, n *node, c *pgx.Conn) {
 	if got.err != nil || got.status != 503 || !strings.Contains(got.text("error"), "repeat") {
 		t.Fatalf("a cancelled wait for the standby was answered with %d %s, %v", got.status, got.body, got.err)
 	}
-	// What makes the test one: the server has committed it, and says so to whoever overhears its warning.
+	// Without this the test shows nothing: the server has committed, and its warning says so.
 	if n := count(t, c, "SELECT count(*) FROM projects WHERE name = 'unknown'"); n != 1 {
 		t.Fatalf("%d rows were committed: the wait was not cancelled", n)
 	}

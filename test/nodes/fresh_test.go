@@ -153,7 +153,7 @@ func revision(etag string) string {
 	return r
 }
 
-// fresh tells whether what was read is what was written in that round.
+// fresh reports whether what was read is what was written in that round.
 func (w *writer) fresh(name, etag string, round int) bool {
 	return name == fmt.Sprint(w.name, " ", round) && revision(etag) == w.revision
 }

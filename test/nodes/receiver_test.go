@@ -31,7 +31,7 @@ type receiver struct {
 	inFlight int
 	most     int           // in flight at once
 	gate     chan struct{} // requests wait until it is closed; nil: they do not
-	fails    int           // every so many first attempts are refused; 0: none
+	fails    int           // every fails-th first attempt is refused; 0: none
 	times    map[string]int
 }
 

@@ -20,9 +20,9 @@ import (
 // container is the memory that the program has for the deliveries of large bodies.
 const container = 256 << 20
 
-// Webhooks of many workspaces hang, and each has more large events waiting than it may have in flight. The program
-// lives in a container of 256 MB, over restarts, each of which finds all of them waiting; and what another workspace
-// sends, small and large, arrives meanwhile.
+// Webhooks of many workspaces hang, and each has more large events waiting than it may have in flight.
+// The program survives in a container of 256 MB, also over restarts, at which all of them wait. What
+// another workspace sends meanwhile, small and large, arrives.
 func TestBodies_OfHangingEndpointsKeepWithinTheMemory(t *testing.T) {
 	t.Parallel()
 	a := &attack{workspaces: proof.Rounds(4, 12, 24), posts: proof.Rounds(16, 21, 42), restarts: proof.Rounds(1, 5, 20),
@@ -231,8 +231,8 @@ func publish(client *http.Client, url, key, text string) error {
 
 var groups atomic.Int64
 
-// limitMemory makes a control group of so many bytes and returns the command that runs a program in it. Where none can
-// be made, the program's memory is only measured.
+// limitMemory creates a control group of `bytes` bytes, and returns the command that runs a program in
+// it. If none can be created, the program's memory is only measured.
 func limitMemory(t *testing.T, bytes int64) (prefix []string, limited bool) {
 	t.Helper()
 	for _, kind := range []struct{ parent, limit string }{

@@ -41,7 +41,7 @@ func (c cascade) complaints() (out []string) {
 	return out
 }
 
-// held tells whether another workspace waited for a large part of the whole. In the quick form, beside others, a chunk is
+// held reports whether another workspace waited for a large part of the whole. In the quick form, beside others, a chunk is
 // a quarter of it, and a busy machine adds to that.
 func (c cascade) held() bool {
 	return c.longest > c.took*time.Duration(proof.Rounds(2, 1, 1))/3

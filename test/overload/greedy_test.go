@@ -28,8 +28,8 @@ func greedy() {
 	}))
 }
 
-// keep holds the whole body until the function that it returns is called. The memory is not Go's, of which the race
-// detector takes several times as much.
+// keep holds the whole body until the returned function is called. The memory is not Go's, because the
+// race detector would take several times as much.
 func keep(r *http.Request) (free func()) {
 	if r.ContentLength <= 0 {
 		return func() {}

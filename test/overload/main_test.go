@@ -1,6 +1,6 @@
-// Package overload asks more of the program, as it is built for users, than it can serve, stops it in the middle of its
-// work, and lets it work for long: memory stays bounded, whoever is refused is told so at once, no request is lost by a
-// stop, and nothing grows.
+// Package overload asks the program, as it is built for users, for more than it can serve, stops it in
+// the middle of its work, and lets it work for long. Memory stays bounded, refusals are answered at
+// once, no request is lost by a stop, and nothing grows.
 package overload
 
 import (

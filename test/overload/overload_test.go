@@ -269,7 +269,7 @@ func (x target) neighbour(stop <-chan struct{}, f *figures, mu *sync.Mutex) {
 	}
 }
 
-// sendBodies sends many of the largest bodies at once, of which the server must not hold all.
+// sendBodies sends many of the largest bodies at once. The server must not hold all of them.
 func (x target) sendBodies(f *figures) {
 	f.bodies = x.bodies
 	var told atomic.Int64

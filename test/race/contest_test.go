@@ -49,7 +49,7 @@ func lastSubscription(s site) ([]func(), func() []string) {
 	return limited(s, hooksPath, `{"name":"a","url":"https://example.com/","events":["project.created"]}`, 3, 3)
 }
 
-// limited is a race for so many places, of which so many are free.
+// limited is a race for places: there are `places`, and `free` of them are free.
 func limited(s site, path, body string, places, free int) ([]func(), func() []string) {
 	w := s.workspace("pro")
 	var got statuses

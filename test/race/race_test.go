@@ -39,7 +39,7 @@ var contests = []contest{
 	{"creating while downgraded", downgrade},
 }
 
-// run lets the clients of a contest go so many times and returns what the judge said, at most one round's words.
+// run runs a contest for `rounds` rounds, and returns the complaints of the first round that has any.
 func (c contest) run(s site, rounds int) (complaints []string) {
 	for range rounds {
 		clients, judge := c.begin(s)

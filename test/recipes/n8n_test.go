@@ -258,7 +258,7 @@ func newSite(t *testing.T, name string, args ...string) *site {
 	return s
 }
 
-// limit starts the server anew, with so many requests a minute; 0 is no limit.
+// limit restarts the server with a limit of n requests a minute; 0 means no limit.
 func (s *site) limit(t *testing.T, n int) {
 	t.Helper()
 	if err := s.server.Terminate(); err != nil {

@@ -73,7 +73,7 @@ func carelessly(t *testing.T, z *zoo, some []place, enough func(pid, done int) b
 	return sheaftest.Within(10*time.Minute, func() bool { return enough(cmd.Process.Pid, out.count()) })
 }
 
-// overruns tells whether the careless sender still waits for somebody when the program, over the same deadline, is done
+// overruns reports whether the careless sender still waits for somebody when the program, over the same deadline, is done
 // with them all.
 func overruns(t *testing.T, z *zoo, done <-chan struct{}) (late bool) {
 	some := z.only(func(name string) bool { return !floods(name) })
@@ -89,7 +89,7 @@ func overruns(t *testing.T, z *zoo, done <-chan struct{}) (late bool) {
 	return late
 }
 
-// swells tells whether it takes more memory than a sender may; it is stopped there.
+// swells reports whether it takes more memory than a sender may; it is stopped there.
 func swells(t *testing.T, z *zoo) bool {
 	return carelessly(t, z, z.only(floods), func(pid, _ int) bool {
 		used, err := proctest.Memory(pid)

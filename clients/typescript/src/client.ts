@@ -193,7 +193,7 @@ function hasID(value: unknown): value is { id: string } {
 	return value !== null && typeof value === "object" && "id" in value && typeof value.id === "string";
 }
 
-/** Tells whether a body is to be sent as JSON: an object, and no text or file. */
+/** Reports whether a body is to be sent as JSON: an object, and no text or file. */
 function isPlain(body: unknown): boolean {
 	return !(typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof FormData);
 }

@@ -82,7 +82,7 @@ export function unreachable(host: string, error: unknown): Unreachable {
 	return new Unreachable(`${host} does not answer: ${why}`, !unsent.has(code), { cause: error });
 }
 
-/** Tells whether the request may be made again after the error, and whether the attempt may have had its effect. */
+/** Reports whether the request may be made again after the error, and whether the attempt may have had its effect. */
 export function repeatable(request: Request, error: SheafError): { again: boolean; maybe: boolean } {
 	if (error instanceof Refused) {
 		const soon = error.retryAfter <= maxRetryAfter;
@@ -94,7 +94,7 @@ export function repeatable(request: Request, error: SheafError): { again: boolea
 	return { again: false, maybe: false };
 }
 
-/** Tells whether a second attempt changes nothing that the first may have done. */
+/** Reports whether a second attempt changes nothing that the first may have done. */
 function harmless(request: Request): boolean {
 	if (request.method === "POST") return request.headers.has("Idempotency-Key");
 	if (request.method === "PATCH" || request.method === "PUT") return !request.headers.has("If-Match");

@@ -179,7 +179,7 @@ class Quiet {
 	stop(): void {
 		clearTimeout(this.#timer);
 	}
-	/** Ends the connection, whoever stopped reading. */
+	/** Ends the connection, whichever side stopped reading. */
 	end(): void {
 		this.#cut.abort();
 	}

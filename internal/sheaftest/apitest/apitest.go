@@ -77,7 +77,7 @@ func PlanLimits(c *Config) {
 	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
 }
 
-// Quiet drops the log lines of requests, of which a long run has too many to keep.
+// Quiet drops the log lines of requests. A long run has too many to keep.
 func Quiet(c *Config) { c.Log = slog.New(slog.DiscardHandler) }
 
 // Each runs the test on either engine, as parallel subtests: on SQLite as one process, on
@@ -132,7 +132,7 @@ func Open(t testing.TB, o store.Options, options ...Option) *API {
 // of their own.
 const forEver = time.Hour
 
-// openNodes starts so many nodes on one store, which share the clock, what sends, and the window of
+// openNodes starts `count` nodes on one store, which share the clock, what sends, and the window of
 // the rate limit, and one server before them.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
@@ -233,7 +233,7 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// moved tells whether the test has touched the clock.
+// moved reports whether the test has touched the clock.
 func (c *Clock) moved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -223,7 +223,7 @@ func (c *Cluster) startPgbouncer() (err error) {
 	return err
 }
 
-// startRedis starts three Redis, of which two follow the first, and three Sentinels.
+// startRedis starts three Redis servers, a master and two replicas, and three Sentinels.
 func (c *Cluster) startRedis() (err error) {
 	c.say("Redis with Sentinel, three of each")
 	for i := range c.redis {

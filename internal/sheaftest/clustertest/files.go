@@ -49,7 +49,7 @@ func (c *Cluster) content(file string, m machine, dir string) (string, error) {
 		"/var/lib/postgresql/patroni.pgpass", dir+"/pgpass", "/var/run/postgresql", dir,
 		"/etc/pgbouncer/userlist.txt", dir+"/userlist.txt", "/etc/sheaf/master.key", dir+"/master.key",
 		"shared_buffers: 256MB", "shared_buffers: 32MB",
-		// On loopback whoever connects has the address 127.0.0.1.
+		// On loopback every client has the address 127.0.0.1.
 		"10.0.0.0/24", c.clients(), "10.0.0.10/32", c.clients(),
 		"10.0.0.", c.prefix,
 	).Replace(string(shown))

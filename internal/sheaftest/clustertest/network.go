@@ -12,7 +12,7 @@ import (
 // documented is where the pages put the machines.
 const documented = "10.0.0."
 
-// onLoopback chooses addresses of loopback, and ports of which none is taken there.
+// onLoopback chooses loopback addresses, and ports that are all free there.
 func (c *Cluster) onLoopback() (err error) {
 	for _, c.shift = range []int{0, 10000, 20000, 30000} {
 		c.prefix = fmt.Sprintf("127.%d.%d.", 2+rand.IntN(250), 1+rand.IntN(250))

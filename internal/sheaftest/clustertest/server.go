@@ -32,7 +32,7 @@ type program struct {
 	line []string
 	// env names a file of its environment.
 	env string
-	// ready tells whether it can be used; nil is at once.
+	// ready reports whether it can be used; nil is at once.
 	ready func() error
 }
 

@@ -42,7 +42,7 @@ type Block struct {
 // Where names the block for a person.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// Has tells whether a word stands behind the language.
+// Has reports whether a word stands behind the language.
 func (b Block) Has(word string) bool {
 	_, ok := b.Attr[word]
 	return ok
@@ -110,7 +110,7 @@ func begin(page, fence, before string) *Block {
 	return b
 }
 
-// isAnswer tells whether a block that directly follows the last one shows what that printed.
+// isAnswer reports whether a block that directly follows the last one shows what that printed.
 func isAnswer(b *Block, blocks []Block) bool {
 	if len(blocks) == 0 || b.Lang != "json" && b.Lang != "text" || len(b.Attr) > 0 {
 		return false

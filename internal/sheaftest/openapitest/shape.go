@@ -15,8 +15,8 @@ import (
 // race detector ten times as much.
 const enough = 3
 
-// isEnough counts the exchanges of this one's shape, and reports whether so many have been held
-// against the document that one more would tell nothing.
+// isEnough counts the exchanges with the shape of this one. It reports whether `enough` of them have
+// been checked, so that one more would show nothing new.
 func (c *Document) isEnough(operation string, r *http.Request, sent []byte, res Answer) bool {
 	key := fmt.Sprint(operation, res.Status, slices.Sorted(maps.Keys(r.URL.Query())), slices.Sorted(maps.Keys(r.Header)),
 		slices.Sorted(maps.Keys(res.Header)), shapeOf(sent), shapeOf(res.Body))

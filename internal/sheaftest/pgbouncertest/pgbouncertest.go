@@ -51,8 +51,8 @@ default_pool_size = %d
 server_login_retry = 1
 `
 
-// Start returns a running pgbouncer before the PostgreSQL of an address, with so many connections to
-// it for each database. It goes away when the test ends. Without pgbouncer the test is skipped, or
+// Start returns a running pgbouncer in front of the PostgreSQL at an address, with `pool` connections
+// to it for each database. It goes away when the test ends. Without pgbouncer the test is skipped, or
 // fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB, postgres string, mode Mode, pool int) *Server {
 	t.Helper()

@@ -204,7 +204,7 @@ func (c *Cluster) awaitPortClosed() error {
 	return nil
 }
 
-// collect asks for the server's end, with the options of wait4, and tells whether it has come. It
+// collect asks for the server's end, with the options of wait4, and reports whether it has come. It
 // is not os/exec that waits, since that takes a goroutine for as long as the server runs, which
 // would be a leak to the tests that look for leaks.
 func (c *Cluster) collect(options int) (ended bool, err error) {
@@ -292,7 +292,7 @@ func (c *Cluster) ping(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// orphaned tells whether the last start failed because processes of a killed server still hold its
+// orphaned reports whether the last start failed because processes of a killed server still hold its
 // memory.
 func (c *Cluster) orphaned() bool {
 	log, _ := os.ReadFile(c.logFile())

@@ -14,7 +14,7 @@ const latest = "internal/store/migrate.go"
 var latestLine = regexp.MustCompile(`const Latest = (\d+)`)
 
 // nextMigration adds a column and an index to a table that every write uses, as an additive migration
-// does. The program of before may go on beside it.
+// does. The previous program may continue beside it.
 const nextMigration = `-- +goose Up
 -- A column that only the next program knows.
 INSERT INTO schema_compat (version, oldest) VALUES (%d, %d);

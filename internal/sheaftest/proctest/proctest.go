@@ -88,7 +88,7 @@ func Planted(t testing.TB, f plant.Fault) string {
 	return planted[name].path(t)
 }
 
-// Next is Binary with one migration more, beside which the program of before may go on: what an
+// Next is Binary with one migration more, beside which the previous program may continue: what an
 // upgrade brings.
 func Next(t testing.TB) string {
 	t.Helper()

@@ -29,7 +29,7 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
-// IsMaster tells whether it takes writes.
+// IsMaster reports whether it takes writes.
 func (s *Server) IsMaster() bool {
 	role, err := redis.Values(do(s.Dir, s.password, "ROLE"))
 	return err == nil && len(role) > 0 && fmt.Sprintf("%s", role[0]) == "master"

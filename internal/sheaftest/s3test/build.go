@@ -43,7 +43,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return program, build(dir, program)
 })
 
-// module returns the folder of the module that says which versitygw it is, of which dependencies.
+// module returns the folder of the module that pins versitygw and its dependencies.
 func module() (string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sheaf.dev").Output()
 	if err != nil {

@@ -72,10 +72,10 @@ type Examination struct {
 	Media MediaFiles
 }
 
-// Examine looks for whatever breaks a promise about the stored data, and calls tell for each
-// finding, which must not use the store. It only reads, beside whoever writes: each workspace, and
-// what belongs to none, is looked at in one snapshot of its own. It holds neither the rows nor the
-// findings in memory. An error means that it could not look, not that something is wrong.
+// Examine looks for stored data that breaks a promise, and calls tell for each finding. tell must
+// not use the store. Examine only reads, while others write: it reads each workspace, and what
+// belongs to none, in its own snapshot. It holds neither the rows nor the findings in memory. An
+// error means that it could not read, not that something is wrong.
 func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Finding)) error {
 	snapshot, done, err := s.Snapshots(ctx)
 	if err != nil {

@@ -595,7 +595,7 @@ func TestDoctor_StopsWithItsContext(t *testing.T) {
 	})
 }
 
-// Whoever writes meanwhile is not held up, and changes nothing for it.
+// Concurrent writes do not wait for the doctor, and do not change its findings.
 func TestDoctor_WhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

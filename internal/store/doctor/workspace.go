@@ -178,7 +178,7 @@ func beyond(what string, most func(sheaf.Plan) int) func(*patient, *engine.Row) 
 	}
 }
 
-// beyondBrandings judges brandings, of which a plan includes any number or none.
+// beyondBrandings reports brandings on a plan that includes none. Other plans include any number.
 func beyondBrandings(p *patient, r *engine.Row) string {
 	if has := r.Int(); has > 0 && p.ws.Plan.AllowBrandings() != nil {
 		return fmt.Sprintf("it has %d brandings, the %s plan includes none", has, p.ws.Plan)

@@ -24,7 +24,7 @@ func TestSilence_EndsTheWait(t *testing.T) {
 	})
 }
 
-// D152: whoever waits for their turn while others are answered waits on, until that ends.
+// D152: a request that waits for its turn keeps waiting as long as others are answered.
 func TestSilence_OthersAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Postgres{silent: silentTimeout}

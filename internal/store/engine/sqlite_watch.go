@@ -173,7 +173,7 @@ func (e *SQLite) ageReads() {
 	}
 }
 
-// lookAtLog interrupts the reads because of which the log is larger than `bound`, and asks to
+// lookAtLog interrupts the reads that keep the log larger than `bound`, and asks to
 // truncate the log once no connection reads it. It warns when the log exceeds the bound, and again
 // each time that it has doubled. warned is the size in the last warning; lookAtLog returns its new
 // value.

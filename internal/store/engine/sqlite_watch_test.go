@@ -18,8 +18,7 @@ import (
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
 
-// A read that never ends is interrupted, whoever the caller is, and its connection serves the next
-// one.
+// A read that never ends is interrupted, for any caller, and its connection serves the next one.
 func TestSQLite_ReadThatLastsIsEnded(t *testing.T) {
 	t.Parallel()
 	s := sqliteTest(t)

@@ -219,7 +219,7 @@ func (n *nodes) on(i int) *fixture {
 
 var errUnwanted = errors.New("rolled back by the test")
 
-// commitAndRollBack adds events, of which every third transaction fails.
+// commitAndRollBack adds events. Every third transaction fails.
 func (f *fixture) commitAndRollBack(types []sheaf.EventType, times int) error {
 	for i := range times {
 		err := f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {

@@ -150,7 +150,7 @@ func documentNewest(f *fixture) {
 	}
 }
 
-// unlink takes at most so many documents out of a project, and returns them as they were.
+// unlink takes at most `most` documents out of a project, and returns their previous state.
 func unlink(tx *store.Tx, ws sheaf.WorkspaceID, project sheaf.ProjectID, at time.Time, most int64) ([]sheaf.Document, error) {
 	documents, err := tx.LinkedDocuments(ws, project, most)
 	if err != nil || len(documents) == 0 {
@@ -291,7 +291,7 @@ func trashInParts(f *fixture) {
 	f.wantKind(err, sheaf.NotFound)
 }
 
-// writtenOften makes a document with so many past versions, which have 90 texts of a byte between them.
+// writtenOften creates a document with `times` past versions, which share 90 texts of one byte.
 func (f *fixture) writtenOften(times int) sheaf.Document {
 	d := f.document(nil)
 	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error {
@@ -311,7 +311,7 @@ func (f *fixture) writtenOften(times int) sheaf.Document {
 }
 
 // documentBeside: what stands before and behind a document in its project, in the order of creation, is found among all
-// of the project, and among so many of the workspace.
+// of the project, and among a limited number of the workspace.
 func documentBeside(f *fixture) {
 	one, other := f.project(nil), f.project(nil)
 	in := func(p sheaf.Project) sheaf.Document {

@@ -108,7 +108,7 @@ func folderConstraints(f *fixture) {
 	f.wantIs(f.store.Write(context.Background(), remove), store.ErrReference)
 }
 
-// unfile moves at most so many projects of a folder to the root level, and returns them as they were.
+// unfile moves at most `most` projects of a folder to the root level, and returns their previous state.
 func unfile(tx *store.Tx, ws sheaf.WorkspaceID, folder sheaf.FolderID, at time.Time, most int64) ([]sheaf.Project, error) {
 	projects, err := tx.FiledProjects(ws, folder, most)
 	if err != nil || len(projects) == 0 {

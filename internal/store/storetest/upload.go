@@ -116,7 +116,7 @@ func uploadExpired(f *fixture) {
 	same(f, "the young one is there", there, true)
 }
 
-// A removal that failed is given up at once by whoever has it, and by nobody else.
+// A failed removal is released at once by its owner, and by no one else.
 func mediumReleased(f *fixture) {
 	m := f.medium("released", nil)
 	until := f.now().Add(time.Hour)

@@ -222,7 +222,7 @@ func (f *fixture) watchLog(stop chan struct{}) error {
 	}
 }
 
-// callerLeaves: whoever stops waiting cannot undo what is under way.
+// callerLeaves: a caller that stops waiting does not undo a write in progress.
 func callerLeaves(f *fixture) {
 	ctx, leave := context.WithCancel(context.Background())
 	p := sheaf.Project{ID: sheaf.ProjectID(f.id()), Name: "x", CreatedAt: f.now(), UpdatedAt: f.now(), Number: 1}

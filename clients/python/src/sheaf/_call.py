@@ -64,7 +64,7 @@ class Request:
     """Whether a POST takes an Idempotency-Key; repeating one that does not has another effect."""
 
     def harmless(self) -> bool:
-        """Tells whether a second attempt changes nothing that the first may have done."""
+        """Reports whether a second attempt changes nothing that the first may have done."""
         if self.method == "POST":
             return self.keyed
         if self.method in ("PATCH", "PUT"):
@@ -161,7 +161,7 @@ class Caller:
 
 
 def repeatable(request: Request, error: SheafError) -> tuple[bool, bool]:
-    """Tells whether the request may be made again after the error, and whether the attempt may have had its effect."""
+    """Reports whether the request may be made again after the error, and whether the attempt may have had its effect."""
     if isinstance(error, Refused):
         if error.status == 429:
             return error.retry_after <= MAX_RETRY_AFTER, False

@@ -130,5 +130,5 @@ def frames(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _passing(error: SheafError) -> bool:
-    """Tells whether another connection may succeed where this one ended."""
+    """Reports whether another connection may succeed where this one ended."""
     return not isinstance(error, Refused) or error.status == 429 or error.status >= 500

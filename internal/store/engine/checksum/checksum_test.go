@@ -221,7 +221,7 @@ func TestChecksum_OfTheFirstPage(t *testing.T) {
 	}
 }
 
-// unstamped returns a file of several pages, none of which has its checksum, and a connection to it.
+// unstamped returns a file of several pages without checksums, and a connection to it.
 func unstamped(t *testing.T) (path string, c *sqlite.Conn) {
 	t.Helper()
 	path, c = begun(t)
