@@ -72,6 +72,8 @@ func checkImport(r rule, from, path string) string {
 	switch {
 	case matches(drivers, path) && !slices.Contains(driverUsers, r.part):
 		return "only internal/store talks to a database: ask the store"
+	case path == "net/http" && slices.Contains(withoutHTTP, r.part):
+		return "only the edges know HTTP: return a kind, which front.Status turns into a status"
 	case path == "unsafe" && r.part != unsafeUser:
 		return "only " + unsafeUser + " is alone with the driver's memory"
 	case (path == "math/rand" || path == "math/rand/v2") && !exempt(randExempt, from):

@@ -36,7 +36,9 @@ var rules = []rule{
 	{part: "internal/mail", why: edge, may: []string{"internal/store", "internal/sheaf"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},
 
-	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/fair", "internal/obs", "internal/forwarded"}},
+	{part: "internal/front", why: "it has what every HTTP edge needs, and knows none of them", may: []string{"internal/fair", "internal/obs", "internal/forwarded", "internal/sheaf"},
+		names: map[string][]string{"internal/sheaf": {"Kind", "Invalid", "Unauthorized", "Forbidden", "NotFound", "MethodNotAllowed", "Conflict", "PreconditionFailed",
+			"TooLarge", "UnsupportedType", "RangeNotSatisfiable", "RateLimited", "Unavailable"}}}, // each kind has a status
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
 		may: []string{"internal/search", "internal/store", "internal/media", "internal/disk", "internal/sheaf", "internal/fair", "internal/guard", "internal/seal", "internal/failpoint"}},
@@ -93,6 +95,9 @@ var (
 		"zombiezen.com/go/sqlite"}
 	driverUsers = []string{"internal/store/engine", "internal/store/engine/checksum", "internal/sheaftest"}
 )
+
+// withoutHTTP lists the parts that must not import net/http: a caller of theirs need not be a request.
+var withoutHTTP = []string{"internal/sheaf", "internal/app", "internal/store", "internal/store/engine", "internal/store/doctor", "internal/search"}
 
 // unsafeUser is the part that may import unsafe.
 const unsafeUser = "internal/store/engine/checksum"

@@ -303,13 +303,13 @@ func (v *visit) redirect(address string) error {
 // returned.
 func (v *visit) again(name string, data any, err error) error {
 	var refusal *sheaf.Error
-	if !errors.As(err, &refusal) || refusal.Kind.Status() >= 500 {
+	if !errors.As(err, &refusal) || front.Status(refusal.Kind) >= 500 {
 		return err
 	}
 	v.retryAfter(refusal)
 	p := v.page(data)
 	p.Fault = faultIn(name, refusal)
-	return v.render(refusal.Kind.Status(), name, p)
+	return v.render(front.Status(refusal.Kind), name, p)
 }
 
 // retryAfter sets the header where the refusal names a time.
@@ -347,9 +347,9 @@ func (v *visit) fail(err error) {
 		return
 	}
 	p := v.page(sorry{Title: titleOf(refusal.Kind), Text: sentence(refusal)})
-	if err := v.render(refusal.Kind.Status(), "sorry", p); err != nil {
+	if err := v.render(front.Status(refusal.Kind), "sorry", p); err != nil {
 		v.console.Log.Error("page was not rendered", "error", err)
-		http.Error(v, "Something went wrong on our side.", sheaf.KindOf(err).Status())
+		http.Error(v, "Something went wrong on our side.", front.Status(sheaf.KindOf(err)))
 	}
 }
 

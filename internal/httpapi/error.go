@@ -25,7 +25,7 @@ func (x *exchange) fail(err error) {
 		return
 	}
 	e := x.refusal(err)
-	x.say(answer{status: e.Kind.Status(), body: errorBody(e)})
+	x.say(answer{status: front.Status(e.Kind), body: errorBody(e)})
 }
 
 // refusal returns the error that the client is shown, and sets the headers that go with it.

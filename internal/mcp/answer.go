@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -24,7 +25,7 @@ const (
 // fail answers with an error of JSON-RPC, with the status that the API has for it. What is wrong with
 // the method or its parameters has the status of the protocol.
 func (x *exchange) fail(m message, e *sheaf.Error) {
-	code, status := codeOf(e.Kind, invalidRequest), e.Kind.Status()
+	code, status := codeOf(e.Kind, invalidRequest), front.Status(e.Kind)
 	if m.wrong != 0 {
 		code = m.wrong
 	}

@@ -183,7 +183,7 @@ func (v *visit) fail(err error) {
 	if refusal == nil || refusal.Cause != nil && refusal.Person == "" {
 		status := http.StatusInternalServerError
 		if refusal != nil {
-			status = refusal.Kind.Status()
+			status = front.Status(refusal.Kind)
 		}
 		v.sorry(status, "Something went wrong", "The page could not be made. Try again in a moment.")
 		return
@@ -196,12 +196,12 @@ func (v *visit) fail(err error) {
 		v.sorry(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or what it led to is not shared any more.")
 	case sheaf.RateLimited, sheaf.Unavailable:
 		if refusal.Person != "" {
-			v.sorry(refusal.Kind.Status(), "That cannot be shown", refusal.Person)
+			v.sorry(front.Status(refusal.Kind), "That cannot be shown", refusal.Person)
 			return
 		}
-		v.sorry(refusal.Kind.Status(), "Just a moment", refusal.Text)
+		v.sorry(front.Status(refusal.Kind), "Just a moment", refusal.Text)
 	default:
-		v.sorry(refusal.Kind.Status(), "That did not work", refusal.Text)
+		v.sorry(front.Status(refusal.Kind), "That did not work", refusal.Text)
 	}
 }
 

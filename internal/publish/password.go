@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -111,7 +112,7 @@ func (v *visit) refused(err error) error {
 		v.RetryAfter(refusal.RetryAfter)
 	}
 	v.publisher.Log.Info("opening a share failed", "address", v.address(), "share_id", v.share.ID)
-	return v.locked(refusal.Kind.Status(), refusal.Text)
+	return v.locked(front.Status(refusal.Kind), refusal.Text)
 }
 
 // remember sets a cookie for this share only.

@@ -3,7 +3,6 @@ package sheaf
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -26,37 +25,6 @@ const (
 	RateLimited
 	Unavailable
 )
-
-// Status returns the HTTP status of the kind. This is the only table from kinds to statuses.
-func (k Kind) Status() int {
-	switch k {
-	case Invalid:
-		return http.StatusBadRequest
-	case Unauthorized:
-		return http.StatusUnauthorized
-	case Forbidden:
-		return http.StatusForbidden
-	case NotFound:
-		return http.StatusNotFound
-	case MethodNotAllowed:
-		return http.StatusMethodNotAllowed
-	case Conflict:
-		return http.StatusConflict
-	case PreconditionFailed:
-		return http.StatusPreconditionFailed
-	case TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case UnsupportedType:
-		return http.StatusUnsupportedMediaType
-	case RangeNotSatisfiable:
-		return http.StatusRequestedRangeNotSatisfiable
-	case RateLimited:
-		return http.StatusTooManyRequests
-	case Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
 
 // Code is the stable word by which a program distinguishes refusals.
 type Code string
