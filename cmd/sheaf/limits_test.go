@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/redistest"
@@ -47,4 +48,27 @@ func body(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// A person reads 600 times a minute in each workspace what costs something, and a reader of shares 120 pages.
+func TestLimits_OfReading(t *testing.T) {
+	t.Parallel()
+	var alone *sharedLimits
+	for most, want := range map[int]int{consoleReads: 600, sharePages: 120} {
+		admit, now := alone.reading(most), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		for i := range want {
+			if wait := admit(t.Context(), "a", now); wait != 0 {
+				t.Fatalf("reading %d of %d waits %v", i, want, wait)
+			}
+		}
+		if wait := admit(t.Context(), "a", now); wait <= 0 || wait > 61*time.Second {
+			t.Errorf("one more than %d waits %v", want, wait)
+		}
+		if wait := admit(t.Context(), "b", now); wait != 0 {
+			t.Errorf("another waits %v", wait)
+		}
+		if wait := admit(t.Context(), "a", now.Add(61*time.Second)); wait != 0 {
+			t.Errorf("a minute later a reading waits %v", wait)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/store"
 )
 
@@ -41,6 +42,7 @@ type load struct {
 	requests *obs.Routes
 	clients  *connections
 	store    *store.Store
+	texts    *render.Renderer
 }
 
 // register adds what an operator watches to see whether there is room left.
@@ -68,6 +70,14 @@ func (l load) register(r prometheus.Registerer) {
 	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.front.Load().Bodies) })
 	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.front.Load().Answers) })
 	gauge("sheaf_event_streams", "Open event streams.", func() float64 { return float64(l.front.Load().Streams) })
+	gauge("sheaf_render_waiting", "Texts that wait for their turn to be rendered.", func() float64 {
+		waiting, _ := l.texts.Load()
+		return float64(waiting)
+	})
+	counter("sheaf_render_refused_total", "Texts that got no turn to be rendered.", func() float64 {
+		_, refused := l.texts.Load()
+		return float64(refused)
+	})
 	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.opened()) })
 	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.front.Load().Refused) })
 	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.full.Load()) })

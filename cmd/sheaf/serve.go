@@ -283,7 +283,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st, texts}.register, sender.Register)})
 	}
 	return s, nil
 }

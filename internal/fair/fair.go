@@ -50,6 +50,7 @@ type Turns struct {
 	held    int   // turns at the moment
 	waiting int64 // the cost that waits, of all names
 	arrived int64 // waiters so far
+	refused uint64
 	// start is the use at which the latest turn began. A name that was forgotten begins with it, so
 	// that it gains nothing by having been away.
 	start int64
@@ -78,15 +79,18 @@ func New(l Limits) *Turns { return &Turns{limits: l, names: map[string]*tenant{}
 // ErrBusy, or the cause of ctx wrapped, for a caller that gets none.
 func (t *Turns) Take(ctx context.Context, name string, cost int64) (done func(), err error) {
 	w, err := t.join(name, cost)
-	if err != nil {
-		return nil, err
+	if err == nil && w != nil {
+		err = t.await(ctx, name, w)
 	}
-	if w != nil {
-		if err := t.await(ctx, name, w); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		return func() { t.end(name) }, nil
 	}
-	return func() { t.end(name) }, nil
+	if errors.Is(err, ErrBusy) {
+		t.mu.Lock()
+		t.refused++
+		t.mu.Unlock()
+	}
+	return nil, err
 }
 
 // Load returns the number of turns that are under way, and of callers that wait.
@@ -97,6 +101,13 @@ func (t *Turns) Load() (turns, waiters int) {
 		waiters += len(own.waiters)
 	}
 	return t.held, waiters
+}
+
+// Refused returns the number of callers that got ErrBusy.
+func (t *Turns) Refused() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
 }
 
 // join begins a turn, and returns nil, or adds a waiter.

@@ -148,6 +148,9 @@ func TestTake_FewWait(t *testing.T) {
 			work(turns, l, name, 1, time.Second)
 		}
 		l.want(t, "a0 after 0s", "a5 after 0s: too much work is waiting")
+		if n := turns.Refused(); n != 1 {
+			t.Errorf("%d callers were refused", n)
+		}
 		time.Sleep(10 * time.Second) // simulated
 	})
 }
@@ -199,6 +202,9 @@ func TestTake_NobodyWaitsForLong(t *testing.T) {
 		l.want(t, "a0 after 0s", "a1 after 5s: too much work is waiting")
 		if held, waiting := turns.Load(); held != 1 || waiting != 0 {
 			t.Errorf("%d turns are held and %d callers wait", held, waiting)
+		}
+		if n := turns.Refused(); n != 1 { // the client that left was not refused
+			t.Errorf("%d callers were refused", n)
 		}
 		time.Sleep(time.Minute) // simulated
 	})

@@ -68,6 +68,12 @@ func New(o Options) *Renderer {
 	return &Renderer{parser: newParser(), images: images, cache: newCache(o.CacheBytes), turns: fair.New(limits)}
 }
 
+// Load returns the number of texts that wait for their turn, and of texts that got none.
+func (r *Renderer) Load() (waiting int, refused uint64) {
+	_, waiting = r.turns.Load()
+	return waiting, r.turns.Refused()
+}
+
 // Await blocks until the caller has a turn, at that cost. `bytes` is the length of the text that
 // the caller holds in memory meanwhile. done ends the turn.
 type Await func(turns *fair.Turns, cost int64, bytes int) (done func(), err error)

@@ -21,6 +21,7 @@ var harnesses = []harness{
 	{pkg: "./test/overload", run: "TestOverload_IsRefusedAtOnceAndLeavesNothingBehind", rows: 1},
 	{pkg: "./test/overload", run: "TestCascade_OthersWriteMeanwhile", rows: 2},
 	{pkg: "./test/overload", run: "TestPasswords_OneTenantLeavesRoomForOthers", rows: 1},
+	{pkg: "./test/overload", run: "TestRendering_OneTenantLeavesRoomForOthers", rows: 1},
 	{pkg: "./test/overload", run: "TestDrain_SIGTERMUnderLoadFailsNoRequest", rows: 1},
 	{pkg: "./test/overload", run: "TestBodies_OfHangingEndpointsKeepWithinTheMemory", rows: 1},
 	{pkg: "./test/nodes", run: "TestUpgrade_NodesAreReplacedOneByOne", rows: 1},

@@ -29,6 +29,8 @@ var (
 	}
 	// OneLine lets the readers of all tenants' shares wait under one name.
 	OneLine = Fault{{File: "internal/app/share_password.go", Old: `a.lines.readers, string(s.Workspace))`, New: `a.lines.readers, "")`}}
+	// OneQueue renders the texts of all workspaces under one name.
+	OneQueue = Fault{{File: "internal/front/admission.go", Old: `turns.Take(x.Request.Context(), x.workspace, cost)`, New: `turns.Take(x.Request.Context(), "", cost)`}}
 	// LazySync does not sync SQLite's commits.
 	LazySync = Fault{{File: "internal/store/engine/sqlite.go", Old: `"PRAGMA synchronous = FULL"`, New: `"PRAGMA synchronous = NORMAL"`}}
 	// NoReserve lets the disk fill up to its last byte.
@@ -46,5 +48,5 @@ var (
 // Controls returns all of them by name.
 func Controls() map[string]Fault {
 	return map[string]Fault{"EarlyAnswer": EarlyAnswer, "BytesLast": BytesLast, "Uncounted": Uncounted, "LazySync": LazySync, "NoReserve": NoReserve, "StaleLog": StaleLog,
-		"OneTransaction": OneTransaction, "CutNames": CutNames, "OneLine": OneLine}
+		"OneTransaction": OneTransaction, "CutNames": CutNames, "OneLine": OneLine, "OneQueue": OneQueue}
 }
