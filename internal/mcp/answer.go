@@ -11,8 +11,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// The codes of JSON-RPC that are used here. What a program needs to know stands in the data beside
-// them: the code that the API has for it.
+// The JSON-RPC codes in use. An error's data also has the code of the API, for programs.
 const (
 	parseError     int64 = -32700
 	invalidRequest int64 = -32600
@@ -22,8 +21,8 @@ const (
 	serverError    int64 = -32000
 )
 
-// fail answers with an error of JSON-RPC, with the status that the API has for it. What is wrong with
-// the method or its parameters has the status of the protocol.
+// fail answers with a JSON-RPC error and the API's status for it. Errors of the method or its parameters
+// have the status of the protocol.
 func (x *exchange) fail(m message, e *sheaf.Error) {
 	code, status := codeOf(e.Kind, invalidRequest), front.Status(e.Kind)
 	if m.wrong != 0 {
@@ -36,8 +35,8 @@ func (x *exchange) fail(m message, e *sheaf.Error) {
 	x.send(status, errorOf(m, code, e.Text, e.Code))
 }
 
-// codeOf returns the code of JSON-RPC for an error of that kind; invalid is the one for what the
-// client has to put right.
+// codeOf returns the JSON-RPC code for an error of kind k. Errors that the client must correct have the
+// code `invalid`.
 func codeOf(k sheaf.Kind, invalid int64) int64 {
 	switch k {
 	case sheaf.Invalid, sheaf.MethodNotAllowed, sheaf.TooLarge:
@@ -49,8 +48,8 @@ func codeOf(k sheaf.Kind, invalid int64) int64 {
 }
 
 // protocolStatus returns the status of an answer to a message whose method or parameters are wrong.
-// Before version 2026-07-28 it is 200: clients read no error of JSON-RPC in any other. From then on it
-// is what that version says, and what the SDK answers too.
+// Before version 2026-07-28 it is 200, because clients ignore JSON-RPC errors in answers of any other
+// status. From that version on it is what the protocol says, as in the SDK's own answers.
 func (x *exchange) protocolStatus(code int64) int {
 	switch {
 	case x.Request.Header.Get("MCP-Protocol-Version") < "2026-07-28":
@@ -61,7 +60,7 @@ func (x *exchange) protocolStatus(code int64) int {
 	return http.StatusBadRequest
 }
 
-// send writes an answer, and takes what was not needed of the request.
+// send writes an answer and discards the unread rest of the request.
 func (x *exchange) send(status int, body []byte) {
 	h := x.Header()
 	h.Set("Cache-Control", "no-store")
@@ -76,8 +75,7 @@ func (x *exchange) send(status int, body []byte) {
 	x.DiscardBody()
 }
 
-// errorOf is an error of JSON-RPC: for whoever reads it a sentence, for a program the code that the
-// API has for the same.
+// errorOf returns a JSON-RPC error: a sentence for people, and the API's code for programs.
 func errorOf(m message, code int64, text string, name sheaf.Code) []byte {
 	return reply(m, "error", sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Int("code", code)
@@ -86,12 +84,12 @@ func errorOf(m message, code int64, text string, name sheaf.Code) []byte {
 	}))
 }
 
-// errorData returns what a program reads of an error of JSON-RPC.
+// errorData returns the data of a JSON-RPC error, which programs read.
 func errorData(name sheaf.Code) []byte {
 	return sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("code", string(name)) }))
 }
 
-// resultOf is the result of a tool that was not called.
+// resultOf returns the answer of a tool call that was refused before the tool ran.
 func resultOf(m message, r *sdk.CallToolResult) []byte {
 	return reply(m, "result", sheaf.RecordFunc(func(o *sheaf.Object) {
 		text := sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) {
@@ -103,7 +101,7 @@ func resultOf(m message, r *sdk.CallToolResult) []byte {
 	}))
 }
 
-// reply is an answer to the message: one without a number has null, as JSON-RPC asks.
+// reply returns the answer to the message. If the message has no id, that of the answer is null.
 func reply(m message, name string, r sheaf.Record) []byte {
 	id := m.id
 	if id == nil {
@@ -116,7 +114,7 @@ func reply(m message, name string, r sheaf.Record) []byte {
 	}))
 }
 
-// told is the result of a tool: a record as JSON, and behind it a text as it is, where there is one.
+// told returns the result of a tool: a record as JSON, followed by a raw text unless that is nil.
 func told(r sheaf.Record, text *string) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(sheaf.Encode(r))}}}
 	if text != nil {
@@ -125,8 +123,8 @@ func told(r sheaf.Record, text *string) *sdk.CallToolResult {
 	return out
 }
 
-// refused is the result of a tool that did nothing, in the one shape that the API's errors have. It
-// is a result and no error of the protocol, since these do not reach the language model.
+// refused returns the result of a tool that did nothing, in the form of the API's errors. It is a result
+// and not a protocol error, because protocol errors do not reach the language model.
 func refused(e *sheaf.Error) *sdk.CallToolResult {
 	out := told(sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("error", e.Text)
@@ -139,7 +137,7 @@ func refused(e *sheaf.Error) *sdk.CallToolResult {
 	return out
 }
 
-// page is a part of a list: short records, how many there are, and where to go on.
+// page returns a page of a list: short records, their total number, and the offset of the next page.
 func page[T any](p sheaf.Page[T], each func(*T, *sheaf.Object)) sheaf.Record {
 	list := []byte{'['}
 	for i := range p.Items {
@@ -157,8 +155,7 @@ func page[T any](p sheaf.Page[T], each func(*T, *sheaf.Object)) sheaf.Record {
 	})
 }
 
-// given appends a text that is there, and nothing for one that is not: what is missing need not be
-// read.
+// given appends the field unless it is unset, so that agents read only what is there.
 func given[T ~string](o *sheaf.Object, name string, v *T) {
 	if v != nil && *v != "" {
 		o.Text(name, string(*v))

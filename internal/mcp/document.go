@@ -24,7 +24,7 @@ func listDocuments(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return told(page(list, documentFields), nil), nil
 }
 
-// documentFields appends what an agent needs to know of a document without its text.
+// documentFields appends the fields of a document that an agent needs, without its text.
 func documentFields(d *sheaf.Document, o *sheaf.Object) {
 	o.Text("id", string(d.ID))
 	o.Text("title", d.Title)
@@ -35,7 +35,7 @@ func documentFields(d *sheaf.Document, o *sheaf.Object) {
 	o.Time("updated_at", d.UpdatedAt)
 }
 
-// toldDocument is the result of a tool that made or changed a document.
+// toldDocument returns the result of a tool that created or changed a document.
 func toldDocument(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return toldDocument(d, c.fasterDocument(err, match, id))
 }
 
-// readEdits reads the passages to replace, and what comes at the end.
+// readEdits reads the passages to replace, and the text to append.
 func readEdits(in *strict.Fields) (edits []sheaf.Edit, err error) {
 	list, end := in.Objects("edits"), in.Text("append")
 	for i, entry := range list.Value {
@@ -185,7 +185,7 @@ func restoreDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return toldDocument(c.server.App.RestoreDocument(c.ctx, c.caller, id))
 }
 
-// toldGone is the result of a tool that took something away.
+// toldGone returns the result of a tool that deleted something.
 func toldGone(id, what string) *sdk.CallToolResult {
 	return told(sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("id", id)
@@ -194,7 +194,7 @@ func toldGone(id, what string) *sdk.CallToolResult {
 	}), nil)
 }
 
-// fasterDocument is faster for a document. Its revision is told to who may read it.
+// fasterDocument is faster for a document. The error names its revision if the caller may read it.
 func (c *call) fasterDocument(err error, match sheaf.Match, id sheaf.DocumentID) error {
 	return c.faster(err, match, "document", func() (int64, error) {
 		d, err := c.server.App.Document(c.ctx, c.caller, id)
@@ -202,9 +202,9 @@ func (c *call) fasterDocument(err error, match sheaf.Match, id sheaf.DocumentID)
 	})
 }
 
-// faster returns PRECONDITION_FAILED in an agent's words: the record was changed since it was read, or
-// it never had that revision. Any other error stays as it is. now returns the present revision, if the
-// caller may know it.
+// faster rewords PRECONDITION_FAILED for an agent: the record was changed since it was read, or it never
+// had that revision. It returns any other error unchanged. now returns the current revision, if the caller
+// may know it.
 func (c *call) faster(err error, match sheaf.Match, noun string, now func() (int64, error)) error {
 	if sheaf.KindOf(err) != sheaf.PreconditionFailed || len(match.Revisions) == 0 {
 		return err

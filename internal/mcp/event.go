@@ -31,8 +31,8 @@ func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return told(changesRecord(list), nil), nil
 }
 
-// changesRecord is a page of what happened, and behind which change to go on: of the newest first
-// behind the first, so that the next answer has what comes then.
+// changesRecord returns a page of changes, and the id after which the next call continues. If the newest
+// come first, that is the id of the first, so that the next call returns newer changes.
 func changesRecord(p sheaf.Page[sheaf.Event]) sheaf.Record {
 	all := page(p, changeFields)
 	return sheaf.RecordFunc(func(o *sheaf.Object) {
@@ -47,7 +47,7 @@ func changesRecord(p sheaf.Page[sheaf.Event]) sheaf.Record {
 	})
 }
 
-// changeFields appends what happened in short: what, to whom, by whom, and which fields have changed.
+// changeFields appends a change in short: its type, its record, its user and the changed fields.
 func changeFields(e *sheaf.Event, o *sheaf.Object) {
 	var body struct {
 		UserID  string `json:"user_id"`
@@ -70,8 +70,8 @@ func changeFields(e *sheaf.Event, o *sheaf.Object) {
 	}
 }
 
-// changedFields are the fields that somebody changed, without what follows from them. A text has
-// changed where its hash has.
+// changedFields returns the fields that were changed, without derived ones. If the hash of a text differs,
+// that is "content".
 func changedFields(previous map[string]json.RawMessage) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(previous)) {
 		switch name {

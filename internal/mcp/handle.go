@@ -38,8 +38,8 @@ type callKey struct{}
 // callOf returns the call that a request of the SDK belongs to.
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// Serve makes every check, in the order of the contract, lets the SDK read the message and call a
-// tool, and writes the answer.
+// Serve makes all checks in the order of the contract (D140). Then the SDK reads the message and calls the
+// tool, and Serve writes the answer.
 func (s *Server) Serve(shared *front.Exchange) {
 	x := &exchange{Exchange: shared, server: s}
 	if err := x.checkOrigin(); err != nil {
@@ -70,8 +70,7 @@ func (s *Server) Serve(shared *front.Exchange) {
 	x.answer(m, body, &call{exchange: x, ctx: x.Request.Context(), caller: caller, view: s.view(caller)})
 }
 
-// checkOrigin refuses what a page of somebody else's site makes a browser send. Programs send no
-// Origin.
+// checkOrigin refuses requests that a page of another site makes a browser send. Programs send no Origin.
 func (x *exchange) checkOrigin() *sheaf.Error {
 	origin := x.Request.Header.Get("Origin")
 	if origin == "" || x.isOwn(origin) {
@@ -80,7 +79,7 @@ func (x *exchange) checkOrigin() *sheaf.Error {
 	return sheaf.Forbiddenf("the Origin %q is not this service's: agents are programs of their own, and a page of another site may not ask in their place", sheaf.Clip(origin))
 }
 
-// isOwn reports whether an Origin is where this service itself is reached.
+// isOwn reports whether the Origin is an address of this service.
 func (x *exchange) isOwn(origin string) bool {
 	if u := x.server.PublicURL; u != nil {
 		return strings.EqualFold(origin, (&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
@@ -89,7 +88,7 @@ func (x *exchange) isOwn(origin string) bool {
 	return strings.EqualFold(origin, scheme+"://"+host)
 }
 
-// read reads the body, and what is looked at of its message.
+// read reads the body and parses its message.
 func (x *exchange) read() (message, []byte, error) {
 	body, err := x.ReadBody()
 	var over *http.MaxBytesError
@@ -110,7 +109,7 @@ func (x *exchange) read() (message, []byte, error) {
 	return m, body, err
 }
 
-// note says in the log and the metrics what is called.
+// note sets the tool or method for the log and the metrics.
 func (x *exchange) note(m message) {
 	switch t := x.server.byName[m.tool]; {
 	case t != nil:
@@ -120,12 +119,12 @@ func (x *exchange) note(m message) {
 	}
 }
 
-// earlyBody is how much is read of a message that is refused before it is looked at: an agent's
-// usual call, so that the refusal reaches it under the number of its call.
+// earlyBody is the largest body that is read of a request that is refused early. Most calls are smaller, so
+// the refusal can carry the id of the call.
 const earlyBody = 64 << 10
 
-// refuseEarly answers a request whose key may not, or asks too often. A tool's caller, who is a
-// language model, is told in the place where it reads.
+// refuseEarly answers a request that is refused for its key, its plan or the rate limit. If it is a tool
+// call over the rate limit, the answer is a result, which the language model reads.
 func (x *exchange) refuseEarly(e *sheaf.Error) {
 	var m message
 	if n := x.Request.ContentLength; n > 0 && n <= earlyBody {
@@ -142,12 +141,12 @@ func (x *exchange) refuseEarly(e *sheaf.Error) {
 	x.fail(m, e)
 }
 
-// answer lets the SDK answer the message, and sends what it says. A panic of a tool becomes one of
-// this request.
+// answer lets the SDK answer the message and sends its answer. A panic of a tool is raised again here, on
+// the goroutine of the request.
 func (x *exchange) answer(m message, body []byte, c *call) {
 	r := x.Request.Clone(context.WithValue(context.WithoutCancel(x.Request.Context()), callKey{}, c))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	// Answers are JSON, whatever a client says that it accepts.
+	// Answers are JSON, whatever the client accepts.
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -160,8 +159,7 @@ func (x *exchange) answer(m message, body []byte, c *call) {
 	x.pass(m, w)
 }
 
-// pass sends what the SDK answered. What it refused with a line of text gets the form of every other
-// refusal.
+// pass sends the SDK's answer. If that is an error in plain text, pass sends it as a JSON-RPC error.
 func (x *exchange) pass(m message, w *recorder) {
 	status := max(w.status, http.StatusOK)
 	if status >= http.StatusBadRequest && !strings.HasPrefix(w.header.Get("Content-Type"), "application/json") {
@@ -177,14 +175,14 @@ func (x *exchange) pass(m message, w *recorder) {
 	x.send(status, w.body.Bytes())
 }
 
-// recorder keeps an answer until it is whole.
+// recorder is a ResponseWriter that keeps the answer until it is complete.
 type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header returns the header of the answer, of which only the type is looked at.
+// Header returns the header of the answer. Only its Content-Type is used.
 func (w *recorder) Header() http.Header { return w.header }
 
 // WriteHeader keeps the status.

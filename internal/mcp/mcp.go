@@ -1,6 +1,5 @@
-// Package mcp is the edge for agents: the Model Context Protocol on one address, by which a program
-// that talks to a language model finds, reads and writes documents as a person would ask it to. It
-// is the API in other clothes: the same keys, the same rate limit, the same methods of app.
+// Package mcp is the edge for agents: it offers tools to find, read and write documents through the Model
+// Context Protocol, on one path. It uses the same keys, rate limit and methods of app as the API.
 //
 //	POST /mcp ── Serve ──▶ origin, key, plan, rate limit, body     handle.go, in this order
 //	                          │
@@ -11,10 +10,10 @@
 //	                          ├─ tools/list      ▶ those tools that the key's scopes allow
 //	                          └─ resources/…     ▶ sheaf://document/<id>, resource.go
 //
-// Nothing is kept between two requests: every node answers each, and a restart is not noticed. So
-// there is nothing to listen to either, and GET is refused. docs/decisions/0034-mcp.md says why.
+// It keeps no state between requests: every node can answer every request, also after a restart. So there
+// are no messages from the server, and GET is refused (docs/decisions/0034-mcp.md).
 //
-// It decides nothing about the resources themselves.
+// It has no rules about the resources themselves.
 package mcp
 
 import (
@@ -32,23 +31,23 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Path is where agents ask.
+// Path is the path of the edge.
 const Path = "/mcp"
 
 // Config is what the edge needs.
 type Config struct {
 	App *app.App
 	Log *slog.Logger
-	// Version is that of the program, which clients are told.
+	// Version is the program's version, which clients see.
 	Version string
-	// Enter finds out who asks, whether the plan allows it and how often it was done, as for a request
-	// to the API and together with these. A refusal has its headers set.
+	// Enter checks the key, the plan and the rate limit, which requests to the API share. If it refuses,
+	// it has set the headers of the answer.
 	Enter func(*front.Exchange) (app.Caller, *sheaf.Error)
-	// Refuse turns an error into what may be shown of it, and logs what may not.
+	// Refuse returns the error to show to the client, and logs internal errors.
 	Refuse func(*front.Exchange, error) *sheaf.Error
-	// PublicURL is how people reach the service; nil takes the request's word.
+	// PublicURL is the address of the service for people. If it is nil, that of the request is used.
 	PublicURL *url.URL
-	// Requests counts the calls by tool, for the metrics; nil counts them where nobody looks.
+	// Requests counts the calls by tool, for the metrics. It may be nil.
 	Requests *obs.Routes
 }
 
@@ -74,21 +73,20 @@ func New(c Config) *Server {
 		t.counted = c.Requests.Route(Path, t.name)
 		s.byName[t.name] = t
 	}
-	// Bodies are read and bounded before the SDK sees them. A name that leads to this machine from
-	// elsewhere is no danger, since nothing is allowed without a key; behind a proxy it is usual.
+	// Bodies are read and bounded before the SDK sees them. The SDK's protection against DNS rebinding is
+	// not needed, because nothing works without a key, and it would refuse requests behind a proxy.
 	s.handler = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return callOf(r.Context()).view },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1})
 	return s
 }
 
-// TurnAway answers a request that there is no room for.
+// TurnAway answers a request that the front refuses under load.
 func (s *Server) TurnAway(shared *front.Exchange, why *front.Refusal) {
 	x := &exchange{Exchange: shared, server: s}
 	x.fail(message{}, s.Refuse(shared, why))
 }
 
-// Panicked answers a request that nobody could foresee to fail: written out, since the usual way to
-// answer may be what failed.
+// Panicked answers after a panic. It writes the answer by hand, because the usual code may be what failed.
 func (s *Server) Panicked(x *front.Exchange) {
 	body := `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"` + x.Unexpected() + `","data":{"code":"INTERNAL_ERROR"}}}`
 	x.Header().Set("Content-Type", "application/json; charset=utf-8")

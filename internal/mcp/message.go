@@ -12,35 +12,35 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// message is what is looked at of a message before the SDK reads it: how to answer it, and what the
-// log calls it.
+// message has the parts of a JSON-RPC message that are read before the SDK: how to answer it, and its name
+// in the log.
 type message struct {
 	id     jsontext.Value // nil where no answer is asked for
 	method string
 	calls  bool   // it has a method; otherwise it is an answer, of which nothing is asked
 	tool   string // that is to be called; empty for everything else
-	// wrong is the code of JSON-RPC that a refusal of the message has; 0: that of the error's kind.
+	// wrong is the JSON-RPC code of a refusal of the message. If it is 0, codeOf decides.
 	wrong int64
 }
 
-// The methods that are treated in a way of their own.
+// The methods with special handling.
 const (
 	callMethod   = "tools/call"
 	listenMethod = "subscriptions/listen"
 	listMethod   = "resources/list"
 )
 
-// loggedMethods are those that the log names beside the tools. A client may send any other text,
-// which does not belong there.
+// loggedMethods are the methods that the log names, beside tools. Other method names could be any text of
+// the client, and are not logged.
 var loggedMethods = []string{"initialize", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "ping"}
 
 // sdkMethods are the other methods that the SDK answers, most of them by saying that there is nothing.
 var sdkMethods = []string{callMethod, "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
 	"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed"}
 
-// readMessage reads a body that is one message of JSON-RPC. It is as strict as the API is with its
-// bodies, so that what the SDK reads has one meaning. Only a NUL may stand in the parameters: a tool
-// refuses it as it refuses any other wrong argument.
+// readMessage parses a body that must be one JSON-RPC message. It is as strict as the API with its bodies,
+// so that the SDK cannot read the message in another way. Only a NUL is allowed in the parameters: the tool
+// refuses it like any other bad argument.
 func readMessage(body []byte) (m message, err error) {
 	if start := bytes.TrimLeft(body, " \t\r\n"); len(start) > 0 && start[0] == '[' && isJSON(body) {
 		return m, sheaf.Invalidf("several messages in one request are not taken: send them one after the other")
@@ -98,8 +98,8 @@ func readTool(message *strict.Fields) (string, error) {
 	return name.Value, call.Err()
 }
 
-// exactID returns an id that the SDK answers exactly as it was sent, and nil for any other. The SDK
-// reads a number as a float64, of which it answers the whole part.
+// exactID returns the id if the SDK can return it exactly as it was sent, otherwise nil. The SDK reads a
+// number as float64 and returns its integer part.
 func exactID(id jsontext.Value) jsontext.Value {
 	switch id.Kind() {
 	case '"':

@@ -29,7 +29,7 @@ func projectFields(p *sheaf.Project, o *sheaf.Object) {
 	o.Time("updated_at", p.UpdatedAt)
 }
 
-// toldProject is the result of a tool that made or changed a project.
+// toldProject returns the result of a tool that created or changed a project.
 func toldProject(p sheaf.Project, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func deleteProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return toldGone(string(id), "it is gone for good; its documents are there, in no project"), nil
 }
 
-// fasterProject is faster for a project. Its revision is told to who may read it.
+// fasterProject is faster for a project. The error names its revision if the caller may read it.
 func (c *call) fasterProject(err error, match sheaf.Match, id sheaf.ProjectID) error {
 	return c.faster(err, match, "project", func() (int64, error) {
 		p, err := c.server.App.Project(c.ctx, c.caller, id)

@@ -44,8 +44,8 @@ func (c *call) protocolError(err error) error {
 	return &jsonrpc.Error{Code: codeOf(e.Kind, invalidParams), Message: e.Text, Data: errorData(e.Code)}
 }
 
-// listResources answers resources/list with a page of the documents, those changed last first. The
-// SDK knows a fixed list alone.
+// listResources answers resources/list with a page of the documents, the last changed first. The SDK itself
+// supports only a fixed list.
 func listResources(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		c := callOf(ctx)
@@ -68,7 +68,7 @@ func listResources(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// readCursor reads where to go on: a cursor is the offset as a text, which clients need not know.
+// readCursor reads the cursor, which is the offset as a text. Clients treat it as opaque.
 func readCursor(p *sdk.ListResourcesParams) (int, error) {
 	if p == nil || p.Cursor == "" {
 		return 0, nil

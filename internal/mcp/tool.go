@@ -28,7 +28,7 @@ type tool struct {
 	counted     *obs.Route
 }
 
-// kind is what a tool does to the workspace, by which hosts decide whether to ask a person first.
+// kind is the effect of a tool. Hosts use it to decide whether to ask a person first.
 type kind int
 
 const (
@@ -39,7 +39,7 @@ const (
 	removes             // it takes something away
 )
 
-// annotations are the kind as MCP says it. All tools stay within Sheaf but for those that publish.
+// annotations returns the tool's kind in the terms of MCP. Only tools that publish act outside of Sheaf.
 func (t *tool) annotations() *sdk.ToolAnnotations {
 	destructive, open := t.kind == changes || t.kind == removes, slices.Contains(t.need, sheaf.SharesWrite)
 	return &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.kind == looks, DestructiveHint: &destructive,
@@ -62,7 +62,7 @@ func (t *tool) authorize(c app.Caller) error {
 	return err
 }
 
-// argument is one that a tool takes: it becomes a property of the schema, and words of an error.
+// argument is an argument of a tool. It becomes a property of the JSON Schema and part of error texts.
 type argument struct {
 	name     string
 	schema   map[string]any // without the description
@@ -83,7 +83,7 @@ func choice(name string, values []string, about string) argument {
 	return argument{name: name, about: about, schema: map[string]any{"type": "string", "enum": values}}
 }
 
-// must makes an argument one that has to be sent.
+// must returns the argument as a required one.
 func must(a argument) argument {
 	a.required = true
 	return a
@@ -110,8 +110,8 @@ func (t *tool) schema() json.RawMessage {
 	return b
 }
 
-// arguments reads what was sent as an object that has what must be there, and nothing that the tool
-// does not take, at any depth.
+// arguments parses the arguments of a call. All required ones must be there, and unknown names at any depth
+// are an error.
 func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
@@ -145,8 +145,8 @@ func (t *tool) argumentNames() string {
 	return strings.Join(names, ", ")
 }
 
-// run calls the tool for a caller who may. Whatever it is refused for is its result, in words: that
-// is where a language model reads.
+// run calls the tool for an authorized caller. It returns errors as a result, because the language model
+// reads results.
 func (t *tool) run(c *call, raw json.RawMessage) *sdk.CallToolResult {
 	result, err := t.try(c, raw)
 	if err == nil {
@@ -168,8 +168,8 @@ func (t *tool) try(c *call, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	return t.call(c, in)
 }
 
-// view returns the SDK's server with the tools that the caller may use, and no others. Who holds the
-// same scopes shares one.
+// view returns the SDK server with exactly the tools that the caller may use. Callers with the same tools
+// share one.
 func (s *Server) view(caller app.Caller) *sdk.Server {
 	var allowed []*tool
 	var names strings.Builder
@@ -189,7 +189,7 @@ func (s *Server) view(caller app.Caller) *sdk.Server {
 	return v
 }
 
-// newView makes the SDK's server of these tools, and of the documents where they may be read.
+// newView returns an SDK server with these tools, and with documents as resources if documents is true.
 func (s *Server) newView(tools []*tool, documents bool) *sdk.Server {
 	has := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
 	if documents {
@@ -210,12 +210,11 @@ func (s *Server) newView(tools []*tool, documents bool) *sdk.Server {
 	return v
 }
 
-// private lets no cache between the client and the server keep a result: what is listed and read
-// depends on the key.
+// private forbids shared caches to keep a result, because results depend on the key.
 func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 
-// catch keeps what a tool panicked with for the goroutine that serves the request, where the front
-// catches it. Here it would end the process.
+// catch recovers a panic of a tool and keeps it for the goroutine of the request, where the front handles
+// it. Here it would end the process.
 func catch(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -228,8 +227,8 @@ func catch(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// explainTool tells whoever calls a tool that the key may not use which scope it lacks, and whoever
-// calls one that is not there which there are.
+// explainTool improves two errors: a call of a tool for which the key lacks a scope names that scope, and a
+// call of an unknown tool lists the existing ones.
 func (s *Server) explainTool(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		p, ok := r.GetParams().(*sdk.CallToolParamsRaw)

@@ -14,7 +14,7 @@ Change a text with edit_document: it replaces passages that you copy exactly, an
 When somebody was faster you are told so and nothing was changed: read the document again and repeat your change on what it says now.
 What is deleted waits in the trash: restore_document brings it back. Whoever has the address that share_document or share_project gives can read it without an account.`
 
-// allTools is the whole surface. Agents are shown it in the order of the names.
+// allTools returns all tools. Agents see them ordered by name.
 func allTools() []tool {
 	read, write := scopes(sheaf.DocumentsRead), scopes(sheaf.DocumentsWrite)
 	edit := scopes(sheaf.DocumentsRead, sheaf.DocumentsWrite)
@@ -136,21 +136,20 @@ func allTools() []tool {
 
 func scopes(all ...sheaf.Scope) []sheaf.Scope { return all }
 
-// The bounds of answers. What an agent reads costs it tokens, and everything it was told stays in
-// its memory.
+// The bounds of answers. Everything that an agent reads costs tokens and stays in its context.
 const (
 	usualPage  = 20
 	maxPage    = 50
 	usualLines = 300
 	maxLines   = 2000
 	maxLine    = sheaf.MaxContent + 1
-	// maxRead is how many bytes of a text an answer has at most, unless a single line is longer.
+	// maxRead bounds the bytes of a text in one answer, unless a single line is longer.
 	maxRead = 64 << 10
 	// maxOffset is the largest integer that every JSON reader has exactly.
 	maxOffset = 1<<53 - 1
 )
 
-// What several tools take.
+// Arguments of several tools.
 var (
 	documentID = text("document_id", "the id of the document, from find or list_documents, or its address sheaf://document/<id>")
 	projectID  = text("project_id", "the id of the project, from find or list_projects")
@@ -181,7 +180,7 @@ func readPaging(in *strict.Fields) sheaf.Paging {
 	return p
 }
 
-// readRevision reads the revision that a change is for, as an If-Match would.
+// readRevision reads the revision that the agent has read, which works like If-Match.
 func readRevision(in *strict.Fields) sheaf.Match {
 	r := in.Int("revision", 1, maxOffset)
 	if !r.Given() {
@@ -190,7 +189,7 @@ func readRevision(in *strict.Fields) sheaf.Match {
 	return sheaf.Match{Asked: true, Revisions: []int64{r.Value}}
 }
 
-// none is what an agent says for no project and no folder: many hosts can send a text only as a text.
+// none stands for no project or no folder, because many hosts cannot send null for a string.
 const none = "none"
 
 // readPlace reads an optional identifier. "none" and null both mean: no parent.

@@ -1,11 +1,10 @@
-// Command rooms prints the size of the program, package by package, as the table of
-// docs/architecture.md: lines of code, functions, the share of comments, and how long functions
-// are. With a commit as argument it shows that commit beside the working tree:
+// Command rooms prints the size of the program, package by package, as a table: lines of
+// code, functions, the share of comments, and the length of functions. With a commit as argument it shows that commit beside the working tree:
 //
 //	go run ./scripts/rooms
 //	go run ./scripts/rooms ca3b548
 //
-// With -write the table takes the place of the one in docs/architecture.md.
+// With -write the table replaces the one in bench/results/rooms.md.
 //
 // It counts what the program is made of: neither tests nor the packages that only tests use.
 package main
@@ -29,7 +28,7 @@ func main() {
 
 // page has the table, behind the mark and up to the next blank line.
 const (
-	page = "docs/architecture.md"
+	page = "bench/results/rooms.md"
 	mark = "<!-- rooms -->\n"
 )
 
