@@ -90,7 +90,7 @@ func TestDeploy_UsesValuesThatAreAccepted(t *testing.T) {
 	}
 }
 
-// compose reads the compose file as YAML and returns the program's environment. Every service tells
+// compose reads the compose file as YAML and returns the program's environment. Every service reports
 // whether it is healthy, and waits for those it needs.
 func compose(t *testing.T) environment {
 	t.Helper()

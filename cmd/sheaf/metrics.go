@@ -85,7 +85,7 @@ func (l load) register(r prometheus.Registerer) {
 	counter("sheaf_connections_idle_closed_total", "Idle connections that were closed to admit others.", func() float64 { return float64(l.clients.closed.Load()) })
 }
 
-// groupMetrics adds what tells whether SQLite's writer keeps up.
+// groupMetrics adds the metrics that show whether SQLite's writer keeps up.
 func groupMetrics(r prometheus.Registerer, st *store.Store) {
 	histogram := func(name, help string, bounds ...float64) prometheus.Histogram {
 		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds})

@@ -123,22 +123,22 @@ func inModule(path string) (folder string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
-// exempt tells whether an exemption covers the file.
+// exempt reports whether an exemption covers the file.
 func exempt(list []exemption, path string) bool {
 	return slices.ContainsFunc(list, func(e exemption) bool { return covers(e.path, path) })
 }
 
-// matches tells whether an import is one of the modules, or a package of one.
+// matches reports whether an import is one of the modules, or a package of one.
 func matches(prefixes []string, path string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return covers(p, path) })
 }
 
-// covers tells whether path is prefix itself or lies below it.
+// covers reports whether path is prefix itself or lies below it.
 func covers(prefix, path string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
-// isStandard tells whether an import comes from the standard library, whose paths begin without a
+// isStandard reports whether an import comes from the standard library, whose paths begin without a
 // domain.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")

@@ -86,7 +86,7 @@ func TestDocs_NameFilesThatExist(t *testing.T) {
 	}
 }
 
-// endsIn tells whether the last elements of a path match a pattern.
+// endsIn reports whether the last elements of a path match a pattern.
 func endsIn(file, pattern string) bool {
 	elements := strings.Split(file, "/")
 	n := strings.Count(pattern, "/") + 1

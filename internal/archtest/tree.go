@@ -48,7 +48,7 @@ func parseTree(root string) ([]file, error) {
 	return files, err
 }
 
-// isForeign tells whether a folder holds no source of this module: what the go command passes over,
+// isForeign reports whether a folder holds no source of this module: what the go command passes over,
 // and other modules.
 func isForeign(path, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {

@@ -21,6 +21,7 @@ var unclear = []struct{ phrase, instead string }{
 	{"for whom", "name the noun again"},
 	{"in vain", "say what happens: times out, fails, finds nothing"},
 	{"makes anew", "use the verb: rebuilds, rewrites, resets"},
+	{"tells whether", "use the verb: reports whether, shows whether"},
 	{"that of which", "name the noun"},
 }
 

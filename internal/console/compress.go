@@ -37,7 +37,7 @@ func packed(plain []byte) []byte {
 }
 
 // packs reports whether the page goes out compressed: to a browser that takes it so, unless another
-// site made it ask, or it answers a form. The length of a compressed page tells whether a word that
+// site made it ask, or it answers a form. The length of a compressed page reveals whether a word that
 // came with the request occurs in it a second time. So who can make a browser ask, and sees how much
 // it is sent, could spell out what the page says; and what is shown once answers a form.
 func (v *visit) packs(n int) bool {
