@@ -16,6 +16,7 @@ func (b *bench) footprintRows() {
 	b.try("process", b.idle)
 	b.try("process", b.memoryAfter)
 	b.try("idle", b.idleRows)
+	b.try("streams", b.streamRows)
 	if !b.want("process") {
 		b.try("memory", b.memoryAfter)
 	}

@@ -145,7 +145,7 @@ func (b *bench) checkPrograms() error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "text", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "memory", "plan"}
+	"many", "file", "large", "folder", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory", "plan"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -251,6 +252,9 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		{name: "store watch", run: st.Watch},
 		{name: "schema watch", run: watchSchema(st)},
 		{name: "key usage", run: api.Run},
+		{name: "keys of streams", run: api.WatchKeys},
+		{name: "sessions of pages", run: pages.WatchSessions},
+		{name: "logs of streams and pages", run: watchLogs(a, api, pages)},
 		{name: "views of shares", run: shares.Run},
 		{name: "charts", run: charts(counts, a, pages, log)},
 		{name: "deliveries", run: sender.Run, withSignal: true},
@@ -298,6 +302,22 @@ func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
 		if n.Deliveries || n.Subscriptions || n.Recorded {
 			pages.Wake(console.SignDeliveries, n.Workspaces)
 		}
+		if n.Credentials || n.Sessions {
+			pages.CheckSessions()
+		}
+	}
+}
+
+// watchLogs returns the worker that finds events of which no note told, for all open streams and pages.
+func watchLogs(a *app.App, api *httpapi.Server, pages *console.Console) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return a.WatchLogs(ctx, func() []sheaf.WorkspaceID {
+			both := slices.Concat(api.Followed(), pages.Followed())
+			slices.Sort(both)
+			return slices.Compact(both)
+		}, func(grown sheaf.WorkspaceSet) {
+			wake(api, pages)(store.Note{Events: true, Workspaces: grown})
+		})
 	}
 }
 

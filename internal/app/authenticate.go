@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"maps"
 
 	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
@@ -26,12 +25,10 @@ func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential
 	return c, nil
 }
 
-// AuthenticateAll is Authenticate for many keys at once. Keys that cannot be used are missing from
-// the result.
-func (a *App) AuthenticateAll(ctx context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error) {
-	found, err := a.store.Credentials(ctx, hashes)
-	maps.DeleteFunc(found, func(_ sheaf.KeyHash, c sheaf.Credential) bool { return !c.Key.Live(a.now()) })
-	return found, err
+// StreamKeys returns those of these keys that may keep an event stream open: they can be used, and their
+// workspace has a paid plan. The scopes of a key never change.
+func (a *App) StreamKeys(ctx context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]bool, error) {
+	return a.store.PaidKeys(ctx, hashes, a.now())
 }
 
 // errNoKey is the answer for every key that cannot be used, whatever the reason.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/sheaf"
@@ -130,6 +131,51 @@ func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (
 		ws, err := r.Workspace(c.Workspace)
 		return ws.LastEvent, err
 	})
+}
+
+// lookEvery is how often WatchLogs looks for what no note told of.
+const lookEvery = 5 * time.Second
+
+// WatchLogs calls wake for those of the followed workspaces whose log grew though no note told of it,
+// until ctx ends. One query asks for all of them. It asks nothing where no note can be lost.
+func (a *App) WatchLogs(ctx context.Context, followed func() []sheaf.WorkspaceID, wake func(sheaf.WorkspaceSet)) error {
+	if a.store.ToldOfAll() {
+		<-ctx.Done()
+		return nil
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	known := map[sheaf.WorkspaceID]int64{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+			known = a.lookAtLogs(ctx, followed(), known, wake)
+		}
+	}
+}
+
+// lookAtLogs calls wake for those of the workspaces whose log ends elsewhere than is known, and returns
+// where each of them ends. A workspace of which nothing is known is woken once.
+func (a *App) lookAtLogs(ctx context.Context, followed []sheaf.WorkspaceID, known map[sheaf.WorkspaceID]int64, wake func(sheaf.WorkspaceSet)) map[sheaf.WorkspaceID]int64 {
+	if len(followed) == 0 {
+		return nil
+	}
+	ends, err := readUnasked(ctx, a, func(r *store.Reader) (map[sheaf.WorkspaceID]int64, error) { return r.LogEnds(followed) })
+	if err != nil {
+		return known // the next look finds it
+	}
+	var grown sheaf.WorkspaceSet
+	for ws, end := range ends {
+		if at, has := known[ws]; !has || at != end {
+			grown.Add(ws)
+		}
+	}
+	if len(grown.IDs) > 0 {
+		wake(grown)
+	}
+	return ends
 }
 
 // Tail is a part of the log that a follower has read.

@@ -167,9 +167,50 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 	if now.Sub(stored.SeenAt) >= sessionNoted {
 		// If nothing can be written, as on a full disk, people can still read. Their session only
 		// ends sooner.
-		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSession(hash, now) })
+		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSessions([][]byte{hash}, now) })
 	}
 	return s, nil
+}
+
+// visitNoted is how exactly it is stored when a session was last used whose pages are only open. It
+// is far below sessionIdle, and far above sessionNoted, so that open pages write hardly ever.
+const visitNoted = time.Hour
+
+// Visit is an open page of a session in a workspace.
+type Visit = store.Visit
+
+// NewVisit returns the Visit of the session with that token.
+func NewVisit(token string, ws sheaf.WorkspaceID) Visit {
+	return Visit{Hash: [32]byte(tokenHash(token)), Workspace: ws}
+}
+
+// EndedVisits returns those of the open pages whose session has ended, or whose user is no member of
+// the workspace any more. One query asks for all of them. An open page keeps its session in use.
+func (a *App) EndedVisits(ctx context.Context, open []Visit) ([]Visit, error) {
+	now := a.now()
+	found, err := readUnasked(ctx, a, func(r *store.Reader) (map[Visit]store.Session, error) { return r.Visits(open) })
+	if err != nil {
+		return nil, err
+	}
+	var gone []Visit
+	old := map[Visit]struct{}{} // one for each session that was last used long ago
+	for _, v := range open {
+		s, there := found[v]
+		switch {
+		case !there || ended(s, now):
+			gone = append(gone, v)
+		case now.Sub(s.SeenAt) >= visitNoted:
+			old[Visit{Hash: v.Hash}] = struct{}{}
+		}
+	}
+	if len(old) > 0 {
+		var hashes [][]byte
+		for v := range old {
+			hashes = append(hashes, v.Hash[:])
+		}
+		_ = a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.TouchSessions(hashes, now) }) // as in Session
+	}
+	return gone, nil
 }
 
 // maxKnownSessions bounds the memory for known sessions: about 200 bytes each.

@@ -38,7 +38,8 @@ var unasked = []exemption{
 	{"operate", "the operator, in a workspace"},
 	{"Export", "the operator, who reads all of a workspace"},
 	{"Authenticate", "it makes the Caller of a key"},
-	{"AuthenticateAll", "it makes the Callers of the keys of open streams"},
+	{"StreamKeys", "it asks which keys of open streams can still be used"},
+	{"WatchLogs", "it asks which logs grew, for streams that have asked the gate"},
 	{"Ready", "it looks whether the store answers"},
 	{"New", "it makes the App"},
 }

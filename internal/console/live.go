@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
@@ -19,22 +22,28 @@ import (
 //
 //	a commit ──▶ Console.Wake(kind, workspaces) ──▶ live: counts it, closes the workspace's channel
 //	                                                         │
-//	the page ◀── "event: deliveries" ── follower.run ◀───────┘   and looks every 2 s by itself
+//	the page ◀── "event: deliveries" ── follower.run ◀───────┘
 //	    │
 //	    └──▶ GET its own address again, and replaces the parts that follow that kind
 //
-// So a sign carries nothing that its reader would have to be allowed to see, many of them at once
-// are one, and one that is lost costs two seconds. A change between the making of the page and the
-// opening of its stream is not lost either: the address of the stream carries when the page was
-// made, and catchUp tells it at once of what came since.
+// So a sign carries nothing that its reader would have to be allowed to see, and many of them at once
+// are one. A page that nobody wakes asks the store nothing. Events whose note was lost are found by
+// App.WatchLogs, which looks at the logs of all open pages together. A change between the making of the
+// page and the opening of its stream is not lost either: the address of the stream carries when the page
+// was made, and catchUp announces at once what came since.
 //
 // A follower remembers by number what its page knows. Events have numbers in the log, so a change by
 // another node is found by reading the log. Other kinds have no numbers: their signs are counted.
 
 const (
-	// liveLook is how often a page looks for what nobody woke it for, and asks whether its person
-	// is still signed in.
-	liveLook = 2 * time.Second
+	// liveBeat is how often a silent stream shows that it lives.
+	liveBeat = 30 * time.Second
+	// liveCheck is how often WatchSessions asks whether the people of all open pages are still signed in,
+	// though no note told of an end. liveCheckRest is the least time between two such questions.
+	liveCheck     = 30 * time.Second
+	liveCheckRest = 500 * time.Millisecond
+	// liveAgain is when a page that could not read the log tries again.
+	liveAgain = 2 * time.Second
 	// liveRest is the least time between two signs to the same page.
 	liveRest = 250 * time.Millisecond
 	// liveWrite is how long a browser may take for one sign.
@@ -60,9 +69,12 @@ const (
 
 // live wakes the open pages: those of the workspaces in which something changed.
 type live struct {
+	check chan struct{} // has a value when a session or a membership has ended; capacity 1
+
 	mu    sync.Mutex                       // guards all below, the openPages too
 	pages map[sheaf.WorkspaceID]*openPages // of workspaces that have an open page
 	last  map[Sign]time.Time               // when a sign of this kind came last, in any workspace
+	open  map[*follower]struct{}
 }
 
 // openPages are those of one workspace.
@@ -73,7 +85,67 @@ type openPages struct {
 }
 
 func newLive() *live {
-	return &live{pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}}
+	return &live{check: make(chan struct{}, 1), pages: map[sheaf.WorkspaceID]*openPages{}, last: map[Sign]time.Time{}, open: map[*follower]struct{}{}}
+}
+
+// Followed returns the workspaces that have an open page.
+func (c *Console) Followed() []sheaf.WorkspaceID {
+	c.live.mu.Lock()
+	defer c.live.mu.Unlock()
+	return slices.Collect(maps.Keys(c.live.pages))
+}
+
+// CheckSessions makes WatchSessions ask soon, because a session or a membership has ended.
+func (c *Console) CheckSessions() {
+	select {
+	case c.live.check <- struct{}{}:
+	default:
+	}
+}
+
+// WatchSessions closes the streams of pages whose person was signed out, or is no member any more,
+// until ctx ends.
+func (c *Console) WatchSessions(ctx context.Context) error {
+	every, rest := time.NewTicker(liveCheck), time.NewTicker(liveCheckRest)
+	defer every.Stop()
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		case <-c.live.check:
+		}
+		c.checkSessions(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rest.C:
+		}
+	}
+}
+
+// checkSessions asks once for the sessions of all open pages.
+func (c *Console) checkSessions(ctx context.Context) {
+	l := c.live
+	l.mu.Lock()
+	open := map[app.Visit][]*follower{}
+	for f := range l.open {
+		open[f.visit] = append(open[f.visit], f)
+	}
+	l.mu.Unlock()
+	if len(open) == 0 {
+		return
+	}
+	ended, err := c.app.EndedVisits(ctx, slices.Collect(maps.Keys(open)))
+	if err != nil && ctx.Err() == nil && sheaf.KindOf(err) != sheaf.Unavailable {
+		c.Log.Error("could not ask whether the people of open pages are signed in", "error", err)
+	}
+	for _, v := range ended {
+		for _, f := range open[v] {
+			f.end()
+		}
+	}
 }
 
 // Wake tells the open pages of these workspaces that something of that kind changed there.
@@ -129,6 +201,18 @@ func (l *live) since(s Sign, at time.Time) bool {
 	return l.last[s].After(at.Add(-liveSlack))
 }
 
+// follow adds the stream of an open page, until leave is called.
+func (l *live) follow(f *follower) (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[f] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.open, f)
+	}
+}
+
 // enter counts an open page of a person; the function that it returns counts it out.
 func (l *live) enter(ws sheaf.WorkspaceID, user sheaf.UserID) (leave func(), ok bool) {
 	l.mu.Lock()
@@ -177,12 +261,15 @@ func (c *Console) follow(v *visit) error {
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
-	f := &follower{v: v, at: at, control: http.NewResponseController(v)}
+	ctx, end := context.WithCancel(v.r.Context())
+	defer end()
+	f := &follower{v: v, at: at, visit: app.NewVisit(v.token, v.caller.Workspace), end: end, control: http.NewResponseController(v)}
+	defer c.live.follow(f)()
 	_, f.told = c.live.watch(v.caller.Workspace)
 	f.catchUp()
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
-	f.run(v.r.Context())
+	f.run(ctx)
 	return nil
 }
 
@@ -212,6 +299,8 @@ type follower struct {
 	v       *visit
 	at      int64  // the number of the last event that was announced to the page
 	told    counts // the signs that were sent to the page
+	visit   app.Visit
+	end     context.CancelFunc // ends the stream
 	control *http.ResponseController
 }
 
@@ -236,46 +325,50 @@ func (f *follower) catchUp() {
 // run tells the page of what changes until it is closed, its person is signed out, or the server
 // stops.
 func (f *follower) run(ctx context.Context) {
-	look := time.NewTicker(liveLook)
-	defer look.Stop()
-	rest := time.NewTimer(0)
-	defer rest.Stop()
+	beat := time.NewTicker(liveBeat)
+	defer beat.Stop()
 	if f.send("retry: 2000\n\n") != nil {
 		return
 	}
 	for {
 		woken, now := f.v.console.live.watch(f.v.caller.Workspace)
-		if !f.tell(ctx, now) {
+		err := f.tell(ctx, now)
+		if err != nil && sheaf.KindOf(err) != sheaf.Unavailable || !f.sleep(ctx, woken, beat.C, err != nil) {
 			return
 		}
+	}
+}
+
+// sleep returns when something may have changed, or after liveAgain if the log could not be read.
+// Meanwhile it sends heartbeats. It returns false if the stream is to end; the page of a server that
+// stops comes back to the next one.
+func (f *follower) sleep(ctx context.Context, woken <-chan struct{}, beat <-chan time.Time, failed bool) bool {
+	var again <-chan time.Time
+	if failed {
+		again = time.After(liveAgain)
+	}
+	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-f.v.Stopping(): // the page comes back to the next server
-			return
+			return false
+		case <-f.v.Stopping():
+			return false
+		case <-again:
+			return true
 		case <-woken:
-			rest.Reset(liveRest)
-			<-rest.C
-		case <-look.C:
-			if !f.allowed(ctx) || f.send(": still here\n\n") != nil {
-				return
+			// Further changes within liveRest are one sign with this one.
+			woken, again = nil, time.After(liveRest)
+		case <-beat:
+			if f.send(": still here\n\n") != nil {
+				return false
 			}
 		}
 	}
 }
 
-// allowed reports whether the person is still signed in, and a member.
-func (f *follower) allowed(ctx context.Context) bool {
-	s, err := f.v.console.app.Session(ctx, f.v.token)
-	if err != nil {
-		return sheaf.KindOf(err) == sheaf.Unavailable
-	}
-	_, _, err = s.Caller(f.v.caller.Workspace)
-	return err == nil
-}
-
-// tell sends what has changed since the last time; false ends the stream.
-func (f *follower) tell(ctx context.Context, now counts) bool {
+// tell sends what has changed since the last time. If it returns an error other than Unavailable, the
+// stream ends.
+func (f *follower) tell(ctx context.Context, now counts) error {
 	var b strings.Builder
 	for i, s := range unnumbered {
 		if now[i] != f.told[i] {
@@ -284,14 +377,16 @@ func (f *follower) tell(ctx context.Context, now counts) bool {
 	}
 	f.told = now
 	last, err := f.v.console.app.FollowEvents(ctx, f.v.caller, sheaf.EventFilter{})
-	switch {
-	case err != nil:
-		return sheaf.KindOf(err) == sheaf.Unavailable && ctx.Err() == nil
-	case last > f.at:
+	if err == nil && last > f.at {
 		f.at = last
 		fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", SignEvents)
 	}
-	return b.Len() == 0 || f.send(b.String()) == nil
+	if b.Len() > 0 && (err == nil || sheaf.KindOf(err) == sheaf.Unavailable) {
+		if err := f.send(b.String()); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // send writes to the browser, which has liveWrite for it.

@@ -2,12 +2,16 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // What is recorded between the making of a page and the beginning of its stream is told at once.
@@ -90,5 +94,74 @@ func TestLive_ForgetsAWorkspaceWithItsLastPage(t *testing.T) {
 	second()
 	if len(l.pages) != 0 {
 		t.Errorf("kept of a workspace without a page: %v", l.pages)
+	}
+}
+
+// The streams of pages end whose person was signed out or is no member any more; one question asks for all
+// open pages, and those of others stay open.
+func TestLive_EndsWithTheSession(t *testing.T) {
+	w := newTown(t)
+	member := w.callerOf(w.member)
+	pages := map[string]string{"owner": w.owner, "owner elsewhere": w.signIn("ada@example.com"), "member": w.member, "stranger": w.stranger, "made up": "x"}
+	open := map[string]bool{}
+	for name, token := range pages {
+		open[name] = true
+		defer w.c.live.follow(&follower{visit: app.NewVisit(token, w.caller.Workspace), end: func() { delete(open, name) }})()
+	}
+	left := func(when string, want ...string) {
+		t.Helper()
+		w.c.checkSessions(t.Context())
+		if got := slices.Sorted(maps.Keys(open)); !slices.Equal(got, want) {
+			t.Errorf("%s: open are %q, want %q", when, got, want)
+		}
+	}
+	left("at first", "member", "owner", "owner elsewhere")
+	w.must(w.a.SignOut(t.Context(), w.owner))
+	left("signed out in one browser", "member", "owner elsewhere")
+	w.must(w.a.RemoveMember(t.Context(), w.caller, member.User))
+	left("removed from the workspace", "owner elsewhere")
+}
+
+// An end of a session or of a membership is announced, so that open pages are checked at once.
+func TestLive_SessionsThatEndAreAnnounced(t *testing.T) {
+	w := newTown(t)
+	member := w.callerOf(w.member)
+	checks := 0
+	w.store.OnCommit(func(n store.Note) {
+		if n.Credentials || n.Sessions {
+			checks++
+		}
+	})
+	for name, end := range map[string]func() error{
+		"sign out": func() error { return w.a.SignOut(t.Context(), w.stranger) },
+		"sign out everywhere": func() error {
+			return w.a.SignOutEverywhere(t.Context(), app.Session{User: sheaf.User{ID: w.caller.User}})
+		},
+		"removal": func() error { return w.a.RemoveMember(t.Context(), w.caller, member.User) },
+	} {
+		before := checks
+		w.must(end())
+		if checks == before {
+			t.Errorf("%s was not announced", name)
+		}
+	}
+}
+
+// An open page keeps its session in use, and hardly ever writes for it.
+func TestLive_AnOpenPageKeepsTheSession(t *testing.T) {
+	w := newTown(t)
+	passed := time.Duration(0)
+	w.c, w.a, _, _ = consoleOver(t, w.store, w.index, func() time.Time { return time.Now().Add(passed) })
+	ended := false
+	defer w.c.live.follow(&follower{visit: app.NewVisit(w.owner, w.caller.Workspace), end: func() { ended = true }})()
+	for range 20 {
+		passed += time.Hour
+		if w.c.checkSessions(t.Context()); ended {
+			t.Fatalf("the session of an open page ended after %v", passed)
+		}
+	}
+	passed += 13 * time.Hour
+	if w.c.checkSessions(t.Context()); !ended {
+		t.Error("a session that was not used for 13 hours goes on")
 	}
 }

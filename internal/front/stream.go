@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxStreams bounds the open streams, each of which holds a connection and queries the store.
+	// MaxStreams bounds the open streams, each of which holds a connection.
 	// StreamsPerWorkspace and StreamsPerKey bound those of one workspace and one key.
 	MaxStreams          = 2000
 	StreamsPerWorkspace = 50

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,11 +16,9 @@ import (
 const (
 	// heartbeat is how often a silent stream shows that it lives.
 	heartbeat = 15 * time.Second
-	// recheck is how often a stream asks whether its key still opens it. The first to ask asks for the
-	// keys of all open streams, and the answer serves for checkServes.
-	recheck     = time.Second
-	checkServes = 500 * time.Millisecond
-	// lookAgain is how often a stream looks at the log though nobody woke it.
+	// recheck is how often WatchKeys asks which keys of open streams can still be used.
+	recheck = 1500 * time.Millisecond
+	// lookAgain is when a stream that could not read the log tries again.
 	lookAgain = 5 * time.Second
 	// streamWrite is how long a reader may take for one write.
 	streamWrite = 30 * time.Second
@@ -30,32 +29,29 @@ const (
 	maxBehind = 1000
 )
 
-// readers wakes those who follow a log, workspace by workspace: a write would otherwise cost a look
-// for every reader of the service.
+// readers are the open streams. A stream reads the log when a note, or App.WatchLogs, wakes its
+// workspace, and does nothing otherwise. WatchKeys asks for the keys of all of them at once. So idle
+// streams cost nothing but their heartbeats.
 type readers struct {
-	mu sync.Mutex                    // guards all but beat and take
-	in map[sheaf.WorkspaceID]*logEnd // the workspaces that somebody follows
-	// keys are those of open streams, with how many each has. usable has those of them that can be used,
-	// for as long as the last answer serves; then it is nil.
-	keys   map[sheaf.KeyHash]int
-	usable map[sheaf.KeyHash]sheaf.Credential
-	asking bool          // somebody asks the store for usable
-	beat   time.Duration // heartbeat; tests have another
-	take   time.Duration // streamWrite; likewise
+	mu   sync.Mutex                    // guards in and open
+	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that have an open stream
+	open map[*stream]struct{}
+	beat time.Duration // heartbeat; tests have another
+	take time.Duration // streamWrite; likewise
 }
 
-// logEnd is where the readers of one workspace wait.
+// logEnd is where the streams of one workspace wait.
 type logEnd struct {
 	grown   chan struct{} // closed and replaced when the log has grown
-	readers int
+	streams int
 }
 
 func newReaders() *readers {
-	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, keys: map[sheaf.KeyHash]int{}, beat: heartbeat, take: streamWrite}
+	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, open: map[*stream]struct{}{}, beat: heartbeat, take: streamWrite}
 }
 
-// join counts a reader, until leave is called.
-func (r *readers) join(ws sheaf.WorkspaceID) (leave func()) {
+// join adds a stream of the workspace, until leave is called.
+func (r *readers) join(ws sheaf.WorkspaceID, st *stream) (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.in[ws]
@@ -63,91 +59,57 @@ func (r *readers) join(ws sheaf.WorkspaceID) (leave func()) {
 		end = &logEnd{grown: make(chan struct{})}
 		r.in[ws] = end
 	}
-	end.readers++
+	end.streams++
+	r.open[st] = struct{}{}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if end.readers--; end.readers == 0 {
+		delete(r.open, st)
+		if end.streams--; end.streams == 0 {
 			delete(r.in, ws)
 		}
 	}
 }
 
-// holdKey counts a stream of a key, until leave is called.
-func (r *readers) holdKey(hash sheaf.KeyHash) (leave func()) {
+// followed returns the workspaces that have an open stream.
+func (r *readers) followed() []sheaf.WorkspaceID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keys[hash]++
-	r.usable = nil // it has no answer for this key
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.keys[hash]--; r.keys[hash] == 0 {
-			delete(r.keys, hash)
-		}
-	}
+	return slices.Collect(maps.Keys(r.in))
 }
 
-// credential returns what the key of an open stream stands for. One query asks for the keys of all
-// streams. known is false while another stream asks it: then nothing is known yet. A key that cannot be
-// used is Unauthorized.
-func (r *readers) credential(ctx context.Context, ask askKeys, hash sheaf.KeyHash) (c sheaf.Credential, known bool, err error) {
+// checkKeys ends the streams whose key no longer opens them. ask is App.StreamKeys, which is asked once
+// for the keys of all streams.
+func (r *readers) checkKeys(ctx context.Context, ask func(context.Context, []sheaf.KeyHash) (map[sheaf.KeyHash]bool, error)) {
 	r.mu.Lock()
-	usable := r.usable
-	asks := usable == nil && !r.asking
-	hashes := slices.Collect(maps.Keys(r.keys))
-	if asks {
-		r.asking = true
-	}
+	open := slices.Collect(maps.Keys(r.open))
 	r.mu.Unlock()
-	if usable == nil && !asks {
-		return c, false, nil
+	keys := map[sheaf.KeyHash]struct{}{}
+	for _, st := range open {
+		keys[st.key] = struct{}{}
 	}
-	if asks {
-		usable, err = ask(ctx, hashes)
-		r.mu.Lock()
-		if r.asking = false; err == nil && r.holdsOnly(hashes) {
-			r.usable = usable
-			time.AfterFunc(checkServes, func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.usable = nil
-			})
-		}
-		r.mu.Unlock()
-		if err != nil {
-			return c, true, err
+	if len(keys) == 0 {
+		return
+	}
+	usable, err := ask(ctx, slices.Collect(maps.Keys(keys)))
+	if ctx.Err() != nil || sheaf.KindOf(err) == sheaf.Unavailable {
+		return
+	}
+	for _, st := range open {
+		if err != nil || !usable[st.key] {
+			st.end()
 		}
 	}
-	c, found := usable[hash]
-	if !found {
-		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key can no longer be used"}
-	}
-	return c, true, err
 }
 
-// holdsOnly reports whether every stream has one of these keys: none was opened meanwhile. r is locked.
-func (r *readers) holdsOnly(hashes []sheaf.KeyHash) bool {
-	held := 0
-	for _, hash := range hashes {
-		if r.keys[hash] > 0 {
-			held++
-		}
-	}
-	return held == len(r.keys)
-}
-
-// askKeys is app.AuthenticateAll.
-type askKeys func(ctx context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error)
-
-// grows returns what is closed when the log has grown. The caller has joined.
+// grows returns a channel that is closed when the log has grown. The caller has joined.
 func (r *readers) grows(ws sheaf.WorkspaceID) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.in[ws].grown
 }
 
-// wake lets the readers of these workspaces look at their logs. The others sleep on.
+// wake makes the streams of these workspaces read their logs. The others sleep on.
 func (r *readers) wake(in sheaf.WorkspaceSet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,8 +131,26 @@ func (e *logEnd) wake() {
 	e.grown = make(chan struct{})
 }
 
-// Wake tells the streams of these workspaces that their log has grown.
+// Wake makes the streams of these workspaces read their logs, because they have grown.
 func (s *Server) Wake(in sheaf.WorkspaceSet) { s.readers.wake(in) }
+
+// Followed returns the workspaces that have an open stream.
+func (s *Server) Followed() []sheaf.WorkspaceID { return s.readers.followed() }
+
+// WatchKeys ends streams whose key was revoked or has expired, or whose workspace has the free plan, until
+// ctx ends.
+func (s *Server) WatchKeys(ctx context.Context) error {
+	check := time.NewTicker(recheck)
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-check.C:
+			s.readers.checkKeys(ctx, s.App.StreamKeys)
+		}
+	}
+}
 
 // streamEvents follows the log as server-sent events. It answers by itself.
 func (s *Server) streamEvents(x *exchange) (answer, error) {
@@ -201,10 +181,11 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 	}
 	st := &stream{x: x, filter: f, at: start, resumes: f.After != "" || f.Since != nil,
 		control: http.NewResponseController(x)}
-	defer s.readers.join(x.caller.Workspace)()
 	st.key, _ = sheaf.HashKey(x.secret)
-	defer s.readers.holdKey(st.key)()
-	st.run(x.Request.Context())
+	ctx, end := context.WithCancel(x.Request.Context())
+	st.end = end
+	defer s.readers.join(x.caller.Workspace, st)()
+	st.run(ctx)
 	return answer{}, errStreamed
 }
 
@@ -217,6 +198,7 @@ type stream struct {
 	at      int64 // the number of the last event that was passed
 	caught  bool  // it was at the end of the log once
 	resumes bool  // the reader has what it needs to go on from where it was
+	end     context.CancelFunc
 	control *http.ResponseController
 }
 
@@ -229,94 +211,94 @@ func (st *stream) run(ctx context.Context) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	st.x.WriteHeader(http.StatusOK)
-	ctx, end := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
-	defer end()
-	watch.Go(func() { st.watch(ctx, end) })
+	defer st.end()
+	watch.Go(func() { st.watch(ctx) })
 	st.follow(ctx)
 }
 
-// watch ends the stream when the server stops or the key no longer opens it, also while a write
-// waits for the reader.
-func (st *stream) watch(ctx context.Context, end context.CancelFunc) {
-	check := time.NewTicker(recheck)
-	defer check.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-st.x.Stopping():
-		case <-check.C:
-			if st.allowed(ctx) {
-				continue
-			}
-		}
-		end()
-		_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamEnd))
-		return
+// watch ends the stream when the server stops. However the stream ends, a write that waits for the
+// reader then has streamEnd.
+func (st *stream) watch(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-st.x.Stopping():
+		st.end()
 	}
+	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamEnd))
 }
 
 // follow writes the log as it grows, until ctx ends or the reader is gone.
 func (st *stream) follow(ctx context.Context) {
-	beat, look := time.NewTicker(st.x.server.readers.beat), time.NewTicker(lookAgain)
+	beat := time.NewTicker(st.x.server.readers.beat)
 	defer beat.Stop()
-	defer look.Stop()
 	if st.send(ctx, []byte(": following\n\n")) != nil {
 		return
 	}
 	for {
 		grown := st.x.server.readers.grows(st.x.caller.Workspace)
-		if !st.forward(ctx) {
+		err := st.forward(ctx)
+		if err != nil && sheaf.KindOf(err) != sheaf.Unavailable {
 			return
 		}
+		if !st.sleep(ctx, grown, beat.C, err != nil) {
+			return
+		}
+	}
+}
+
+// sleep returns when the log may have grown, or after lookAgain if it could not be read. Meanwhile it
+// sends heartbeats. It returns false if the stream is to end.
+func (st *stream) sleep(ctx context.Context, grown <-chan struct{}, beat <-chan time.Time, failed bool) bool {
+	var again <-chan time.Time
+	if failed {
+		again = time.After(lookAgain)
+	}
+	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-grown:
-		case <-look.C:
-		case <-beat.C:
+			return true
+		case <-again:
+			return true
+		case <-beat:
 			if st.send(ctx, []byte(": still here\n\n")) != nil {
-				return
+				return false
 			}
 		}
 	}
 }
 
-// allowed reports whether the key still opens the stream.
-func (st *stream) allowed(ctx context.Context) bool {
-	c, known, err := st.x.server.readers.credential(ctx, st.x.server.App.AuthenticateAll, st.key)
-	if err != nil {
-		return sheaf.KindOf(err) == sheaf.Unavailable
-	}
-	return !known || c.Plan.Paid() && c.Key.Scopes.Has(sheaf.EventsRead)
-}
+// errBehind ends a stream whose reader is too far behind: it resumes from its last event.
+var errBehind = errors.New("the reader is too far behind")
 
-// forward writes what the log has behind the position; false ends the stream.
-func (st *stream) forward(ctx context.Context) bool {
+// forward writes the events after the position. If it returns an error other than Unavailable, the stream
+// ends.
+func (st *stream) forward(ctx context.Context) error {
 	for {
 		tail, err := st.x.server.App.EventsAfter(ctx, st.x.caller, st.filter, st.at)
 		if err != nil {
-			return sheaf.KindOf(err) == sheaf.Unavailable && ctx.Err() == nil
+			return err
 		}
 		if st.caught && st.resumes && tail.Last-st.at > maxBehind {
-			return false // it resumes from its last event
+			return errBehind
 		}
 		var b []byte
 		for _, e := range tail.Events {
 			b = appendEvent(b, e)
 		}
 		if len(b) > 0 {
-			if st.send(ctx, b) != nil {
-				return false
+			if err := st.send(ctx, b); err != nil {
+				return err
 			}
 			st.resumes = true
 		}
 		st.at = tail.At
 		if !tail.More {
 			st.caught = true
-			return true
+			return nil
 		}
 	}
 }
@@ -354,7 +336,7 @@ func cutLine(b []byte) (line, rest []byte, more bool) {
 // send writes to the reader, who has streamWrite for it.
 func (st *stream) send(ctx context.Context, b []byte) error {
 	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(st.x.server.readers.take))
-	// Whoever ends the stream has cancelled before it shortened the deadline.
+	// The stream is cancelled before its deadline is shortened.
 	if err := ctx.Err(); err != nil {
 		return err
 	}

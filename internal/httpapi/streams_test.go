@@ -2,9 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -14,7 +13,7 @@ import (
 func TestReaders_WakeThoseOfTheWorkspace(t *testing.T) {
 	s := newReaders()
 	for _, ws := range []sheaf.WorkspaceID{"here", "here", "there"} {
-		defer s.join(ws)()
+		defer s.join(ws, new(stream))()
 	}
 	first, second, other := s.grows("here"), s.grows("here"), s.grows("there")
 	var changed sheaf.WorkspaceSet
@@ -35,7 +34,7 @@ func TestReaders_WakeThoseOfTheWorkspace(t *testing.T) {
 
 func TestReaders_ForgetAWorkspaceWithItsLastReader(t *testing.T) {
 	s := newReaders()
-	first, second := s.join("w"), s.join("w")
+	first, second := s.join("w", new(stream)), s.join("w", new(stream))
 	first()
 	if len(s.in) != 1 {
 		t.Error("forgotten though somebody reads")
@@ -46,44 +45,39 @@ func TestReaders_ForgetAWorkspaceWithItsLastReader(t *testing.T) {
 	}
 }
 
-// A node asks for the keys of all its open streams at once, however many there are, and again when
-// another stream was opened or the answer is old.
+// D63b: a node asks for the keys of all its open streams at once, however many there are, and ends those
+// whose key cannot be used, and no other.
 func TestReaders_AskForAllKeysAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newReaders()
-		asked, revoked := [][]sheaf.KeyHash{}, sheaf.KeyHash{7}
-		ask := func(_ context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]sheaf.Credential, error) {
+	s := newReaders()
+	const revoked = 7
+	ended := map[byte]bool{}
+	for i := range byte(100) {
+		for range 2 { // two streams of each key
+			defer s.join("w", &stream{key: sheaf.KeyHash{i}, end: func() { ended[i] = true }})()
+		}
+	}
+	var asked [][]sheaf.KeyHash
+	answer := func(err error) func(context.Context, []sheaf.KeyHash) (map[sheaf.KeyHash]bool, error) {
+		return func(_ context.Context, hashes []sheaf.KeyHash) (map[sheaf.KeyHash]bool, error) {
 			asked = append(asked, hashes)
-			found := map[sheaf.KeyHash]sheaf.Credential{}
+			found := map[sheaf.KeyHash]bool{}
 			for _, h := range hashes {
-				if h != revoked {
-					found[h] = sheaf.Credential{Plan: sheaf.Pro}
-				}
+				found[h] = h[0] != revoked
 			}
-			return found, nil
+			return found, err
 		}
-		all := func(when string, n byte, questions int) {
-			t.Helper()
-			for i := range n {
-				c, known, err := s.credential(t.Context(), ask, sheaf.KeyHash{i})
-				if !known || (err != nil) != (i == revoked[0]) || err == nil && c.Plan != sheaf.Pro {
-					t.Errorf("%s, key %d is %v, known %t, error %v", when, i, c.Plan, known, err)
-				}
-			}
-			if len(asked) != questions || len(asked[len(asked)-1]) != int(n) {
-				t.Errorf("%s, the store was asked %d times, want %d, at last for %d of %d keys", when, len(asked), questions, len(asked[len(asked)-1]), n)
-			}
-		}
-		for i := range byte(100) {
-			defer s.holdKey(sheaf.KeyHash{i})()
-		}
-		all("at first", 100, 1)
-		defer s.holdKey(sheaf.KeyHash{100})()
-		all("with another stream", 101, 2)
-		time.Sleep(checkServes) // simulated time
-		synctest.Wait()
-		all("when the answer is old", 101, 3)
-	})
+	}
+	s.checkKeys(t.Context(), answer(&sheaf.Error{Kind: sheaf.Unavailable}))
+	if len(ended) > 0 {
+		t.Errorf("ended while the store cannot be asked: %v", ended)
+	}
+	s.checkKeys(t.Context(), answer(nil))
+	if want := map[byte]bool{revoked: true}; !maps.Equal(ended, want) {
+		t.Errorf("ended %v, want %v", ended, want)
+	}
+	if len(asked) != 2 || len(asked[1]) != 100 {
+		t.Errorf("the store was asked %d times, at last for %d keys; want once for 100 keys each time", len(asked), len(asked[len(asked)-1]))
+	}
 }
 
 func closed(c <-chan struct{}) bool {

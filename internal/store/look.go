@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // Listeners learn of commits by notes (OnCommit). A note can be lost: on PostgreSQL, if a node dies
@@ -17,6 +18,8 @@ import (
 //	               which begin with their time                 agree
 //	round          the next few workspaces or lanes by their   the rest: after a wrong clock, or
 //	               keys, and starts over after the last        a row that was changed by hand
+//	LogEnds        the workspaces that somebody follows, by    every log that grew
+//	               one query
 //
 // Where every commit is announced (ToldOfAll), only the round is used.
 
@@ -80,6 +83,19 @@ func (r *Reader) LogsAfter(after Round, most int, each func(ws sheaf.WorkspaceID
 		next = Round{}
 	}
 	return next, err
+}
+
+var endsOfLogs = engine.NewBulk(`SELECT w.last_event FROM workspaces w WHERE w.ws = {ws}`, "", "ws int")
+
+// LogEnds returns the number of the newest event of each of these workspaces, by one query.
+// Workspaces that do not exist are missing.
+func (r *Reader) LogEnds(ids []sheaf.WorkspaceID) (map[sheaf.WorkspaceID]int64, error) {
+	rows, ends := make([][]any, len(ids)), map[sheaf.WorkspaceID]int64{}
+	for i, id := range ids {
+		rows[i] = []any{id}
+	}
+	err := r.run(endsOfLogs, rows, func(i int, w *row) { ends[ids[i]] = w.Int() })
+	return ends, err
 }
 
 // Upkeep is the work for the sweep in one workspace.

@@ -122,10 +122,10 @@ func longIDs[T ~string](word string) (all bool, ids []T) {
 }
 
 // noticeKinds has one letter for each element of kinds.
-const noticeKinds = "edscr"
+const noticeKinds = "edscri"
 
 func (n *Note) kinds() [len(noticeKinds)]*bool {
-	return [...]*bool{&n.Events, &n.Deliveries, &n.Subscriptions, &n.Credentials, &n.Recorded}
+	return [...]*bool{&n.Events, &n.Deliveries, &n.Subscriptions, &n.Credentials, &n.Recorded, &n.Sessions}
 }
 
 // read parses a notice. It returns false if this node sent it.

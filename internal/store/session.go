@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // Session is one sign-in of a user. Hash is the hash of the token, which is not stored.
@@ -36,21 +39,58 @@ func (r *Reader) Session(hash []byte) (Session, error) {
 	}, hash)
 }
 
-const touchSession = `
-UPDATE sessions
-SET seen_at = $2
-WHERE hash = $1 AND seen_at < $2`
+var (
+	// selectVisits finds the sessions of open pages: those whose user is a member of the page's workspace.
+	selectVisits = engine.NewBulk(`
+SELECT s.user_id, s.created_at, s.seen_at, s.expires_at
+FROM sessions s
+JOIN members m ON m.user_id = s.user_id
+WHERE s.hash = {hash} AND m.ws = {ws}`, "", "hash bytes", "ws int")
 
-// TouchSession records that the session was used.
-func (tx *Tx) TouchSession(hash []byte, now time.Time) error { return tx.exec(touchSession, hash, now) }
+	touchSessions = engine.NewBulk(`
+UPDATE sessions
+SET seen_at = {seen}
+WHERE hash = {hash} AND seen_at < {seen}`, "", "hash bytes", "seen int")
+)
+
+// Visit is a page that somebody has open: the hash of the session's token, and the workspace.
+type Visit struct {
+	Hash      [32]byte
+	Workspace sheaf.WorkspaceID
+}
+
+// Visits returns the sessions of these pages, expired or not, by one query. A session that ended, or
+// whose user is no member of the workspace, is missing.
+func (r *Reader) Visits(open []Visit) (map[Visit]Session, error) {
+	rows, found := make([][]any, len(open)), map[Visit]Session{}
+	for i, v := range open {
+		rows[i] = []any{v.Hash[:], v.Workspace}
+	}
+	err := r.run(selectVisits, rows, func(i int, w *row) {
+		found[open[i]] = Session{Hash: open[i].Hash[:], User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
+	})
+	return found, err
+}
+
+// TouchSessions records that these sessions were used.
+func (tx *Tx) TouchSessions(hashes [][]byte, now time.Time) error {
+	slices.SortFunc(hashes, bytes.Compare) // so that two nodes do not deadlock
+	rows := make([][]any, len(hashes))
+	for i, hash := range hashes {
+		rows[i] = []any{hash, now}
+	}
+	return tx.run(touchSessions, rows, nothing)
+}
 
 // DeleteSession signs the session out.
 func (tx *Tx) DeleteSession(hash []byte) error {
+	tx.note.Sessions = true
 	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash)
 }
 
 // DeleteSessions signs the user out of all sessions.
 func (tx *Tx) DeleteSessions(u sheaf.UserID) error {
+	tx.note.Sessions = true
 	return tx.exec(`DELETE FROM sessions WHERE user_id = $1`, u)
 }
 

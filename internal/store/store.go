@@ -47,6 +47,7 @@ type Note struct {
 	Deliveries    bool // some delivery may be due
 	Subscriptions bool // some subscription changed
 	Credentials   bool // a key, a plan or a member changed
+	Sessions      bool // a session ended
 	Shares        bool // a share changed; only the cache in this process uses it
 	Recorded      bool // attempts were recorded, which makes nothing due
 	// Workspaces are those whose log, deliveries or subscriptions changed. A page that shows none
@@ -62,7 +63,7 @@ type Note struct {
 }
 
 // everything is the Note for commits of other processes whose content is unknown.
-var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Recorded: true,
+var everything = Note{Events: true, Deliveries: true, Subscriptions: true, Credentials: true, Sessions: true, Recorded: true,
 	Workspaces: sheaf.WorkspaceSet{All: true}, AnyLane: true}
 
 // due adds that a delivery of the subscription `lane` may be due.
@@ -80,6 +81,7 @@ func (n *Note) add(m Note) {
 	n.Deliveries = n.Deliveries || m.Deliveries
 	n.Subscriptions = n.Subscriptions || m.Subscriptions
 	n.Credentials = n.Credentials || m.Credentials
+	n.Sessions = n.Sessions || m.Sessions
 	n.Shares = n.Shares || m.Shares
 	n.Recorded = n.Recorded || m.Recorded
 	n.AnyLane = n.AnyLane || m.AnyLane
@@ -95,7 +97,9 @@ func (n *Note) add(m Note) {
 func (n *Note) empty() bool { return !n.urgent() && !n.Recorded }
 
 // urgent reports whether other nodes act on the note. Otherwise it only updates pages.
-func (n *Note) urgent() bool { return n.Events || n.Deliveries || n.Subscriptions || n.Credentials }
+func (n *Note) urgent() bool {
+	return n.Events || n.Deliveries || n.Subscriptions || n.Credentials || n.Sessions
+}
 
 // Options say which database to open.
 type Options struct {
@@ -295,23 +299,22 @@ func (s *Store) Credential(ctx context.Context, hash sheaf.KeyHash) (sheaf.Crede
 	return c, err
 }
 
-// Credentials is Credential for many keys, by one query where there is no memory of them. Keys that are
-// gone or revoked are missing.
-func (s *Store) Credentials(ctx context.Context, hashes []sheaf.KeyHash) (found map[sheaf.KeyHash]sheaf.Credential, err error) {
+// PaidKeys returns those of these keys that are live at time now and whose workspace has a paid plan:
+// by one query, or from memory where Credential has one.
+func (s *Store) PaidKeys(ctx context.Context, hashes []sheaf.KeyHash, now time.Time) (found map[sheaf.KeyHash]bool, err error) {
 	if s.credentials == nil {
 		err = s.engine.Read(ctx, s.reading(func(r *Reader) error {
-			found, err = r.credentials(hashes)
+			found, err = r.paidKeys(hashes, now)
 			return err
 		}))
 		return found, err
 	}
-	found = map[sheaf.KeyHash]sheaf.Credential{}
+	found = make(map[sheaf.KeyHash]bool, len(hashes))
 	for _, hash := range hashes {
 		c, err := s.Credential(ctx, hash)
-		switch {
-		case err == nil:
-			found[hash] = c
-		case sheaf.KindOf(err) != sheaf.Unauthorized:
+		if err == nil && c.Plan.Paid() && c.Key.Live(now) {
+			found[hash] = true
+		} else if err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
 			return nil, err
 		}
 	}

@@ -155,9 +155,7 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 		})
 	}
 	a.Store, a.App, a.Front, a.Handler = a.nodes[0].store, a.nodes[0].app, a.nodes[0].front, a.nodes[0].handler
-	if count > 1 {
-		t.Cleanup(a.watch())
-	}
+	t.Cleanup(a.watch())
 	a.Server = httptest.NewServer(a.Clock.translate(&balancer{nodes: a.nodes}))
 	// Tests ask from many goroutines at once: without this, all but two would connect anew for
 	// every request.

@@ -158,16 +158,25 @@ func (a *API) WriteViews() {
 	}
 }
 
-// watch lets the nodes tell each other of their commits. The function that it returns ends that.
+// watch runs what serves open streams on every node, and if there are several lets them tell each other of
+// their commits. The function that it returns ends that.
 func (a *API) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	for _, n := range a.nodes {
-		group.Go(func() {
-			if err := n.store.Watch(ctx); err != nil {
-				a.t.Errorf("watch the store: %v", err)
-			}
-		})
+		workers := []func(context.Context) error{n.handler.WatchKeys, func(ctx context.Context) error {
+			return n.app.WatchLogs(ctx, n.handler.Followed, n.handler.Wake)
+		}}
+		if len(a.nodes) > 1 {
+			workers = append(workers, n.store.Watch)
+		}
+		for _, run := range workers {
+			group.Go(func() {
+				if err := run(ctx); err != nil {
+					a.t.Errorf("watch the store: %v", err)
+				}
+			})
+		}
 	}
 	return func() {
 		cancel()

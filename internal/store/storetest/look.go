@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"bytes"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -56,6 +58,48 @@ func looks(f *fixture) {
 	if found := waiting(since); len(found) != 1 || found[lane].Before(since) {
 		f.Errorf("waiting since it was recovered: %v", found)
 	}
+}
+
+// lookAtMany: one query finds the ends of many logs, and one the sessions of many open pages.
+func lookAtMany(f *fixture) {
+	here, user := f.ws, f.user
+	f.appendMany(sheaf.ShareCreated, 3)
+	f.ws, f.user = f.newWorkspace("another")
+	f.appendMany(sheaf.ShareCreated, 1)
+	ids := []sheaf.WorkspaceID{here.ID, f.ws.ID, sheaf.WorkspaceID(f.id())}
+	for range 20 { // as many as are asked for in another way than a few
+		w, _ := f.newWorkspace("quiet")
+		ids = append(ids, w.ID)
+	}
+	ends := get(f, func(r *store.Reader) (map[sheaf.WorkspaceID]int64, error) { return r.LogEnds(ids) })
+	if len(ends) != 22 || ends[here.ID] != 3 || ends[f.ws.ID] != 1 || ends[ids[4]] != 0 {
+		f.Errorf("the logs end at %v", ends)
+	}
+
+	now := f.now()
+	session := store.Session{Hash: bytes.Repeat([]byte{1}, 32), User: user.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
+	other := store.Session{Hash: bytes.Repeat([]byte{2}, 32), User: f.user.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
+	f.write(func(tx *store.Tx) error { return errors.Join(tx.InsertSession(session), tx.InsertSession(other)) })
+	visit := func(s store.Session, ws sheaf.Workspace) store.Visit {
+		return store.Visit{Hash: [32]byte(s.Hash), Workspace: ws.ID}
+	}
+	open := []store.Visit{visit(session, here), visit(other, f.ws), visit(other, here)} // the last is no member there
+	for i := range byte(20) {
+		open = append(open, store.Visit{Hash: [32]byte{100 + i}, Workspace: here.ID})
+	}
+	visits := func() map[store.Visit]store.Session {
+		return get(f, func(r *store.Reader) (map[store.Visit]store.Session, error) { return r.Visits(open) })
+	}
+	same(f, "sessions of open pages", visits(), map[store.Visit]store.Session{open[0]: session, open[1]: other})
+	later := now.Add(time.Minute)
+	f.write(func(tx *store.Tx) error { return tx.TouchSessions([][]byte{other.Hash, session.Hash}, later) })
+	f.write(func(tx *store.Tx) error { return tx.TouchSessions([][]byte{session.Hash}, now) }) // late: it stays
+	session.SeenAt, other.SeenAt = later, later
+	same(f, "after they were used", visits(), map[store.Visit]store.Session{open[0]: session, open[1]: other})
+	f.write(func(tx *store.Tx) error { return tx.DeleteSession(other.Hash) })
+	same(f, "after one ended", visits(), map[store.Visit]store.Session{open[0]: session})
+	f.write(func(tx *store.Tx) error { return tx.DeleteMember(here.ID, user.ID) })
+	same(f, "after a membership ended", visits(), map[store.Visit]store.Session{})
 }
 
 // lookRounds: rounds of any size pass over every workspace and every lane once, and begin again.

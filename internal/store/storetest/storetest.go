@@ -137,6 +137,7 @@ var inDatabase = map[string]func(*fixture){
 	"Claim/lanes that something waits in":   waitingLanes,
 	"Look/what grew, and nothing else":      looks,
 	"Look/rounds pass over all":             lookRounds,
+	"Look/many at once":                     lookAtMany,
 	"Lane/a lease lasts until its last row": leaseLasts,
 	"Minute/adds up, and is removed":        minutes,
 }
