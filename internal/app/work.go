@@ -121,7 +121,7 @@ func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 
 // emitRaw is emit for an encoded payload, in the name of any user.
 func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload []byte) sheaf.Event {
-	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.now,
+	e := sheaf.Envelope{ID: sheaf.EventID(sheaf.EventPrefix + w.app.newID()), Type: t, At: w.ws.EventTime(w.now),
 		UserID: user, ResourceID: id, Payload: payload}
 	if !w.ws.Personal {
 		e.Workspace = &w.ws.ID

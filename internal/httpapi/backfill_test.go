@@ -124,7 +124,7 @@ func TestBackfill_GoesOn(t *testing.T) {
 }
 
 // D133: more events of one time than a request looks at are one span, and an event that a slower clock
-// dated earlier than the one before it is not passed over.
+// would date earlier than the one before it is not passed over.
 func TestBackfill_GoesOnPastEventsOfOneTime(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -139,7 +139,7 @@ func TestBackfill_GoesOnPastEventsOfOneTime(t *testing.T) {
 		sub := idOf(subscribe(t, c, nil))
 		body := fields{"since": morning, "delivered": true}
 		first := c.POST(at(subscriptions, sub)+"/recover", body).Want(t, 202)
-		wantJSON(t, "the first", first.JSON, fields{"queued": 9, "next_since": "2026-11-15T10:00:02.000Z"})
+		wantJSON(t, "the first", first.JSON, fields{"queued": 9, "next_since": "2026-11-15T10:00:03.000Z"})
 		body["since"] = first.JSON["next_since"]
 		wantJSON(t, "the rest", c.POST(at(subscriptions, sub)+"/recover", body).Want(t, 202).JSON, fields{"queued": 2, "next_since": nil})
 		wantJSON(t, "states", states(t, c, sub), map[string]int{"waiting": 11})

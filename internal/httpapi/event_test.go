@@ -75,6 +75,39 @@ func stored(t testing.TB, a *apitest.API, ws *apitest.Workspace) (out []sheaf.Ev
 	return out
 }
 
+// D63a: a clock that is set back or ahead hides no event from since: times never fall.
+func TestEvents_SinceSurvivesAClockThatJumps(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		for _, jump := range []time.Duration{0, time.Second, time.Hour, -2 * time.Hour, time.Minute, 3 * time.Hour, -time.Hour, time.Second} {
+			a.Clock.Advance(jump)
+			create(t, c, projects, fields{"name": "x"})
+		}
+		log := c.GET(events).Want(t, 200).Items(t)
+		times := make([]string, len(log)) // of one form, so that they compare as texts
+		for i, e := range log {
+			times[i] = e["timestamp"].(string)
+			if i > 0 && times[i] < times[i-1] {
+				t.Errorf("event %d is of %s, before %s", i+1, times[i], times[i-1])
+			}
+		}
+		first := morning.Format("2006-01-02T15:04:05.000Z")
+		if last := morning.Add(time.Second + 2*time.Hour + time.Minute).Format("2006-01-02T15:04:05.000Z"); times[0] != first || times[len(times)-1] != last {
+			t.Errorf("the log goes from %s to %s, want %s to %s", times[0], times[len(times)-1], first, last)
+		}
+		for i, at := range times {
+			r := c.GET(events+"?since="+at).Want(t, 200)
+			got := len(r.Items(t))
+			want := len(times) - slices.Index(times, at)
+			if total := int(r.JSON["total"].(float64)); got != want || total != want {
+				t.Errorf("since event %d: %d events, total %d, want %d", i+1, got, total, want)
+			}
+		}
+	})
+}
+
 // D63a: filters, the catch-up feed, and totals.
 func TestEvents_Filters(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -25,6 +25,9 @@ type Workspace struct {
 	Storage       int64 // bytes of all texts, including past versions and deleted documents, and of media
 	Kept          int64 // bytes of reported events and of answers kept for an Idempotency-Key
 
+	// LastEventAt is the time of the newest event; zero if there never was one.
+	LastEventAt time.Time
+
 	// Given counts the deliveries that each subscription was ever given, in the store's encoding.
 	Given string
 
@@ -35,6 +38,16 @@ type Workspace struct {
 	// the workspace. NewestShared is how many records were given it: see app/newest.go.
 	NewestAt     time.Time
 	NewestShared int64
+}
+
+// EventTime returns the time of an event that is appended to the workspace's log at `now`. It is never
+// before the newest event's, even if the clock was set back or belongs to another node. So the times
+// of a log rise with its numbers.
+func (w *Workspace) EventTime(now time.Time) time.Time {
+	if now.Before(w.LastEventAt) {
+		return w.LastEventAt
+	}
+	return now
 }
 
 // Used returns the bytes that count against the workspace's quota.

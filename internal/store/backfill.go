@@ -19,10 +19,9 @@ type LogSpan struct {
 	Next        *time.Time // time of the earliest requested event after the span; nil: none is left
 }
 
-// SpanOf returns the log range that may contain events in [since, until) (nil: open end), capped at
+// SpanOf returns the log range of the events in [since, until) (nil: open end), capped at
 // `most`. The cap does not cut off events that happened exactly at `since`, so that Next is always
-// later than `since`. The caller must still check each event's time, since nodes' clocks differ a
-// little.
+// later than `since`.
 func (r *Reader) SpanOf(ws sheaf.WorkspaceID, since time.Time, until *time.Time, most int64) (LogSpan, error) {
 	first, found, err := r.firstSince(ws, since)
 	if err != nil || !found {
@@ -30,62 +29,38 @@ func (r *Reader) SpanOf(ws sheaf.WorkspaceID, since time.Time, until *time.Time,
 	}
 	last, _, err := one(r, `SELECT MAX(number) FROM events WHERE ws = $1`, (*row).Int, ws)
 	if err == nil && until != nil {
-		var high int64
-		if high, _, err = one(r, bisectLog, (*row).Int, ws, until.Add(clockSlack)); err == nil {
-			last = min(last, high-1)
-		}
+		last, err = r.lastBefore(ws, *until, last)
 	}
 	out := LogSpan{First: first, Last: min(last, first+most-1)}
 	if err != nil || out.Last >= last {
 		return out, err
 	}
-	err = r.goOn(ws, since, last, &out)
+	// All events of one change have the same time, and the next request names only a time. If this
+	// span did not include all events at `since`, the next request would return this span again.
+	same, err := r.lastBefore(ws, since.Truncate(time.Millisecond).Add(time.Millisecond), last)
+	if out.Last = max(out.Last, same); err != nil || out.Last >= last {
+		return out, err
+	}
+	at, found, err := one(r, selectAt, (*row).Time, ws, out.Last+1)
+	if found {
+		out.Next = &at
+	}
 	return out, err
+}
+
+// lastBefore returns the number of the last event before `until`, but not more than `last`.
+func (r *Reader) lastBefore(ws sheaf.WorkspaceID, until time.Time, last int64) (int64, error) {
+	first, found, err := r.firstSince(ws, until)
+	if err != nil || !found {
+		return last, err
+	}
+	return min(last, first-1), nil
 }
 
 const selectAt = `
 SELECT at
 FROM events
 WHERE ws = $1 AND number = $2`
-
-const lastAt = `
-SELECT MAX(number)
-FROM events
-WHERE ws = $1 AND number > $2 AND number <= $3 AND +at = $4`
-
-const earliestBehind = `
-SELECT MIN(+at)
-FROM events
-WHERE ws = $1 AND number > $2 AND number <= $3 AND +at > $4`
-
-// goOn sets span.Next for a span that ends before `last`. The next event in the log is not always
-// the earliest of the rest, since clocks differ; any earlier one has a number below high. All
-// events of one change have the same time, and the next request names only a time. So all events at
-// exactly `since` are included in this span; otherwise the next request would return this span
-// again.
-func (r *Reader) goOn(ws sheaf.WorkspaceID, since time.Time, last int64, span *LogSpan) error {
-	at, _, err := one(r, selectAt, (*row).Time, ws, span.Last+1)
-	if err != nil {
-		return err
-	}
-	if at.Before(since) {
-		at = since
-	}
-	high, _, err := one(r, bisectLog, (*row).Int, ws, at.Add(clockSlack))
-	if err != nil {
-		return err
-	}
-	high = min(high, last)
-	same, _, err := one(r, lastAt, (*row).OptInt, ws, span.Last, high, since)
-	if err != nil {
-		return err
-	}
-	if same != nil {
-		span.Last = *same
-	}
-	span.Next, _, err = one(r, earliestBehind, (*row).OptTime, ws, span.Last, high, since)
-	return err
-}
 
 const selectSpan = `
 SELECT ` + EventColumns + `

@@ -49,7 +49,7 @@ const insertReported = `
 INSERT INTO reported_events (ws, number, bytes)
 VALUES ($1, $2, $3)`
 
-// AppendEvents numbers the events, appends them to the log of a workspace that this transaction has
+// AppendEvents numbers the events and raises their times to that of the newest event, appends them to the log of a workspace that this transaction has
 // locked, and adds their deliveries. The bytes of reported events are added to w.Kept, and the
 // deliveries to w.Given. The caller saves w.
 func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
@@ -61,6 +61,8 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 		e := &events[i]
 		w.LastEvent++
 		e.Number = w.LastEvent
+		e.At = w.EventTime(e.At) // Body has this time already, if it has one
+		w.LastEventAt = e.At
 		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body), e.Key}
 		if e.Reported {
 			w.Kept += int64(len(e.Body))
@@ -115,7 +117,6 @@ func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 			first = math.MaxInt64
 		}
 		after = max(after, first-1)
-		w.And("+at >= ?", f.Since) // the plus keeps the planners from choosing an index by it
 	}
 	if after > 0 {
 		w.And("number > ?", after)
@@ -130,16 +131,8 @@ func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 }
 
 // Events since a given time are found without an index on the time, which would cost one more page
-// per write. Times rise with the numbers, which have no gaps, except that nodes' clocks differ:
-//
-//	times     … all before since …    | before or since | … all since …
-//	numbers                           low              high
-//
-// So the log is bisected twice: for since - clockSlack, which gives low, and for since +
-// clockSlack, which gives high. Only the events between low and high are checked one by one.
-//
-// clockSlack is five times the clock error at which a node is refused work.
-const clockSlack = 10 * time.Second
+// per write. The numbers have no gaps, and the times never fall from one number to the next
+// (AppendEvents). So the log is bisected.
 
 const isEarly = `(SELECT e.at FROM events e WHERE e.ws = $1 AND e.number = (b.low + b.high) / 2) < $2`
 
@@ -152,48 +145,16 @@ WITH RECURSIVE bisection (low, high) AS (
   FROM bisection b
   WHERE b.low < b.high
 )
-SELECT low
+SELECT low, (SELECT MAX(number) FROM events WHERE ws = $1)
 FROM bisection
 WHERE low >= high`
-
-const firstFrom = `
-SELECT number
-FROM events
-WHERE ws = $1 AND number >= $2 AND +at >= $3
-ORDER BY number
-LIMIT 1`
 
 // firstSince returns the number of the first event whose time is not before `since`; found is false
 // if there is none.
 func (r *Reader) firstSince(ws sheaf.WorkspaceID, since time.Time) (number int64, found bool, err error) {
-	low, found, err := one(r, bisectLog, (*row).Int, ws, since.Add(-clockSlack))
-	if err != nil || !found {
-		return 0, false, err
-	}
-	return one(r, firstFrom, (*row).Int, ws, low, since)
-}
-
-const countBetween = `
-SELECT COUNT(*)
-FROM events
-WHERE ws = $1 AND number > $2 AND number < $3 AND +at >= $4`
-
-// countSince counts the events above `after` whose time is not before `since`; last is the log's
-// highest number. Events that are certainly late enough are counted by their numbers, only the
-// others one by one.
-func (r *Reader) countSince(ws sheaf.WorkspaceID, since time.Time, after, last int64) (int64, error) {
-	first, found, err := r.firstSince(ws, since)
-	if err != nil || !found {
-		return 0, err
-	}
-	high, _, err := one(r, bisectLog, (*row).Int, ws, since.Add(clockSlack))
-	if err != nil {
-		return 0, err
-	}
-	after = max(after, first-1)
-	high = max(high, after+1)
-	n, err := r.count(countBetween, ws, after, high, since)
-	return n + max(0, last-high+1), err
+	type place struct{ first, last int64 }
+	p, found, err := one(r, bisectLog, func(w *row) place { return place{w.Int(), w.Int()} }, ws, since)
+	return p.first, found && p.first <= p.last, err
 }
 
 // EventsAfter returns at most `most` of the workspace's events with numbers above `after` that
@@ -213,17 +174,20 @@ SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
   COALESCE((SELECT MAX(number) FROM events WHERE ws = $1), 0)`
 
 // eventTotal sets l.total. Without a filter it need not count, because the numbers have no gaps
-// above the oldest event kept. With since, it counts only the few that countSince checks.
+// above the oldest event kept.
 func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
 	if f.Type != "" || f.Resource != "" { // list counts the rows
 		return nil
 	}
 	var first, last int64
 	err := r.query(logEnds, func(w *row) { first, last = w.Int(), w.Int() }, ws)
-	l.total = last - max(first-1, after)
 	if err == nil && f.Since != nil {
-		l.total, err = r.countSince(ws, *f.Since, after, last)
+		var found bool
+		if first, found, err = r.firstSince(ws, *f.Since); !found {
+			first = last + 1
+		}
 	}
+	l.total = max(0, last-max(first-1, after))
 	return err
 }
 

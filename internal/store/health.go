@@ -77,7 +77,7 @@ func (tx *Tx) tell(told map[sheaf.WorkspaceID]*telling, stamp Stamp) error {
 		events := make([]sheaf.Event, len(t.tales))
 		for i, tale := range t.tales {
 			id, at := stamp()
-			events[i] = sheaf.HealthEvent(tale.event, id, tale.subscription, &t.workspace, t.owner, at)
+			events[i] = sheaf.HealthEvent(tale.event, id, tale.subscription, &t.workspace, t.owner, t.workspace.EventTime(at))
 		}
 		if err := tx.AppendEvents(&t.workspace, events); err != nil {
 			return err

@@ -214,10 +214,6 @@ func (l *lane) heldBefore(number int64) {
 	}
 }
 
-// oldestMost is how many of the first held events OldestHeld compares. The first is not always the
-// oldest, since nodes' clocks differ a little.
-const oldestMost = 100
-
 // OldestHeld returns the time of the oldest event whose delivery is held; found is false if none
 // is.
 func (r *Reader) OldestHeld(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) (at time.Time, found bool, err error) {
@@ -229,10 +225,6 @@ func (r *Reader) OldestHeld(ws sheaf.WorkspaceID, s sheaf.SubscriptionID) (at ti
 	if err != nil {
 		return at, false, err
 	}
-	text := fmt.Sprintf("SELECT MIN(e.at) FROM (%s) AS q JOIN events e ON e.ws = $1 AND e.number = q.number", in.text(false))
-	oldest, _, err := one(r, text, (*row).OptTime, append(in.where.Args, oldestMost, 0)...)
-	if err != nil || oldest == nil {
-		return at, false, err
-	}
-	return *oldest, true, nil
+	text := fmt.Sprintf("SELECT e.at FROM (%s) AS q JOIN events e ON e.ws = $1 AND e.number = q.number", in.text(false))
+	return one(r, text, (*row).Time, append(in.where.Args, 1, 0)...) // the first is the oldest
 }

@@ -7,21 +7,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// lastOld returns the statement that finds the first event not older than $2. It reads the log from
-// its beginning.
-func lastOld(by string) string {
-	return `
-SELECT number
-FROM events ` + by + `
-WHERE ws = $1 AND at >= $2
-ORDER BY number
-LIMIT 1`
-}
-
 // LastOld returns the highest number up to which all events of the workspace are from before
-// `before`. An event that a fast clock dated too late therefore keeps all events after it.
+// `before`. An event that a fast clock dated too late gives its time to the events after it, so they
+// are kept as long.
 func (r *Reader) LastOld(ws sheaf.WorkspaceID, before time.Time) (int64, error) {
-	first, found, err := one(r, lastOld(r.dialect().By("events_in_order")), (*row).Int, ws, before)
+	first, found, err := r.firstSince(ws, before)
 	if err != nil || found {
 		return first - 1, err
 	}

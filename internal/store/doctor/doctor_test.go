@@ -166,6 +166,7 @@ var plants = []plant{
 
 	{check: "event gap", sql: []string{uncount, unreport, `DELETE FROM events WHERE ws = {n} AND type = 10`}},
 	{check: "event count", sql: []string{`UPDATE workspaces SET last_event = last_event + 1 WHERE ws = {n}`}},
+	{check: "event time", sql: []string{`UPDATE workspaces SET last_event_at = 1 WHERE ws = {n}`}},
 	{check: "event body: another workspace", sql: []string{`UPDATE events SET body = replace(body, '{ws}', '11111111-1111-7111-8111-111111111111') WHERE ws = {n} AND type = 10`}},
 	{check: "event body: another event", sql: []string{uncount, unreport, `UPDATE events SET body = replace(body, 'media.uploaded', 'share.created') WHERE ws = {n} AND type = 10`}},
 	{check: "event body: damaged", sql: []string{uncount, unreport, `UPDATE events SET body = '{"id":' WHERE ws = {n} AND type = 10`}},

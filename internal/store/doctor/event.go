@@ -28,6 +28,14 @@ SELECT MAX(number)
 FROM events
 WHERE ws = $1`},
 
+	// Times do not fall from one number to the next, and the workspace has the newest.
+	{name: "event time", judge: tells("event %s is of an earlier time than the one before it, or of a later one than the workspace's newest"), sql: `
+SELECT e.number
+FROM events e
+JOIN workspaces w ON w.ws = e.ws
+LEFT JOIN events b ON b.ws = e.ws AND b.number = e.number - 1
+WHERE e.ws = $1 AND (e.at < b.at OR e.at > w.last_event_at)`},
+
 	// An envelope says what its row says.
 	{name: "event body", judge: (*patient).sameEnvelope, sql: `
 SELECT ` + store.EventColumns + `

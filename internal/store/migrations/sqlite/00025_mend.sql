@@ -39,3 +39,8 @@ SET taken = -(
     WHERE d.ws = lanes.ws AND d.sub = lanes.sub AND d.due IS NULL AND d.token IS NULL AND (d.state = 3
       OR d.state = 0 AND d.number <= lanes.cursor
         AND NOT EXISTS (SELECT 1 FROM leases x WHERE x.ws = d.ws AND x.sub = d.sub AND d.number BETWEEN x.lo AND x.hi)));
+
+-- The time of the newest event: a later event has no earlier one, whatever the clocks say.
+ALTER TABLE workspaces ADD COLUMN last_event_at BIGINT NOT NULL DEFAULT 0;
+UPDATE workspaces
+SET last_event_at = COALESCE((SELECT MAX(e.at) FROM events e WHERE e.ws = workspaces.ws), 0);
