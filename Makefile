@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test race clients nodes cluster cluster-faults texts proof proof-long fuzz bench bench-quick plan plan-check build package lint clean
+.PHONY: test race clients nodes cluster cluster-faults texts proof proof-long fuzz bench bench-quick build package lint clean
 
 test:
 	./scripts/test
@@ -52,14 +52,6 @@ bench:
 
 bench-quick:
 	cd bench && go run . -quick
-
-# What a request and a delivery cost a node and PostgreSQL, measured anew, and the plan of `sheaf plan` held against runs of three
-# loads: five minutes. plan-check takes the figures as they are.
-plan:
-	cd bench && go run . -only plan -peer=false -measure
-
-plan-check:
-	cd bench && go run . -only plan -peer=false
 
 # Every fuzz target on a hundred thousand inputs.
 fuzz:

@@ -32,7 +32,6 @@ type bench struct {
 	body                  posted // a delivery of Sheaf
 	endpoint              *endpoint
 	fileSeen              bool // the size of the growth seed's file was measured
-	measures              bool // the figures of sheaf plan anew
 	postmaster            int  // the process of the last PostgreSQL that was started
 	// These are started once, when they are needed first.
 	onSQLite, onPostgres, peerServer *contender
@@ -78,7 +77,6 @@ func runCommand(args []string) error {
 	conns := f.String("conns", "", "numbers of clients, such as 1,16,64")
 	f.DurationVar(&b.time, "time", time.Second, "the length of one sample")
 	f.IntVar(&b.rounds, "rounds", 0, "alternations; 0: 5, and 3 when quick")
-	f.BoolVar(&b.measures, "measure", false, "with -only plan: measure anew what sheaf plan calculates with")
 	keep := f.Bool("keep", false, "write results/latest.json and latest.svg")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -145,7 +143,7 @@ func (b *bench) checkPrograms() error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "text", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory", "plan"}
+	"many", "file", "large", "folder", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 
@@ -153,7 +151,7 @@ func (b *bench) run() error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	for _, rows := range []func(){b.requestRows, b.deliveryRows, b.growthRows, b.publishRows, b.footprintRows, b.planRows} {
+	for _, rows := range []func(){b.requestRows, b.deliveryRows, b.growthRows, b.publishRows, b.footprintRows} {
 		rows()
 	}
 	if n := len(b.results.Failed); n > 0 {

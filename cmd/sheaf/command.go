@@ -13,7 +13,6 @@ import (
 type commands struct {
 	Serve       serveCommand       `cmd:"" group:"server" help:"Serve the API and the console, and deliver webhooks."`
 	Config      configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
-	Plan        planCommand        `cmd:"" group:"server" help:"Say how many nodes, cores and bytes of disk a load needs. It asks no server."`
 	Healthcheck healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
 	Workspace   struct {
 		Create  workspaceCreate  `cmd:"" help:"Make a workspace and its owner."`

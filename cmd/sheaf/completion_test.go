@@ -43,7 +43,6 @@ var completions = map[string][]string{
 	"sheaf serve --data":                    {"--data", "--database-url", "--database-direct-url"},
 	"sheaf workspace create --plan ":        {"free", "pro", "business"},
 	"sheaf workspace set-plan x b":          {"business"},
-	"sheaf plan --wr":                       {"--writes"},
 	"sheaf completion ":                     {"bash", "zsh", "fish"},
 	"sheaf search x --type pro":             {"project"},
 	"sheaf webhooks create a b --events project.created,folder.d": {"project.created,folder.deleted"},
