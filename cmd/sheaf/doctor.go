@@ -75,8 +75,8 @@ func openUnchanged(ctx context.Context, s config.StoreSettings) (*store.Store, e
 	return openReady(ctx, storeOptions(s))
 }
 
-// boxOf returns what opens the secrets of the store, or nil when its master key is not here, which
-// it tells.
+// boxOf returns the box that decrypts the store's secrets. If the master key is missing, it reports that and
+// returns nil.
 func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings, tell func(doctor.Finding)) (*seal.Box, error) {
 	kept, known, err := keyCheck(ctx, st)
 	if err != nil || !known {
@@ -97,7 +97,7 @@ func (p *program) boxOf(ctx context.Context, st *store.Store, s *config.Settings
 	return seal.New(key, p.Random)
 }
 
-// diagnosis prints findings as they come: nobody knows how many there will be.
+// diagnosis prints findings as they come, because their number is not known in advance.
 type diagnosis struct {
 	cli.Output
 	p          *program
@@ -138,7 +138,7 @@ func (d *diagnosis) tell(f doctor.Finding) {
 	}
 }
 
-// end closes what begin opened, and says so when everything was looked at and nothing is wrong.
+// end closes the list, and says so if everything was checked and nothing is wrong.
 func (d *diagnosis) end(complete bool) error {
 	if d.JSON {
 		d.print("]\n")

@@ -16,7 +16,7 @@ import (
 	"sheaf.dev/internal/store/doctor"
 )
 
-// maxLoggedViolations bounds the log lines of one look at the stored data.
+// maxLoggedViolations bounds the log lines of one check.
 const maxLoggedViolations = 20
 
 // maxMediaLooks is how many files are looked at before the first of them are, and how many of these then:
@@ -36,7 +36,7 @@ type doctorTimer struct {
 	violations, last, took prometheus.Gauge
 }
 
-// doctorTimer returns nil where the operator wants no checks by the clock.
+// doctorTimer returns nil if the operator has turned periodic checks off.
 func (p *program) doctorTimer(c *config.Settings, st *store.Store, files media.Store, w *webhooks, log *slog.Logger) *doctorTimer {
 	if c.DoctorEvery == 0 {
 		return nil
@@ -53,14 +53,14 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, files media.S
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
 }
 
-// register adds its metrics, which are not a number until this node has looked.
+// register adds its metrics, which are NaN until the first check on this node.
 func (d *doctorTimer) register(r prometheus.Registerer) {
 	if d != nil {
 		r.MustRegister(d.violations, d.last, d.took)
 	}
 }
 
-// run looks now and then every so often, of several nodes one at a time, until ctx ends.
+// run checks at once and then periodically, on one node at a time, until ctx ends.
 func (d *doctorTimer) run(ctx context.Context) error {
 	tick := time.NewTicker(d.every)
 	defer tick.Stop()
@@ -110,15 +110,15 @@ type mediaRound struct {
 	most  int
 	toEnd bool               // a look ends with the last file, and the next one begins with the first
 	at    *doctor.MediaPlace // nil before the first look, which begins anywhere
-	// faulty has the places before media that lack something. They are looked at each time, so that
-	// a violation is told until it is mended.
+	// faulty has the places before faulty media. They are checked each time, so that a violation is
+	// reported until it is repaired.
 	faulty map[doctor.MediaPlace]bool
 }
 
-// maxFaulty bounds what is kept in mind.
+// maxFaulty bounds the number of places in faulty.
 const maxFaulty = 1_000
 
-// look goes on by some files, and tells what is wrong with these and what still is with others.
+// look checks the next files and the faulty ones of earlier checks, and reports what is wrong.
 func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error {
 	if m.files.Store == nil {
 		return nil
@@ -150,8 +150,8 @@ func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error 
 	return m.goOn(ctx, found)
 }
 
-// goOn looks at the next files, and when the last one was reached at the first ones, until it has looked
-// at as many as it may or has been round.
+// goOn checks the next files, and continues with the first after the last, until it has checked as many as
+// it may or all of them.
 func (m *mediaRound) goOn(ctx context.Context, found func(doctor.MediaPlace, doctor.Finding)) (err error) {
 	*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
 	if err == nil && !m.toEnd && *m.at == (doctor.MediaPlace{}) {

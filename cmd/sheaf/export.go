@@ -59,8 +59,8 @@ func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	return err
 }
 
-// spooled writes into a file that has no name first, and then to out: whoever takes it slowly, or
-// never, holds up nothing in the store.
+// spooled writes to an unnamed file first, and then to out, so that a slow reader does not hold a snapshot of
+// the store.
 func spooled(out io.Writer, write func(io.Writer) error) error {
 	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
 	if err != nil {
@@ -92,7 +92,7 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("subscriptions", c.Subscriptions)
 }
 
-// recordCounts tells the numbers to a person.
+// recordCounts returns the numbers as a sentence.
 func recordCounts(c archive.Count) string {
 	past, looks := "", ""
 	if c.Media > 0 {

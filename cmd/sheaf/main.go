@@ -50,11 +50,11 @@ type program struct {
 	name string // by which a shell calls it; empty for the usual one
 }
 
-// called is how a shell calls this program, for the hints that somebody types.
+// called returns the name by which a shell calls this program, for hints.
 func (p *program) called() string { return cmp.Or(p.name, "sheaf") }
 
-// calledFrom is the name for a program at that path. What go run has built is in Go's cache, and nobody finds
-// it by name: whoever has only cloned the repository goes on with go run.
+// calledFrom returns the name for a program at that path. A program that go run has built is in Go's cache
+// and not in PATH, so its name is the go run command.
 func calledFrom(path string, err error) string {
 	if err == nil && strings.Contains(path, "go-build") {
 		return "go run ./cmd/sheaf"
@@ -62,8 +62,7 @@ func calledFrom(path string, err error) string {
 	return ""
 }
 
-// run does what the arguments say and returns the code to end with. The end of ctx asks it to stop
-// in order.
+// run runs the command of the arguments and returns the exit code. When ctx ends, it stops in order.
 func (p *program) run(ctx context.Context, args []string) (code int) {
 	defer p.recoverExit(&code)
 	parser := p.parser()
@@ -94,9 +93,9 @@ func usual(args []string) []string {
 	return args
 }
 
-// warnOfVariables tells of variables of the environment that look like settings and are none. The
-// server and sheaf config tell of them all, and by the log; other commands only of what looks like a
-// slip of the finger, because scripts have variables of their own.
+// warnOfVariables warns of environment variables that look like settings but are none. The server, in its
+// log, and sheaf config warn of all of them. Other commands warn only of likely typing errors, because
+// scripts have variables of their own.
 func (p *program) warnOfVariables(command *kong.Node) {
 	if command == nil || command.Hidden || command.Name == "serve" || command.Name == "config" {
 		return
@@ -120,10 +119,10 @@ func (p *program) report(err error) {
 	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(sheaf.OperatorText(err)))
 }
 
-// exited is how --help leaves the parser.
+// exited is the panic by which --help leaves the parser.
 type exited int
 
-// recoverExit takes the panic by which the parser is left, and no other.
+// recoverExit recovers the panic `exited`, and no other.
 func (p *program) recoverExit(code *int) {
 	switch v := recover().(type) {
 	case nil:

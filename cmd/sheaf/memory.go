@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// headroom is how much the heap may grow beyond twice what is in use before it is collected.
+	// headroom is how far the heap may grow beyond twice the bytes in use before it is collected.
 	// Without it a server that holds 10 MB collects at each 10 MB that it allocates, dozens of
 	// times a second: a sixth of its CPU.
 	headroom = 32 << 20
-	// beside is what of a container's memory is left to what the collector does not count: SQLite's
-	// caches, and the kernel's buffers of files and sockets.
+	// beside is the part of a container's memory for what the collector does not count: SQLite's caches,
+	// and the kernel's buffers of files and sockets.
 	beside = 64 << 20
 )
 
-// takeMemory finds out how many bytes the process may use, and lets the collector keep within them;
-// GOMEMLIMIT, where it is set, is the operator's word. The function that it returns ends that.
+// takeMemory returns how many bytes the process may use, and sets the collector's limit. If GOMEMLIMIT is
+// set, that counts. release undoes it.
 func (p *program) takeMemory() (memory int64, release func()) {
 	root := os.DirFS("/")
 	memory = min(machineMemory(root), containerMemory(root))
@@ -34,20 +34,20 @@ func (p *program) takeMemory() (memory int64, release func()) {
 	return memory, reserveHeadroom()
 }
 
-// collectorLimit is what Go may have of a container's memory. The reserve counts, though it is
+// collectorLimit returns the collector's limit for a container's memory. It includes the headroom, which is
 // never resident.
 func collectorLimit(memory int64) int64 {
 	return max(memory-max(beside, memory/10), memory/2) + headroom
 }
 
-// reserveHeadroom makes the collector count memory that nobody touches, and that so never is
-// resident. The function that it returns ends that.
+// reserveHeadroom allocates memory that is never touched, and so never resident, but that the collector
+// counts. release frees it.
 func reserveHeadroom() (release func()) {
 	reserve := make([]byte, headroom)
 	return func() { runtime.KeepAlive(reserve) }
 }
 
-// machineMemory is the memory of the machine; the largest number where it cannot be told.
+// machineMemory returns the memory of the machine, or the largest number if it is unknown.
 func machineMemory(root fs.FS) int64 {
 	b, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(b)) {
@@ -60,10 +60,9 @@ func machineMemory(root fs.FS) int64 {
 	return math.MaxInt64
 }
 
-// containerMemory is the least limit of the control groups that the process is in, of version 1 or
-// 2; the largest number where there is none. A container may see its group under the name that it
-// has outside, or as the root: so every folder on the way up is asked, and those that are not there
-// say nothing.
+// containerMemory returns the lowest limit of the process's control groups, of version 1 or 2, or the
+// largest number if there is none. A container may see its group under its outer name or as the root, so
+// every folder on the way up is read, and missing ones are ignored.
 func containerMemory(root fs.FS) int64 {
 	b, _ := fs.ReadFile(root, "proc/self/cgroup")
 	least := int64(math.MaxInt64)
@@ -91,8 +90,7 @@ func containerMemory(root fs.FS) int64 {
 	return least
 }
 
-// readLimit is the number in a file; the largest number where there is none, or one that only means
-// that there is no limit.
+// readLimit returns the number in a file, or the largest number if there is none or if it means no limit.
 func readLimit(root fs.FS, name string) int64 {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {

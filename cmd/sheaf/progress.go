@@ -10,8 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progressBar shows a person how far something is. Where nobody looks, as in a script, it writes
-// nothing.
+// progressBar shows the progress of a command on a terminal. Elsewhere, as in a script, it writes nothing.
 type progressBar struct {
 	out   io.Writer // nil: nobody looks
 	total int
@@ -20,7 +19,7 @@ type progressBar struct {
 	shown time.Time
 }
 
-// newProgressBar shows on a terminal alone.
+// newProgressBar returns a bar that writes only if out is a terminal.
 func newProgressBar(out io.Writer, total int, now func() time.Time) *progressBar {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -29,10 +28,10 @@ func newProgressBar(out io.Writer, total int, now func() time.Time) *progressBar
 	return &progressBar{out: out, total: total, now: now, began: now()}
 }
 
-// drawEvery bounds what drawing costs.
+// drawEvery is the shortest interval between two drawings.
 const drawEvery = 100 * time.Millisecond
 
-// at draws the bar anew.
+// at draws the bar with `done` of its total.
 func (b *progressBar) at(done int) {
 	now := b.now()
 	if b.out == nil || now.Sub(b.shown) < drawEvery {
@@ -51,7 +50,7 @@ func (b *progressBar) draw(done int, took time.Duration) string {
 		100*part, done, b.total, float64(done)/max(took.Seconds(), 0.001))
 }
 
-// clear takes the bar away.
+// clear removes the bar from the terminal.
 func (b *progressBar) clear() {
 	if b.out != nil && !b.shown.IsZero() {
 		fmt.Fprint(b.out, "\r\x1b[K")

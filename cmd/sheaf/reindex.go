@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// reindexLook is how often sheaf reindex looks how far the server is.
+// reindexLook is the interval at which sheaf reindex checks the progress of the server.
 const reindexLook = 200 * time.Millisecond
 
 func (p *program) index(s config.StoreSettings, st *store.Store, log *slog.Logger) *search.Index {
@@ -25,8 +25,8 @@ type reindexCommand struct {
 	cli.Output
 }
 
-// Run has the index of every workspace made anew. A server that runs does it, and answers from the
-// old one meanwhile; without one, this program does it itself.
+// Run rebuilds the index of every workspace. A running server does it, and uses the old index meanwhile. If
+// no server is running, this program does it itself.
 func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 	settings, err := c.Load(p.Env)
 	if err != nil {
@@ -70,8 +70,8 @@ func isServed(s config.StoreSettings) (served bool, release func()) {
 	return false, unlock
 }
 
-// await returns how many workspaces there are when the index of each was made anew. As long as no
-// server does that, it does so itself.
+// await blocks until every workspace is reindexed and returns their number. If no server is running, it
+// reindexes them itself.
 func (c *reindexCommand) await(ctx context.Context, index *search.Index, served bool, asked int64) (done int, err error) {
 	for {
 		if !served {

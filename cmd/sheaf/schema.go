@@ -7,13 +7,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// schemaLook is how often a server looks whether the database has become too new for it.
+// schemaLook is the interval at which a server checks whether the database has become too new for it.
 const schemaLook = time.Second
 
-// watchSchema ends with an error, which stops the server in order, when a newer program has brought
-// the database to a schema that this one may not serve. Such an upgrade begins with stopping the old
-// nodes; one that was forgotten must neither write nor send for longer than it takes to notice.
-// While the database does not answer, nothing is known and nothing ends.
+// watchSchema returns an error, which stops the server in order, if a newer program has migrated the
+// database to a schema that this one may not serve. Operators stop old nodes before such an upgrade; a
+// forgotten node must stop writing and sending as soon as it notices. While the database does not answer,
+// watchSchema waits.
 func watchSchema(st *store.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(schemaLook)

@@ -22,7 +22,7 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-// webhooks is what sends, for the deliveries and for the test endpoint alike.
+// webhooks has what sends requests to endpoints, for deliveries and for the test endpoint.
 type webhooks struct {
 	box     *seal.Box
 	guard   *guard.Guard
@@ -30,7 +30,7 @@ type webhooks struct {
 	memory  int64 // that the process may use
 }
 
-// webhooks makes what sends: with the guard, the authorities and the timeouts of the settings.
+// webhooks returns the sender, with the guard, the certificate authorities and the timeouts of the settings.
 func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (*webhooks, error) {
 	box, err := seal.New(masterKey, p.Random)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *webhooks) rules(s *config.Settings) app.Webhooks {
 	return app.Webhooks{Box: w.box, Guard: w.guard, SignatureHeader: s.SignatureHeader, Send: w.courier.Send}
 }
 
-// deliverer sends what the store holds; the commits wake it.
+// deliverer returns the worker that sends the store's deliveries. Commits wake it.
 func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, counts *tally.Tally, room *disk.Watch, log *slog.Logger) *deliver.Deliverer {
 	d := deliver.New(deliver.Config{Store: st, Box: w.box, Courier: w.courier, Tally: counts, Log: log, Now: p.Now, NewToken: rand.Text,
 		Schedule: sheaf.Schedule(s.WebhookRetryDelays), Timeout: s.WebhookTimeout, Budget: deliver.BudgetFor(w.memory),
@@ -65,7 +65,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 	return d
 }
 
-// mailer makes what tells people by mail of webhooks that fail; nil where no server of mail is named.
+// mailer returns the worker that mails about failing webhooks, or nil if no mail server is set.
 func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *slog.Logger) (*mail.Mailer, error) {
 	if s.SMTP == nil {
 		return nil, nil
@@ -78,7 +78,7 @@ func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *
 		User: s.SMTP.User, Password: s.SMTP.Password.Reveal(), From: s.SMTP.From, Roots: roots}}), nil
 }
 
-// sweeper makes the chores by the clock.
+// sweeper returns the worker for periodic clean-up.
 func (p *program) sweeper(s *config.Settings, st *store.Store, a *app.App, log *slog.Logger) *sweep.Sweeper {
 	began := p.Now()
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,

@@ -37,31 +37,30 @@ import (
 var (
 	// stopWithin bounds an orderly stop: whatever still runs then is cut off.
 	stopWithin = 30 * time.Second
-	// requestsWithin is how much of it requests in flight get; the workers get the rest.
+	// requestsWithin is the part of stopWithin for requests in flight; the workers get the rest.
 	requestsWithin = 24 * time.Second
 )
 
 const (
-	// lastWords is how much of stopWithin is left to write why, and the log.
+	// lastWords is the part of stopWithin for writing the last log lines.
 	lastWords = 2 * time.Second
-	// leaveWithin is the time to leave for clients of a server that had a request within
-	// busyWithin.
+	// leaveWithin is the pause between the end of readiness and closing the listener, if the server had a
+	// request within busyWithin.
 	leaveWithin = time.Second
 	busyWithin  = 2 * time.Second
-	// queueWithin is the time that those get whom the kernel is about to take, and queueMost the time to
-	// let in all whom it has taken, on a machine that has much else to do.
+	// After we stop accepting, wait queueWithin for handshakes in flight, then up to queueMost to drain
+	// the kernel's backlog.
 	queueWithin = 200 * time.Millisecond
 	queueMost   = 3 * time.Second
-	// askWithin is the time to ask for clients that are connected, and askMost for those who were let in
-	// last and have not said a word.
+	// Connected clients get askWithin to send another request, and askMost if they have sent nothing yet.
 	askWithin = 500 * time.Millisecond
 	askMost   = 3 * time.Second
 )
 
 type serveCommand struct{ config.Serve }
 
-// Run is the start order. Whatever was opened is closed again, in the opposite order, when a later
-// step fails or the server ends.
+// Run starts everything in order and serves until ctx ends. If a step fails or the server ends, everything
+// that was opened is closed in the opposite order.
 func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
@@ -106,8 +105,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	// The ports come before the first run: whoever cannot have them must not use up what is shown
-	// once.
+	// The ports are opened before the first run: if a port is taken, the key that is shown only once must
+	// not be used up.
 	listener, err := listen(settings.Addr, "--addr")
 	if err != nil {
 		return err
@@ -144,8 +143,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	return s.serve(ctx, halt)
 }
 
-// takeFolder makes the data folder and takes it for this server. With PostgreSQL nothing but a
-// master key is kept in it, so nodes may share one.
+// takeFolder creates the data folder and locks it for this server. With PostgreSQL it holds only a master
+// key, so nodes may share one.
 func takeFolder(s *config.Settings) (unlock func(), err error) {
 	if s.DatabaseURL != "" {
 		return func() {}, nil
@@ -197,7 +196,7 @@ func listen(addr, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// server is everything that runs until the program is told to stop.
+// server has everything that runs until the program stops.
 type server struct {
 	log      *slog.Logger
 	now      func() time.Time
@@ -205,20 +204,20 @@ type server struct {
 	http     *http.Server
 	listener *connections
 	cert     [2]string // files of the certificate and its key; empty: no TLS
-	// workers run beside the server, and end when their context does: after the last request, or
-	// with the signal. An error from one stops the program.
+	// workers run beside the server until their context ends: after the last request, or with the signal.
+	// An error of a worker stops the program.
 	workers []worker
 }
 
-// worker is what runs beside the server.
+// worker is a background task that runs beside the server.
 type worker struct {
 	name       string
 	run        func(ctx context.Context) error
 	withSignal bool // it begins nothing new while requests end
 }
 
-// newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
-// the chores and the metrics.
+// newServer wires everything that serve runs: the edges on the front, the limits, the deliveries, the
+// background tasks and the metrics.
 func (p *program) newServer(c *config.Settings, st *store.Store, files media.Store, room *disk.Watch, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
@@ -339,20 +338,19 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
-		// Whatever a client sends or takes too slowly ends here; the event streams set deadlines of
-		// their own.
+		// These bound clients that send or read too slowly. Event streams set their own deadlines.
 		ReadTimeout:    75 * time.Second,
 		WriteTimeout:   120 * time.Second,
 		IdleTimeout:    120 * time.Second,
 		MaxHeaderBytes: 64 << 10,
-		// OPTIONS * is answered as any other method that is not possible.
+		// OPTIONS * is answered like any other method that is not allowed.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 
-// serve answers until ctx ends, and then stops in order. When something fails it calls halt, which
-// ends ctx, and returns the failure after the stop.
+// serve serves until ctx ends, and then stops in order. If something fails, it calls halt, which ends ctx,
+// and returns the error after the stop.
 func (s *server) serve(ctx context.Context, halt func()) error {
 	// Workers outlive the requests, so their context is not the caller's.
 	working, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -365,8 +363,7 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	}
 	<-ctx.Done()
 	halt() // from here on, for certain, a second signal ends the process
-	// The stop order: readiness off, requests in flight end, then the workers. The store is closed
-	// by whoever opened it.
+	// The stop order: readiness off, requests in flight end, then the workers. Run closes the store.
 	s.log.Info("stopping")
 	s.turnAway()
 	err := s.endRequests()
@@ -389,8 +386,8 @@ func (w worker) until(broken, signal context.Context) error {
 	return nil
 }
 
-// turnAway takes readiness off, and where clients are about, lets them leave before the listener
-// does: every answer now closes its connection.
+// turnAway turns readiness off. If there were requests lately, it waits, so that clients leave before the
+// listener is closed: every answer now closes its connection.
 func (s *server) turnAway() {
 	s.front.Drain()
 	if s.front.Busy(s.now(), busyWithin) {
@@ -413,8 +410,8 @@ func (s *server) accept() error {
 	return fmt.Errorf("accept connections: %w", err)
 }
 
-// closeDoor lets nobody in any more, and gives whoever came last the time to ask: net/http drops
-// what it reads once its own Shutdown has begun.
+// closeDoor stops accepting connections, and gives connected clients time to send a request, because
+// net/http drops requests that it reads after its Shutdown has begun.
 func (s *server) closeDoor() {
 	if takeNoMore(s.listener.Listener) {
 		time.Sleep(queueWithin) // the kernel does not tell whom it is about to take
@@ -439,8 +436,8 @@ func (s *server) endRequests() error {
 	return nil
 }
 
-// exitAfter ends the process when the stop, which begins with the end of ctx, takes longer than it
-// may. The function that it returns calls that off.
+// exitAfter ends the process if the stop, which begins with the end of ctx, takes longer than limit. done
+// cancels it.
 func (p *program) exitAfter(ctx context.Context, limit time.Duration) (done func()) {
 	called := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// authenticate finds out whose key the request carries, and whether that workspace has room for one
-// more.
+// authenticate finds the caller by the key of the request, and enters the workspace, which may refuse under
+// load.
 func (x *exchange) authenticate() error {
 	secret, err := secretOf(x.Request.Header)
 	if err != nil {
@@ -71,8 +71,7 @@ func basicUser(encoded string) (string, error) {
 	return user, nil
 }
 
-// explainKey says of a text that cannot be a key what it is instead, where that is plain to see;
-// err is what was said of it.
+// explainKey returns a better error than err if a malformed key is recognisably something else.
 func explainKey(secret string, err error) error {
 	if _, ok := sheaf.HashKey(secret); ok {
 		return err
@@ -95,7 +94,7 @@ func unauthorized(text string) error {
 	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
 }
 
-// challenge is what a 401 asks for (RFC 6750): it names an error only when a key was sent.
+// challenge returns the WWW-Authenticate of a 401 (RFC 6750). It names an error only if a key was sent.
 func (x *exchange) challenge() string {
 	if x.secret == "" {
 		return "Bearer"

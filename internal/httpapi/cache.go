@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// cacheBytes bounds what the cache holds, of which a sixth is for large answers, as those with
-	// long texts are: some of them must not push out all the others.
+	// cacheBytes bounds the cache. A sixth of it is for large answers, such as long texts, so that a few of
+	// them do not push out all others.
 	cacheBytes = 48 << 20
-	// largeBody is from where on an answer is large.
+	// largeBody is the size from which an answer is large.
 	largeBody = 64 << 10
-	// maxCachedKey and maxCachedBody keep odd requests from filling it. A text of the greatest length
-	// is kept, unless much of it is escaped.
+	// maxCachedKey and maxCachedBody keep unusual requests from filling the cache. A text of the maximum
+	// length fits, unless much of it is escaped.
 	maxCachedKey  = 512
 	maxCachedBody = sheaf.MaxContent + 64<<10
 	// entryOverhead is about what an entry costs beside its bytes.
 	entryOverhead = 512
 )
 
-// pageCache keeps encoded answers of one version of a workspace. The version is read before the
-// data, so that an answer may be newer than its version and never older; a change of version leaves
-// the old answers to be forgotten.
+// pageCache keeps encoded answers by the version of their workspace. The version is read before the data,
+// so an answer may be newer than its version, never older. Answers of old versions are evicted in time.
 type pageCache struct {
 	mu           sync.RWMutex // guards all below but the counters
 	byKey        map[pageKey]*cached
@@ -33,21 +32,20 @@ type pageCache struct {
 	hits, misses atomic.Uint64
 }
 
-// shelf is where the answers of about one size are, in the order in which they are forgotten.
+// shelf keeps the answers of one size class, in the order of their eviction.
 type shelf struct {
 	most, size int        // in bytes
 	order      *list.List // of *cached, the newest first
 }
 
-// pageKey is all that such an answer depends on.
+// pageKey has everything that a cached answer depends on.
 type pageKey struct {
 	workspace            sheaf.WorkspaceID
 	version              int64
 	path, rawPath, query string
 }
 
-// cached is an answer and the route that made it: whoever asks must be granted what the route
-// needs.
+// cached is an answer and the route that made it. The caller still needs the scopes of the route.
 type cached struct {
 	key    pageKey
 	route  *route
@@ -55,7 +53,7 @@ type cached struct {
 	used   atomic.Bool // since it was last passed over
 }
 
-// cacheRoom returns what the cache of a process with so much memory holds, and what of large answers.
+// cacheRoom returns the bounds of the cache, and of its large answers, in a process with `memory` bytes.
 func cacheRoom(memory int64) (most, large int) {
 	most = cacheBytes
 	if memory > 0 {
@@ -68,15 +66,14 @@ func newPageCache(most, large int) *pageCache {
 	return &pageCache{byKey: map[pageKey]*cached{}, small: shelf{most: most - large, order: list.New()}, large: shelf{most: large, order: list.New()}}
 }
 
-// cacheKey returns false when the answer must not come from the cache.
+// cacheKey returns the key of the request in the cache, or false if the cache must not be used.
 func (x *exchange) cacheKey() (pageKey, bool) {
 	v, u := x.credential.Version, x.Request.URL
 	return pageKey{x.credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
 		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
 
-// cached returns the answer to a read that was made before. It needs no route: a path that leads to
-// none has no answer to keep.
+// cached returns the cached answer of a read, or nil. It needs no route, because only routes fill the cache.
 func (s *Server) cached(x *exchange) *answer {
 	if !x.IsRead() {
 		return nil
@@ -94,7 +91,7 @@ func (s *Server) cached(x *exchange) *answer {
 	return e.answer
 }
 
-// find returns the answer of that key, or nil, and notes that it was used.
+// find returns the answer of the key, or nil, and marks it as used.
 func (c *pageCache) find(key pageKey) *cached {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -105,7 +102,7 @@ func (c *pageCache) find(key pageKey) *cached {
 	return e
 }
 
-// keep keeps an answer, and forgets others when there are too many bytes.
+// keep stores an answer, and evicts others if the cache is full.
 func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	if len(a.body) > maxCachedBody {
 		return
@@ -128,8 +125,7 @@ func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	}
 }
 
-// forgetOne drops the oldest answer of a shelf that nobody asked for lately: one that was used gets
-// another turn.
+// forgetOne evicts the oldest answer of a shelf that was not used since it was last passed over.
 func (c *pageCache) forgetOne(at *shelf) {
 	oldest := at.order.Back()
 	e := oldest.Value.(*cached)

@@ -12,11 +12,10 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// defaultRetry is what a client is told to wait when nothing better is known.
+// defaultRetry is the Retry-After if the error has none.
 const defaultRetry = 2 * time.Second
 
-// fail answers with an error: a rule's own text, or for what no rule made a 500 that tells nothing
-// but the request's id.
+// fail answers with an error. An error that is no *sheaf.Error becomes a 500 that shows only the request id.
 func (x *exchange) fail(err error) {
 	var replay *app.Replay
 	if errors.As(err, &replay) {
@@ -35,7 +34,8 @@ func (x *exchange) refusal(err error) *sheaf.Error {
 	case sheaf.Unauthorized:
 		x.Header().Set("WWW-Authenticate", x.challenge())
 	case sheaf.Unavailable:
-		// A refusal has no cause, and is counted. A client who left is no fault of the store.
+		// A refusal under load has no cause, and is counted elsewhere. A client that disconnected is no fault
+		// of the store.
 		if e.Cause != nil && x.Request.Context().Err() == nil {
 			x.server.Log.Error("answered that the store is unavailable", "request_id", x.ID, "error", err)
 		}

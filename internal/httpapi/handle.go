@@ -13,9 +13,9 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// Enter makes the checks of every request with a key for an edge beside the API: whose key it is, on
-// which plan, and how often it asks; together with those of the API. It returns who asks, or a
-// refusal that may be shown as it is, with its headers set.
+// Enter checks the key, the plan and the rate limit for another edge. Its requests count together with
+// those of the API. Enter returns the caller, or an error that may be shown to the client; then it has
+// set the headers of the answer.
 func (s *Server) Enter(shared *front.Exchange) (app.Caller, *sheaf.Error) {
 	x := &exchange{Exchange: shared, server: s}
 	if err := x.enter(); err != nil {
@@ -24,13 +24,13 @@ func (s *Server) Enter(shared *front.Exchange) (app.Caller, *sheaf.Error) {
 	return x.caller, nil
 }
 
-// Refuse returns what may be shown of an error, for an edge beside the API, sets the headers that go
-// with it, and logs what may not be shown.
+// Refuse returns the error to show to the client of another edge, sets the headers that go with it, and
+// logs internal errors.
 func (s *Server) Refuse(shared *front.Exchange, err error) *sheaf.Error {
 	return (&exchange{Exchange: shared, server: s}).refusal(err)
 }
 
-// enter makes the checks that come before the route: who asks, on which plan, and how often.
+// enter makes the checks before the route: key, plan and rate limit.
 func (x *exchange) enter() error {
 	if err := x.authenticate(); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (x *exchange) enter() error {
 	return x.limitRate()
 }
 
-// serveAPI lets the caller enter, finds the route, calls it, and writes its answer or error. The
-// order of all checks is the contract's.
+// serveAPI makes the checks of enter, finds and calls the route, and writes its answer or error. The order
+// of all checks is that of the contract (D11).
 func (s *Server) serveAPI(x *exchange) {
 	if x.Request.Method == http.MethodOptions { // clients of tus ask before they have a key to send
 		if route, _ := s.routes.Find(x.Exchange); route != nil && route.public {
@@ -80,8 +80,8 @@ func (s *Server) serveAPI(x *exchange) {
 	}
 }
 
-// run calls the route for a caller who may, and keeps the answer where nothing but the workspace's
-// version decides on it.
+// run authorizes the caller and calls the route. If the answer depends only on the workspace's version,
+// run caches it.
 func (x *exchange) run(r *route) (*answer, error) {
 	if err := x.authorize(r); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
 	return err
 }
 
-// call reads what the route takes, and calls it.
+// call reads the body that the route takes, and calls the route.
 func (x *exchange) call(r *route) (answer, error) {
 	if r.body() && !r.streams {
 		if err := x.readBody(); err != nil {
@@ -166,7 +166,7 @@ func (x *exchange) call(r *route) (answer, error) {
 	return r.takes(x, body.Fields())
 }
 
-// readBody reads the whole body, and never past its bound.
+// readBody reads the whole body, at most front.MaxBody bytes.
 func (x *exchange) readBody() (err error) {
 	if x.body, err = x.ReadBody(); err == nil {
 		return nil
@@ -183,8 +183,8 @@ func (x *exchange) readBody() (err error) {
 	return sheaf.Invalidf("body: it did not arrive whole: send it again")
 }
 
-// checkContentType refuses a body that says it is something else than JSON. A PATCH does what a
-// merge patch of one level does, so it may say that it is one.
+// checkContentType refuses a body whose type is not JSON. PATCH follows JSON Merge Patch at one level, so
+// that media type is accepted too.
 func (x *exchange) checkContentType() error {
 	t := x.Request.Header.Get("Content-Type")
 	if t == "" || len(x.body) == 0 {
@@ -201,8 +201,7 @@ func (x *exchange) checkContentType() error {
 	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))
 }
 
-// mediaType is a Content-Type without its parameters. Whatever these are, malformed ones too, they
-// change nothing.
+// mediaType returns a Content-Type without its parameters, which may be malformed.
 func mediaType(header string) string {
 	media, _, _ := strings.Cut(header, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -218,7 +217,7 @@ func (x *exchange) checkTextType() error {
 	return sheaf.Invalidf("Content-Type must be text/markdown or text/plain, not %q: send the text itself and say so", sheaf.Clip(t))
 }
 
-// readIdempotencyKey notes that the request, whose body has that hash, must have one effect.
+// readIdempotencyKey reads the Idempotency-Key, if there is one, into caller.Once. hash is that of the body.
 func (x *exchange) readIdempotencyKey(hash [sha256.Size]byte) error {
 	values, sent := x.Request.Header["Idempotency-Key"]
 	if !sent {
@@ -234,7 +233,7 @@ func (x *exchange) readIdempotencyKey(hash [sha256.Size]byte) error {
 	return nil
 }
 
-// once makes a call whose answer is kept for a repetition. What is shown once is left out there.
+// once makes a call whose answer is stored for repetitions, without the values that are shown only once.
 func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, error)) (answer, error) {
 	if x.caller.Once != nil {
 		x.caller.Once.Seal = func(result any) app.Answer {

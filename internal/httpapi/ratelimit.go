@@ -10,9 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Limiter admits requests by key, and by the group that keys share, within a sliding window of a
-// minute: in one process, or over several nodes. It never fails; when it cannot ask the other
-// nodes, it decides alone.
+// Limiter admits requests by key, and by the group of keys, within a sliding window of a minute: in one
+// process or over several nodes. It never fails. If it cannot reach the other nodes, it decides alone.
 type Limiter interface {
 	Admit(ctx context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision
 	// AdmitMore takes `more` further slots for an admitted request that costs several: all or none.
@@ -32,17 +31,17 @@ func (l local) AdmitMore(_ context.Context, key string, limit, more int, in rate
 	return l.window.AdmitMore(key, limit, more, in, now)
 }
 
-// limitRate asks the sliding windows of the key and of its workspace, and puts their state into the
-// answer's headers. The workspace has room for as many keys as its plan allows, so that only
-// whoever makes more, one after the other, meets its ceiling.
+// limitRate asks the sliding windows of the key and of its workspace, and sets the headers of the answer.
+// The workspace's window has room for all keys that the plan allows, so only a client that keeps replacing
+// keys reaches it.
 func (x *exchange) limitRate() error {
 	limit, workspace := x.limits()
 	x.limit = x.server.Limiter.Admit(x.Request.Context(), string(x.credential.Key.ID), limit, workspace, x.Started)
 	return x.heedLimit(limit, workspace, 1)
 }
 
-// limitMore asks for the rest of a request that costs as much as several, and has paid for one. One
-// that costs more than there is in a minute could never be made: it is Invalid.
+// limitMore charges a request that costs `cost` and has paid for one. If it costs more than a minute allows,
+// it could never succeed, and is Invalid.
 func (x *exchange) limitMore(cost int) error {
 	limit, workspace := x.limits()
 	if cost <= 1 || limit == 0 {
@@ -55,15 +54,15 @@ func (x *exchange) limitMore(cost int) error {
 	return x.heedLimit(limit, workspace, cost)
 }
 
-// limits are how many requests a minute the key may make, and the keys of its workspace together.
+// limits returns the requests a minute of the key, and of all keys of its workspace together.
 func (x *exchange) limits() (int, ratewindow.Group) {
 	plan := x.credential.Plan
 	limit := x.server.RateLimit(plan)
 	return limit, ratewindow.Group{Name: string(x.credential.Workspace), Ceiling: limit * plan.MaxKeys()}
 }
 
-// heedLimit puts what was decided into the answer's headers, and returns the refusal of a request of
-// that cost.
+// heedLimit sets the rate limit headers of the answer. If a request of that cost was refused, it returns the
+// error.
 func (x *exchange) heedLimit(limit int, workspace ratewindow.Group, cost int) error {
 	if limit == 0 {
 		return nil

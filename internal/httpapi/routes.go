@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// route is one operation. need is what a key must be granted: a route is made by one of the
-// functions below, none of which does without.
+// route is one operation. need are the scopes that a key must have. The functions below make routes, and
+// each of them requires scopes.
 type route struct {
 	method, path string
 	need         []sheaf.Scope
@@ -43,17 +43,17 @@ func get(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) ro
 	return route{method: http.MethodGet, path: path, need: need, do: do}
 }
 
-// getAny is get for who holds one of the scopes: what it is shown depends on which.
+// getAny is get for a key with one of the scopes. The answer depends on which.
 func getAny(path string, oneOf []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodGet, path: path, need: anyKey, oneOf: oneOf, do: do}
 }
 
-// post is a POST with a body, which heeds an Idempotency-Key.
+// post is a POST with a body. It supports Idempotency-Key.
 func post(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, takes: takes, once: true}
 }
 
-// postAny is post for who holds one of the scopes: what the body asks for decides on which.
+// postAny is post for a key with one of the scopes. The body decides which one is needed.
 func postAny(path string, oneOf []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: anyKey, oneOf: oneOf, takes: takes, once: true}
 }
@@ -63,12 +63,12 @@ func act(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) ro
 	return route{method: http.MethodPost, path: path, need: need, do: do, once: true}
 }
 
-// actNow is act, each time anew: an Idempotency-Key changes nothing.
+// actNow is act without support for Idempotency-Key: each request has its effect.
 func actNow(path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, do: do}
 }
 
-// postOrEmpty is post, and takes no body for an empty object.
+// postOrEmpty is post whose body may be missing, which means an empty object.
 func postOrEmpty(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	r := post(path, need, takes)
 	r.optional = true
@@ -80,8 +80,7 @@ func patch(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields
 	return route{method: http.MethodPatch, path: path, need: need, takes: takes}
 }
 
-// put makes what is not there, and changes what is: it has one effect by itself, however often it is
-// sent.
+// put is a PUT that creates or changes a record. It is idempotent by itself.
 func put(path string, need []sheaf.Scope, takes func(*exchange, *strict.Fields) (answer, error)) route {
 	return route{method: http.MethodPut, path: path, need: need, takes: takes}
 }
@@ -91,7 +90,7 @@ func putText(path string, need []sheaf.Scope, takes func(*exchange, string) (ans
 	return route{method: http.MethodPut, path: path, need: need, takesText: takes}
 }
 
-// upload is a POST with a file as its body, or in a form; it heeds an Idempotency-Key.
+// upload is a POST with a file, as its body or in a form. It supports Idempotency-Key.
 func upload(path string, need []sheaf.Scope, takes func(*exchange, app.NewMedium) (answer, error)) route {
 	return route{method: http.MethodPost, path: path, need: need, takesFile: takes, once: true}
 }
@@ -112,14 +111,14 @@ func remove(path string, need []sheaf.Scope, do func(*exchange) (answer, error))
 	return route{method: http.MethodDelete, path: path, need: need, do: do}
 }
 
-// allRoutes is the whole surface.
+// allRoutes returns all routes of the API.
 func (s *Server) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
 	looksRead, looksWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
-	// What a share shows, its maker must be allowed to read; of a project, app asks for projects:read
-	// too.
+	// A key that creates a share must be able to read what it shows. For a project, app also requires
+	// projects:read.
 	publish := needs(sheaf.SharesWrite, sheaf.DocumentsRead, sheaf.MediaRead)
 	mediaRead, mediaWrite := needs(sheaf.MediaRead), needs(sheaf.MediaWrite)
 	return []route{
