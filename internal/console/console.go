@@ -1,7 +1,7 @@
-// Package console is the web console: pages for a person, rendered here, with htmx and a few small
-// scripts for what a page alone cannot do. It calls the same rules as the API, decides nothing
-// itself, and knows neither the store nor another edge: what they share is in front. A key never
-// opens it, and a cookie never opens the API.
+// Package console is the web console: pages for people, rendered on the server, with htmx and a few small
+// scripts. It calls the same methods of app as the API and has no rules of its own. It knows neither the
+// store nor another edge; what edges share is in front. A key never opens it, and a cookie never opens the
+// API.
 //
 // To add a page:
 //
@@ -46,20 +46,21 @@ type Config struct {
 	App *app.App
 	Log *slog.Logger
 	Now func() time.Time
-	// PublicURL is how people reach the service; nil when only the request tells.
+	// PublicURL is the address of the service for people. If it is nil, that of the request is used.
 	PublicURL *url.URL
-	// Address is the beginning of links that a person passes on to another: the public address,
-	// else the one that the program listens on. A request has no say in it: whoever makes it could
-	// lead the other elsewhere.
+	// Address is the beginning of links that one person gives to another: the public address, or else the
+	// one that the program listens on. It never comes from a request, because the sender of the request
+	// could then lead the other person elsewhere.
 	Address string
-	// Command is how a shell calls the program, for what a person is told to type; empty is sheaf.
+	// Command is the name of the program in a shell, for hints. If it is empty, that is sheaf.
 	Command string
-	// Admit counts a change that somebody makes, under a name of theirs, and returns how long to
-	// wait with it when it is one too many for the plan; 0 lets it pass. Nil lets everything pass.
+	// Admit counts a change under a name of the person. If the change exceeds the plan's rate limit, it
+	// returns how long to wait, otherwise 0. If Admit is nil, every change passes.
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
 	// AdmitReading is Admit for reading that renders, compares or searches, whatever the plan is.
 	AdmitReading func(ctx context.Context, name string, now time.Time) time.Duration
-	// Render makes HTML of the documents' texts; nil is one that shows pictures of no host.
+	// Render renders the documents' texts as HTML. If it is nil, New uses one that shows pictures of no
+	// other host.
 	Render *render.Renderer
 	// ImageHosts are the hosts from which Render shows pictures.
 	ImageHosts []string
@@ -96,11 +97,12 @@ func New(config Config) *Console {
 	return c
 }
 
-// Paths are the patterns of all addresses that the console serves, for whoever mounts it.
+// Paths are the patterns of all paths that the console serves.
 var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account",
 	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 
-// policy lets a page load what this program serves, pictures of those hosts, and nothing else.
+// policy returns the Content-Security-Policy: a page may load what this program serves, and pictures of the
+// image hosts.
 func policy(imageHosts []string) string {
 	images := "'self' data:"
 	for _, host := range imageHosts {
@@ -119,7 +121,7 @@ func (c *Console) Serve(x *front.Exchange) {
 	}
 }
 
-// protect tells the browser what the answer may do, whatever it is.
+// protect sets the security headers of every answer.
 func (c *Console) protect(x *front.Exchange) {
 	h := x.Header()
 	h.Set("Content-Security-Policy", c.policy)
@@ -130,7 +132,7 @@ func (c *Console) protect(x *front.Exchange) {
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
 	if c.secure(x) {
-		// Of this host alone: what else its owner serves is not ours to decide.
+		// Without subdomains, because other services may run there.
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxForm is far above what any form holds, but for a document's text. That takes up to six times its
-// length in a form: a browser sends each of its lines' ends as %0D%0A.
+// maxForm is far above the size of any form without a document's text. Such a text takes up to six times its
+// length in a form, because a browser sends each line end as %0D%0A.
 const (
 	maxForm     = 64 << 10
 	maxTextForm = maxForm + 6*sheaf.MaxContent
@@ -39,7 +39,7 @@ type visit struct {
 	place   place            // of what the page is about, where it has no tree; set by locate
 }
 
-// serve makes the checks that come before the handler, and calls it.
+// serve finds the route, makes the checks before its handler, and calls it.
 func (v *visit) serve() error {
 	if v.console.origin.Check(v.r) != nil {
 		return &sheaf.Error{Kind: sheaf.Forbidden, Text: "Another site sent this request. It was refused and nothing was changed."}
@@ -58,11 +58,11 @@ func (v *visit) serve() error {
 	return v.run(route)
 }
 
-// run makes the checks of one route, and then what it does.
+// run makes the checks of one route and calls its handler.
 func (v *visit) run(r *route) error {
 	v.route = r
-	// The body is read before it is asked who sends it, so that nobody is let in on what was true a
-	// minute ago.
+	// The body is read before the session is checked, because a slow body may take a minute, and the
+	// session may end meanwhile.
 	if !r.takesFile {
 		if err := v.readForm(r); err != nil {
 			return err
@@ -82,9 +82,8 @@ func (v *visit) run(r *route) error {
 	return r.do(v)
 }
 
-// limit returns RateLimited when the person changed too much in the last minute: as much as a key
-// may ask for. Reading that renders, compares or searches has a limit of its own; other reading is
-// free.
+// limit returns RateLimited if the person has made more changes in the last minute than a key may make
+// requests. Reading that renders, compares or searches has a limit of its own; other reading has none.
 func (v *visit) limit(r *route) error {
 	if r.who.level < bySignedIn {
 		return nil
@@ -105,8 +104,8 @@ func (v *visit) limit(r *route) error {
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait, Text: fmt.Sprintf(text, wait)}
 }
 
-// readForm reads what a form sends. No request may send more than a form holds, and a body of
-// several parts, which would be kept in files, is never read.
+// readForm reads a form of at most the route's size. It never reads a multipart body, whose parts would be
+// kept in files.
 func (v *visit) readForm(r *route) error {
 	if r.long && isForm(v.r) {
 		err := v.readTextForm()
@@ -137,9 +136,8 @@ func isForm(r *http.Request) bool {
 	return err == nil && kind == "application/x-www-form-urlencoded"
 }
 
-// readTextForm reads a form that may be long: only from a member of the workspace, and within the
-// workspace's share of the bytes that all bodies together may take. ParseForm leaves alone what it has
-// read.
+// readTextForm reads a long form: only from a member of the workspace, and within the workspace's share of
+// the bytes of all bodies. ParseForm does not read it again.
 func (v *visit) readTextForm() error {
 	if err := v.identify(); err != nil {
 		return err
@@ -162,8 +160,8 @@ func (v *visit) readTextForm() error {
 	return nil
 }
 
-// isText reports whether every value is valid UTF-8 without NUL, as the API wants it: an engine
-// refuses anything else, and what only the other one took could never move.
+// isText reports whether every value is valid UTF-8 without NUL, as the API requires. PostgreSQL refuses
+// anything else, so a value that only SQLite accepts could not be moved to it.
 func isText(values url.Values) bool {
 	for _, all := range values {
 		for _, s := range all {
@@ -175,8 +173,8 @@ func isText(values url.Values) bool {
 	return true
 }
 
-// mayOpen finds out who asks, and refuses who may not: Unauthorized when nobody is signed in,
-// NotFound for a workspace of others, Forbidden for want of a role.
+// mayOpen identifies the person and checks their access: it returns Unauthorized without a session, NotFound
+// for a workspace of others, Forbidden if the role does not allow it.
 func (v *visit) mayOpen(who access) error {
 	if who.level == byAnything {
 		return nil
@@ -210,7 +208,7 @@ func (v *visit) enterWorkspace() (err error) {
 	return crowded(v.EnterWorkspace(id))
 }
 
-// identify finds out who is signed in, by the cookie, or returns Unauthorized.
+// identify finds the session of the cookie, or returns Unauthorized.
 func (v *visit) identify() (err error) {
 	if v.token == "" {
 		cookie, err := v.r.Cookie(v.cookieName())
@@ -226,8 +224,7 @@ func (v *visit) identify() (err error) {
 
 var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
 
-// id returns the identifier in the path. A text that is none is NotFound, as one that leads
-// nowhere.
+// id returns the identifier in the path. A malformed one is NotFound, like an unknown one.
 func id[T ~string](v *visit, noun string) (T, error) {
 	s, ok := sheaf.ParseUUID(v.r.PathValue("id"))
 	if !ok {
@@ -255,7 +252,7 @@ func optID[T ~string](v *visit, name, noun string) (sheaf.Opt[T], error) {
 	return asID(T(v.field(name)), noun)
 }
 
-// asID is the identifier that somebody sent; null where it is empty.
+// asID checks an identifier that was sent. An empty one is null.
 func asID[T ~string](s T, noun string) (sheaf.Opt[T], error) {
 	if s == "" {
 		return sheaf.Nil[T](), nil
@@ -281,8 +278,8 @@ func (v *visit) at(path ...string) string {
 	return v.console.base + "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
 }
 
-// done sends the browser on after a change. The answer to a script cannot be a redirect: it would
-// follow that itself.
+// done redirects the browser after a change. A script gets a header instead, because it would follow a
+// redirect itself.
 func (v *visit) done(address string) error {
 	if v.byScript() {
 		v.Header().Set("HX-Redirect", address)
@@ -299,8 +296,7 @@ func (v *visit) redirect(address string) error {
 	return nil
 }
 
-// again shows the form once more with what was wrong with it. Errors that are nobody's fault are
-// returned.
+// again shows the form again with the error, if the person can correct it. It returns any other error.
 func (v *visit) again(name string, data any, err error) error {
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) || front.Status(refusal.Kind) >= 500 {
@@ -319,7 +315,7 @@ func (v *visit) retryAfter(e *sheaf.Error) {
 	}
 }
 
-// fail shows an error: a rule's own text, or that something went wrong.
+// fail shows an error page: the text of a *sheaf.Error, or that something went wrong.
 func (v *visit) fail(err error) {
 	var file *front.FileRefusal
 	if errors.As(err, &file) {

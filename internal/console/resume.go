@@ -10,16 +10,16 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A session may end while somebody fills in a form. Nothing of what they typed is lost then:
+// A session may end while a person fills in a form. What they typed is then kept:
 //
 //	POST, signed out ──▶ 401, the sign-in form, which carries what was typed in hidden fields
 //	POST /sign-in ─────▶ the first request is run once more, for a caller whose every change is
 //	                     refused: so its own handler shows its form again, with what was typed
 //
-// It is not simply done after signing in: another person may have signed in, and what was asked for an
-// hour ago may be wrong by now. In the dialog of a page the whole of it happens within the dialog.
+// The change is not made right after signing in: another person may have signed in, and a change requested an
+// hour ago may be wrong by now. In the dialog of a page, all of this happens within the dialog.
 
-// interrupted is a request that came when nobody was signed in any more.
+// interrupted is a request that arrived after its session had ended.
 type interrupted struct {
 	Ended  bool   // it is what the sign-in form is shown for
 	Method string // of the request to come back to; empty: the person is led to Next
@@ -33,8 +33,8 @@ const maxSignInForm = 2 * maxForm
 // secretFields are never carried: a page that has them in its source could be read by the next person.
 var secretFields = []string{"password", "again", "current"}
 
-// readInterrupted reads the form of somebody who is not signed in, to carry it over the sign-in. One
-// that is longer than other forms is left alone: nobody is known who could be asked to send less.
+// readInterrupted reads the form of a request without a session, to carry it over the sign-in. It does not read
+// long forms, because without a session no workspace's share bounds them.
 func (v *visit) readInterrupted() {
 	body, err := io.ReadAll(io.LimitReader(v.Body(), maxForm+1))
 	if err == nil && len(body) <= maxForm {
@@ -43,7 +43,7 @@ func (v *visit) readInterrupted() {
 	v.lost = err != nil || len(body) > maxForm
 }
 
-// toSignIn asks who is signed out to sign in, and leads from there back to what they were at.
+// toSignIn leads a person without a session to the sign-in, and from there back to the page.
 func (v *visit) toSignIn() {
 	switch {
 	case v.byStream():
@@ -108,14 +108,14 @@ func (v *visit) pageBehind() string {
 	return v.r.URL.Path
 }
 
-// sayEnded tells the stream of an open page that its person is signed out. The page ends the stream.
+// sayEnded sends the stream of an open page the event that its session has ended. The page closes the stream.
 func (v *visit) sayEnded() {
 	v.Header().Set("Content-Type", "text/event-stream")
 	v.WriteHeader(http.StatusOK)
 	io.WriteString(v, "retry: 60000\nevent: signed-out\ndata: {}\n\n")
 }
 
-// resume answers the interrupted request of somebody who has just signed in, and changes nothing.
+// resume answers the interrupted request of a person who has just signed in. It changes nothing.
 func (v *visit) resume(p signInPage, token string) error {
 	to, err := url.Parse(p.Next)
 	form, bad := url.ParseQuery(p.Form)

@@ -27,7 +27,7 @@ var (
 	owners   = access{level: byOwner}
 )
 
-// needs is for the members of the workspace in the path whose role allows it.
+// needs allows members of the workspace in the path whose role has the scope.
 func needs(s sheaf.Scope) access { return access{byMember, s} }
 
 // route is one page, or one act.
@@ -45,20 +45,20 @@ type route struct {
 // withText is the route whose form holds a document's text.
 func (r route) withText() route { r.long = true; return r }
 
-// changingNothing is the route that is a POST because of what it is sent, and only looks.
+// changingNothing marks a POST that only reads.
 func (r route) changingNothing() route { r.looks = true; return r }
 
-// costing is the route that only reads, and renders, compares or searches for that.
+// costing marks a route that reads by rendering, comparing or searching.
 func (r route) costing() route { r.costly = true; return r }
 
-// resuming is the route whose form, when nobody was signed in any more, comes back with what was typed
-// once the person has signed in. It changes something by app's methods for a Caller alone.
+// resuming marks a route whose form is shown again, with what was typed, after the session has ended and the
+// person has signed in again. Its handler must change things only through app's methods with a Caller.
 func (r route) resuming() route { r.resumes = true; return r }
 
-// withFile is the route that is sent a file: nothing of it is read before its sender may.
+// withFile marks a route that receives a file. Nothing of it is read before the sender's access is checked.
 func (r route) withFile() route { r.takesFile = true; return r }
 
-// mostForm is how much a form of this route may send. That of the sign-in carries another form.
+// mostForm returns the largest form of this route. The form of the sign-in carries another form.
 func (r *route) mostForm() int64 {
 	if r.path == "/sign-in" {
 		return maxSignInForm
@@ -74,7 +74,7 @@ func post(path string, who access, do func(*visit) error) route {
 	return route{method: http.MethodPost, path: path, who: who, do: do}
 }
 
-// allRoutes is the whole surface.
+// allRoutes returns all routes of the console.
 func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
