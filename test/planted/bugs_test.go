@@ -199,8 +199,8 @@ var bugs = []bug{
 		name: "store: the lease of a node that died in the middle of a cut or a record is ended, and its rows are forgotten",
 		Fault: plant.Fault{{
 			File: "internal/store/release.go",
-			Old:  `err = tx.releaseCut(l, x.lo, x.hi, now)`,
-			New:  `err = nil`,
+			Old:  `err = tx.releaseCut(l, x.lo, x.hi, open, now)`,
+			New:  `_, err = open, nil`,
 		}},
 		pkg: "./internal/deliver", run: "TestLease",
 	},
@@ -226,8 +226,8 @@ var bugs = []bug{
 		name: "store: recovery counts what it reads in the transaction that everybody waits for",
 		Fault: plant.Fault{{
 			File: "internal/store/recover.go",
-			Old:  `known := before.holds(&l)`,
-			New:  `known := before.holds(&l) && before.upTo < 0`,
+			Old:  `if !before.counted || before.version != l.version {`,
+			New:  `if !before.counted || before.version >= 0 {`,
 		}},
 		pkg: "./internal/store", run: "TestLane_TurningReadsNoneOfIt/SQLite",
 	},
@@ -271,8 +271,8 @@ var bugs = []bug{
 		name: "store: what waits is not held when its subscription ends",
 		Fault: plant.Fault{{
 			File: "internal/store/lane.go",
-			Old:  `if err := tx.exec(holdRetries(tx.dialect()), l.sub); err != nil {`,
-			New:  `if err := error(nil); err != nil {`,
+			Old:  `n, err := tx.changed(holdRetries(tx.dialect()), l.sub)`,
+			New:  `n, err := int64(0), error(nil)`,
 		}},
 		pkg: "./internal/deliver", run: "TestPolicy|TestInactive",
 	},
