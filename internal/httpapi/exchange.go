@@ -14,8 +14,7 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-// exchange is one request to the API and its answer, with what was learned of the caller on the
-// way.
+// exchange is one request to the API and its answer, with its caller.
 type exchange struct {
 	*front.Exchange
 	server *Server
@@ -29,8 +28,8 @@ type exchange struct {
 	body       []byte
 }
 
-// answer is what a handler returns. It may be kept and sent again, also by several at once: nothing
-// changes it once it is prepared.
+// answer is what a handler returns. It may be cached and sent by several requests at once, so it must not be
+// changed after prepare.
 type answer struct {
 	status   int
 	body     []byte
@@ -46,7 +45,7 @@ type answer struct {
 	next, prev string    // paths; the base is added
 }
 
-// prepare makes what each time is the same.
+// prepare computes the parts of the answer that are the same each time it is sent.
 func (a *answer) prepare(u *url.URL) {
 	a.headers = [2]string{a.etag, strconv.Itoa(len(a.body))}
 	if a.page.limit > 0 {
@@ -60,7 +59,7 @@ func (a *answer) lengthHeader() []string { return a.headers[1:] }
 // errStreamed is returned by a handler that has answered by itself.
 var errStreamed = errors.New("the answer was streamed")
 
-// write sends the answer, and takes what it did not need of the request.
+// write sends the answer and discards the unread rest of the request.
 func (x *exchange) write(a *answer) {
 	x.send(a)
 	x.DiscardBody()
@@ -114,17 +113,17 @@ var (
 	markdownType = []string{"text/markdown; charset=utf-8"}
 	plainType    = []string{"text/plain; charset=utf-8"}
 	htmlType     = []string{"text/html; charset=utf-8"}
-	// inertPolicy is for what people wrote: it loads nothing, runs nothing, and is of no origin.
+	// inertPolicy is for texts of users: they load nothing, run nothing, and have no origin.
 	inertPolicy = []string{"default-src 'none'; sandbox"}
 )
 
-// say writes an answer that no handler returned.
+// say prepares and writes an answer that does not come from a handler.
 func (x *exchange) say(a answer) {
 	a.prepare(x.Request.URL)
 	x.write(&a)
 }
 
-// base is the beginning of every absolute link.
+// base returns the beginning of every absolute link.
 func (x *exchange) base() string {
 	if x.server.base != "" {
 		return x.server.base

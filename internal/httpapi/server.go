@@ -1,8 +1,7 @@
-// Package httpapi is the API: an HTTP edge that turns requests into calls of app and their results
-// into answers. The whole surface stands in routes.go, every check around a call in handle.go,
-// every status in error.go.
+// Package httpapi is the API: an HTTP edge that turns requests into calls of app, and their results into
+// answers. routes.go has all routes, handle.go every check around a call, error.go every error answer.
 //
-// It decides nothing about the resources themselves. What it shares with other edges is in front.
+// It has no rules about the resources themselves. What it shares with other edges is in front.
 package httpapi
 
 import (
@@ -30,11 +29,11 @@ type Config struct {
 	App *app.App
 	Log *slog.Logger
 	Now func() time.Time
-	// RateLimit is how many requests a minute a key of that plan may make; 0 is no limit.
+	// RateLimit returns how many requests a minute a key of the plan may make; 0 means no limit.
 	RateLimit func(sheaf.Plan) int
 	// Limiter counts the requests; nil counts those of this process alone.
 	Limiter Limiter
-	// PublicURL is the base of the links in answers; nil takes the request's.
+	// PublicURL is the base of the links in answers. If it is nil, the request's address is used.
 	PublicURL *url.URL
 	// Render makes HTML of texts; nil is one that shows pictures of no host.
 	Render *render.Renderer
@@ -43,15 +42,13 @@ type Config struct {
 	// Memory is how many bytes the process may use: kept answers take a tenth of it at most. 0 is more
 	// than enough.
 	Memory int64
-	// Requests counts the requests by operation, for the metrics; nil counts them where nobody
-	// looks.
+	// Requests counts the requests by operation, for the metrics. It may be nil.
 	Requests *obs.Routes
-	// Pages serve a person who comes to a path that nothing has; nil answers them as programs.
+	// Pages answers browsers that ask for an unknown path. If it is nil, they get JSON.
 	Pages front.Edge
 }
 
-// Server is the API, its reference and the probes. It answers for every path that is mounted on no
-// other edge.
+// Server is the API, its reference and the probes. It serves every path that no other edge has.
 type Server struct {
 	Config
 	routes  *front.Routes[route]
@@ -86,7 +83,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Run writes when keys were used, until ctx ends and once more then.
+// Run stores when keys were last used, until ctx ends, and once more at the end.
 func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App, s.Log) }
 
 // Load is what became of requests, for the metrics.
@@ -119,7 +116,7 @@ func (s *Server) Serve(shared *front.Exchange) {
 	}
 }
 
-// asksForPage reports whether a person asks, by what the browser says: HTML is liked better than JSON.
+// asksForPage reports whether the client prefers HTML to JSON, as browsers do.
 func asksForPage(r *http.Request) bool {
 	if p := r.URL.Path; p == "/mcp" || strings.HasPrefix(p, "/mcp/") {
 		return false
@@ -128,7 +125,7 @@ func asksForPage(r *http.Request) bool {
 	return liking(accept, "text/html") > liking(accept, "application/json")
 }
 
-// liking is how much a client likes that very type, from 0 to 1.
+// liking returns the quality, from 0 to 1, that Accept gives to exactly this type.
 func liking(accept []string, kind string) (most float64) {
 	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		name, parameters, err := mime.ParseMediaType(one)
@@ -144,13 +141,12 @@ func liking(accept []string, kind string) (most float64) {
 	return most
 }
 
-// TurnAway answers a request that there is no room for.
+// TurnAway answers a request that the front refuses under load.
 func (s *Server) TurnAway(shared *front.Exchange, why *front.Refusal) {
 	(&exchange{Exchange: shared, server: s}).fail(why)
 }
 
-// Panicked answers a request that nobody could foresee to fail: written out, since the usual way
-// to answer may be what failed.
+// Panicked answers after a panic. It writes the answer by hand, because the usual code may be what failed.
 func (s *Server) Panicked(x *front.Exchange) {
 	body := `{"error":"` + x.Unexpected() + `","code":"INTERNAL_ERROR"}`
 	x.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -162,7 +158,7 @@ func (s *Server) Panicked(x *front.Exchange) {
 // Probes answers the checks of balancers and supervisors.
 type Probes struct{ server *Server }
 
-// Probes returns the probes as an edge of their own: they are never refused for want of room.
+// Probes returns the probes as a separate edge, because they are never refused under load.
 func (s *Server) Probes() Probes { return Probes{s} }
 
 // ProbePaths lead to the probes.
@@ -184,13 +180,13 @@ func (p Probes) Serve(shared *front.Exchange) {
 	x.say(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
 }
 
-// TurnAway is there because an edge has it.
+// TurnAway implements front.Edge.
 func (p Probes) TurnAway(x *front.Exchange, why *front.Refusal) { p.server.TurnAway(x, why) }
 
 // Panicked answers as the API does.
 func (p Probes) Panicked(x *front.Exchange) { p.server.Panicked(x) }
 
-// readyWithin bounds the look at the store. That there is none is promised to be said within 2 seconds.
+// readyWithin bounds the check of the store. The contract promises an answer within 2 seconds (D152).
 const readyWithin = 1800 * time.Millisecond
 
 // ready returns Unavailable while the server stops, or cannot reach its store.

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// usageEvery is how often uses are written, each key at most once in usageRest.
+	// usageEvery is the interval at which uses are written, each key at most once in usageRest.
 	usageEvery = time.Second
 	usageRest  = time.Minute
-	// usageKept is for how many rounds a key that nobody uses is remembered.
+	// usageKept is the number of rounds for which an unused key is remembered.
 	usageKept = 120
 )
 
-// usage gathers when keys were used and how often, so that no request writes. A request takes no
-// lock unless it is the first of its key.
+// usage collects when and how often keys were used, so that requests need not write that. A request takes
+// no lock unless it is the first of its key.
 type usage struct {
 	tally *tally.Tally
 	keys  sync.Map // of *keyUse by sheaf.KeyID
@@ -36,7 +36,7 @@ type keyUse struct {
 	idle      int            // rounds since it was last used
 }
 
-// A pending use is one that is to be written, and where to note that it was.
+// pending is a use that must be written, and the entry to mark as written.
 type pending struct {
 	use  *keyUse
 	last int64
@@ -57,8 +57,8 @@ func (u *usage) note(c *app.Caller, at time.Time) *tally.Counter {
 	return use.tally
 }
 
-// due returns the uses of keys that were not written lately, or with all every one. Keys that
-// nobody uses any more are forgotten.
+// due returns the uses that were not written lately, or every use if all is true. It forgets keys that are
+// no longer used.
 func (u *usage) due(all bool) (out []pending) {
 	u.keys.Range(func(id, k any) bool {
 		use := k.(*keyUse)
