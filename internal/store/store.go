@@ -26,7 +26,6 @@ type Store struct {
 	reads  *engine.Slots
 	writes *engine.Slots // nil: writes hold no connections (SQLite)
 	turns  *engine.Slots // at most one multi-transaction cascade per workspace
-	heavy  chan struct{} // one place for heavy writes of all workspaces; nil on PostgreSQL
 
 	// credentials caches what each API key stands for, and the versions of workspaces. It is nil on
 	// PostgreSQL. neighbours tells other nodes of this one's commits. It is nil on SQLite.
@@ -142,7 +141,6 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	if writes > 1 {
 		s.writes = engine.NewSlots(writes/4, writeTurn)
 	} else {
-		s.heavy = make(chan struct{}, 1)
 	}
 	return s, nil
 }
@@ -263,21 +261,13 @@ func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave fu
 	return s.turns.Acquire(ctx, string(ws))
 }
 
-// WriteHeavyIn is WriteIn for thousands of rows. SQLite has one writer, so only one heavy write of
-// all workspaces waits for it at a time. Ordinary writes therefore run between any two heavy ones.
+// WriteHeavyIn is WriteIn for thousands of rows. SQLite has one writer, which runs ordinary writes
+// between any two heavy ones.
 func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
-	if s.heavy == nil {
-		return s.writeIn(ctx, ws, s.engine.WriteLong, fn)
+	if s.writes == nil {
+		return s.engine.WriteHeavyIn(ctx, string(ws), s.writing(fn))
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, engine.WriteTimeout, engine.ErrQueue)
-	defer cancel()
-	select {
-	case s.heavy <- struct{}{}:
-		defer func() { <-s.heavy }()
-	case <-wait.Done():
-		return sheaf.UnavailableError(context.Cause(wait))
-	}
-	return s.WriteIn(ctx, ws, fn)
+	return s.writeIn(ctx, ws, s.engine.WriteLong, fn)
 }
 
 // Credential returns what the key with that hash stands for, as of the newest commit, or

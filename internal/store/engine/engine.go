@@ -26,6 +26,9 @@ type Engine interface {
 	// WriteIn is Write on behalf of a tenant: where writes wait for each other, tenants take turns.
 	// Write is for the service's own work, which belongs to no tenant or to many.
 	WriteIn(ctx context.Context, tenant string, fn func(*Tx) error) error
+	// WriteHeavyIn is WriteIn for thousands of rows. On SQLite ordinary writes run between any two
+	// heavy ones.
+	WriteHeavyIn(ctx context.Context, tenant string, fn func(*Tx) error) error
 	// WriteLong is Write without the usual time limit, for a restore or a cascade.
 	WriteLong(ctx context.Context, fn func(*Tx) error) error
 	// Snapshots opens a connection of its own, which is interrupted if ctx ends. Each call of

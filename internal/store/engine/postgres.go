@@ -219,6 +219,11 @@ func (e *Postgres) WriteIn(ctx context.Context, _ string, fn func(*Tx) error) er
 	return e.Write(ctx, fn)
 }
 
+// WriteHeavyIn implements Engine.
+func (e *Postgres) WriteHeavyIn(ctx context.Context, _ string, fn func(*Tx) error) error {
+	return e.WriteLong(ctx, fn)
+}
+
 // WriteLong implements Engine.
 func (e *Postgres) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writeWithin(ctx, longTimeout, fn)

@@ -414,17 +414,22 @@ func (e *SQLite) ReadOne(ctx context.Context, fn func(*Reader) error) error { re
 
 // Write implements Engine.
 func (e *SQLite) Write(ctx context.Context, fn func(*Tx) error) error {
-	return e.writer.do(ctx, "", fn)
+	return e.writer.do(ctx, "", false, fn)
 }
 
 // WriteIn implements Engine.
 func (e *SQLite) WriteIn(ctx context.Context, tenant string, fn func(*Tx) error) error {
-	return e.writer.do(ctx, tenant, fn)
+	return e.writer.do(ctx, tenant, false, fn)
+}
+
+// WriteHeavyIn implements Engine.
+func (e *SQLite) WriteHeavyIn(ctx context.Context, tenant string, fn func(*Tx) error) error {
+	return e.writer.do(ctx, tenant, true, fn)
 }
 
 // WriteLong implements Engine.
 func (e *SQLite) WriteLong(ctx context.Context, fn func(*Tx) error) error {
-	return e.writer.do(ctx, "", fn)
+	return e.writer.do(ctx, "", false, fn)
 }
 
 // Notify implements Engine. It does nothing: there is no other node.

@@ -37,6 +37,10 @@ const (
 // writes. A group whose cost has reached heavyCost takes only light writes, and only the first write
 // of a group can be heavy: a light one waits for little more than one heavy one before its COMMIT.
 //
+// Two heavy writes (WriteHeavyIn) never run in a row while any tenant's next write is an ordinary
+// one. A heavy write waits in its tenant's line like any other. Only when its turn has come does it
+// matter whether the last write was heavy, so that it delays no other tenant's heavy write before.
+//
 // The line "" is the service's own: deliveries, sweeps, sessions. It works for all tenants, so each
 // of its writes costs one and none is heavy.
 type queue struct {
@@ -47,6 +51,7 @@ type queue struct {
 	turns  turns // the lines with waiting jobs
 	now    int64 // cost (at) of the line that was served last
 	came   int64 // number of jobs ever added
+	heavy  bool  // the job that was served last was heavy
 	closed bool
 }
 
@@ -98,7 +103,7 @@ func (q *queue) put(j *job) bool {
 }
 
 // next removes and returns the job whose turn it is, if its expected cost is below `most`;
-// otherwise nil. waits reports whether any job is left.
+// otherwise nil. A job marked heavy costs at least heavyCost. waits reports whether any job is left.
 func (q *queue) next(most int64) (j *job, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,12 +111,15 @@ func (q *queue) next(most int64) (j *job, waits bool) {
 		return nil, false
 	}
 	l := q.turns[0]
-	if l.expected >= most {
+	q.now = l.at
+	if q.heavy && l.jobs[0].heavy {
+		l = q.turns.ordinary(l)
+	}
+	if j = l.jobs[0]; l.expected >= most || j.heavy && most <= heavyCost {
 		return nil, true
 	}
-	j = l.jobs[0]
+	q.heavy = j.heavy
 	l.jobs = slices.Delete(l.jobs, 0, 1)
-	q.now = l.at
 	q.settle(l)
 	return j, len(q.turns) > 0
 }
@@ -183,6 +191,22 @@ func (t turns) Len() int { return len(t) }
 func (t turns) Less(i, k int) bool {
 	return cmp.Or(cmp.Compare(t[i].at, t[k].at), cmp.Compare(t[i].jobs[0].number, t[k].jobs[0].number)) < 0
 }
+
+// ordinary returns the line that is next among those whose first job is not heavy; `otherwise` if
+// there is none.
+func (t turns) ordinary(otherwise *line) *line {
+	best := -1
+	for i, l := range t {
+		if !l.jobs[0].heavy && (best < 0 || t.Less(i, best)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return otherwise
+	}
+	return t[best]
+}
+
 func (t turns) Swap(i, k int) {
 	t[i], t[k] = t[k], t[i]
 	t[i].index, t[k].index = i, k

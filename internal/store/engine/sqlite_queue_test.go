@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,5 +173,61 @@ func TestQueue_ForgetsTenants(t *testing.T) {
 	q.put(&job{tenant: "alone"})
 	if len(q.by) != 1 || q.waiting() != 1 {
 		t.Errorf("%d tenants are remembered, %d jobs wait", len(q.by), q.waiting())
+	}
+}
+
+// served serves all jobs of the queue, each as the first of a group, and charges heavy ones for their
+// rows. It returns the names in the order of the jobs.
+func served(q *queue, names map[*job]string) (out []string) {
+	for {
+		j, _ := q.next(math.MaxInt64)
+		if j == nil {
+			return out
+		}
+		out = append(out, names[j])
+		q.charge(j, map[bool]int64{false: 30, true: heavyCost}[j.heavy])
+	}
+}
+
+// A tenant's heavy write waits for the earlier writes of its own tenant, and keeps no other tenant's
+// heavy write waiting meanwhile.
+func TestQueue_AHeavyWriteWaitsInItsOwnLine(t *testing.T) {
+	t.Parallel()
+	q, names := newQueue(), map[*job]string{}
+	put := func(tenant string, heavy bool) {
+		j := &job{tenant: tenant, heavy: heavy}
+		names[j] = fmt.Sprint(tenant, map[bool]string{true: " deletes"}[heavy])
+		q.put(j)
+	}
+	for range 12 {
+		put("a", false)
+	}
+	put("a", true)
+	put("b", true)
+	order := served(q, names)
+	if len(order) != 14 || order[1] != "b deletes" || order[13] != "a deletes" {
+		t.Errorf("they ran as %q", order)
+	}
+}
+
+// Between two heavy writes runs an ordinary one, if one waits. A heavy write joins no group.
+func TestQueue_OrdinaryWritesRunBetweenHeavyOnes(t *testing.T) {
+	t.Parallel()
+	q, names := newQueue(), map[*job]string{}
+	put := func(tenant string, heavy bool) {
+		j := &job{tenant: tenant, heavy: heavy}
+		names[j] = tenant
+		q.put(j)
+	}
+	for _, tenant := range []string{"b", "c", "d"} {
+		put(tenant, true)
+	}
+	put("e", false)
+	put("", false)
+	if j, waits := q.next(heavyCost); j != nil || !waits {
+		t.Errorf("%q joins a group", names[j])
+	}
+	if got, want := served(q, names), []string{"b", "e", "c", "", "d"}; !slices.Equal(got, want) {
+		t.Errorf("they ran as %q, want %q", got, want)
 	}
 }

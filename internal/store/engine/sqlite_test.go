@@ -421,7 +421,7 @@ func TestWriter_TheWaitForTheTurnIsBounded(t *testing.T) {
 		began := time.Now()
 		for _, tenant := range []string{"a", "a", "b"} {
 			go func() {
-				err := w.do(context.Background(), tenant, nil)
+				err := w.do(context.Background(), tenant, false, nil)
 				if !errors.Is(err, ErrQueue) || sheaf.KindOf(err) != sheaf.Unavailable || time.Since(began) != WriteTimeout {
 					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), ErrQueue, WriteTimeout)
 				}

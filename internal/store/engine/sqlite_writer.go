@@ -77,6 +77,7 @@ type writer struct {
 // job is one call of Write.
 type job struct {
 	tenant string // tenant of the write; empty: the service itself
+	heavy  bool   // it writes thousands of rows
 	fn     func(*Tx) error
 	asked  time.Time // when it was queued; zero if groups have no listener
 	line   *line     // the line in which it waits or waited
@@ -101,13 +102,13 @@ func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 // do runs fn, on behalf of the tenant, when its turn has come. Before fn has begun, it is withdrawn
 // if ctx ends, or after WriteTimeout; once it has begun, do waits for the outcome. No request's
 // context reaches a statement, because in SQLite cancelling one rolls back the whole group.
-func (w *writer) do(ctx context.Context, tenant string, fn func(*Tx) error) error {
+func (w *writer) do(ctx context.Context, tenant string, heavy bool, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteTimeout, ErrQueue)
 	defer cancel()
 	if ctx.Err() != nil {
 		return sheaf.UnavailableError(context.Cause(ctx))
 	}
-	j := &job{tenant: tenant, fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
+	j := &job{tenant: tenant, heavy: heavy, fn: fn, asked: w.clock(), done: make(chan struct{}, 1)}
 	if !w.queue.put(j) {
 		return sheaf.UnavailableError(errClosed)
 	}
