@@ -118,6 +118,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	room := watchDisk(ctx, settings, st, log)
+	index.Paused = func() bool { return room.Level() != disk.Roomy }
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
 		Address: base, MaxMedium: settings.MediaMax, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)

@@ -2,10 +2,14 @@ package front_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +58,59 @@ func TestServeFile_EachPieceHasItsTime(t *testing.T) {
 		f.ServeHTTP(c, httptest.NewRequest(http.MethodGet, "/", nil))
 		if got := c.Body.Len() == len(content); got != arrives {
 			t.Errorf("%s for 64 KB: %d of %d bytes arrived", takes, c.Body.Len(), len(content))
+		}
+	}
+}
+
+// damaged is a file that is found damaged while it is sent.
+type damaged struct {
+	*bytes.Reader
+	err error
+}
+
+func (d damaged) Whole(context.Context) error { return d.err }
+
+// damagedEdge answers with such a file.
+type damagedEdge struct {
+	named
+	file func() damaged
+}
+
+func (e damagedEdge) Serve(x *front.Exchange) {
+	_ = x.ServeFile(front.File{Name: "a", Type: "text/plain", Tag: "x", Content: e.file()})
+}
+
+// If a file turns out to be damaged while it is sent, the connection is cut before its last bytes: nobody takes it for whole.
+func TestServeFile_DamagedBytesCutTheConnection(t *testing.T) {
+	content := bytes.Repeat([]byte("abcd"), 3<<20/4)
+	for _, fault := range []error{nil, errors.New("differs from its hash")} {
+		var log bytes.Buffer
+		f := front.New(front.Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now},
+			front.Mount{Edge: damagedEdge{file: func() damaged { return damaged{bytes.NewReader(content), fault} }}, Paths: []string{"/"}})
+		server := httptest.NewServer(f)
+		for ranges, want := range map[string]int{"": len(content), "bytes=100-2000099": 2_000_000, "bytes=0-9": 10} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ranges != "" {
+				r.Header.Set("Range", ranges)
+			}
+			got := 0
+			res, err := server.Client().Do(r)
+			if err == nil {
+				var b []byte
+				b, err = io.ReadAll(res.Body)
+				res.Body.Close()
+				got = len(b)
+			}
+			if fault == nil && (err != nil || got != want) || fault != nil && (err == nil || got >= want) {
+				t.Errorf("%q with %v: %d of %d bytes arrived, %v", ranges, fault, got, want, err)
+			}
+		}
+		server.Close()
+		if told := strings.Contains(log.String(), "differs from its hash"); told != (fault != nil) {
+			t.Errorf("with %v the log has %q", fault, log.String())
 		}
 	}
 }

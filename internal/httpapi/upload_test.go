@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -517,6 +519,65 @@ func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
 		upload(keys[0], []byte("x"), "").WantError(t, 403, "QUOTA_REACHED")
 		if v := a.Doctor(); len(v) > 0 {
 			t.Error(v)
+		}
+	})
+}
+
+// Four connections send the same piece at once. A piece that is interrupted gets 400 or a closed connection, a later one 409. A
+// connection that stays open serves the next requests.
+func TestUpload_OnePieceAtOnceLeavesConnectionsUsable(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		c, key := ws.Client(""), ws.Key()
+		body := randomBytes(200_000)
+		ask := func(conn net.Conn, in *bufio.Reader, method, path, headers string, body []byte) (int, error) {
+			fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n%s\r\n", method, path, key, len(body), headers)
+			if _, err := conn.Write(body); err != nil {
+				return 0, err
+			}
+			answer, err := http.ReadResponse(in, nil)
+			if err != nil {
+				return 0, err
+			}
+			defer answer.Body.Close()
+			said, err := io.ReadAll(answer.Body)
+			if err != nil {
+				return 0, err
+			}
+			if !slices.Contains([]int{200, 204, 409}, answer.StatusCode) && !(method == "PATCH" && answer.StatusCode == 400) {
+				t.Errorf("%s: %d %s", method, answer.StatusCode, said)
+			}
+			if answer.Close {
+				return answer.StatusCode, io.EOF
+			}
+			return answer.StatusCode, nil
+		}
+		for range 10 {
+			path := begin(t, c, len(body))
+			var all sync.WaitGroup
+			var took atomic.Int64
+			for range 4 {
+				all.Go(func() {
+					conn, err := net.Dial("tcp", strings.TrimPrefix(a.Server.URL, "http://"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					in := bufio.NewReader(conn)
+					status, err := ask(conn, in, "PATCH", path, tusHeader+"\r\n"+pieceHeader+"\r\nUpload-Offset: 0\r\n", body)
+					if status == 204 {
+						took.Add(1)
+					}
+					for i := 0; err == nil && i < 3; i++ {
+						_, err = ask(conn, in, "GET", "/api/v1/me", "", nil)
+					}
+				})
+			}
+			all.Wait()
+			if took.Load() > 1 {
+				t.Errorf("%d pieces were taken", took.Load())
+			}
 		}
 	})
 }

@@ -246,9 +246,16 @@ func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]stru
 	return todo, err
 }
 
-// pass indexes every pending change of the workspaces in todo, and of those that change meanwhile.
+// pass indexes every pending change of the workspaces in todo, and of those that change meanwhile. While
+// indexing is paused, they stay noted for a later pass. Searches read from the store what the index lacks.
 func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) error {
 	for ctx.Err() == nil {
+		if x.Paused != nil && x.Paused() {
+			for ws := range todo {
+				x.noted.putBack(ws)
+			}
+			return nil
+		}
 		busy := false
 		for _, ws := range slices.Collect(maps.Keys(todo)) {
 			more, err := x.step(ctx, ws)

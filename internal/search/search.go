@@ -44,6 +44,8 @@ type Config struct {
 	Now         func() time.Time // used only for metrics
 	// Beside means that a running server has the file open, so it must not be replaced.
 	Beside bool
+	// Paused reports whether nothing may be indexed now, because the disk has no room. nil: never.
+	Paused func() bool
 	// Patience bounds how long a search may take, and how long it waits for its turn. 0 means
 	// searchWithin and searchTurn. Tests set more, because their machine may be busy.
 	Patience time.Duration
