@@ -25,11 +25,11 @@ const (
 	// A commit wakes its lanes at once. Polls find what no node announced. Every pollEvery the
 	// store is asked for deliveries that are due and for the claims of dead nodes. Every lookEvery
 	// it is asked for the lanes of logs that grew since the last look, and for the next roundLanes
-	// lanes of a round over all lanes. Idle lanes cost no more than that round, which takes eight
+	// lanes of a round over all lanes. Idle lanes cost no more than that round, which takes 42
 	// minutes for 100,000 of them.
 	pollEvery  = 500 * time.Millisecond
 	lookEvery  = 5 * time.Second
-	roundLanes = 1000
+	roundLanes = 200
 	// lookBack is added to the interval that a look covers. It allows for commits that end later
 	// than the time in their event's id, and for differences between the nodes' clocks.
 	lookBack = 5 * time.Second

@@ -27,7 +27,7 @@ const (
 	// idle workspaces cost little. A node that does not follow tries to take over at the same
 	// interval.
 	lookEvery = time.Second
-	roundLogs = 1000
+	roundLogs = 100
 	// lookBack is added to the interval that a poll covers. It allows for commits that end later
 	// than the time in their event's id, and for differences between the nodes' clocks.
 	lookBack = 2 * time.Second
