@@ -133,8 +133,8 @@ func (b *bench) readMany(c *contender, rows map[string]*row) error {
 	return nil
 }
 
-// bytesOfAProject is what a project of the growth seed had in the SQLite file, its indexes included, before keys became
-// small (schema 8; 100,000 projects in 1,000 workspaces: 58.8 MB).
+// bytesOfAProject is what a project of the growth seed took in the SQLite file, its indexes included, in an early development
+// version whose keys were long (100,000 projects in 1,000 workspaces: 58.8 MB).
 const bytesOfAProject = 616
 
 // growthFile seeds the file for its size alone, unless that was seen when the reads were measured.

@@ -39,7 +39,7 @@ var spanning = map[string]string{
 	"SELECT DISTINCT workspace FROM search_spaces WHERE state <> 2":                            "a chore: workspaces that are no longer there",
 	"FROM search_spaces WHERE state = 1 AND form = $1 AND asked >= ":                           "the operator's: how far a reindex is",
 	"SELECT workspace, space, state, form, asked, cursor, mark FROM search_spaces":             "a chore: what a start need not look at",
-	"SELECT DISTINCT at / 4294967296 FROM search_chunks WHERE sealed < 2 OR live * 2 < places": "a chore: what a start need not look at",
+	"SELECT DISTINCT at / 4294967296 FROM search_chunks WHERE sealed = 0 OR live * 2 < places": "a chore: what a start need not look at",
 }
 
 // plainly rewrites the conditions that tie a key to a space as one equation, which the statement

@@ -16,7 +16,7 @@ FROM search_spaces`
 const selectToTend = `
 SELECT DISTINCT at / 4294967296
 FROM search_chunks
-WHERE sealed < 2 OR live * 2 < places`
+WHERE sealed = 0 OR live * 2 < places`
 
 // resume records which workspaces are completely indexed. It reads all spaces once and the ends of
 // all logs once, where step would need ten queries per workspace. Workspaces that are in doubt are

@@ -10,17 +10,10 @@ import (
 
 // This file seals full chunks, empties sparse ones and removes spaces that are no longer needed.
 
-// Seal states of a full chunk. State 1 is written by an older program, which knows no terms and may
-// run beside this one.
-const (
-	unsealed  = 0 // it has nothing but its texts
-	withTerms = 2 // it has the sets of its grams, its terms and its heads
-)
-
 const selectUnsealed = `
 SELECT at
 FROM search_chunks
-WHERE at >= $1 AND at < $2 AND sealed < 2
+WHERE at >= $1 AND at < $2 AND sealed = 0
 ORDER BY at
 LIMIT 1`
 
@@ -65,11 +58,8 @@ func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 		// Since it was read, records may have left the chunk, but none can have been added. So the
 		// sets contain all its records and perhaps some too many, and the chunk notes which ones
 		// are gone.
-		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 2 WHERE at = $1 AND sealed < 2`, at)
+		n, err := tx.Changed(`UPDATE search_chunks SET sealed = 1 WHERE at = $1 AND sealed = 0`, at)
 		if err != nil || n == 0 {
-			return err
-		}
-		if err := unseal(tx, at); err != nil { // an older program may have sealed it
 			return err
 		}
 		if err := tx.Run(insertGrams, grams, engine.Nothing); err != nil {
@@ -145,7 +135,7 @@ func (s *sealing) rows(at int64) (grams, terms [][]any) {
 const selectSparse = `
 SELECT at
 FROM search_chunks
-WHERE at >= $1 AND at < $2 AND sealed > 0 AND live * 2 < places
+WHERE at >= $1 AND at < $2 AND sealed = 1 AND live * 2 < places
 ORDER BY at
 LIMIT 1`
 

@@ -160,7 +160,7 @@ func Remove(folder string) error {
 }
 
 // layout is the version of tables.sql.
-const layout = 2
+const layout = 1
 
 //go:embed tables.sql
 var tables string

@@ -110,7 +110,7 @@ func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
 // the query has words that are not plain, no record is known to have them all.
 //
 // If the heads do not match the records that the part has now, settlePart leaves the part
-// unchanged. An older program that knows no heads may have removed some records.
+// unchanged: the index is damaged, and reading the texts still gives the right answer.
 func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	h, sound := parseHeads(stored)
 	if !sound || !p.terms {

@@ -35,7 +35,7 @@ CREATE TABLE search_texts (
 CREATE UNIQUE INDEX search_texts_by_id ON search_texts ((at >> 32), id);
 
 -- A chunk that is full. at is its first place, live how many of its places still have a record, gone
--- those that have left since. sealed is 1 when it has sets of grams, 2 when it has terms and heads too.
+-- those that have left since. sealed is 1 when it has sets of grams, terms and heads.
 CREATE TABLE search_chunks (
   at INTEGER PRIMARY KEY,
   places BIGINT NOT NULL,
@@ -65,4 +65,4 @@ CREATE TABLE search_heads (
 
 -- The version of these tables. A file with another version is rebuilt.
 CREATE TABLE search_layout (layout BIGINT NOT NULL);
-INSERT INTO search_layout (layout) VALUES (2);
+INSERT INTO search_layout (layout) VALUES (1);

@@ -68,7 +68,7 @@ func TestSearch_ByTermsFindsWhatTextsHave(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
 		docs := w.birds(c, 40)
-		if n := w.count(`SELECT COUNT(*) FROM search_chunks WHERE sealed = 2`); n != 5 {
+		if n := w.count(`SELECT COUNT(*) FROM search_chunks WHERE sealed = 1`); n != 5 {
 			t.Fatalf("%d chunks are sealed with terms, want 5", n)
 		}
 		for i := 0; i < len(docs); i += 5 {
@@ -107,30 +107,15 @@ func TestSearch_ReadsNoTextOfWhatTermsTell(t *testing.T) {
 	})
 }
 
-// A program of before seals chunks without terms, and takes records away without noting which: nothing
-// wrong is found then. The next follower seals these chunks anew.
-func TestSearch_BesideAProgramWithoutTerms(t *testing.T) {
+// If a record has left a chunk that does not list it as gone, heads are not used: the answer is right.
+func TestSearch_WhenHeadsDoNotMatchTheChunk(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.workspace()
 		w.birds(c, 24)
 		w.tamper(`DELETE FROM search_texts WHERE at IN (SELECT MIN(at) FROM search_texts WHERE title LIKE '%heron')`)
 		w.tamper(`UPDATE search_chunks SET live = live - 1 WHERE at = (SELECT MIN(at) FROM search_chunks)`)
 		if page := w.find(c, "heron"); page.Total != 11 {
-			t.Errorf("%d are found where one was taken away unnoted, want 11", page.Total)
-		}
-		for _, table := range []string{"search_terms", "search_heads"} {
-			w.tamper(`DELETE FROM ` + table + ` WHERE at > (SELECT MIN(at) + 1023 FROM search_chunks)`)
-		}
-		w.tamper(`UPDATE search_chunks SET sealed = 1 WHERE at > (SELECT MIN(at) FROM search_chunks)`)
-		if page := w.find(c, "heron"); page.Total != 11 {
-			t.Errorf("%d are found where terms are missing, want 11", page.Total)
-		}
-		w.catchUp()
-		if n := w.count(`SELECT COUNT(*) FROM search_heads`); n != 3 {
-			t.Errorf("%d chunks have heads, want all 3", n)
-		}
-		if page := w.find(c, "heron"); page.Total != 11 {
-			t.Errorf("%d are found then, want 11", page.Total)
+			t.Errorf("%d are found, want 11", page.Total)
 		}
 	})
 }

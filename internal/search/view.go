@@ -168,7 +168,7 @@ func (v *View) candidates() (n int) {
 type chunk struct {
 	at     int64
 	live   int
-	sealed int64
+	sealed bool // it has grams, terms and heads
 	gone   set
 }
 
@@ -180,15 +180,15 @@ ORDER BY at`
 
 // findParts finds the parts that have to be read.
 func (v *View) findParts(r *engine.Reader) error {
-	scan := func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Int(), bitsOf(w.OptBlob())} }
+	scan := func(w *engine.Row) chunk { return chunk{w.Int(), int(w.Int()), w.Bool(), bitsOf(w.OptBlob())} }
 	chunks, err := engine.All(r, selectChunks, scan, v.space.first(0), v.space.end())
 	if err != nil {
 		return err
 	}
 	var sealed []part
 	for _, c := range chunks {
-		p := part{first: c.at, end: c.at + chunkPlaces, set: all(), n: c.live, terms: c.sealed == withTerms, live: c.live, gone: c.gone}
-		if c.sealed != unsealed {
+		p := part{first: c.at, end: c.at + chunkPlaces, set: all(), n: c.live, terms: c.sealed, live: c.live, gone: c.gone}
+		if c.sealed {
 			sealed = append(sealed, p)
 		} else {
 			v.parts = append(v.parts, p)

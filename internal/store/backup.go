@@ -15,7 +15,7 @@ import (
 // The forms of a backup: one JSON value per line, compressed, with a footer (backup_footer.go). The
 // first line is a BackupHead. Then, for each table, a backupTable and its rows as arrays. The last
 // line is a backupEnd. With the bytes of media after the lines (backup_media.go), the form is
-// mediaForm. Form 1, which can still be read, is backupForm without the footer.
+// mediaForm.
 const (
 	backupForm = 2
 	mediaForm  = 3
@@ -54,7 +54,7 @@ type backupEnd struct {
 // the counts for charts are not: a restored copy starts without them.
 var backupTables = []string{"settings", "counters", "workspaces", "users", "members", "setup_links", "api_keys", "folders", "brandings",
 	"projects", "documents", "texts", "versions", "shares", "media", "uploads", "events", "reported_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
-	"leases", "old_ids", "notices", "invitations"}
+	"leases", "notices", "invitations"}
 
 // KeyCheckSetting is the setting that identifies the database's master key.
 const KeyCheckSetting = "master_key_check"
@@ -259,8 +259,8 @@ func readHead(r *backupReader) (*json.Decoder, BackupHead, error) {
 		return nil, head, errNoBackup
 	case head.Form > mediaForm || head.Schema > Latest:
 		return nil, head, fmt.Errorf("the backup is of a newer program (schema %d, this one has %d): restore it with that one", head.Schema, Latest)
-	case r.footed != (head.Form >= backupForm):
-		return nil, head, errDamaged
+	case head.Form < backupForm:
+		return nil, head, errNoBackup
 	}
 	return lines, head, nil
 }

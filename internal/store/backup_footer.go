@@ -21,7 +21,7 @@ import (
 // checksum covers the content, not its own header and padding.
 
 // footedMark is the beginning of a file with a footer: a gzip header whose comment names the
-// format. Files of form 1 have neither.
+// format.
 var footedMark = []byte("\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff" + backupComment + "\x00")
 
 const backupComment = "sheaf backup 2"
@@ -121,23 +121,19 @@ func (r *footedBody) Read(p []byte) (int, error) {
 type backupReader struct {
 	file *bufio.Reader // input of the decompressor
 	z    *gzip.Reader
-	// footed is false for form 1, which only gzip's checksum protects: a flipped bit that does not
-	// change the content goes unnoticed.
-	footed bool
 	// each is called with the bytes of every medium after the lines; nil skips them.
 	each func(b mediumBytes, content io.Reader) error
 	// media is the content of the last member, set once the lines have ended; nil if there is none.
 	media *backupMedia
 }
 
-// newBackupReader detects the form of the backup from its first bytes.
+// newBackupReader starts to read a backup. It returns errNoBackup if the file does not begin like one.
 func newBackupReader(in io.Reader) (*backupReader, error) {
 	file := bufio.NewReaderSize(in, 1<<16)
-	mark, _ := file.Peek(len(footedMark)) // gzip.NewReader returns the same error
-	r := &backupReader{file: file, footed: bytes.Equal(mark, footedMark)}
-	if r.footed {
-		r.file = bufio.NewReader(&footedBody{file, sha256.New()})
+	if mark, _ := file.Peek(len(footedMark)); !bytes.Equal(mark, footedMark) {
+		return nil, errNoBackup
 	}
+	r := &backupReader{file: bufio.NewReader(&footedBody{file, sha256.New()})}
 	var err error
 	if r.z, err = gzip.NewReader(r.file); err != nil {
 		return nil, errNoBackup
@@ -155,13 +151,7 @@ func (r *backupReader) Read(p []byte) (int, error) {
 	case !errors.Is(err, io.EOF):
 		return n, torn(err)
 	}
-	if r.footed {
-		return n, r.readMedia()
-	}
-	if _, err := r.file.ReadByte(); !errors.Is(err, io.EOF) { // no error: a byte where the end should be
-		return n, torn(err)
-	}
-	return n, io.EOF
+	return n, r.readMedia()
 }
 
 // next starts the next member and returns its name, or io.EOF if there is none and the file is

@@ -6,23 +6,21 @@ import (
 	"slices"
 	"strconv"
 
-	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine"
 )
 
 // selectBodyHeads returns a body larger than SmallBody as its length in digits, which cannot be
 // mistaken for a JSON object.
 var selectBodyHeads = engine.NewBulk(fmt.Sprintf(`
-SELECT e.id, CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END,
-  (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
+SELECT e.id, CASE WHEN octet_length(e.body) <= %d THEN e.body ELSE CAST(octet_length(e.body) AS TEXT) END
 FROM events e
-WHERE e.ws = {ws} AND e.number = {number}`, SmallBody), "", "ws int", "sub int", "number int")
+WHERE e.ws = {ws} AND e.number = {number}`, SmallBody), "", "ws int", "number int")
 
 // readHeads reads the events of the queue's claims, with the bodies that are small.
 func (tx *Tx) readHeads(q *queue) error {
 	rows := make([][]any, len(q.claims))
 	for i := range q.claims {
-		rows[i] = []any{q.ws, q.sub, q.claims[i].number}
+		rows[i] = []any{q.ws, q.claims[i].number}
 	}
 	err := tx.run(selectBodyHeads, rows, func(i int, r *row) {
 		c := &q.claims[i]
@@ -33,9 +31,6 @@ func (tx *Tx) readHeads(q *queue) error {
 			c.Body = nil
 		}
 		c.Size = min(c.Size, LargestBody)
-		if old := optID[sheaf.DeliveryID](r); old != nil {
-			c.Delivery = *old
-		}
 	})
 	if err != nil {
 		return err

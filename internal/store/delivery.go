@@ -77,9 +77,9 @@ func storedState(s sheaf.DeliveryState) int64 {
 }
 
 var selectHeads = engine.NewBulk(`
-SELECT e.id, e.type, e.at, (SELECT o.id FROM old_ids o WHERE o.ws = {ws} AND o.sub = {sub} AND o.number = {number})
+SELECT e.id, e.type, e.at
 FROM events e
-WHERE e.ws = {ws} AND e.number = {number}`, "", "ws int", "sub int", "number int")
+WHERE e.ws = {ws} AND e.number = {number}`, "", "ws int", "number int")
 
 // show converts rows of a lane to the deliveries that clients see.
 func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
@@ -90,7 +90,7 @@ func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 	out, args := make([]sheaf.Delivery, len(rows)), make([][]any, len(rows))
 	for i := range rows {
 		d := &rows[i]
-		args[i] = []any{l.ws, l.sub, d.number}
+		args[i] = []any{l.ws, d.number}
 		out[i] = sheaf.Delivery{SubscriptionID: l.id, State: d.stands(l, leases), AttemptCount: d.attempts, NextAttemptAt: d.due,
 			LastStatusCode: d.lastStatus, LastError: d.lastError, FinishedAt: d.finishedAt}
 		if out[i].State == sheaf.Waiting || out[i].State == sheaf.Sending {
@@ -101,9 +101,6 @@ func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 		d := &out[i]
 		d.EventID, d.EventType, d.CreatedAt = readEventID(w), ReadEventType(w), w.Time()
 		d.ID = sheaf.NewDeliveryID(l.number, rows[i].number)
-		if old := optID[sheaf.DeliveryID](w); old != nil {
-			d.ID = *old
-		}
 		if d.State == sheaf.Waiting && d.NextAttemptAt == nil {
 			d.NextAttemptAt = &d.CreatedAt
 			if l.recoveredTo != nil && rows[i].number <= *l.recoveredTo {
@@ -168,21 +165,10 @@ WHERE ws = $1 AND sub = $2 AND number = $3`
 // deleted, or the id names no delivery, it returns NotFound.
 func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, number int64, err error) {
 	subscription, number, ok := id.Numbers()
-	found := false
-	if ok {
-		l, found, err = one(r, selectLane+"s.number = $2", scanLane, ws, subscription)
-	} else {
-		type old struct{ sub, number int64 }
-		var o old
-		o, found, err = one(r, `SELECT sub, number FROM old_ids WHERE ws = $1 AND id = $2`, func(r *row) old { return old{r.Int(), r.Int()} }, ws, id)
-		if found && err == nil {
-			number = o.number
-			l, found, err = one(r, selectLane+"s.sub = $2", scanLane, ws, o.sub)
-		}
+	if !ok {
+		return l, 0, sheaf.Missing("delivery")
 	}
-	if err == nil && !found {
-		err = sheaf.Missing("delivery")
-	}
+	l, err = mustFind(r, "delivery", selectLane+"s.number = $2", scanLane, ws, subscription)
 	return l, number, err
 }
 

@@ -12,7 +12,7 @@ import (
 var migrations embed.FS
 
 // Latest is the number of this program's newest migration.
-const Latest = 25
+const Latest = 1
 
 // Schema is the state of a database's tables.
 type Schema struct{ engine.Schema }
@@ -55,6 +55,5 @@ func (o Options) engine() engine.Options {
 	if err != nil {
 		panic(err) // impossible: the name is valid
 	}
-	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, DirectURL: o.DirectURL, Log: o.Log, Migrations: files,
-		Run: map[string]func(context.Context, engine.Migration) error{smallKeys: carryOver}}
+	return engine.Options{Folder: o.Folder, DatabaseURL: o.DatabaseURL, DirectURL: o.DirectURL, Log: o.Log, Migrations: files}
 }

@@ -129,7 +129,6 @@ func (tx *Tx) removeDeliveries(ws, sub int64, numbers []int64) error {
 		for _, sql := range []string{
 			`DELETE FROM deliveries WHERE ws = $1 AND sub = $2 AND number = $3`,
 			`DELETE FROM attempts WHERE ws = $1 AND sub = $2 AND event = $3`,
-			`DELETE FROM old_ids WHERE ws = $1 AND sub = $2 AND number = $3`,
 		} {
 			if err := tx.exec(sql, ws, sub, number); err != nil {
 				return err

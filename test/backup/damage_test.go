@@ -30,7 +30,7 @@ func TestBackup_DamageIsRefused(t *testing.T) {
 	if !taken(whole) {
 		t.Fatal("the whole file is refused")
 	}
-	var d damage
+	d := damage{taken: taken}
 	d.flips(whole, proof.Rounds(17, 1, 1))
 	d.cuts(whole, proof.Rounds(5, 1, 1))
 	d.additions(whole)
@@ -38,13 +38,14 @@ func TestBackup_DamageIsRefused(t *testing.T) {
 		t.Error(what)
 	}
 	programs := programRefuses(t, s, whole, proof.Rounds(4, 120, 500))
-	caught := t.Run("control", func(t *testing.T) { withoutFooter(t, s.backup(t, "--without-media")) })
+	control := damage{taken: gunzips}
+	control.flips(whole, 1)
 	proof.Row{
 		Name: "backups with a flipped bit, cut or added to",
 		Figures: []proof.Figure{{Name: "bytes of the file", Value: len(whole)}, {Name: "flips", Value: d.flipped},
 			{Name: "cuts", Value: d.cut}, {Name: "additions", Value: d.added}, {Name: "of these by sheaf restore", Value: programs}},
 		Lost:    len(d.accepted),
-		Control: "the form of backups before this one, of whose own header gzip has no checksum", Caught: caught,
+		Control: "a check by gzip alone, whose checksum does not cover its own header", Caught: len(control.accepted) > 0,
 	}.Report(t)
 }
 
@@ -68,12 +69,13 @@ func taken(file []byte) bool {
 
 // damage counts what was tried, and names what was taken.
 type damage struct {
+	taken               func(file []byte) bool
 	flipped, cut, added int
 	accepted            []string
 }
 
 func (d *damage) try(file []byte, what string, args ...any) {
-	if taken(file) {
+	if d.taken(file) {
 		d.accepted = append(d.accepted, "taken: "+fmt.Sprintf(what, args...))
 	}
 }
@@ -141,44 +143,13 @@ func programRefuses(t *testing.T, s *store, whole []byte, tries int) int {
 	return tries
 }
 
-// withoutFooter tries the same on a file of the form before. The harness must notice that some flips are taken; none of
-// them may change what the file says.
-func withoutFooter(t *testing.T, whole []byte) {
-	lines := text(t, whole)
-	lines = lines[:bytes.LastIndex(lines, []byte(`{"sha256":`))]
-	old := member(bytes.Replace(lines, []byte(`{"sheaf_backup":2`), []byte(`{"sheaf_backup":1`), 1))
-	if !taken(old) {
-		t.Fatal("a whole file of the form before is refused")
-	}
-	var d damage
-	for at := range 8 * len(old) {
-		if file := flip(old, at); taken(file) {
-			d.flipped++
-			if !bytes.Equal(text(t, file), text(t, old)) {
-				t.Errorf("bit %d of the form before is flipped, and another content is taken", at)
-			}
-		}
-	}
-	d.cuts(old, 1)
-	d.additions(old)
-	for _, what := range d.accepted {
-		t.Errorf("of the form before: %s", what)
-	}
-	if d.flipped == 0 {
-		t.Error("bits of gzip's header were flipped, and nobody noticed that they are taken")
-	}
-}
-
-// text is what the file holds.
-func text(t *testing.T, file []byte) []byte {
-	t.Helper()
+// gunzips reports whether gzip alone accepts the file. It is the control: gzip's checksum does not cover its own header,
+// so it misses some of the flips.
+func gunzips(file []byte) bool {
 	z, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
-		t.Fatal(err)
+		return false
 	}
-	out, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	_, err = io.Copy(io.Discard, z)
+	return err == nil
 }

@@ -2,26 +2,29 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// engine is how a store of old is made on SQLite or PostgreSQL.
+// engine makes stores on SQLite or PostgreSQL.
 type engine interface {
 	fmt.Stringer
-	// make fills an empty store with the fixture; without one only with what goose keeps.
-	make(t *testing.T, p *proctest.Program, f fixture) database
+	// begin makes a store that has nothing but goose's own table.
+	begin(t *testing.T, p *proctest.Program) database
+	// open returns the store of a program that is not running.
+	open(p *proctest.Program) database
 	// note is goose's note that a migration is done.
 	note(migration int) string
 }
@@ -33,41 +36,38 @@ type database interface {
 	die(t *testing.T, statements []string)
 }
 
-// fixture is what a released program left, and what it answered.
-type fixture struct {
-	Key       string         `json:"key"`
-	MasterKey string         `json:"master_key"`
-	Answers   map[string]any `json:"answers"`
-	dump      string
-}
-
-func readFixture(t *testing.T, e engine, schema int) (f fixture) {
+// migrationFiles returns the files of this program's migrations, and that of the test.
+func migrationFiles(t *testing.T) fs.FS {
 	t.Helper()
-	base := filepath.Join("testdata", fmt.Sprintf("schema%d", schema), e.String())
-	text, err := os.ReadFile(base + ".json")
-	if err == nil {
-		err = json.Unmarshal(text, &f)
+	files := fstest.MapFS{}
+	for _, e := range engines {
+		names, err := filepath.Glob("../../internal/store/migrations/" + e.String() + "/*.sql")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("the migrations are not there: %v", err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[e.String()+"/"+filepath.Base(name)] = &fstest.MapFile{Data: text}
+		}
+		now := len(names)
+		files[fmt.Sprintf("%s/%05d_next.sql", e, now+1)] = &fstest.MapFile{Data: []byte(plant.NextMigration(now))}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	dump, err := os.ReadFile(base + ".sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.dump = string(dump)
-	return f
+	return files
 }
 
-// migrations returns the statements of every migration; the last of each is goose's note.
+// migrations returns the statements of every migration. The last of each is goose's note.
 func migrations(t *testing.T, e engine) (all [][]string) {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/store/migrations/" + e.String() + "/*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("the migrations are not there: %v", err)
+	files := migrationFiles(t)
+	names, err := fs.Glob(files, e.String()+"/*.sql")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, file := range files {
-		text, err := os.ReadFile(file)
+	for i, name := range names {
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,28 +76,19 @@ func migrations(t *testing.T, e engine) (all [][]string) {
 	return all
 }
 
-// split returns the statements of a file; comments end no statement, as none has a semicolon at the end of its line.
+// split returns the statements of a file, without its comments. No text in a statement has a semicolon or two hyphens.
 func split(text string) (statements []string) {
-	for part := range strings.SplitSeq(text, ";\n") {
-		if strings.TrimSpace(part) != "" {
-			statements = append(statements, part)
+	var code strings.Builder
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "--")
+		code.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	for statement := range strings.SplitSeq(code.String(), ";") {
+		if statement = strings.TrimSpace(statement); statement != "" {
+			statements = append(statements, statement)
 		}
 	}
 	return statements
-}
-
-// takeKey gives the program the master key of the fixture.
-func takeKey(t *testing.T, p *proctest.Program, f fixture) {
-	t.Helper()
-	if err := os.MkdirAll(p.Data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if f.MasterKey == "" {
-		return
-	}
-	if err := os.WriteFile(filepath.Join(p.Data, "master.key"), []byte(f.MasterKey+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 type sqliteEngine struct{}
@@ -113,16 +104,17 @@ PRAGMA application_id = 0x53484541;
 CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')));
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);`
 
-func (sqliteEngine) make(t *testing.T, p *proctest.Program, f fixture) database {
+func (e sqliteEngine) begin(t *testing.T, p *proctest.Program) database {
 	t.Helper()
-	takeKey(t, p, f)
-	s := &sqliteStore{p}
-	if f.dump == "" {
-		f.dump = sqliteEmpty
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	s.open(t, func(c *sqlite.Conn) error { return sqlitex.ExecuteScript(c, f.dump, nil) })
+	s := &sqliteStore{p}
+	s.open(t, func(c *sqlite.Conn) error { return sqlitex.ExecuteScript(c, sqliteEmpty, nil) })
 	return s
 }
+
+func (sqliteEngine) open(p *proctest.Program) database { return &sqliteStore{p} }
 
 type sqliteStore struct{ program *proctest.Program }
 
@@ -193,21 +185,21 @@ const postgresEmpty = `
 CREATE TABLE goose_db_version (id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, version_id bigint NOT NULL, is_applied boolean NOT NULL, tstamp timestamp NOT NULL DEFAULT now());
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, true);`
 
-func (postgresEngine) make(t *testing.T, p *proctest.Program, f fixture) database {
+func (e postgresEngine) begin(t *testing.T, p *proctest.Program) database {
 	t.Helper()
-	takeKey(t, p, f)
-	p.Database = pgtest.URL(t)
-	s := &postgresStore{p.Database}
-	if f.dump == "" {
-		f.dump = postgresEmpty
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		t.Fatal(err)
 	}
+	s := &postgresStore{p.Database}
 	s.open(t, func(c *pgx.Conn) {
-		if _, err := c.PgConn().Exec(context.Background(), f.dump).ReadAll(); err != nil {
+		if _, err := c.PgConn().Exec(context.Background(), postgresEmpty).ReadAll(); err != nil {
 			t.Fatal(err)
 		}
 	})
 	return s
 }
+
+func (postgresEngine) open(p *proctest.Program) database { return &postgresStore{p.Database} }
 
 type postgresStore struct{ url string }
 

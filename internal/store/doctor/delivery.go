@@ -112,12 +112,6 @@ FROM attempts a
 WHERE a.ws = $1
   AND (a.number < 2 OR NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = a.ws AND d.sub = a.sub AND d.number = a.event))`},
 
-	// An identifier of before has its delivery.
-	{name: "delivery id", judge: tells("the identifier %s is of the delivery of event %s for subscription %s, which is not there"), sql: `
-SELECT o.id, o.number, o.sub
-FROM old_ids o
-WHERE o.ws = $1 AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = o.ws AND d.sub = o.sub AND d.number = o.number)`},
-
 	// A subscription has a delivery of every event that it wanted, but of those about itself. Of one with a
 	// filter nobody can tell any more where things were.
 	{name: "delivery lost", args: func(p *patient) []any { return []any{p.number, p.delivered} },

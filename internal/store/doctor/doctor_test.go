@@ -197,7 +197,6 @@ var plants = []plant{
 	{check: "delivery subscription", sql: []string{`INSERT INTO deliveries (ws, sub, number) VALUES ({n}, 100000, 1)`}},
 	{check: "delivery held", sql: []string{`UPDATE deliveries SET due = 1 WHERE ` + heldOne, unhold}},
 	{check: "delivery attempts", sql: []string{`UPDATE deliveries SET attempts = attempts + 1 WHERE ws = {n} AND sub = {on} AND state = 2`}},
-	{check: "delivery id", sql: []string{`INSERT INTO old_ids (ws, sub, number, id) VALUES ({n}, {on}, 100000, {id})`}},
 	{check: "delivery lost", sql: []string{`DELETE FROM deliveries WHERE ` + heldOne, unhold}},
 	{check: "attempt", sql: []string{
 		`INSERT INTO attempts (ws, sub, event, number, started_at, duration_us, status_code, error_class, error, remote_address, dns_us, connect_us, tls_us, first_byte_us, body_us, response_body)

@@ -1,13 +1,9 @@
 package doctor
 
 import (
-	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/engine"
 )
-
-// before are the fields that documents have since migrations 12 and 13, as they were before.
-var before = map[string]string{"external_id": "null", "url": "null", "metadata": "null", "version": "1", "content_bytes": "0", "content_sha256": `"` + sheaf.EmptySHA256 + `"`}
 
 // checkDocuments are the promises about documents, deleted ones included.
 var checkDocuments = []check{
@@ -28,7 +24,7 @@ WHERE ws = $1`},
 	// project may be gone since then.
 	{name: "document event", sql: withNewest(store.DocumentColumns, "documents", "document"), judge: func(p *patient, r *engine.Row) string {
 		d := store.ScanDocument(r)
-		l := logged{noun: "document", id: string(d.ID), record: &d, changed: d.UpdatedAt, added: before}
+		l := logged{noun: "document", id: string(d.ID), record: &d, changed: d.UpdatedAt}
 		if d.Deleted != nil {
 			l.deleted, l.changed = true, *d.Deleted
 			l.mayLose = "project_id"

@@ -165,8 +165,6 @@ type logged struct {
 	deleted  bool      // softly
 	mayLose  string    // a field that becomes null without an event
 	ends     string    // a field that is only the end of what the event has
-	// added are fields that events of before do not have, each with what it was then.
-	added map[string]string
 }
 
 // sameAsEvent compares a row with its newest event, whose number, type and body are the next
@@ -204,10 +202,7 @@ func (l logged) differences(body string) (fields []string) {
 	}
 	delete(e.Payload, "previous")
 	for name, is := range sheaf.OwnFields(l.record) {
-		was, told := e.Payload[name]
-		if then, later := l.added[name]; later && !told {
-			was = []byte(then)
-		}
+		was := e.Payload[name]
 		if name == l.ends && bytes.HasSuffix(was, is[1:]) { // the quotes aside
 			continue
 		}

@@ -50,7 +50,7 @@ WHERE ws = $1`},
 	// It equals the payload of its newest event.
 	{name: "folder event", sql: withNewest(store.FolderColumns, "folders", "folder"), judge: func(p *patient, r *engine.Row) string {
 		f := store.ScanFolder(r)
-		return p.sameAsEvent(r, logged{noun: "folder", id: string(f.ID), record: &f, changed: f.UpdatedAt, added: before})
+		return p.sameAsEvent(r, logged{noun: "folder", id: string(f.ID), record: &f, changed: f.UpdatedAt})
 	}},
 
 	// What the log says exists is there.

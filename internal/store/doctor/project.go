@@ -44,7 +44,7 @@ WHERE ws = $1`},
 	// It equals the payload of its newest event.
 	{name: "project event", sql: withNewest(store.ProjectColumns, "projects", "project"), judge: func(p *patient, r *engine.Row) string {
 		v := store.ScanProject(r)
-		return p.sameAsEvent(r, logged{noun: "project", id: string(v.ID), record: &v, changed: v.UpdatedAt, added: before})
+		return p.sameAsEvent(r, logged{noun: "project", id: string(v.ID), record: &v, changed: v.UpdatedAt})
 	}},
 
 	// What the log says exists is there.

@@ -68,9 +68,6 @@ type Options struct {
 
 	// Migrations has one folder of migrations per engine, sqlite and postgres.
 	Migrations fs.FS
-	// Run has functions, by file name, for migrations that need more than the statements of their
-	// file. Each runs in one transaction.
-	Run map[string]func(context.Context, Migration) error
 
 	// Committing is called before each COMMIT, with the notes of all its transactions. settle is
 	// called after it, before any caller gets its answer. Both must return at once.

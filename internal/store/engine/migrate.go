@@ -143,86 +143,13 @@ func migratePostgres(ctx context.Context, o Options, schema int64) (err error) {
 	return apply(ctx, db, o, schema, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
 }
 
-// Migration is a migration that needs more than the statements of its file. Its methods run in its
-// transaction.
-type Migration struct {
-	Text     string // content of the file
-	Postgres bool
-	Log      *slog.Logger
-	tx       *sql.Tx
-}
-
-// Exec runs a statement.
-func (m Migration) Exec(ctx context.Context, statement string) error {
-	_, err := m.tx.ExecContext(ctx, statement)
-	return err
-}
-
-// Count reads a single number.
-func (m Migration) Count(ctx context.Context, query string) (n int64, err error) {
-	err = m.tx.QueryRowContext(ctx, query).Scan(&n)
-	return n, err
-}
-
-// Texts reads a column of texts.
-func (m Migration) Texts(ctx context.Context, query string, args ...any) (texts []string, err error) {
-	rows, err := m.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
-}
-
-// waitForWriter changes no row. An SQLite transaction that reads first and then writes fails at
-// once if another connection, even a checkpoint, used the write-ahead log in between. One that
-// begins with a write waits for its turn.
-const waitForWriter = `UPDATE schema_compat SET oldest = oldest WHERE version = 0`
-
-// runnable makes goose call the functions of Options.Run instead of running the statements of their
-// files.
-func (o Options) runnable(files fs.FS, postgres bool) (options []goose.ProviderOption, err error) {
-	for name, run := range o.Run {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		version, err := goose.NumericComponent(name)
-		if err != nil {
-			return nil, err
-		}
-		m := Migration{Text: string(text), Postgres: postgres, Log: o.Log}
-		options = append(options, goose.WithExcludeNames([]string{name}), goose.WithGoMigrations(goose.NewGoMigration(version,
-			&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-				m.tx = tx
-				if err := m.Exec(ctx, waitForWriter); err != nil {
-					return err
-				}
-				return run(ctx, m)
-			}}, nil)))
-	}
-	return options, nil
-}
-
 // apply runs the migrations that the database lacks, each in one transaction.
 func apply(ctx context.Context, db *sql.DB, o Options, schema int64, dialect goose.Dialect, folder string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(o.Migrations, folder)
 	if err != nil {
 		return err
 	}
-	runnable, err := o.runnable(files, dialect == goose.DialectPostgres)
-	if err != nil {
-		return err
-	}
-	options = append(append(options, goose.WithDisableGlobalRegistry(true)), runnable...)
-	p, err := goose.NewProvider(dialect, db, files, options...)
+	p, err := goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 	if err != nil {
 		return err
 	}
@@ -259,7 +186,7 @@ func upByOne(ctx context.Context, p *goose.Provider, log *slog.Logger) (done *go
 		if !rerun(err) || try == migrationTries {
 			return done, err
 		}
-		log.Warn("the migration had to give way to another transaction and begins anew", "error", err)
+		log.Warn("the migration had to give way to another transaction and starts over", "error", err)
 	}
 }
 

@@ -44,18 +44,12 @@ var unsteady = [][2]int{{18, 20}, {24, 28}, {40, 44}, {92, 100}}
 // checksum returns the checksum of a page. It covers the number, so that a page in the wrong place
 // is damage.
 func checksum(page []byte, number uint32) uint32 {
-	if number != 1 || len(page) < 100 {
-		return checksumWhole(page, number)
+	if number == 1 && len(page) >= 100 {
+		page = slices.Clone(page)
+		for _, b := range unsteady {
+			clear(page[b[0]:b[1]])
+		}
 	}
-	steady := slices.Clone(page)
-	for _, b := range unsteady {
-		clear(steady[b[0]:b[1]])
-	}
-	return checksumWhole(steady, number)
-}
-
-// checksumWhole covers all bytes of the page. Older programs used it for the first page too.
-func checksumWhole(page []byte, number uint32) uint32 {
 	var n [4]byte
 	binary.LittleEndian.PutUint32(n[:], number)
 	return crc32.Update(crc32.Checksum(n[:], castagnoli), castagnoli, page[:len(page)-Bytes])
@@ -71,8 +65,7 @@ func stamp(page []byte, number uint32) {
 }
 
 func isSound(page []byte, number uint32) bool {
-	carried := stampOf(page)
-	return carried == checksum(page, number) || number == 1 && carried == checksumWhole(page, number)
+	return stampOf(page) == checksum(page, number)
 }
 
 // pageFile is our state of an open file. It is stored after SQLite's own, in SQLite's memory, so it

@@ -1,0 +1,670 @@
+-- +goose Up
+-- The tables of Sheaf 1.0.0, grouped by noun: the installation, people, keys, content, shares,
+-- media, the event log, webhooks, the search index. A later change is a file of its own.
+--
+-- Conventions:
+--   ws           the workspace's small number (workspaces.ws), first in nearly every key, so that the
+--                rows of a workspace are read by themselves
+--   sub          the subscription's small number (subscriptions.sub)
+--   id           a UUID whose first bits are its creation time
+--   number       a position in the workspace's count of created records: the order of lists, and the
+--                order among records that are equal otherwise
+--   revision     rises when a field of the record itself changes: its ETag
+--   *_folded     the text in the form in which it is compared and searched (store.Fold)
+--   *_at, until, due   a time, in milliseconds since 1970, UTC
+--   0 and 1      false and true
+-- Default values are for rows whose insert leaves the column out.
+--
+-- The order of a table's indexes matters: between indexes of equal cost, PostgreSQL takes the one made
+-- last.
+
+-- The versions of this schema: a program of schema n may serve the database if n >= oldest in the
+-- row with the highest version.
+CREATE TABLE schema_compat (
+  version BIGINT PRIMARY KEY,
+  oldest BIGINT NOT NULL
+);
+INSERT INTO schema_compat (version, oldest) VALUES (1, 1);
+
+-- ===== The installation =====
+
+-- Values that the program keeps for itself, such as the check of the master key and the time up to
+-- which the sweep trusted the clock.
+CREATE TABLE settings (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);
+
+-- The last small numbers given: 'workspace' and 'subscription'.
+CREATE TABLE counters (
+  name TEXT PRIMARY KEY,
+  last BIGINT NOT NULL
+);
+
+-- One-time links with which the first person sets a password.
+CREATE TABLE setup_links (
+  hash BYTEA PRIMARY KEY, -- SHA-256 of the token in the link
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+
+-- ===== Workspaces and people =====
+
+-- A workspace is a tenant. A transaction that changes its content locks this row, and maintains the
+-- counters in it.
+CREATE TABLE workspaces (
+  ws INTEGER PRIMARY KEY,
+  id UUID NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  personal BIGINT NOT NULL, -- 1: it belongs to one user and takes no second member
+  created_at BIGINT NOT NULL,
+  version BIGINT NOT NULL, -- rises when its content changes: the key of cached answers
+  last_number BIGINT NOT NULL, -- the number of the record created last
+  last_event BIGINT NOT NULL, -- the number of its newest event
+  last_event_at BIGINT NOT NULL DEFAULT 0, -- the time of that event. No later event gets an earlier time
+  newest_at BIGINT NOT NULL DEFAULT 0, -- the latest updated_at that a record was given (app/newest.go)
+  newest_shared BIGINT NOT NULL DEFAULT 0, -- how many records were given newest_at
+  projects BIGINT NOT NULL, -- its number of projects, and so on
+  documents BIGINT NOT NULL, -- without deleted ones
+  subscriptions BIGINT NOT NULL,
+  filters BIGINT NOT NULL DEFAULT 0, -- subscriptions that have a filter
+  given TEXT NOT NULL DEFAULT '', -- deliveries that events have added to each lane, as sub:count (store/lane_count.go)
+  brandings BIGINT NOT NULL DEFAULT 0,
+  shares BIGINT NOT NULL DEFAULT 0,
+  storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions and media
+  kept BIGINT NOT NULL DEFAULT 0, -- bytes of reported events and of kept answers
+  default_branding UUID, -- the look of shares that name no branding
+  letters_until BIGINT NOT NULL DEFAULT 0 -- until when its allowance of mails is used up (notice.go)
+);
+
+CREATE TABLE users (
+  id UUID PRIMARY KEY NOT NULL,
+  email TEXT, -- NULL: the user cannot sign in
+  email_folded TEXT UNIQUE,
+  name TEXT NOT NULL,
+  password_hash TEXT NOT NULL, -- empty until a password is set
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE members (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  user_id UUID NOT NULL REFERENCES users (id),
+  role TEXT NOT NULL, -- owner, admin or member
+  created_at BIGINT NOT NULL, -- when the user joined
+  PRIMARY KEY (ws, user_id)
+);
+CREATE INDEX members_by_user ON members (user_id); -- the workspaces of a person who signs in
+
+-- Open invitations. An accepted one is deleted.
+CREATE TABLE invitations (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  hash BYTEA NOT NULL UNIQUE, -- SHA-256 of the token in the link
+  email TEXT NOT NULL,
+  email_folded TEXT NOT NULL,
+  role TEXT NOT NULL,
+  invited_by UUID NOT NULL REFERENCES users (id),
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, id)
+);
+CREATE UNIQUE INDEX invitations_by_email ON invitations (ws, email_folded); -- one open invitation per address
+CREATE INDEX invitations_by_expiry ON invitations (expires_at); -- for the sweep
+
+-- People who are signed in to the console.
+CREATE TABLE sessions (
+  hash BYTEA PRIMARY KEY, -- SHA-256 of the token in the cookie
+  user_id UUID NOT NULL REFERENCES users (id),
+  created_at BIGINT NOT NULL,
+  seen_at BIGINT NOT NULL, -- accurate to about a minute
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX sessions_by_user ON sessions (user_id); -- to sign a user out everywhere
+CREATE INDEX sessions_by_expiry ON sessions (expires_at); -- for the sweep
+
+-- Recent failed sign-ins, by account and by client address.
+CREATE TABLE sign_in_failures (
+  name TEXT PRIMARY KEY,
+  failures BIGINT NOT NULL,
+  failed_at BIGINT NOT NULL -- the last failure
+);
+CREATE INDEX sign_in_failures_by_time ON sign_in_failures (failed_at); -- for the sweep
+
+-- ===== API keys, kept answers, usage =====
+
+CREATE TABLE api_keys (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  user_id UUID NOT NULL REFERENCES users (id), -- the user who created it
+  name TEXT NOT NULL,
+  prefix TEXT NOT NULL, -- the beginning of the key, which lists show
+  hash BYTEA NOT NULL UNIQUE, -- of the key, by which requests find it
+  scopes TEXT NOT NULL, -- separated by commas
+  expires_at BIGINT,
+  revoked_at BIGINT,
+  last_used_at BIGINT,
+  number BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, id)
+);
+CREATE INDEX api_keys_by_id ON api_keys (id); -- an operator revokes a key by its id alone
+CREATE INDEX api_keys_by_creation ON api_keys (ws, created_at); -- the limit on keys created in an hour
+CREATE INDEX api_keys_live ON api_keys (ws, number) WHERE revoked_at IS NULL; -- the list
+CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS NOT NULL; -- for the sweep
+CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL; -- for the sweep
+
+-- Answers to requests with an Idempotency-Key, sent again if the request is repeated.
+CREATE TABLE idempotency_keys (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  method TEXT NOT NULL,
+  path TEXT NOT NULL,
+  key TEXT NOT NULL,
+  body_hash BYTEA NOT NULL, -- of the request: a different request with the same key is refused
+  status BIGINT NOT NULL,
+  location TEXT NOT NULL,
+  etag TEXT NOT NULL,
+  bytes BIGINT NOT NULL DEFAULT 0, -- what the row counts in workspaces.kept
+  body TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, method, path, key)
+);
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at); -- for the sweep
+
+-- Requests and attempts of each minute, for the charts.
+CREATE TABLE minutes (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  minute BIGINT NOT NULL, -- Unix time divided by 60
+  requests BIGINT NOT NULL,
+  rate_limited BIGINT NOT NULL,
+  delivered BIGINT NOT NULL,
+  retried BIGINT NOT NULL,
+  failed BIGINT NOT NULL,
+  took_sum BIGINT NOT NULL, -- milliseconds of all attempts
+  took_max BIGINT NOT NULL,
+  took_10 BIGINT NOT NULL, -- attempts that took up to 10 ms
+  took_30 BIGINT NOT NULL, -- attempts that took more than that and up to 30 ms, and so on
+  took_100 BIGINT NOT NULL,
+  took_300 BIGINT NOT NULL,
+  took_1000 BIGINT NOT NULL,
+  took_3000 BIGINT NOT NULL,
+  took_more BIGINT NOT NULL,
+  PRIMARY KEY (ws, minute)
+);
+CREATE INDEX minutes_by_time ON minutes (minute); -- for the sweep
+
+-- ===== Folders, brandings, projects, documents =====
+
+-- The primary keys of these tables begin with the id, which begins with its time: the inserts of a
+-- hundred workspaces then change one page of the index and not a hundred.
+
+CREATE TABLE folders (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  entity_type TEXT NOT NULL, -- what it holds: project or branding
+  parent_id UUID, -- NULL: it is at the root level
+  external_id TEXT, -- its name in another system
+  name TEXT NOT NULL,
+  name_folded TEXT COLLATE "C" NOT NULL,
+  color TEXT NOT NULL,
+  sort_order BIGINT NOT NULL,
+  depth BIGINT NOT NULL, -- 1 at the root level
+  project_count BIGINT NOT NULL, -- the projects directly in it
+  branding_count BIGINT NOT NULL DEFAULT 0, -- the brandings directly in it
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws),
+  FOREIGN KEY (parent_id, ws) REFERENCES folders (id, ws)
+);
+-- Each order of the list, each filter, and the lookup by external id.
+CREATE UNIQUE INDEX folders_in_order ON folders (ws, sort_order, number);
+CREATE INDEX folders_in_parent ON folders (ws, parent_id, sort_order, number);
+CREATE INDEX folders_by_creation ON folders (ws, number);
+CREATE INDEX folders_by_name ON folders (ws, name_folded, number);
+CREATE INDEX folders_by_update ON folders (ws, updated_at, number);
+CREATE INDEX folders_of_type ON folders (ws, entity_type, sort_order, number);
+CREATE UNIQUE INDEX folders_by_external_id ON folders (ws, external_id) WHERE external_id IS NOT NULL;
+
+-- How published pages look.
+CREATE TABLE brandings (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  folder_id UUID, -- NULL: it is at the root level
+  name TEXT NOT NULL,
+  name_folded TEXT COLLATE "C" NOT NULL,
+  logo_media_id UUID,
+  color_primary TEXT NOT NULL,
+  font TEXT NOT NULL,
+  footer TEXT,
+  sort_order BIGINT NOT NULL,
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws),
+  FOREIGN KEY (folder_id, ws) REFERENCES folders (id, ws)
+);
+-- Each order of the list, and its filter.
+CREATE UNIQUE INDEX brandings_in_order ON brandings (ws, sort_order, number);
+CREATE INDEX brandings_in_folder ON brandings (ws, folder_id, sort_order, number);
+CREATE INDEX brandings_by_name ON brandings (ws, name_folded, number);
+CREATE INDEX brandings_by_update ON brandings (ws, updated_at, number);
+CREATE INDEX brandings_by_creation ON brandings (ws, number);
+-- The brandings that lose their logo when a medium is deleted.
+CREATE INDEX brandings_by_logo ON brandings (ws, logo_media_id, number) WHERE logo_media_id IS NOT NULL;
+
+CREATE TABLE projects (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  folder_id UUID, -- NULL: it is at the root level
+  external_id TEXT, -- its name in another system
+  url TEXT, -- its address in another system
+  name TEXT NOT NULL,
+  name_folded TEXT COLLATE "C" NOT NULL,
+  description TEXT,
+  description_folded TEXT,
+  icon TEXT,
+  color TEXT,
+  metadata TEXT, -- a JSON object. NULL: empty
+  sort_order BIGINT NOT NULL,
+  visibility TEXT NOT NULL,
+  document_count BIGINT NOT NULL, -- without deleted ones
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws),
+  FOREIGN KEY (folder_id, ws) REFERENCES folders (id, ws)
+);
+-- Two orders of the list, and the lookup by external id.
+CREATE INDEX projects_by_name ON projects (ws, name_folded, number);
+CREATE INDEX projects_by_update ON projects (ws, updated_at, number);
+CREATE UNIQUE INDEX projects_by_external_id ON projects (ws, external_id) WHERE external_id IS NOT NULL;
+-- The other orders. Most projects are at the root level with sort_order 0: they are in the first
+-- index only. A list of all projects merges the parts (projectParts in store/project.go). The last
+-- column of the first two is in their condition: SQLite would otherwise read the row to count it or
+-- to skip it.
+CREATE INDEX projects_at_root ON projects (ws, sort_order, number, folder_id) WHERE folder_id IS NULL;
+CREATE INDEX projects_filed ON projects (ws, sort_order, number, folder_id) WHERE folder_id IS NOT NULL;
+CREATE INDEX projects_in_folder ON projects (ws, folder_id, sort_order, number) WHERE folder_id IS NOT NULL;
+CREATE INDEX projects_by_creation ON projects (ws, number, sort_order) WHERE sort_order <> 0;
+
+-- A document, with its current version. The text is in texts, and past versions are in versions.
+CREATE TABLE documents (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  project_id UUID, -- NULL: it is in no project
+  external_id TEXT, -- its name in another system. A deleted document keeps it, for a restore
+  url TEXT, -- its address in another system
+  title TEXT NOT NULL,
+  title_folded TEXT COLLATE "C" NOT NULL,
+  description TEXT,
+  description_folded TEXT,
+  metadata TEXT, -- a JSON object. NULL: empty
+  deleted_at BIGINT, -- NULL: it is not in the trash
+  version BIGINT NOT NULL DEFAULT 1,
+  version_at BIGINT, -- when the current version was made. NULL: with the document
+  version_user UUID, -- the user who made the current version
+  version_key UUID, -- the API key with which it was made. NULL: none
+  content_bytes BIGINT NOT NULL DEFAULT 0,
+  content_hash BYTEA, -- SHA-256 of the text. NULL: the text is empty
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws),
+  FOREIGN KEY (project_id, ws) REFERENCES projects (id, ws)
+);
+-- Each order of the list, and its filter.
+CREATE UNIQUE INDEX documents_in_order ON documents (ws, number) WHERE deleted_at IS NULL;
+CREATE INDEX documents_by_update ON documents (ws, updated_at, number) WHERE deleted_at IS NULL;
+CREATE INDEX documents_by_title ON documents (ws, title_folded, number) WHERE deleted_at IS NULL;
+CREATE INDEX documents_in_project ON documents (ws, project_id, updated_at, number);
+-- The documents of which the sweep may delete versions. 100 is sheaf.KeptVersions.
+CREATE INDEX documents_of_many_versions ON documents (ws, id) WHERE version > 100;
+-- The lookup by external id.
+CREATE UNIQUE INDEX documents_by_external_id ON documents (ws, external_id) WHERE external_id IS NOT NULL;
+-- The trash, in each order of its list. The sweep uses the first.
+CREATE INDEX documents_deleted ON documents (ws, deleted_at, number) WHERE deleted_at IS NOT NULL;
+CREATE INDEX documents_deleted_in_order ON documents (ws, number) WHERE deleted_at IS NOT NULL;
+CREATE INDEX documents_deleted_by_update ON documents (ws, updated_at, number) WHERE deleted_at IS NOT NULL;
+CREATE INDEX documents_deleted_by_title ON documents (ws, title_folded, number) WHERE deleted_at IS NOT NULL;
+
+-- The texts of documents. Versions of a document with the same text share one row.
+CREATE TABLE texts (
+  ws INTEGER NOT NULL,
+  document_id UUID NOT NULL,
+  hash BYTEA NOT NULL, -- SHA-256 of the text
+  form SMALLINT NOT NULL, -- how body is compressed (store/pack.go)
+  bytes BIGINT NOT NULL, -- the length of the text
+  body BYTEA NOT NULL,
+  PRIMARY KEY (document_id, ws, hash),
+  FOREIGN KEY (document_id, ws) REFERENCES documents (id, ws)
+);
+ALTER TABLE texts ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+
+-- Past versions of documents.
+CREATE TABLE versions (
+  ws INTEGER NOT NULL,
+  document_id UUID NOT NULL,
+  version BIGINT NOT NULL,
+  title TEXT NOT NULL,
+  content_bytes BIGINT NOT NULL,
+  content_hash BYTEA, -- NULL: the text was empty
+  user_id UUID, -- the user who made it
+  key_id UUID, -- the API key with which it was made. NULL: none
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (document_id, ws, version),
+  FOREIGN KEY (document_id, ws) REFERENCES documents (id, ws)
+);
+
+-- ===== Shares =====
+
+-- Published pages, which people without an account read.
+CREATE TABLE shares (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  resource_type BIGINT NOT NULL, -- 1: a document, 2: a project
+  resource_id UUID NOT NULL,
+  token TEXT COLLATE "C" NOT NULL, -- the secret part of the address
+  password_hash TEXT, -- NULL: readers need no password
+  expires_at BIGINT,
+  branding_id UUID, -- NULL: the workspace's default
+  listed BIGINT NOT NULL, -- 1: search engines may list it
+  views BIGINT NOT NULL,
+  last_viewed_at BIGINT,
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws)
+);
+CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
+CREATE INDEX shares_in_order ON shares (ws, number); -- the list
+CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document or project
+CREATE INDEX shares_with_branding ON shares (ws, branding_id, number) WHERE branding_id IS NOT NULL; -- those of a branding that is deleted
+
+-- ===== Media =====
+
+-- Files. Their bytes are in a folder or a bucket, by workspace and hash.
+CREATE TABLE media (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  state SMALLINT NOT NULL, -- 0: its bytes are being written, 1: live, 2: its bytes are being removed
+  until BIGINT, -- until when a process may write or remove the bytes, unless state is 1
+  filename TEXT NOT NULL,
+  content_type TEXT COLLATE "C" NOT NULL,
+  bytes BIGINT NOT NULL,
+  hash BYTEA NOT NULL, -- SHA-256 of the bytes
+  width BIGINT, -- of a picture, in pixels
+  height BIGINT,
+  document_id UUID, -- NULL: it belongs to no document
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws),
+  FOREIGN KEY (document_id, ws) REFERENCES documents (id, ws)
+);
+CREATE UNIQUE INDEX media_in_order ON media (ws, number) WHERE state = 1; -- the list
+CREATE INDEX media_of_document ON media (ws, document_id, number); -- the media of a document
+CREATE INDEX media_of_type ON media (ws, content_type, number) WHERE state = 1; -- its filter
+CREATE INDEX media_by_hash ON media (ws, hash); -- whether other media have the same bytes
+CREATE INDEX media_unsettled ON media (until) WHERE state <> 1; -- for the sweep
+
+-- Media that arrive in pieces. Each has a row in media with state 0, unless all bytes are there.
+CREATE TABLE uploads (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL, -- of the medium
+  owner UUID NOT NULL, -- the API key or the user who began it
+  filename TEXT NOT NULL,
+  document_id UUID,
+  length BIGINT NOT NULL, -- of the whole file, as announced
+  received BIGINT NOT NULL, -- bytes that are stored
+  state BYTEA, -- what the media storage needs to continue
+  reserved BIGINT NOT NULL, -- what it counts in workspaces.storage
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws)
+);
+CREATE INDEX uploads_of_owner ON uploads (ws, owner); -- the limit on unfinished uploads
+CREATE INDEX uploads_by_expiry ON uploads (expires_at); -- for the sweep
+
+-- ===== The event log =====
+
+-- The events of each workspace, numbered without gaps. They are never changed, and deleted oldest
+-- first. A time is found by bisecting the numbers: no index has times.
+CREATE TABLE events (
+  ws INTEGER NOT NULL,
+  number BIGINT NOT NULL,
+  id UUID NOT NULL,
+  type SMALLINT NOT NULL, -- a number of the list in store/event.go
+  resource_id UUID NOT NULL, -- the record that changed
+  at BIGINT NOT NULL,
+  key_number BIGINT NOT NULL DEFAULT 0, -- api_keys.number of the key that acted. 0: a person did
+  body TEXT NOT NULL -- the JSON that deliveries send
+);
+CREATE UNIQUE INDEX events_in_order ON events (ws, number); -- the list, deliveries, the search index
+CREATE UNIQUE INDEX events_by_id ON events (id, ws); -- the lookup by id
+CREATE INDEX events_by_resource ON events (resource_id, ws, number); -- the history of a record
+CREATE INDEX events_by_type ON events (ws, type, number); -- the filter of the list
+
+-- What each event that a client reported counts in workspaces.kept. Other events have no row.
+CREATE TABLE reported_events (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  number BIGINT NOT NULL, -- of the event
+  bytes BIGINT NOT NULL,
+  PRIMARY KEY (ws, number)
+);
+
+-- ===== Webhooks =====
+
+-- Whether a subscription is active is in its lane.
+CREATE TABLE subscriptions (
+  sub INTEGER PRIMARY KEY,
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  number BIGINT NOT NULL,
+  id UUID NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL, -- event types, separated by commas
+  filter TEXT NOT NULL DEFAULT '', -- the projects, folders or records to which events are limited. Empty: no limit
+  failure_count BIGINT NOT NULL, -- deliveries that failed in a row
+  deactivated_at BIGINT,
+  deactivation_reason TEXT,
+  last_error TEXT, -- of the last attempt. NULL: it succeeded
+  header_names TEXT NOT NULL, -- of its custom headers, separated by commas
+  headers BYTEA, -- their values, encrypted
+  secret BYTEA NOT NULL, -- the signing secret, encrypted
+  old_secret BYTEA, -- the previous secret, encrypted, which still signs until old_secret_until
+  old_secret_until BIGINT,
+  since_event BIGINT NOT NULL, -- the newest event when it was created
+  events_since BIGINT NOT NULL, -- the newest event when events was last changed
+  filter_since BIGINT NOT NULL DEFAULT 0, -- the newest event when filter was last changed
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX subscriptions_in_order ON subscriptions (ws, number); -- the list
+
+-- Deleted subscriptions whose deliveries are not deleted yet.
+CREATE TABLE deleted_subscriptions (
+  id UUID PRIMARY KEY NOT NULL,
+  sub INTEGER NOT NULL,
+  ws INTEGER NOT NULL,
+  deleted_at BIGINT NOT NULL
+);
+
+-- The state of all deliveries of a subscription that have no state of their own (store/lane.go).
+CREATE TABLE lanes (
+  ws INTEGER NOT NULL,
+  sub INTEGER NOT NULL,
+  active SMALLINT NOT NULL,
+  cursor BIGINT NOT NULL, -- fresh deliveries above this event number are still to be claimed
+  held_from BIGINT, -- the first event number that may be held. NULL: none is held
+  held_to BIGINT, -- the last one. NULL while the lane is inactive: the range is open
+  recovered_to BIGINT, -- the cursor before the last recovery moved it back
+  recovered_at BIGINT, -- when that was
+  held BIGINT NOT NULL DEFAULT 0, -- held deliveries up to the cursor (store/lane_count.go)
+  taken BIGINT NOT NULL DEFAULT 0, -- of the given deliveries, those that are no longer fresh above the cursor
+  held_version BIGINT NOT NULL DEFAULT 0, -- rises when fresh deliveries become held or cease to be
+  PRIMARY KEY (ws, sub)
+);
+CREATE INDEX lanes_recovered ON lanes (recovered_at) WHERE recovered_at IS NOT NULL; -- lanes with work that no event announces
+
+-- One event for one subscription, with its first attempt. A delivery that arrives at the first
+-- attempt changes no index: no index contains state. The fill factor leaves
+-- room on the page for the row as it is after its attempt.
+CREATE TABLE deliveries (
+  ws INTEGER NOT NULL,
+  sub INTEGER NOT NULL,
+  number BIGINT NOT NULL, -- of the event
+  state SMALLINT NOT NULL DEFAULT 0, -- 0: open, 1: delivered, 2: failed, 3: held
+  attempts INTEGER NOT NULL DEFAULT 0,
+  tries INTEGER NOT NULL DEFAULT 0, -- attempts in this run of the retry schedule
+  retry SMALLINT NOT NULL DEFAULT 0, -- 1: due is the time of a retry
+  due BIGINT, -- when the next attempt is due. NULL: the lane decides, or there is none
+  token TEXT, -- of the claim of this row alone. NULL: it has none
+  until BIGINT, -- when that claim ends
+  hand SMALLINT NOT NULL DEFAULT 0, -- 1: a client asked for this attempt
+  back_at BIGINT, -- the due time to return to if that attempt fails
+  again SMALLINT NOT NULL DEFAULT 0, -- 1: a client asked for one more attempt during this one
+  stopped SMALLINT, -- 1: it failed or is held. NULL otherwise
+  finished_at BIGINT,
+  last_status INTEGER, -- of the last attempt, and so is last_error
+  last_error TEXT,
+  started_at BIGINT, -- the first attempt, from here on. NULL: there was none
+  duration_us BIGINT,
+  status_code INTEGER,
+  error_class TEXT,
+  error TEXT,
+  remote_address TEXT,
+  dns_us BIGINT,
+  connect_us BIGINT,
+  tls_us BIGINT,
+  first_byte_us BIGINT,
+  body_us BIGINT,
+  response_body TEXT,
+  PRIMARY KEY (ws, sub, number)
+) WITH (fillfactor = 70);
+CREATE INDEX deliveries_due ON deliveries (sub, retry, due, number) WHERE due IS NOT NULL; -- a lane's claims: retries and other due rows are two queues
+CREATE INDEX deliveries_stopped ON deliveries (sub, number) WHERE stopped IS NOT NULL; -- the list of failed ones, and recovery
+CREATE INDEX deliveries_leased ON deliveries (until) WHERE until IS NOT NULL; -- claims that a dead node left
+
+-- The attempts of a delivery after its first one.
+CREATE TABLE attempts (
+  ws INTEGER NOT NULL,
+  sub INTEGER NOT NULL,
+  event BIGINT NOT NULL, -- deliveries.number
+  number INTEGER NOT NULL, -- 2 or more
+  started_at BIGINT NOT NULL,
+  duration_us BIGINT NOT NULL,
+  status_code INTEGER NOT NULL,
+  error_class TEXT NOT NULL,
+  error TEXT NOT NULL,
+  remote_address TEXT NOT NULL,
+  dns_us BIGINT NOT NULL,
+  connect_us BIGINT NOT NULL,
+  tls_us BIGINT NOT NULL,
+  first_byte_us BIGINT NOT NULL,
+  body_us BIGINT NOT NULL,
+  response_body TEXT NOT NULL,
+  PRIMARY KEY (ws, sub, event, number)
+);
+
+-- What one node has claimed from a lane: the fresh deliveries of the events lo to hi.
+CREATE TABLE leases (
+  ws INTEGER NOT NULL,
+  sub INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  lo BIGINT NOT NULL,
+  hi BIGINT NOT NULL,
+  open INTEGER NOT NULL, -- how many of them are neither recorded nor given back
+  until BIGINT NOT NULL, -- when another node may take them over
+  PRIMARY KEY (ws, sub, token)
+);
+CREATE INDEX leases_by_end ON leases (until); -- leases that a dead node left
+
+-- Mails about failing subscriptions: one row for each subscription that ever failed.
+CREATE TABLE notices (
+  ws INTEGER NOT NULL,
+  sub INTEGER NOT NULL,
+  event BIGINT NOT NULL, -- the event that caused the notice
+  at BIGINT NOT NULL, -- when that happened
+  due BIGINT, -- when to send the mail. NULL: it was sent
+  tries BIGINT NOT NULL, -- failed attempts to send it
+  told_at BIGINT NOT NULL, -- the last mail that it began to fail
+  off_at BIGINT NOT NULL DEFAULT 0, -- the last mail that it was turned off
+  PRIMARY KEY (ws, sub)
+);
+CREATE INDEX notices_due ON notices (due) WHERE due IS NOT NULL; -- the mails to send
+
+-- ===== The search index =====
+
+-- These tables are derived from all others and are in no backup. On SQLite they are in a file of
+-- their own (search/tables.sql, which has the same columns). docs/decisions/0025-search.md explains
+-- spaces, chunks, grams, terms and heads.
+
+-- A space is one build of a workspace's index. A workspace has two while a new one is built.
+CREATE TABLE search_spaces (
+  space BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  workspace UUID NOT NULL,
+  state SMALLINT NOT NULL, -- 0: being built, 1: searched, 2: being removed
+  form BIGINT NOT NULL, -- how texts are folded and grams are written (search/space.go)
+  asked BIGINT NOT NULL, -- how many times a reindex had been requested when it was begun
+  turn BIGINT NOT NULL, -- rises with every change: a writer proves that no other was there
+  cursor BIGINT NOT NULL, -- the number of the last event that the space contains
+  mark UUID, -- the id of that event
+  kind SMALLINT NOT NULL, -- while it is built: the kind of records being added,
+  number BIGINT NOT NULL, -- and the number of the last one added
+  chunk BIGINT NOT NULL, -- the open chunk
+  used BIGINT NOT NULL, -- its used places
+  bytes BIGINT NOT NULL, -- the bytes of its texts
+  moves BIGINT NOT NULL -- rises when unchanged records change their places
+);
+CREATE INDEX search_spaces_of ON search_spaces (workspace); -- the spaces of a workspace
+
+-- An indexed record. A search reads texts whole, so they are stored in the row and not compressed.
+CREATE TABLE search_texts (
+  at BIGINT PRIMARY KEY, -- the space (upper 32 bits) and the record's place in it
+  id UUID NOT NULL,
+  kind SMALLINT NOT NULL, -- 1: document, 2: folder, 3: project
+  parent UUID,
+  updated_at BIGINT NOT NULL,
+  title TEXT NOT NULL, -- folded, as is body
+  body TEXT NOT NULL
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE search_texts ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE UNIQUE INDEX search_texts_by_id ON search_texts ((at >> 32), id); -- the place of a record that changed
+
+-- A full chunk.
+CREATE TABLE search_chunks (
+  at BIGINT PRIMARY KEY, -- its first place
+  places BIGINT NOT NULL,
+  live BIGINT NOT NULL, -- places that still have a record
+  sealed SMALLINT NOT NULL, -- 1: it has grams, terms and heads. 0: only texts
+  gone BYTEA -- the set of places whose records have left
+);
+
+-- The sets of one page of a chunk's grams.
+CREATE TABLE search_grams (
+  at BIGINT PRIMARY KEY, -- the chunk's first place plus the page
+  sets BYTEA NOT NULL
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE search_grams ALTER COLUMN sets SET STORAGE EXTERNAL;
+
+-- One page of a chunk's terms, and the set of each. A search reads all names: they are not compressed.
+CREATE TABLE search_terms (
+  at BIGINT PRIMARY KEY, -- the chunk's first place plus the page
+  names TEXT NOT NULL,
+  sets BYTEA NOT NULL
+);
+ALTER TABLE search_terms ALTER COLUMN names SET STORAGE EXTERNAL;
+ALTER TABLE search_terms ALTER COLUMN sets SET STORAGE EXTERNAL;
+
+-- The heads of a chunk.
+CREATE TABLE search_heads (
+  at BIGINT PRIMARY KEY, -- the chunk's first place
+  heads BYTEA NOT NULL
+);
+ALTER TABLE search_heads ALTER COLUMN heads SET STORAGE EXTERNAL;
