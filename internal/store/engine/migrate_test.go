@@ -12,10 +12,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/pressly/goose/v3/lock"
 
+	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
@@ -254,5 +256,71 @@ func TestMigrate_TheLockHeedsItsContext(t *testing.T) {
 				t.Error("it waits on")
 			}
 		})
+	}
+}
+
+// If PostgreSQL aborts a migration because it and another transaction wait for each other, the
+// migration runs again.
+func TestMigrate_RunsAgainAfterADeadlock(t *testing.T) {
+	ctx := context.Background()
+	o := testOptions(Options{DatabaseURL: pgtest.URL(t)})
+	if err := Migrate(ctx, o, latest); err != nil {
+		t.Fatal(err)
+	}
+	o.Migrations.(fstest.MapFS)["postgres/00002_step.sql"] = &fstest.MapFile{Data: []byte(`-- +goose Up
+INSERT INTO schema_compat (version, oldest) VALUES (2, 1);
+ALTER TABLE things ADD COLUMN remark TEXT NOT NULL DEFAULT '';
+SELECT pg_advisory_xact_lock(7);
+ALTER TABLE parts ADD COLUMN remark TEXT NOT NULL DEFAULT '';
+`)}
+	db, err := sql.Open("pgx", o.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	begin := func(statements ...string) *sql.Tx {
+		t.Helper()
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range statements {
+			if _, err := tx.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return tx
+	}
+	waits := func(what string) {
+		t.Helper()
+		sheaftest.Eventually(t, what, func() bool {
+			var n int
+			err := db.QueryRow("SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND " + what).Scan(&n)
+			return err == nil && n == 1
+		})
+	}
+	// The other transaction holds the second table, and never looks for a deadlock itself.
+	other := begin("SET LOCAL deadlock_timeout = '1h'", "LOCK TABLE parts IN ACCESS SHARE MODE")
+	pause := begin("SELECT pg_advisory_xact_lock(7)")
+	migrated, locked := make(chan error, 1), make(chan error, 1)
+	go func() { migrated <- Migrate(ctx, o, 2) }()
+	waits("locktype = 'advisory' AND objid = 7") // the migration has the first table
+	go func() {
+		_, err := other.Exec("LOCK TABLE things IN ACCESS SHARE MODE")
+		locked <- errors.Join(err, other.Rollback())
+	}()
+	waits("relation = 'things'::regclass")
+	if err := pause.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-locked; err != nil {
+		t.Errorf("the other transaction: %v", err)
+	}
+	if err := <-migrated; err != nil {
+		t.Errorf("the migration: %v", err)
+	}
+	var columns int
+	if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND column_name = 'remark'").Scan(&columns); err != nil || columns != 2 {
+		t.Errorf("%d columns were added, %v; want 2", columns, err)
 	}
 }
