@@ -49,6 +49,11 @@ func (n naming) WriteIn(ctx context.Context, tenant string, fn func(*engine.Tx) 
 	return n.Engine.WriteIn(ctx, tenant, fn)
 }
 
+func (n naming) WriteHeavyIn(ctx context.Context, tenant string, fn func(*engine.Tx) error) error {
+	n.tenant(tenant)
+	return n.Engine.WriteHeavyIn(ctx, tenant, fn)
+}
+
 // UniqueKey is a primary or unique key of a table.
 type UniqueKey struct {
 	Table, Name string
