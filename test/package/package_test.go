@@ -218,7 +218,7 @@ func (v *view) links(t *testing.T) {
 }
 
 // inSource is what a reader of the package has no use for without the source.
-var inSource = regexp.MustCompile(`^/usr/share/doc/sheaf/(bench|client|webhook|CONTRIBUTING.md|LICENSE)\b`)
+var inSource = regexp.MustCompile(`^/usr/share/doc/sheaf/(bench|proof|client|webhook|CONTRIBUTING.md|LICENSE)\b`)
 
 // unit is what systemd would start.
 type unit struct {
