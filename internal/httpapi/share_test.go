@@ -204,6 +204,7 @@ func TestShare_WritingShowsNothingByADetour(t *testing.T) {
 				strings.Replace(named, "media:", `MEDIA\:`, 1), "[x]: media:" + strings.ToUpper(other)} {
 				k.c.POST(documents, fields{"title": "n", "project_id": shared, "content": text}).WantError(t, 403, "FORBIDDEN", "media:read")
 				k.c.PATCH(at(documents, open), fields{"content": text}).WantError(t, 403, "FORBIDDEN", "media:read")
+				put(k.c, at(documents, open), text).WantError(t, 403, "FORBIDDEN", "media:read")
 			}
 			k.c.Do("PUT", documents+"?external_id=new", fields{"title": "n", "project_id": shared, "content": named}).WantError(t, 403, "FORBIDDEN", "media:read")
 		}
@@ -218,6 +219,7 @@ func TestShare_WritingShowsNothingByADetour(t *testing.T) {
 		all := ws.Client(ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead, sheaf.MediaRead))
 		all.PATCH(at(documents, hidden), into).Want(t, 200)
 		all.PATCH(at(documents, open), fields{"content": named}).Want(t, 200)
+		put(all, at(documents, open), "and "+named).Want(t, 200)
 	})
 }
 

@@ -113,3 +113,31 @@ func propertiesOf(t *testing.T, tool *sdk.Tool) map[string]bool {
 	}
 	return out
 }
+
+// D110, D121: tools ask for the same scopes as the API if a share would show what the key did not send.
+func TestAccess_WritingShowsNothingByADetour(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		owner := connect(t, a, ws.Key())
+		made := ws.Client("").Do("POST", "/api/v1/media?filename=s.txt", "secret", "Content-Type: application/octet-stream").Want(t, 201).Text(t, "id")
+		shared, private := owner.id("create_project", args{"name": "shared"}), owner.id("create_project", args{"name": "private"})
+		open := owner.id("create_document", args{"title": "open", "project_id": shared, "content": "a"})
+		hidden := owner.id("create_document", args{"title": "hidden", "project_id": private, "content": "a secret"})
+		gone := owner.id("create_document", args{"title": "gone", "project_id": shared, "content": "a secret"})
+		owner.do("delete_document", args{"document_id": gone})
+		owner.do("share_project", args{"project_id": shared})
+		named := "[x](media:" + made + ")"
+		for lacks, key := range map[string]string{"documents:read": ws.Key(sheaf.DocumentsWrite), "media:read": ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead)} {
+			g := connect(t, a, key)
+			g.fails("move_document", args{"document_id": hidden, "project_id": shared}, "FORBIDDEN", lacks)
+			g.fails("restore_document", args{"document_id": gone}, "FORBIDDEN", lacks)
+			g.fails("create_document", args{"title": "n", "project_id": shared, "content": named}, "FORBIDDEN", "media:read")
+			g.fails("rewrite_document", args{"document_id": open, "content": named, "revision": 1}, "FORBIDDEN", "media:read")
+		}
+		half := connect(t, a, ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead))
+		half.fails("edit_document", args{"document_id": open, "edits": []args{{"old": "a", "new": named}}}, "FORBIDDEN", "media:read")
+		all := connect(t, a, ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead, sheaf.MediaRead))
+		all.do("move_document", args{"document_id": hidden, "project_id": shared})
+		all.do("edit_document", args{"document_id": open, "edits": []args{{"old": "a", "new": named}}})
+	}, withMCP)
+}
